@@ -1,0 +1,101 @@
+//! The probe's one protocol, the same on every target: a [`Plan`] in (one line of JSON), [`Event`]s out (one JSON object a line).
+//!
+//! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
+
+use rtscope_record::{Record, Settings, Space, Test};
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the protocol.
+pub const PROTOCOL: &str = "rtscope-probe/1";
+
+/// What the probe is to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`PROTOCOL`].
+    pub protocol: String,
+    /// Id of the record to be.
+    pub id: String,
+    /// What to measure.
+    pub test: Test,
+    /// Where the task runs.
+    pub space: Space,
+    /// Name of the load that the driver keeps up.
+    pub load: String,
+    /// Where the driver runs the probe.
+    pub target: String,
+    /// All that is asked for.
+    pub settings: Settings,
+    /// Send a progress event this often, ms; 0 for never.
+    #[serde(default)]
+    pub progress_ms: u32,
+}
+
+/// Live figures of one measuring thread.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Live {
+    /// As in the distribution to be.
+    pub label: String,
+    /// Thread id.
+    pub tid: u32,
+    /// Priority in force.
+    pub priority: u8,
+    /// Grid, ns.
+    pub interval: u64,
+    /// Samples so far.
+    pub count: u64,
+    /// Grid points passed over so far.
+    pub missed: u64,
+    /// Lowest so far, ns.
+    pub min: u64,
+    /// Latest, ns.
+    pub last: u64,
+    /// Sum so far, ns.
+    pub sum: u64,
+    /// Highest so far, ns.
+    pub max: u64,
+}
+
+/// What the probe says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// First of all: who is speaking.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: String,
+        /// The probe's version.
+        version: String,
+    },
+    /// The threads are about to enter their loops.
+    Started,
+    /// How far it is.
+    Progress {
+        /// Since the start, ns.
+        elapsed_ns: u64,
+        /// Every thread's figures.
+        threads: Vec<Live>,
+    },
+    /// One raw sample, in the order in which each thread took them (only when asked for).
+    Sample {
+        /// Index of the thread.
+        thread: u32,
+        /// Cycle number, from 0.
+        cycle: u64,
+        /// Latency, ns.
+        value: u64,
+    },
+    /// The end: what was measured. The load proof is the driver's to add.
+    Record {
+        /// The record.
+        record: Box<Record>,
+    },
+    /// The end: it could not measure.
+    Error {
+        /// What failed.
+        message: String,
+        /// What to do about it.
+        remedy: String,
+        /// The request itself was wrong (exit code 2), not the machine (exit code 3).
+        usage: bool,
+    },
+}

@@ -1,0 +1,33 @@
+//! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno.
+#![allow(unsafe_code)]
+
+use std::io;
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the kernel send `signal` to this process when its parent thread ends (`prctl(PR_SET_PDEATHSIG)`).
+pub fn die_with_parent(signal: i32) -> io::Result<()> {
+    let signal = libc::c_ulong::try_from(signal).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: PR_SET_PDEATHSIG takes one integer and touches no memory.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })
+}
+
+/// Makes orphaned descendants children of this process (`prctl(PR_SET_CHILD_SUBREAPER)`).
+pub fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer and touches no memory.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong) })
+}
+
+/// Moves this process (and, for a PID namespace, its future children) into new namespaces (`unshare(2)`); `flags` are `CLONE_NEW*`.
+pub fn unshare(flags: i32) -> io::Result<()> {
+    // SAFETY: no memory is passed; with namespace flags only, nothing of the caller's address space changes.
+    check(unsafe { libc::unshare(flags) })
+}
+
+/// Sends `signal` to `pid` (negative: to a process group).
+pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: integers only.
+    check(unsafe { libc::kill(pid, signal) })
+}

@@ -1,0 +1,228 @@
+//! HdrHistogram's V2 wire format, compressed and in base64, as every HdrHistogram library reads it.
+//!
+//! Written here rather than by the `hdrhistogram` crate (which is the oracle of the tests): the probe stays small, and reading is
+//! strict: another bucket scheme, a damaged count or a trailing byte is an error and never a slightly different histogram.
+//! Format: cookie, payload length, normalizing offset, significant digits, lowest and highest trackable value, conversion ratio
+//! (all big-endian), then ZigZag LEB128 counts where a negative number skips that many zero counts; the whole deflated by zlib
+//! behind a cookie and a length.
+
+use crate::histogram::{Histogram, SLOTS, SlotError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
+const V2_COMPRESSED_COOKIE: u32 = 0x1c84_9304 | 0x10;
+const HEADER: usize = 40;
+const DIGITS: u32 = 3;
+/// Ten bytes a count and one skip before each at the most; a larger inflated text is no histogram of this scheme.
+const MOST_INFLATED: usize = HEADER + SLOTS * 20;
+
+/// Why a text is not a histogram of rtscope's scheme.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HdrError {
+    /// Not base64.
+    #[error("the histogram is not base64")]
+    Base64,
+    /// The frame around the payload: cookie or length.
+    #[error("the histogram is not in HdrHistogram's V2 compressed format")]
+    Frame,
+    /// zlib could not inflate it.
+    #[error("the histogram's compressed data are damaged")]
+    Compression,
+    /// Digits, lowest value, offset or ratio differ from rtscope's scheme.
+    #[error("the histogram has another bucket scheme (rtscope's: lowest value 1, 3 significant digits)")]
+    Scheme,
+    /// A count is negative, truncated, or lies beyond the last slot.
+    #[error("the histogram's counts are damaged")]
+    Counts,
+    /// Counts add up to more than u64, or a slot beyond the last.
+    #[error(transparent)]
+    Slot(#[from] SlotError),
+}
+
+/// The histogram as base64 of the compressed V2 format.
+pub fn encode(h: &Histogram) -> String {
+    let mut counts = Vec::new();
+    let mut next = 0usize;
+    for (slot, n) in h.slots() {
+        if slot > next {
+            zigzag(&mut counts, -i64::try_from(slot - next).unwrap_or(i64::MAX));
+        }
+        // The format's counts are signed 64 bit; no run of this universe has more than 2^63 samples in one slot.
+        zigzag(&mut counts, i64::try_from(n).unwrap_or(i64::MAX));
+        next = slot + 1;
+    }
+    // The highest trackable value only has to cover the highest count; one below 2^63 keeps signed readers (Java) happy.
+    let highest = h.iter().next_back().map_or(2, |(_, highest, _)| highest.max(2));
+    let mut v2 = Vec::with_capacity(HEADER + counts.len());
+    v2.extend(V2_COOKIE.to_be_bytes());
+    v2.extend(u32::try_from(counts.len()).unwrap_or(u32::MAX).to_be_bytes());
+    v2.extend(0u32.to_be_bytes());
+    v2.extend(DIGITS.to_be_bytes());
+    v2.extend(1u64.to_be_bytes());
+    v2.extend(highest.to_be_bytes());
+    v2.extend(1f64.to_be_bytes());
+    v2.extend(counts);
+    let packed = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 6);
+    let mut out = Vec::with_capacity(8 + packed.len());
+    out.extend(V2_COMPRESSED_COOKIE.to_be_bytes());
+    out.extend(u32::try_from(packed.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend(packed);
+    STANDARD.encode(out)
+}
+
+/// Reads what [`encode`] wrote, and every other writer's V2 histogram of the same scheme.
+pub fn decode(text: &str) -> Result<Histogram, HdrError> {
+    let framed = STANDARD.decode(text).map_err(|_| HdrError::Base64)?;
+    let (cookie, rest) = take_u32(&framed).ok_or(HdrError::Frame)?;
+    let (length, packed) = take_u32(rest).ok_or(HdrError::Frame)?;
+    if cookie != V2_COMPRESSED_COOKIE || usize::try_from(length).ok() != Some(packed.len()) {
+        return Err(HdrError::Frame);
+    }
+    let v2 = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, MOST_INFLATED).map_err(|_| HdrError::Compression)?;
+    if v2.len() < HEADER {
+        return Err(HdrError::Frame);
+    }
+    let (header, payload) = v2.split_at(HEADER);
+    let (cookie, rest) = take_u32(header).ok_or(HdrError::Frame)?;
+    let (length, rest) = take_u32(rest).ok_or(HdrError::Frame)?;
+    if cookie != V2_COOKIE || usize::try_from(length).ok() != Some(payload.len()) {
+        return Err(HdrError::Frame);
+    }
+    let scheme: [&[u8]; 2] = [&rest[..16], &rest[24..]];
+    let ours = [[0u32.to_be_bytes(), DIGITS.to_be_bytes(), [0; 4], 1u32.to_be_bytes()].concat(), 1f64.to_be_bytes().to_vec()];
+    if scheme[0] != ours[0] || scheme[1] != ours[1] {
+        return Err(HdrError::Scheme);
+    }
+    let mut pairs = Vec::new();
+    let mut slot = 0u64;
+    let mut bytes = payload;
+    while !bytes.is_empty() {
+        let (n, rest) = unzigzag(bytes).ok_or(HdrError::Counts)?;
+        bytes = rest;
+        if n < 0 {
+            slot = slot.checked_add(n.unsigned_abs()).filter(|&s| s <= SLOTS as u64).ok_or(HdrError::Counts)?;
+        } else {
+            if n > 0 {
+                pairs.push((slot, n.unsigned_abs()));
+            }
+            slot += 1;
+        }
+    }
+    Ok(Histogram::from_slots(pairs)?)
+}
+
+fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_be_bytes(*head), rest))
+}
+
+/// ZigZag LEB128 with HdrHistogram's limit of nine bytes: the ninth carries eight bits.
+#[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)] // the encoding is about bits
+fn zigzag(out: &mut Vec<u8>, n: i64) {
+    let mut v = ((n << 1) ^ (n >> 63)) as u64;
+    for _ in 0..8 {
+        if v < 0x80 {
+            out.push(v as u8);
+            return;
+        }
+        out.push(v as u8 | 0x80);
+        v >>= 7;
+    }
+    out.push(v as u8);
+}
+
+fn unzigzag(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let mut v = 0u64;
+    for i in 0..9 {
+        let b = *bytes.get(i)?;
+        if i == 8 {
+            v |= u64::from(b) << 56;
+        } else {
+            v |= u64::from(b & 0x7f) << (7 * i);
+        }
+        if i == 8 || b < 0x80 {
+            #[allow(clippy::cast_possible_wrap)] // the encoding is about bits
+            let n = ((v >> 1) as i64) ^ -((v & 1) as i64);
+            return Some((n, &bytes[i + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram as Theirs;
+    use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+    use proptest::prelude::*;
+
+    fn fill(values: &[(u64, u64)]) -> Histogram {
+        let mut h = Histogram::new();
+        for &(v, n) in values {
+            h.record(v, n).unwrap();
+        }
+        h
+    }
+
+    #[test]
+    fn an_empty_histogram_survives() {
+        assert_eq!(decode(&encode(&Histogram::new())), Ok(Histogram::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(values in prop::collection::vec((any::<u64>(), 1u64..1 << 40), 0..100)) {
+            let h = fill(&values);
+            prop_assert_eq!(decode(&encode(&h)), Ok(h));
+        }
+
+        #[test]
+        fn the_hdrhistogram_library_reads_ours(values in prop::collection::vec((0u64..1 << 50, 1u64..1 << 40), 0..100)) {
+            let h = fill(&values);
+            let raw = STANDARD.decode(encode(&h)).unwrap();
+            let theirs: Theirs<u64> = Deserializer::new().deserialize(&mut raw.as_slice()).unwrap();
+            prop_assert_eq!(theirs.len(), h.total());
+            for (lowest, highest, n) in h.iter() {
+                prop_assert_eq!(theirs.count_at(lowest), n);
+                prop_assert_eq!(theirs.highest_equivalent(lowest), highest);
+            }
+        }
+
+        #[test]
+        fn ours_reads_the_hdrhistogram_library(values in prop::collection::vec((0u64..1 << 50, 1u64..1 << 40), 0..100)) {
+            let mut theirs = Theirs::<u64>::new_with_bounds(1, 1 << 52, 3).unwrap();
+            for &(v, n) in &values { theirs.record_n(v, n).unwrap(); }
+            let mut raw = Vec::new();
+            V2DeflateSerializer::new().serialize(&theirs, &mut raw).unwrap();
+            prop_assert_eq!(decode(&STANDARD.encode(raw)), Ok(fill(&values)));
+        }
+
+        #[test]
+        fn damage_never_panics(values in prop::collection::vec((any::<u64>(), 1u64..9), 0..40), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+            let mut raw = STANDARD.decode(encode(&fill(&values))).unwrap();
+            for (at, by) in flips { let i = at.index(raw.len()); raw[i] ^= by; }
+            let _ = decode(&STANDARD.encode(raw));
+        }
+
+        #[test]
+        fn any_payload_is_read_or_refused(counts in prop::collection::vec(any::<u8>(), 0..64)) {
+            let mut v2 = Vec::new();
+            for part in [V2_COOKIE, u32::try_from(counts.len()).unwrap(), 0, DIGITS] { v2.extend(part.to_be_bytes()); }
+            v2.extend(1u64.to_be_bytes());
+            v2.extend(u64::MAX.to_be_bytes());
+            v2.extend(1f64.to_be_bytes());
+            v2.extend(&counts);
+            let packed = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 6);
+            let mut out = V2_COMPRESSED_COOKIE.to_be_bytes().to_vec();
+            out.extend(u32::try_from(packed.len()).unwrap().to_be_bytes());
+            out.extend(packed);
+            let _ = decode(&STANDARD.encode(out));
+        }
+
+        #[test]
+        fn any_text_is_refused_or_read(text in "\\PC{0,80}") {
+            let _ = decode(&text);
+        }
+    }
+}

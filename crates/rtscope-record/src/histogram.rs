@@ -1,0 +1,214 @@
+//! The log-linear histogram: HdrHistogram's bucket scheme with 3 significant digits over the whole range of u64 nanoseconds.
+//!
+//! One global scheme, so that any two histograms merge exactly. Slots below 2048 ns are 1 ns wide; above, a slot's width is at
+//! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
+
+use crate::quantile::Quantile;
+use std::collections::BTreeMap;
+
+/// Number of slots: 2048 linear ones, then 1024 for each further power of two up to 2^64.
+pub const SLOTS: usize = 2048 + 53 * 1024;
+
+/// The slot that counts `value`. Branch-free; the sampling loop calls it.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // at most SLOTS - 1
+pub const fn slot_of(value: u64) -> usize {
+    let bucket = 53 - (value | 2047).leading_zeros();
+    ((bucket as usize) << 10) + (value >> bucket) as usize
+}
+
+/// The lowest value that `slot` counts.
+pub const fn slot_lowest(slot: usize) -> u64 {
+    if slot < 2048 {
+        return slot as u64;
+    }
+    let bucket = (slot >> 10) - 1;
+    ((slot - (bucket << 10)) as u64) << bucket
+}
+
+/// The highest value that `slot` counts.
+pub const fn slot_highest(slot: usize) -> u64 {
+    if slot < 2048 {
+        return slot as u64;
+    }
+    let bucket = (slot >> 10) - 1;
+    slot_lowest(slot) + ((1u64 << bucket) - 1)
+}
+
+/// A sparse histogram: slot to count, no zero counts kept. Counts are lossless: adding past u64 is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Histogram {
+    counts: BTreeMap<u32, u64>,
+    total: u64,
+}
+
+/// More than u64 samples in one histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a histogram can't count more than 2^64-1 samples")]
+pub struct CountOverflow;
+
+/// No slot has this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SlotError {
+    /// The slot is not below [`SLOTS`].
+    #[error("slot {0} is beyond the histogram's last slot")]
+    Beyond(u64),
+    /// The counts add up to more than u64.
+    #[error(transparent)]
+    Overflow(#[from] CountOverflow),
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From a dense array of counts as the sampling loop keeps it (index = slot).
+    pub fn from_dense(counts: &[u64]) -> Result<Self, SlotError> {
+        Self::from_slots(counts.iter().enumerate().map(|(slot, &n)| (slot as u64, n)))
+    }
+
+    /// From pairs of slot and count; zero counts are skipped, repeated slots add up.
+    pub fn from_slots(pairs: impl IntoIterator<Item = (u64, u64)>) -> Result<Self, SlotError> {
+        let mut h = Self::new();
+        for (slot, n) in pairs {
+            let index = usize::try_from(slot).ok().filter(|&s| s < SLOTS).ok_or(SlotError::Beyond(slot))?;
+            h.add_slot(index, n)?;
+        }
+        Ok(h)
+    }
+
+    fn add_slot(&mut self, slot: usize, n: u64) -> Result<(), CountOverflow> {
+        if n > 0 {
+            self.total = self.total.checked_add(n).ok_or(CountOverflow)?;
+            // total is at least every count, so this can't overflow
+            *self.counts.entry(u32::try_from(slot).map_err(|_| CountOverflow)?).or_default() += n;
+        }
+        Ok(())
+    }
+
+    /// Counts `value` `n` times.
+    pub fn record(&mut self, value: u64, n: u64) -> Result<(), CountOverflow> {
+        self.add_slot(slot_of(value), n)
+    }
+
+    /// Adds every count of `other`; exact.
+    pub fn merge(&mut self, other: &Self) -> Result<(), CountOverflow> {
+        self.total.checked_add(other.total).ok_or(CountOverflow)?;
+        for (&slot, &n) in &other.counts {
+            self.add_slot(slot as usize, n)?;
+        }
+        Ok(())
+    }
+
+    /// Number of samples.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Non-empty slots in ascending order: (slot, count).
+    pub fn slots(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
+        self.counts.iter().map(|(&s, &n)| (s as usize, n))
+    }
+
+    /// Non-empty slots in ascending order: (lowest value, highest value, count), ns.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> + '_ {
+        self.slots().map(|(s, n)| (slot_lowest(s), slot_highest(s), n))
+    }
+
+    /// The value at `q`: the highest one its slot may hold, so that it is never too low; `None` when empty.
+    ///
+    /// The count decides nothing here: whether it supports `q` is [`Quantile::supported_by`].
+    pub fn value_at(&self, q: Quantile) -> Option<u64> {
+        let rank = q.rank(self.total);
+        let mut seen = 0u64;
+        for (_, highest, n) in self.iter() {
+            seen += n;
+            if seen >= rank {
+                return Some(highest);
+            }
+        }
+        None
+    }
+
+    /// Samples whose slot lies wholly above `value`, and samples in the slot that holds it: the exact number above `value` lies
+    /// between the first and the sum of both.
+    pub fn above(&self, value: u64) -> (u64, u64) {
+        let slot = slot_of(value);
+        let mut above = 0;
+        let mut within = 0;
+        for (s, n) in self.slots() {
+            if s > slot {
+                above += n;
+            } else if s == slot {
+                within = n;
+            }
+        }
+        (above, within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_slots_tile_the_whole_range() {
+        assert_eq!(slot_of(0), 0);
+        assert_eq!(slot_of(u64::MAX), SLOTS - 1);
+        assert_eq!(slot_highest(SLOTS - 1), u64::MAX);
+        for slot in 1..SLOTS {
+            assert_eq!(slot_lowest(slot), slot_highest(slot - 1) + 1, "slot {slot}");
+            assert_eq!(slot_of(slot_lowest(slot)), slot);
+            assert_eq!(slot_of(slot_highest(slot)), slot);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_is_within_a_thousandth(value: u64) {
+            let s = slot_of(value);
+            prop_assert!(slot_lowest(s) <= value && value <= slot_highest(s));
+            prop_assert!(slot_highest(s) - slot_lowest(s) <= value / 1024);
+        }
+
+        #[test]
+        fn merging_is_exact_and_commutes(a in prop::collection::vec(any::<u64>(), 0..200), b in prop::collection::vec(0u64..5_000_000, 0..200)) {
+            let fill = |v: &[u64]| { let mut h = Histogram::new(); for &x in v { h.record(x, 1).unwrap(); } h };
+            let (ha, hb) = (fill(&a), fill(&b));
+            let mut ab = ha.clone();
+            ab.merge(&hb).unwrap();
+            let mut ba = hb;
+            ba.merge(&ha).unwrap();
+            let both = fill(&[a, b].concat());
+            prop_assert_eq!(&ab, &ba);
+            prop_assert_eq!(&ab, &both);
+            prop_assert_eq!(ab.iter().map(|(_, _, n)| n).sum::<u64>(), ab.total());
+        }
+
+        #[test]
+        fn a_percentile_is_never_too_low_nor_0_1_percent_too_high(mut v in prop::collection::vec(0u64..1 << 40, 1..300), q in 1u64..=1000) {
+            let mut h = Histogram::new();
+            for &x in &v { h.record(x, 1).unwrap(); }
+            v.sort_unstable();
+            let q: Quantile = format!("p{}.{}", q / 10, q % 10).parse().unwrap();
+            let exact = v[usize::try_from(q.rank(v.len() as u64)).unwrap() - 1];
+            let got = h.value_at(q).unwrap();
+            prop_assert!(got >= exact && got - exact <= exact / 1000);
+        }
+    }
+
+    #[test]
+    fn counts_do_not_wrap() {
+        let mut h = Histogram::new();
+        h.record(1, u64::MAX).unwrap();
+        assert_eq!(h.record(2, 1), Err(CountOverflow));
+        assert_eq!(h.total(), u64::MAX);
+        let mut other = Histogram::new();
+        other.record(5, 1).unwrap();
+        assert_eq!(other.merge(&h), Err(CountOverflow));
+        assert_eq!(other.total(), 1);
+    }
+}

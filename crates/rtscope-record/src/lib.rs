@@ -1,0 +1,30 @@
+//! What a measurement is: units, histogram, distribution, record, verdict.
+//!
+//! Pure: no input or output, no clock, no randomness. Everything that rtscope prints is computed from the types here, and none
+//! of them can be built, or read from JSON, with counts that do not add up.
+#![forbid(unsafe_code)]
+
+pub mod correction;
+pub mod distribution;
+pub mod findings;
+pub mod hdr;
+pub mod histogram;
+pub mod linear;
+pub mod load;
+pub mod quantile;
+pub mod record;
+pub mod settings;
+pub mod system;
+pub mod units;
+pub mod warning;
+
+pub use distribution::{Distribution, DistributionError, DistributionParts, Moments, ThreadInfo, Worst};
+pub use histogram::Histogram;
+pub use linear::LinearBins;
+pub use load::{LoadProcess, LoadProof};
+pub use quantile::Quantile;
+pub use record::{Clock, Record, RecordError, RecordParts, SCHEMA, Source, Space, Test};
+pub use settings::{Policy, Settings};
+pub use system::System;
+pub use units::Nanos;
+pub use warning::{Effect, Verdict, Warning};

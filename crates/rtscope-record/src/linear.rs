@@ -1,0 +1,54 @@
+//! Equal-width bins as cyclictest keeps them, beside the log-linear histogram wherever a foreign format needs them exact.
+
+use crate::histogram::slot_of;
+use serde::{Deserialize, Serialize};
+
+/// Equal-width bins: bin `i` counts the samples with `i * unit_ns <= value < (i + 1) * unit_ns`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LinearBins {
+    /// Width of a bin in ns: 1000 for cyclictest, 1 with its `-N`.
+    pub unit_ns: u64,
+    /// Number of bins asked for (cyclictest's `-h`); samples at or beyond it are overflows of these bins.
+    pub size: u64,
+    /// Pairs of bin and count, ascending, without zero counts.
+    pub counts: Vec<(u64, u64)>,
+    /// Cycle numbers (from 0) at which a sample overflowed these bins, as far as they were logged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overflow_at: Vec<u64>,
+}
+
+impl LinearBins {
+    /// Samples in the bins.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, &(_, n)| sum.saturating_add(n))
+    }
+
+    /// What is wrong with the bins themselves: unit 0, out of order, empty or beyond `size`, more than u64 samples.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let mut total = 0u64;
+        let mut next = 0;
+        if self.unit_ns == 0 {
+            return Some("linear bins have width 0");
+        }
+        for &(bin, n) in &self.counts {
+            if n == 0 || bin < next || bin >= self.size {
+                return Some("linear bins are not ascending, hold a zero count, or lie beyond their size");
+            }
+            if bin.checked_mul(self.unit_ns).is_none() {
+                return Some("a linear bin lies beyond u64 nanoseconds");
+            }
+            next = bin + 1;
+            match total.checked_add(n) {
+                Some(t) => total = t,
+                None => return Some("linear bins count more than u64 samples"),
+            }
+        }
+        None
+    }
+
+    /// The slots of the log-linear histogram that the bins' lowest values fall into: (slot, count).
+    pub fn as_slots(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter().map(|&(bin, n)| (slot_of(bin.saturating_mul(self.unit_ns)) as u64, n))
+    }
+}

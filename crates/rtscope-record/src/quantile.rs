@@ -1,0 +1,120 @@
+//! A quantile written as people write percentiles (`p99.9`), kept as an exact decimal so that ranks never suffer rounding.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A quantile in parts of 10^9: `p99.9` is 999,000,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Quantile(u64);
+
+/// Not a percentile between p0 (exclusive) and p100 (inclusive) with at most seven decimals.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a percentile: write p50, p99.9, p99.999 (above 0, at most 100, up to 7 decimals)")]
+pub struct ParseQuantileError(String);
+
+impl Quantile {
+    /// Parts in a whole.
+    pub const WHOLE: u64 = 1_000_000_000;
+    /// The percentiles that every record carries where its count supports them.
+    pub const STANDARD: [Self; 7] = [
+        Self(500_000_000),
+        Self(900_000_000),
+        Self(950_000_000),
+        Self(990_000_000),
+        Self(999_000_000),
+        Self(999_900_000),
+        Self(999_990_000),
+    ];
+
+    /// The 1-based rank of this quantile among `count` sorted samples: the smallest r with r / count >= q.
+    pub fn rank(self, count: u64) -> u64 {
+        let product = u128::from(self.0) * u128::from(count);
+        u64::try_from(product.div_ceil(u128::from(Self::WHOLE))).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Fewest samples that support this quantile: one sample is expected above it (1 / (1 - q)).
+    pub fn samples_needed(self) -> u64 {
+        match Self::WHOLE - self.0 {
+            0 => 1,
+            above => Self::WHOLE.div_ceil(above),
+        }
+    }
+
+    /// Whether `count` samples can say anything about this quantile.
+    pub fn supported_by(self, count: u64) -> bool {
+        count >= self.samples_needed()
+    }
+
+    /// As a fraction of one, for plots only.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / Self::WHOLE as f64
+    }
+}
+
+impl FromStr for Quantile {
+    type Err = ParseQuantileError;
+
+    fn from_str(text: &str) -> Result<Self, ParseQuantileError> {
+        let err = || ParseQuantileError(text.into());
+        let body = text.strip_prefix('p').ok_or_else(err)?;
+        let (whole, fraction) = body.split_once('.').unwrap_or((body, ""));
+        let digits = |s: &str| s.chars().all(|c| c.is_ascii_digit());
+        if whole.is_empty() || whole.len() > 3 || fraction.len() > 7 || !digits(whole) || !digits(fraction) {
+            return Err(err());
+        }
+        let parts = format!("{whole}{fraction:0<7}").parse::<u64>().map_err(|_| err())?;
+        if parts == 0 || parts > Self::WHOLE { Err(err()) } else { Ok(Self(parts)) }
+    }
+}
+
+impl TryFrom<String> for Quantile {
+    type Error = ParseQuantileError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Quantile> for String {
+    fn from(q: Quantile) -> Self {
+        q.to_string()
+    }
+}
+
+impl fmt::Display for Quantile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 10_000_000, self.0 % 10_000_000);
+        if rest == 0 {
+            return write!(f, "p{whole}");
+        }
+        let text = format!("{rest:07}");
+        write!(f, "p{whole}.{}", text.trim_end_matches('0'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_and_prints() {
+        for text in ["p50", "p99.9", "p99.999", "p0.1", "p100", "p99.9999999"] {
+            assert_eq!(text.parse::<Quantile>().unwrap().to_string(), text);
+        }
+        for text in ["50", "p", "p0", "p101", "p-1", "p99.99999999", "p9.9.9", "p1e1", "P50"] {
+            assert!(text.parse::<Quantile>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_exact() {
+        let q = |t: &str| t.parse::<Quantile>().unwrap();
+        assert_eq!(q("p99.99").rank(10_001), 10_000);
+        assert_eq!(q("p99.99").rank(10_000), 9_999);
+        assert_eq!(q("p50").rank(1), 1);
+        assert_eq!(q("p100").rank(7), 7);
+        assert_eq!(q("p99.9").samples_needed(), 1000);
+        assert!(!q("p99.9").supported_by(999) && q("p99.9").supported_by(1000));
+    }
+}

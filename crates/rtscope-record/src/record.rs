@@ -1,0 +1,315 @@
+//! The record: the versioned document that a run leaves behind.
+
+use crate::distribution::{Distribution, DistributionError};
+use crate::load::LoadProof;
+use crate::settings::Settings;
+use crate::system::System;
+use crate::warning::{Verdict, Warning};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "rtscope-record/1";
+
+macro_rules! word_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            /// As written in a record.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text { $($word => Ok(Self::$variant),)+ _ => Err(format!(concat!("`{}` is none of", $(" ", $word),+), text)) }
+            }
+        }
+    };
+}
+
+word_enum! {
+    /// What is measured.
+    Test {
+        /// Wake-up latency of a timer.
+        Timer = "timer",
+        /// Answer to a stimulus on a line.
+        Response = "response",
+        /// A line toggled by a timer.
+        Periodic = "periodic",
+        /// Highest stimulus frequency that is answered.
+        Sustained = "sustained",
+    }
+}
+
+word_enum! {
+    /// Where the measured task runs.
+    Space {
+        /// User space.
+        User = "user",
+        /// Kernel space.
+        Kernel = "kernel",
+    }
+}
+
+word_enum! {
+    /// Whose time the figures are in.
+    Clock {
+        /// The machine's own clock.
+        Host = "host",
+        /// Instruction-counted time of a virtual machine.
+        Virtual = "virtual",
+    }
+}
+
+/// Where an imported record came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Source {
+    /// Format and dialect, such as `cyclictest-text/A`.
+    pub format: String,
+    /// File name as given.
+    pub file: String,
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+    /// Lines or keys of the file that are kept to write it again (header comments, command line ...).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
+}
+
+/// The parts of a [`Record`] before they are checked. The verdict is not among them: it follows from the warnings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordParts {
+    /// Unique, sorts by time: `20261121T080000Z-1a2b3c`. Letters, digits and dashes.
+    pub id: String,
+    /// RFC 3339 in UTC.
+    pub started: String,
+    /// Wall time from start to end of the measurement, ns.
+    pub elapsed_ns: u64,
+    /// What was measured.
+    pub test: Test,
+    /// Where the task ran.
+    pub space: Space,
+    /// Name of the load.
+    pub load: String,
+    /// Where the probe ran: `local`, `ssh://host`, `lab:KERNEL`, `import`.
+    pub target: String,
+    /// Whose time the figures are in.
+    pub clock: Clock,
+    /// The run was ended before its time; the figures are of the part that ran.
+    pub interrupted: bool,
+    /// What a reader must know.
+    pub warnings: Vec<Warning>,
+    /// What was asked for.
+    pub settings: Settings,
+    /// What the machine was like.
+    pub system: System,
+    /// What the load achieved.
+    pub load_proof: Option<LoadProof>,
+    /// The figures.
+    pub distributions: Vec<Distribution>,
+    /// Where it was imported from.
+    pub source: Option<Source>,
+}
+
+/// A checked record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Wire", try_from = "Wire")]
+pub struct Record(RecordParts);
+
+/// Why something is not a record.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RecordError {
+    /// Another format or version.
+    #[error("this is `{0}`, not {SCHEMA}: written by another version of rtscope?")]
+    Schema(String),
+    /// Counts do not add up.
+    #[error("the counts do not add up: {0}")]
+    Distribution(#[from] DistributionError),
+    /// The stated verdict is not the one that the warnings leave.
+    #[error("the record says {stated}, but its warnings leave {own}")]
+    Verdict {
+        /// As stated.
+        stated: Verdict,
+        /// What the warnings leave.
+        own: Verdict,
+    },
+    /// The id holds other characters than letters, digits and dashes, or none or more than 80.
+    #[error("`{0}` is no record id: letters, digits and dashes, at most 80")]
+    Id(String),
+    /// Two distributions under one label.
+    #[error("two distributions are called `{0}`")]
+    Label(String),
+}
+
+impl Record {
+    /// Checks the parts.
+    pub fn new(parts: RecordParts) -> Result<Self, RecordError> {
+        let id = &parts.id;
+        if id.is_empty() || id.len() > 80 || !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(RecordError::Id(parts.id));
+        }
+        let mut labels = std::collections::BTreeSet::new();
+        for d in &parts.distributions {
+            if !labels.insert(d.label()) {
+                return Err(RecordError::Label(d.label().into()));
+            }
+        }
+        Ok(Self(parts))
+    }
+
+    /// Everything in it, read only.
+    pub fn parts(&self) -> &RecordParts {
+        &self.0
+    }
+
+    /// Everything in it, to be changed and checked anew.
+    pub fn into_parts(self) -> RecordParts {
+        self.0
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The verdict that its warnings leave.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.0.warnings)
+    }
+
+    /// Its distributions.
+    pub fn distributions(&self) -> &[Distribution] {
+        &self.0.distributions
+    }
+
+    /// All its distributions as one, called `all`; the only one itself when there is one; `None` when there is none.
+    pub fn merged(&self) -> Result<Option<Distribution>, DistributionError> {
+        let mut rest = self.0.distributions.iter();
+        let Some(first) = rest.next() else { return Ok(None) };
+        let keep = usize::try_from(self.0.settings.worst).unwrap_or(usize::MAX);
+        rest.try_fold(first.clone(), |sum, d| sum.merge(d, "all", keep)).map(Some)
+    }
+}
+
+/// The record as JSON.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Record", title = "rtscope-record/1"))]
+struct Wire {
+    /// Name and version of this format: "rtscope-record/1".
+    schema: String,
+    /// Unique, sorts by time.
+    id: String,
+    /// RFC 3339 in UTC.
+    started: String,
+    /// Wall time of the measurement, ns.
+    #[serde(default)]
+    elapsed_ns: u64,
+    /// What was measured.
+    test: Test,
+    /// Where the measured task ran.
+    space: Space,
+    /// Name of the load.
+    load: String,
+    /// Where the probe ran.
+    target: String,
+    /// Whose time the figures are in.
+    clock: Clock,
+    /// The run was ended before its time.
+    #[serde(default)]
+    interrupted: bool,
+    /// Whether the figures may be trusted; the worst effect among the warnings.
+    verdict: Verdict,
+    /// What a reader of the figures must know.
+    warnings: Vec<Warning>,
+    /// All that was asked for.
+    settings: Settings,
+    /// What the machine was like.
+    system: System,
+    /// What the load achieved and how each of its processes ended; null when nothing was asked of it.
+    load_proof: Option<LoadProof>,
+    /// The figures.
+    distributions: Vec<Distribution>,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+}
+
+impl From<Record> for Wire {
+    fn from(r: Record) -> Self {
+        let verdict = r.verdict();
+        let p = r.0;
+        Self {
+            schema: SCHEMA.into(),
+            id: p.id,
+            started: p.started,
+            elapsed_ns: p.elapsed_ns,
+            test: p.test,
+            space: p.space,
+            load: p.load,
+            target: p.target,
+            clock: p.clock,
+            interrupted: p.interrupted,
+            verdict,
+            warnings: p.warnings,
+            settings: p.settings,
+            system: p.system,
+            load_proof: p.load_proof,
+            distributions: p.distributions,
+            source: p.source,
+        }
+    }
+}
+
+impl TryFrom<Wire> for Record {
+    type Error = RecordError;
+
+    fn try_from(w: Wire) -> Result<Self, RecordError> {
+        if w.schema != SCHEMA {
+            return Err(RecordError::Schema(w.schema));
+        }
+        let record = Self::new(RecordParts {
+            id: w.id,
+            started: w.started,
+            elapsed_ns: w.elapsed_ns,
+            test: w.test,
+            space: w.space,
+            load: w.load,
+            target: w.target,
+            clock: w.clock,
+            interrupted: w.interrupted,
+            warnings: w.warnings,
+            settings: w.settings,
+            system: w.system,
+            load_proof: w.load_proof,
+            distributions: w.distributions,
+            source: w.source,
+        })?;
+        let own = record.verdict();
+        if w.verdict == own { Ok(record) } else { Err(RecordError::Verdict { stated: w.verdict, own }) }
+    }
+}
+
+/// The JSON Schema of a record, made from these types.
+#[cfg(feature = "schema")]
+pub fn json_schema() -> schemars::Schema {
+    schemars::schema_for!(Wire)
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

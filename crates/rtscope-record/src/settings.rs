@@ -1,0 +1,131 @@
+//! All that was asked for in a run.
+
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Scheduling policy of the measuring threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// `SCHED_FIFO`
+    Fifo,
+    /// `SCHED_RR`
+    Rr,
+    /// `SCHED_OTHER`
+    Other,
+    /// `SCHED_DEADLINE`, runtime a tenth and deadline and period the whole of the interval
+    Deadline,
+}
+
+impl Policy {
+    /// As people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Rr => "rr",
+            Self::Other => "other",
+            Self::Deadline => "deadline",
+        }
+    }
+
+    /// Whether the policy takes a priority from 1 to 99.
+    pub fn has_priority(self) -> bool {
+        matches!(self, Self::Fifo | Self::Rr)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Policy {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().trim_start_matches("sched_") {
+            "fifo" => Ok(Self::Fifo),
+            "rr" => Ok(Self::Rr),
+            "other" | "normal" => Ok(Self::Other),
+            "deadline" => Ok(Self::Deadline),
+            _ => Err(format!("`{text}` is not a scheduling policy: use fifo, rr, other or deadline")),
+        }
+    }
+}
+
+/// What was asked for. Everything a second run needs to be the same run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Settings {
+    /// Grid of the first thread, ns.
+    pub interval: Nanos,
+    /// Added to the interval for each further thread (cyclictest's `-d`), ns.
+    #[serde(default)]
+    pub distance: Nanos,
+    /// Offset of each further thread's first grid point (cyclictest's `-A`/aligned offset), ns.
+    #[serde(default)]
+    pub start_offset: Nanos,
+    /// How long to measure, ns; `None` when `loops` decides or until interrupted.
+    #[serde(default)]
+    pub duration: Option<Nanos>,
+    /// How many grid points of the first thread to pass; `None` when `duration` decides.
+    #[serde(default)]
+    pub loops: Option<u64>,
+    /// Number of measuring threads.
+    pub threads: u32,
+    /// CPUs to measure on, thread `i` on the `i`-th modulo their number; empty with `migrate`.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Threads are free to migrate (Dewit 2024) instead of pinned (Balci 2017).
+    #[serde(default)]
+    pub migrate: bool,
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// Priority of the first thread, 1 to 99 for FIFO and RR, else 0.
+    pub priority: u8,
+    /// Each further thread runs at a priority lower by one (cyclictest without `-S`).
+    #[serde(default)]
+    pub priority_descends: bool,
+    /// Lock all memory.
+    pub mlockall: bool,
+    /// Keep the CPUs out of deep idle states by holding `/dev/cpu_dma_latency` at 0 us.
+    pub hold_dma_latency: bool,
+    /// Break the run at the first latency above this, ns (cyclictest's `-b`).
+    #[serde(default)]
+    pub break_above: Option<Nanos>,
+    /// Equal-width bins to keep beside the histogram: (bins, width in ns) (cyclictest's `-h`).
+    #[serde(default)]
+    pub linear_bins: Option<(u64, u64)>,
+    /// How many worst samples to keep for each thread.
+    pub worst: u32,
+    /// The command line that asked for the run.
+    #[serde(default)]
+    pub command: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            interval: Nanos(1_000_000),
+            distance: Nanos(0),
+            start_offset: Nanos(0),
+            duration: None,
+            loops: None,
+            threads: 1,
+            cpus: Vec::new(),
+            migrate: false,
+            policy: Policy::Fifo,
+            priority: 95,
+            priority_descends: false,
+            mlockall: true,
+            hold_dma_latency: true,
+            break_above: None,
+            linear_bins: None,
+            worst: 32,
+            command: Vec::new(),
+        }
+    }
+}
