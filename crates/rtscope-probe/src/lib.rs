@@ -1,6 +1,9 @@
 //! Takes measurements on the machine it runs on. A library, and a small static binary that speaks [`protocol`].
 #![deny(unsafe_code)]
 
+pub mod fake;
 pub mod protocol;
+pub mod serve;
 pub mod snapshot;
 pub mod sys;
+pub mod timer;

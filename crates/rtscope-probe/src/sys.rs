@@ -1,6 +1,10 @@
 //! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno.
 #![allow(unsafe_code)]
 
+pub mod process;
+pub mod host;
+pub mod rt;
+
 use std::io;
 
 fn check(result: libc::c_int) -> io::Result<()> {
@@ -30,4 +34,12 @@ pub fn unshare(flags: i32) -> io::Result<()> {
 pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: integers only.
     check(unsafe { libc::kill(pid, signal) })
+}
+
+/// Reads and throws away what waits on `fd`; returns how many bytes, 0 at the end of the file.
+pub fn read_some(fd: i32) -> io::Result<usize> {
+    let mut room = [0u8; 512];
+    // SAFETY: the buffer is valid for its length; the kernel writes at most that many bytes.
+    let n = unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) };
+    usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }

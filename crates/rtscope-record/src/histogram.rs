@@ -66,7 +66,7 @@ impl Histogram {
 
     /// From a dense array of counts as the sampling loop keeps it (index = slot).
     pub fn from_dense(counts: &[u64]) -> Result<Self, SlotError> {
-        Self::from_slots(counts.iter().enumerate().map(|(slot, &n)| (slot as u64, n)))
+        Self::from_slots(counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n)))
     }
 
     /// From pairs of slot and count; zero counts are skipped, repeated slots add up.

@@ -99,6 +99,9 @@ pub struct Settings {
     /// Equal-width bins to keep beside the histogram: (bins, width in ns) (cyclictest's `-h`).
     #[serde(default)]
     pub linear_bins: Option<(u64, u64)>,
+    /// Send every sample, in the order taken (cyclictest's `-v`; raw samples beside the record).
+    #[serde(default)]
+    pub samples: bool,
     /// How many worst samples to keep for each thread.
     pub worst: u32,
     /// The command line that asked for the run.
@@ -124,6 +127,7 @@ impl Default for Settings {
             hold_dma_latency: true,
             break_above: None,
             linear_bins: None,
+            samples: false,
             worst: 32,
             command: Vec::new(),
         }

@@ -21,6 +21,8 @@ pub struct System {
     pub cpu: Cpu,
     /// Current clock source.
     pub clocksource: Option<String>,
+    /// Memory of the machine, KiB.
+    pub memory_kib: Option<u64>,
     /// Clock sources the kernel offers.
     pub clocksources: Vec<String>,
     /// Timer resolution of `CLOCK_MONOTONIC`, ns; more than 1 means no high-resolution timers.
@@ -29,6 +31,9 @@ pub struct System {
     pub rt_runtime_us: Option<i64>,
     /// `kernel.sched_rt_period_us`.
     pub rt_period_us: Option<i64>,
+    /// The fair server of kernels from 6.12 on, which took the place of RT throttling: what ordinary tasks get of a CPU that
+    /// real-time tasks keep busy.
+    pub fair_server: Option<FairServer>,
     /// `kernel.timer_migration`.
     pub timer_migration: Option<bool>,
     /// Interrupt routing.
@@ -37,18 +42,27 @@ pub struct System {
     pub swap_kib: Option<(u64, u64)>,
     /// Limits of the measuring user.
     pub limits: Limits,
-    /// `None`: bare metal as far as can be told; else `kvm`, `vmware`, `container` ...
+    /// `None`: bare metal as far as can be told; else the hypervisor: `kvm`, `vmware`, `xen` ...
     pub virtualization: Option<String>,
-    /// Share of time stolen by the hypervisor since boot, ticks of user time.
+    /// `None`: no container as far as can be told; else `docker`, `lxc`, `systemd-nspawn` ...
+    pub container: Option<String>,
+    /// Time stolen by the hypervisor since boot, all CPUs together, ticks of user time.
     pub steal_ticks: Option<u64>,
     /// State of the kernel's tracers.
     pub tracing: Option<Tracing>,
-    /// Real-time tasks that run at or above the measuring priority, kernel threads of each CPU left out.
+    /// Real-time tasks beside ours, kernel threads of each CPU (`migration/0` ...) left out.
     pub rt_tasks: Vec<RtTask>,
+    /// The tasks of other users or of the host can't be seen from here (`hidepid`, a container), so `rt_tasks` may lack some.
+    pub tasks_hidden: bool,
     /// Thermal zones.
     pub temperatures: Vec<Temperature>,
-    /// Whether the machine is throttled for heat or undervoltage, in words, as far as it says.
+    /// The machine is throttled for heat or undervoltage at this moment, in words; `None` also where it does not say.
     pub throttling: Option<String>,
+    /// The machine was throttled at some time since it was started, in words.
+    pub throttled_since_boot: Option<String>,
+    /// How often since boot the processors were throttled for heat, the sum of the kernel's counters. A difference between two
+    /// snapshots is throttling in between.
+    pub throttle_count: Option<u64>,
     /// Versions of the tools that took part: `rtscope`, `stress-ng`, `iperf3` ...
     pub tools: BTreeMap<String, String>,
 }
@@ -72,6 +86,8 @@ pub struct Kernel {
     pub preemption_evidence: String,
     /// `CONFIG_HZ`, where the configuration is at hand.
     pub hz: Option<u32>,
+    /// Debugging options of the configuration that slow down every lock or memory access, such as `CONFIG_KASAN`.
+    pub debug_options: Vec<String>,
 }
 
 /// Preemption model in force.
@@ -127,14 +143,18 @@ pub struct Cpu {
     pub frequency_khz: BTreeMap<u32, (u64, u64)>,
     /// Frequency scaling driver.
     pub frequency_driver: Option<String>,
+    /// Whether the processor may go above its nominal frequency (turbo, boost).
+    pub turbo: Option<bool>,
     /// Idle driver.
     pub idle_driver: Option<String>,
-    /// Idle states of the first CPU.
+    /// Idle states, by name over all CPUs.
     pub idle_states: Vec<IdleState>,
     /// CPUs isolated from the scheduler.
     pub isolated: Vec<u32>,
     /// CPUs without a periodic tick.
     pub nohz_full: Vec<u32>,
+    /// CPUs whose RCU callbacks run elsewhere, as asked for on the kernel's command line.
+    pub rcu_nocbs: Vec<u32>,
 }
 
 /// One idle state.
@@ -143,10 +163,13 @@ pub struct Cpu {
 pub struct IdleState {
     /// Name, such as `C6`.
     pub name: String,
-    /// Exit latency, us.
+    /// Exit latency, us; the longest where CPUs differ.
     pub latency_us: u64,
-    /// Switched off.
+    /// Switched off on every CPU.
     pub disabled: bool,
+    /// CPUs that may enter it.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
 }
 
 /// Interrupt routing.
@@ -156,7 +179,8 @@ pub struct IdleState {
 pub struct Irq {
     /// CPUs that new interrupts go to.
     pub default_affinity: Vec<u32>,
-    /// For each CPU, how many interrupts may be delivered to it.
+    /// For each CPU, how many interrupts in use are delivered to it, or may be where the kernel says no more. Those that belong to
+    /// each CPU (its timer) are left out.
     pub per_cpu: BTreeMap<u32, u32>,
     /// Whether `irqbalance` runs.
     pub irqbalance: bool,
@@ -169,7 +193,7 @@ pub struct Irq {
 pub struct Limits {
     /// `RLIMIT_MEMLOCK`, bytes; `None` is unlimited.
     pub memlock: Option<u64>,
-    /// `RLIMIT_RTPRIO`.
+    /// `RLIMIT_RTPRIO`, or the real-time priority that the process has been started with where that is higher.
     pub rtprio: u64,
     /// Has `CAP_SYS_NICE`.
     pub cap_sys_nice: bool,
@@ -184,11 +208,11 @@ pub struct Limits {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tracing {
-    /// `current_tracer`
+    /// `current_tracer`; of an instance where the top level has `nop` and an instance has not.
     pub current: String,
     /// `tracing_on`
     pub on: bool,
-    /// Number of enabled events (`set_event` lines).
+    /// Number of enabled events (`set_event` lines), instances included.
     pub events: u32,
 }
 
@@ -204,8 +228,22 @@ pub struct RtTask {
     pub policy: Policy,
     /// Priority, 1 to 99; 0 for deadline, which is above all.
     pub priority: u8,
-    /// CPUs it may run on.
+    /// CPUs it may run on; empty where that can't be read.
     pub cpus: Vec<u32>,
+    /// A thread of the kernel (an interrupt's, for example), not of a program.
+    #[serde(default)]
+    pub kernel: bool,
+}
+
+/// `/sys/kernel/debug/sched/fair_server`, of the CPU where it gives most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct FairServer {
+    /// What ordinary tasks get in each period, ns; 0 is nothing.
+    pub runtime_ns: u64,
+    /// The period, ns.
+    pub period_ns: u64,
 }
 
 /// A thermal zone.
@@ -218,4 +256,36 @@ pub struct Temperature {
     pub milli_celsius: i64,
     /// Lowest passive or critical trip point, thousandths of a degree.
     pub trip_milli_celsius: Option<i64>,
+}
+
+/// CPU numbers as the kernel writes them: `0-3,8`. The numbers may come in any order; `none` for no CPU.
+pub fn cpu_list(cpus: &[u32]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu) => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    if ranges.is_empty() {
+        return "none".into();
+    }
+    let texts: Vec<String> = ranges.iter().map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    texts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists() {
+        assert_eq!(cpu_list(&[]), "none");
+        assert_eq!(cpu_list(&[3]), "3");
+        assert_eq!(cpu_list(&[8, 0, 2, 1, 2]), "0-2,8");
+        assert_eq!(cpu_list(&[u32::MAX, u32::MAX - 1]), "4294967294-4294967295");
+    }
 }

@@ -1,0 +1,86 @@
+//! A measurer whose latencies are given beforehand: the target `fake:FILE`, by which the way from loop to report is validated.
+//!
+//! The sampling loop is the real one; only the clock is a fake, so a run of an hour takes a moment.
+
+use crate::protocol::Plan;
+use crate::timer::grid::Grid;
+use crate::timer::sampler::Sampler;
+use crate::timer::sampling::{Fake, Until, sample};
+use crate::timer::{Failure, Measured, check};
+use rtscope_record::{Effect, ThreadInfo, Warning};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Most points that a fake run goes through for each thread.
+const MOST_POINTS: u64 = 1_000_000_000;
+
+/// That the figures are not of this machine.
+pub fn warning() -> Warning {
+    Warning::new(
+        "fake",
+        Effect::Invalid,
+        "the latencies were injected by a fake clock: they say nothing about this machine",
+        "measure with --target local",
+    )
+}
+
+/// Latencies in ns, one a line; empty lines and lines from `#` on are skipped.
+fn parse(text: &str) -> Result<Vec<u64>, String> {
+    let lines = text.lines().enumerate().map(|(i, l)| (i, l.trim())).filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    lines.map(|(i, l)| l.parse::<u64>().map_err(|_| format!("line {}: `{l:.40}` is not a latency in ns", i + 1))).collect()
+}
+
+/// Runs `plan` on injected latencies: `file` holds one in ns a line; the list starts over at its end.
+pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| Failure::usage(format!("{file}: {e}"), "name a file of latencies, one in ns a line: --target fake:FILE"))?;
+    let latencies: Arc<[u64]> =
+        parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}"), "write one latency in ns a line"))?.into();
+    let s = &plan.settings;
+    check(s, &s.cpus)?;
+    if s.duration.is_none() && s.loops.is_none() {
+        return Err(Failure::usage("a fake run needs an end", "give --duration or --loops"));
+    }
+    let stop = AtomicBool::new(false);
+    let mut distributions = Vec::new();
+    let mut elapsed_ns = 0;
+    for i in 0..s.threads {
+        let interval = s.interval.0 + s.distance.0 * u64::from(i);
+        let points = s.duration.map_or(u64::MAX, |d| d.0 / interval);
+        if points.min(s.loops.unwrap_or(u64::MAX)) > MOST_POINTS {
+            return Err(Failure::usage("more than 10^9 points were asked of a fake", "ask for fewer"));
+        }
+        let mut grid = Grid::new(interval, interval, points);
+        let mut sampler = Sampler::new(s.worst, s.linear_bins, false);
+        let until = Until { stop: &stop, samples: s.loops.unwrap_or(u64::MAX), break_above: u64::MAX };
+        sample(&mut Fake::new(Arc::clone(&latencies)), &mut grid, &mut sampler, 0, &until);
+        elapsed_ns = elapsed_ns.max(grid.next() - interval);
+        let distribution = sampler.finish(|p| {
+            p.label = format!("thread{i}");
+            p.missed = grid.missed();
+            p.expected = Some(grid.next() / interval - 1);
+            p.thread = Some(ThreadInfo { interval, first_at: Some(interval), ..ThreadInfo::default() });
+        });
+        distributions.push(distribution.map_err(|e| Failure::machine(e.to_string(), "report this"))?);
+    }
+    Ok(Measured { distributions, warnings: Vec::new(), elapsed_ns, interrupted: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn latencies_are_read() {
+        assert_eq!(parse("# a comment\n\n10\n 20 \n"), Ok(vec![10, 20]));
+        assert!(parse("10\n-3\n").unwrap_err().contains("line 2"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_is_read_or_refused(text in "\\PC{0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The probe as a program: a plan in, events out, the same on every target.
+
+use crate::protocol::{Event, PROTOCOL, Plan};
+use crate::sys::rt;
+use crate::timer::{self, Failure, Measured};
+use crate::fake;
+use rtscope_record::{Clock, Record, RecordParts, Space, Test};
+use std::io::{BufRead, Read, Write};
+use std::os::fd::AsRawFd;
+
+/// A plan is a line of at most this many bytes.
+const LONGEST_PLAN: u64 = 1 << 20;
+
+/// Reads one plan from `input`, measures, and writes events to `output`. The end of `input` ends the run early unless `keep_going`.
+///
+/// Returns the exit code for the process: 0 a record was written, 2 the plan was wrong, 3 it could not measure.
+pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: bool) -> u8 {
+    let mut broken_pipe = false;
+    let fd = if keep_going { -1 } else { input.as_raw_fd() };
+    let mut say = |event: Event| {
+        // A driver that is gone ends the run by the end of its pipe; until then there is nobody to tell.
+        broken_pipe |= serde_json::to_writer(&mut *output, &event).is_err() || output.write_all(b"\n").is_err() || output.flush().is_err();
+    };
+    say(Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into() });
+    let code = match read_plan(input).and_then(|plan| measure(&plan, fd, &mut say)) {
+        Ok(record) => {
+            say(Event::Record { record: Box::new(record) });
+            0
+        }
+        Err(Failure { message, remedy, usage }) => {
+            say(Event::Error { message, remedy, usage });
+            if usage { 2 } else { 3 }
+        }
+    };
+    if broken_pipe { 3 } else { code }
+}
+
+/// Whether the driver's pipe is at its end. Anything it writes after the plan is read and ignored.
+pub fn ended(fd: i32) -> bool {
+    crate::sys::read_some(fd).is_ok_and(|n| n == 0)
+}
+
+fn read_plan(input: impl Read) -> Result<Plan, Failure> {
+    let mut line = Vec::new();
+    // One byte at a time is slow and right: nothing behind the line may be swallowed, and a plan is short.
+    std::io::BufReader::with_capacity(1, input.take(LONGEST_PLAN))
+        .read_until(b'\n', &mut line)
+        .map_err(|e| Failure::usage(format!("the plan could not be read: {e}"), "send one line of JSON"))?;
+    let plan: Plan = serde_json::from_slice(&line)
+        .map_err(|e| Failure::usage(format!("the plan is not understood: {e}"), "driver and probe must be of one version of rtscope"))?;
+    if plan.protocol != PROTOCOL {
+        let message = format!("the driver speaks `{}`, this probe {PROTOCOL}", plan.protocol);
+        return Err(Failure::usage(message, "use the probe of the same rtscope version"));
+    }
+    Ok(plan)
+}
+
+/// Carries out `plan`.
+pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
+    if plan.test != Test::Timer || plan.space != Space::User {
+        let message = format!("this probe can't measure `{}` in {} space", plan.test, plan.space);
+        return Err(Failure::usage(message, "it measures `timer` in user space"));
+    }
+    let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
+    let system = rtscope_record::System::default();
+    let started = utc_now();
+    let (measured, extra) = if let Some(fake) = plan.target.strip_prefix("fake:") {
+        (fake::run(plan, fake)?, vec![fake::warning()])
+    } else {
+        let findings = rtscope_record::findings::findings(&system, &plan.settings);
+        (timer::run(plan, &signals, input, say)?, findings)
+    };
+    let Measured { distributions, mut warnings, elapsed_ns, interrupted } = measured;
+    if interrupted {
+        warnings.push(rtscope_record::Warning::new(
+            "interrupted",
+            rtscope_record::Effect::Inconclusive,
+            "the run was ended before its time; the figures are of the part that ran",
+            "let it run to its end",
+        ));
+    }
+    warnings.extend(extra);
+    Record::new(RecordParts {
+        id: plan.id.clone(),
+        started,
+        elapsed_ns,
+        test: plan.test,
+        space: plan.space,
+        load: plan.load.clone(),
+        target: plan.target.clone(),
+        clock: Clock::Host,
+        interrupted,
+        warnings,
+        settings: plan.settings.clone(),
+        system,
+        load_proof: None,
+        distributions,
+        source: None,
+    })
+    .map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
+}
+
+/// Wall time in RFC 3339, UTC, to the second.
+fn utc_now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    rfc3339(since.as_secs())
+}
+
+/// Days to a civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn rfc3339(secs: u64) -> String {
+    let (days, rest) = (secs / 86_400 + 719_468, secs % 86_400);
+    let era = days / 146_097;
+    let doe = days % 146_097;
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let year = yoe + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc3339(1_795_248_000 + 3_723), "2026-11-21T09:02:03Z");
+    }
+
+    proptest! {
+        #[test]
+        fn any_plan_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read_plan(bytes.as_slice());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Processes: sessions, death with the parent, reaping, private mounts and network namespaces, and what a path's file system is.
+
+use super::check;
+use std::ffi::CString;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+/// Makes this process the leader of a session and process group of its own (`setsid(2)`), so that a terminal's Ctrl-C misses it.
+/// `EPERM` when it leads a process group already.
+pub fn new_session() -> io::Result<()> {
+    // SAFETY: no arguments.
+    if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Has the child that `command` will start be sent `signal` when the thread that starts it ends, however that happens.
+///
+/// The kernel watches the spawning *thread*, not the process: spawn from a thread that lives as long as the child shall. A child
+/// whose parent is gone before the request reached the kernel does not start at all. Not for the first process of a PID namespace,
+/// which can't see its parent: it calls [`super::die_with_parent`] itself.
+pub fn die_with_spawner(command: &mut Command, signal: i32) {
+    let parent = i32::try_from(std::process::id()).unwrap_or(0);
+    let request = move || {
+        super::die_with_parent(signal)?;
+        // SAFETY: no arguments, can't fail.
+        if unsafe { libc::getppid() } == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls that are safe there; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(request) };
+}
+
+/// Collects one ended child, its own or adopted; `None` when there are children but none has ended, `ECHILD` when there are none.
+///
+/// A process that uses this leaves all its children to it: `std::process::Child::wait` would then miss its status.
+pub fn reap() -> io::Result<Option<(u32, ExitStatus)>> {
+    let mut status = 0;
+    // SAFETY: the pointer is valid for one int.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(u32::try_from(pid).ok().filter(|&p| p > 0).map(|p| (p, ExitStatus::from_raw(status))))
+}
+
+/// Lets every signal through to the calling thread and to what it starts, whatever mask it was started with.
+pub fn unblock_signals() -> io::Result<()> {
+    // SAFETY: the set is initialized by sigemptyset before it is read.
+    let result = unsafe {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+/// Keeps later mounts of this mount namespace from reaching any other (`MS_REC | MS_PRIVATE` on `/`).
+pub fn make_mounts_private() -> io::Result<()> {
+    // SAFETY: only the target is read for a change of propagation; it is a valid C string.
+    check(unsafe { libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null()) })
+}
+
+/// Mounts a new file system that needs no device (`proc`, `tmpfs`) on `target`, without set-uid programs and devices.
+pub fn mount_virtual(kind: &str, target: &Path) -> io::Result<()> {
+    let kind = CString::new(kind).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let target = c_path(target)?;
+    // SAFETY: three valid C strings, no data.
+    check(unsafe {
+        libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC, std::ptr::null())
+    })
+}
+
+/// What a path lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystem {
+    /// It is memory (tmpfs, ramfs), not a disk.
+    pub in_memory: bool,
+    /// Bytes that the calling user may still write.
+    pub free_bytes: u64,
+}
+
+/// What `path` lies on (`statfs(2)`).
+#[allow(clippy::useless_conversion, clippy::cast_sign_loss, clippy::cast_lossless)] // the fields' types differ between machines
+pub fn file_system(path: &Path) -> io::Result<FileSystem> {
+    /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `include/uapi/linux/magic.h`.
+    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+    let path = c_path(path)?;
+    let mut stat = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: a valid C string, and room for one structure, which the call fills when it succeeds.
+    let stat = unsafe {
+        check(libc::statfs(path.as_ptr(), stat.as_mut_ptr()))?;
+        stat.assume_init()
+    };
+    #[allow(clippy::cast_possible_truncation)] // magic numbers have 32 bits
+    let magic = stat.f_type as u32;
+    Ok(FileSystem { in_memory: IN_MEMORY.contains(&magic), free_bytes: (stat.f_bavail as u64).saturating_mul(stat.f_bsize as u64) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_on_memory_is_told_from_a_disk() {
+        assert!(file_system(Path::new("/no/such/path")).is_err());
+        let root = file_system(Path::new("/proc")).unwrap();
+        assert!(!root.in_memory);
+        let shm = Path::new("/dev/shm");
+        if shm.exists() {
+            assert!(file_system(shm).unwrap().in_memory);
+        }
+    }
+
+    #[test]
+    fn a_child_dies_with_the_thread_that_started_it() {
+        let mut child = std::thread::spawn(|| {
+            let mut command = Command::new("sleep");
+            command.arg("1000");
+            die_with_spawner(&mut command, libc::SIGKILL);
+            command.spawn().unwrap()
+        })
+        .join()
+        .unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+}

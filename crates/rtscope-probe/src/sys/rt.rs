@@ -1,0 +1,305 @@
+//! Real-time scheduling, locked memory, the clock and the absolute sleep.
+
+use super::check;
+use rtscope_record::Policy;
+use std::io;
+use std::mem::MaybeUninit;
+
+/// A point on `CLOCK_MONOTONIC` as the kernel takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instant {
+    /// Whole seconds.
+    pub sec: i64,
+    /// Nanoseconds, below one second.
+    pub nsec: i64,
+}
+
+const SEC: i64 = 1_000_000_000;
+
+impl Instant {
+    /// From nanoseconds since the clock's epoch.
+    pub fn from_ns(ns: u64) -> Self {
+        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+        Self { sec: ns / SEC, nsec: ns % SEC }
+    }
+}
+
+/// `CLOCK_MONOTONIC` now, ns. Through the vDSO: no system call on the machines that matter.
+#[inline]
+pub fn now() -> u64 {
+    let mut ts = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for one timespec, which the call fills; CLOCK_MONOTONIC always exists.
+    let ts = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, ts.as_mut_ptr());
+        ts.assume_init()
+    };
+    #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // monotonic time is not negative; 32 bits on armv7
+    {
+        i64::from(ts.tv_sec) as u64 * 1_000_000_000 + i64::from(ts.tv_nsec) as u64
+    }
+}
+
+/// Sleeps until `at` on `CLOCK_MONOTONIC`; returns 0, or the errno (`EINTR` when a handled signal came).
+///
+/// The raw system call: the C library's wrapper is a cancellation point and costs more instructions than the rest of the loop.
+#[inline]
+pub fn sleep_until(at: Instant) -> i32 {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    {
+        let ts = [at.sec, at.nsec];
+        let result: i64;
+        // SAFETY: clock_nanosleep reads one timespec (two 64-bit integers here) and, with TIMER_ABSTIME, writes nothing; the
+        // kernel clobbers rcx and r11 only.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                inlateout("rax") libc::SYS_clock_nanosleep => result,
+                in("rdi") libc::CLOCK_MONOTONIC,
+                in("rsi") libc::TIMER_ABSTIME,
+                in("rdx") ts.as_ptr(),
+                in("r10") 0usize,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack, readonly),
+            );
+        }
+        i32::try_from(-result).unwrap_or(libc::EINVAL)
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let ts = [at.sec, at.nsec];
+        let result: i64;
+        // SAFETY: clock_nanosleep reads one timespec (two 64-bit integers here) and, with TIMER_ABSTIME, writes nothing.
+        unsafe {
+            core::arch::asm!(
+                "svc 0",
+                in("x8") libc::SYS_clock_nanosleep,
+                inlateout("x0") i64::from(libc::CLOCK_MONOTONIC) => result,
+                in("x1") libc::TIMER_ABSTIME,
+                in("x2") ts.as_ptr(),
+                in("x3") 0usize,
+                options(nostack, readonly),
+            );
+        }
+        i32::try_from(-result).unwrap_or(libc::EINVAL)
+    }
+    #[cfg(not(any(all(target_arch = "x86_64", target_pointer_width = "64"), target_arch = "aarch64")))]
+    {
+        #[allow(clippy::cast_possible_truncation)] // time_t of 32 bits; monotonic seconds fit
+        let ts = libc::timespec { tv_sec: at.sec as libc::time_t, tv_nsec: at.nsec as libc::c_long };
+        // SAFETY: reads one timespec; with TIMER_ABSTIME the last argument is unused.
+        unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const ts, std::ptr::null_mut()) }
+    }
+}
+
+/// Keeps the allocator to one arena: each further one would cost its thread 132 KiB of locked memory.
+pub fn one_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: integers only.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// Locks all present and future memory of this process (`mlockall`).
+pub fn lock_memory() -> io::Result<()> {
+    // SAFETY: flags only.
+    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })
+}
+
+/// Thread id of the caller.
+pub fn tid() -> u32 {
+    // SAFETY: no arguments, can't fail.
+    u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
+}
+
+/// Pins the calling thread to one CPU.
+pub fn pin(cpu: u32) -> io::Result<()> {
+    pin_to(&[cpu])
+}
+
+/// Restricts the calling thread to these CPUs. `EINVAL` when none of them is there.
+pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
+    let words = cpus.iter().max().map_or(1, |&c| c as usize / 64 + 1);
+    let mut mask = vec![0u64; words];
+    for &cpu in cpus {
+        // The kernel reads native words; little-endian machines and 64-bit big-endian ones agree on this layout.
+        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the mask is valid for the stated number of bytes and only read; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, words * 8, mask.as_ptr()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// CPUs that the calling thread may run on, ascending.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    let mut mask = vec![0u64; 1024];
+    // SAFETY: the mask is valid for the stated number of bytes; the kernel writes at most that many.
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) };
+    if bytes < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((0..u32::try_from(mask.len() * 64).unwrap_or(u32::MAX)).filter(|&cpu| mask[cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+}
+
+/// The kernel's `struct sched_attr`, version 0 (48 bytes): `include/uapi/linux/sched/types.h`.
+#[repr(C)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const _: () = assert!(size_of::<SchedAttr>() == 48);
+
+/// Gives the calling thread `policy` and `priority`; for DEADLINE `period_ns` is period and deadline, and the runtime a tenth of it.
+///
+/// `sched_setattr` by number: musl has no working `sched_setscheduler`. `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
+pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()> {
+    let number = match policy {
+        Policy::Fifo => libc::SCHED_FIFO,
+        Policy::Rr => libc::SCHED_RR,
+        Policy::Other => libc::SCHED_OTHER,
+        Policy::Deadline => libc::SCHED_DEADLINE,
+    };
+    let deadline = policy == Policy::Deadline;
+    let attr = SchedAttr {
+        size: 48,
+        policy: u32::try_from(number).unwrap_or(0),
+        flags: 0,
+        nice: 0,
+        priority: if policy.has_priority() { priority.into() } else { 0 },
+        runtime: if deadline { (period_ns / 10).max(2048) } else { 0 },
+        deadline: if deadline { period_ns } else { 0 },
+        period: if deadline { period_ns } else { 0 },
+    };
+    // SAFETY: the attribute is valid for its stated size and only read; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Touches `bytes` of the stack below the caller, so that the loop never takes a fault there.
+#[inline(never)]
+pub fn prefault_stack<const BYTES: usize>() {
+    let mut room = MaybeUninit::<[u8; BYTES]>::uninit();
+    let start = room.as_mut_ptr().cast::<u8>();
+    for at in (0..BYTES).step_by(1024) {
+        // SAFETY: `at` is within the array; a volatile store keeps the touch from being optimized away.
+        unsafe { start.add(at).write_volatile(0) };
+    }
+}
+
+/// Touches every page of `memory`, so that a freshly mapped zero page becomes our own before the loop starts.
+pub fn prefault<T: Copy>(memory: &mut [T]) {
+    let step = (4096 / size_of::<T>().max(1)).max(1);
+    for at in (0..memory.len()).step_by(step) {
+        // SAFETY: a volatile read and write of the same initialized element.
+        unsafe {
+            let p = memory.as_mut_ptr().add(at);
+            p.write_volatile(p.read_volatile());
+        }
+    }
+}
+
+extern "C" fn wake(_: libc::c_int) {}
+
+/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it
+/// starts, so that they are taken by [`Signals`] alone.
+pub fn prepare_signals() -> io::Result<Signals> {
+    // SAFETY: both structures are fully initialized by zeroing and the calls below; the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = wake as *const () as usize;
+        check(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()))?;
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        let result = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        if result != 0 {
+            return Err(io::Error::from_raw_os_error(result));
+        }
+        let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Signals { fd })
+    }
+}
+
+/// SIGINT, SIGTERM and SIGHUP, to be waited for together with the driver's pipe.
+#[derive(Debug)]
+pub struct Signals {
+    fd: libc::c_int,
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// The time ran out.
+    Timeout,
+    /// A signal asks to end.
+    Signal,
+    /// The driver closed its end, or wrote something.
+    Input,
+}
+
+impl Signals {
+    /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`.
+    pub fn wait(&self, input: i32, timeout_ms: i32) -> Woken {
+        let mut fds =
+            [libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 }, libc::pollfd { fd: input, events: libc::POLLIN, revents: 0 }];
+        // SAFETY: the array is valid for two entries.
+        let n = unsafe { libc::poll(fds.as_mut_ptr(), 2, timeout_ms) };
+        match n {
+            n if n > 0 && fds[0].revents != 0 => Woken::Signal,
+            n if n > 0 => Woken::Input,
+            _ => Woken::Timeout,
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours and closed once.
+        unsafe { libc::close(self.fd) };
+    }
+}
+
+/// Wakes the thread `tid` of this process out of its sleep.
+pub fn wake_thread(tid: u32) {
+    // SAFETY: integers only; a thread that is gone gives ESRCH, which is fine.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_never_ends_early() {
+        for ahead in [0, 1_000, 2_000_000] {
+            let at = now() + ahead;
+            assert_eq!(sleep_until(Instant::from_ns(at)), 0);
+            assert!(now() >= at);
+        }
+    }
+
+    #[test]
+    fn a_bad_time_is_an_errno() {
+        assert_eq!(sleep_until(Instant { sec: 1, nsec: -1 }), libc::EINVAL);
+    }
+
+    #[test]
+    fn an_unknown_cpu_is_refused() {
+        let before = allowed_cpus().unwrap();
+        std::thread::spawn(|| assert_eq!(pin(40_000).unwrap_err().raw_os_error(), Some(libc::EINVAL))).join().unwrap();
+        assert_eq!(allowed_cpus().unwrap(), before);
+    }
+}

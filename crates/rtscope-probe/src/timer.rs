@@ -1,0 +1,243 @@
+//! The timer test in user space: absolute sleeps on a grid, one thread for each distribution, latency = wake-up - intended time.
+
+pub mod grid;
+pub mod sampler;
+pub mod sampling;
+mod thread;
+
+use crate::protocol::{Event, Live, Plan};
+use crate::sys::rt::{self, Signals, Woken};
+use rtscope_record::{Distribution, Policy, Settings, Warning};
+use sampler::{LiveCell, Ring};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use thread::{Outcome, Worker};
+
+/// Why nothing could be measured.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What failed.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// The request was wrong, not the machine.
+    pub usage: bool,
+}
+
+impl Failure {
+    /// The request was wrong.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), usage: true }
+    }
+
+    /// The machine could not do it.
+    pub fn machine(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), usage: false }
+    }
+}
+
+/// What a run of the test gives.
+#[derive(Debug)]
+pub struct Measured {
+    /// One for each thread.
+    pub distributions: Vec<Distribution>,
+    /// What its readers must know.
+    pub warnings: Vec<Warning>,
+    /// From the common start to the end, ns.
+    pub elapsed_ns: u64,
+    /// It was ended before its time.
+    pub interrupted: bool,
+}
+
+/// Refuses settings that can't be measured. `allowed` are the CPUs this process may use.
+pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
+    let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
+    if s.interval.0 == 0 {
+        return usage("the interval is 0".into(), "choose an interval of at least 1us, such as --interval 1ms");
+    }
+    if s.interval.0 < 1_000 {
+        return usage(format!("the interval {} is below 1us", s.interval), "choose an interval of at least 1us");
+    }
+    if s.interval.0 > 86_400_000_000_000 {
+        return usage(format!("the interval {} is above one day", s.interval), "choose a shorter interval");
+    }
+    if s.distance.0 > 86_400_000_000_000 || s.start_offset.0 > 86_400_000_000_000 {
+        return usage("the distance or offset of the threads is above one day".into(), "choose a shorter one");
+    }
+    if s.duration.is_some_and(|d| d.0 < s.interval.0) {
+        return usage("the duration is shorter than one interval".into(), "measure for longer, or shorten the interval");
+    }
+    if s.loops == Some(0) {
+        return usage("0 loops were asked for".into(), "ask for at least one, or for a duration");
+    }
+    if s.threads == 0 || s.threads > 4096 {
+        return usage(format!("{} threads were asked for", s.threads), "choose 1 to 4096 threads");
+    }
+    if s.policy.has_priority() && !(1..=99).contains(&s.priority) {
+        return usage(format!("priority {} is not one of {}", s.priority, s.policy), "choose 1 to 99");
+    }
+    if s.linear_bins.is_some_and(|(bins, unit)| bins > 10_000_000 || unit == 0) {
+        return usage("more than 10,000,000 equal-width bins were asked for".into(), "the ns histogram needs none: leave them out");
+    }
+    if let Some(cpu) = s.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        let known = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        return usage(format!("CPU {cpu} is not one that this process may use (they are {known})"), "name online CPUs with --affinity");
+    }
+    if s.policy == Policy::Deadline && !s.migrate && !s.cpus.is_empty() && s.cpus.len() < allowed.len() {
+        return usage("the kernel refuses SCHED_DEADLINE for a pinned thread".into(), "add --migrate, or use --policy fifo");
+    }
+    Ok(())
+}
+
+/// Prepares, runs and collects the test; nothing is left changed. `say` takes progress and sample events; `input` is the driver's
+/// pipe (a file descriptor whose end of file means stop), negative for none.
+pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
+    let s = &plan.settings;
+    let allowed = rt::allowed_cpus().map_err(|e| Failure::machine(format!("sched_getaffinity: {e}"), "report this"))?;
+    check(s, &allowed)?;
+    let mut warnings = Vec::new();
+    let _awake = hold_dma_latency(s, &mut warnings);
+    rt::one_arena();
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut workers = thread::prepare(s, &stop)?;
+    // After the samplers exist, so that they are locked too; before the loops, so that no page is touched first in them.
+    if s.mlockall {
+        if let Err(e) = rt::lock_memory() {
+            warnings.push(memory_not_locked(&e));
+        }
+    }
+    say(Event::Started);
+    let start = thread::start(&workers);
+    let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), signals, input };
+    let interrupted = watch.until_done(&workers, &stop, say);
+    let outcomes: Vec<Outcome> = workers.iter_mut().map(Worker::join).collect::<Result<_, _>>()?;
+    let elapsed_ns = rt::now().saturating_sub(start);
+    watch.drain(&workers, say);
+    warnings.extend(thread::warnings(s, &outcomes));
+    let lost: u64 = workers.iter().filter_map(|w| w.ring.as_ref()).map(|r| r.lost()).sum();
+    if lost > 0 {
+        warnings.push(Warning::new(
+            "samples-not-sent",
+            rtscope_record::Effect::Note,
+            format!("{lost} raw samples found their ring full and were not sent; the histograms hold every sample"),
+            "lengthen the interval, or do without raw samples",
+        ));
+    }
+    let broken = outcomes.iter().any(|o| o.broken.is_some());
+    let distributions = outcomes.into_iter().map(|o| o.distribution).collect();
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken })
+}
+
+/// Waits for the threads while reporting.
+struct Watch<'a> {
+    plan: &'a Plan,
+    start: u64,
+    ends: Option<u64>,
+    signals: &'a Signals,
+    input: i32,
+}
+
+impl Watch<'_> {
+    /// Returns whether the run was ended early.
+    fn until_done(&self, workers: &[Worker], stop: &AtomicBool, say: &mut dyn FnMut(Event)) -> bool {
+        let progress = u64::from(self.plan.progress_ms) * 1_000_000;
+        let mut next_progress = self.start + progress;
+        let mut input = self.input;
+        let mut interrupted = false;
+        loop {
+            if workers.iter().all(Worker::finished) {
+                return interrupted;
+            }
+            let broken = workers.iter().any(|w| w.broken.load(Relaxed));
+            if broken || interrupted {
+                stop.store(true, Relaxed);
+                // Again and again: a thread that was just between its check and its sleep would miss a single signal.
+                workers.iter().filter(|w| !w.finished()).for_each(|w| rt::wake_thread(w.tid()));
+            }
+            let now = rt::now();
+            // Short waits near the end only, so that a long run is not disturbed by its own reporter.
+            let rest = self.ends.map_or(u64::MAX, |d| (self.start + d).saturating_sub(now));
+            let tick = if self.plan.settings.samples { 20 } else { 100 };
+            let wait = if stop.load(Relaxed) || rest < 1_000_000_000 { 5 } else { tick };
+            match self.signals.wait(if interrupted { -1 } else { input }, wait) {
+                Woken::Signal => interrupted = true,
+                Woken::Input if crate::serve::ended(input) => interrupted = true,
+                Woken::Input => input = self.input,
+                Woken::Timeout => {}
+            }
+            self.drain(workers, say);
+            let now = rt::now();
+            if progress > 0 && now >= next_progress {
+                next_progress = now + progress;
+                say(Event::Progress { elapsed_ns: now.saturating_sub(self.start), threads: workers.iter().map(Worker::live).collect() });
+            }
+        }
+    }
+
+    fn drain(&self, workers: &[Worker], say: &mut dyn FnMut(Event)) {
+        if !self.plan.settings.samples {
+            return;
+        }
+        for (thread, w) in workers.iter().enumerate() {
+            if let Some(ring) = &w.ring {
+                let thread = u32::try_from(thread).unwrap_or(u32::MAX);
+                ring.drain(|cycle, value| say(Event::Sample { thread, cycle, value }));
+            }
+        }
+    }
+}
+
+/// Keeps the CPUs out of deep idle states while the file is open (kernel `Documentation/power/pm_qos_interface.rst`).
+fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs::File> {
+    use std::io::Write;
+    if !s.hold_dma_latency {
+        return None;
+    }
+    let path = "/dev/cpu_dma_latency";
+    let held = std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(&0i32.to_ne_bytes()).map(|()| f));
+    match held {
+        Ok(file) => Some(file),
+        Err(e) => {
+            warnings.push(Warning::new(
+                "dma-latency-not-held",
+                rtscope_record::Effect::Note,
+                format!("{path}: {e}: idle states may add their exit latency"),
+                "run as root, or give the user write access to /dev/cpu_dma_latency",
+            ));
+            None
+        }
+    }
+}
+
+fn memory_not_locked(e: &std::io::Error) -> Warning {
+    Warning::new(
+        "memory-not-locked",
+        rtscope_record::Effect::Invalid,
+        format!("mlockall: {e}: page faults may be part of the latencies"),
+        "run as root, or raise the limit: `ulimit -l unlimited` (memlock in /etc/security/limits.conf)",
+    )
+}
+
+/// The figures of one thread, for a progress event.
+fn live(cell: &LiveCell, label: &str, tid: u32, priority: u8, interval: u64) -> Live {
+    let count = cell.count.load(Relaxed);
+    Live {
+        label: label.into(),
+        tid,
+        priority,
+        interval,
+        count,
+        missed: cell.missed.load(Relaxed),
+        min: if count == 0 { 0 } else { cell.min.load(Relaxed) },
+        last: cell.last.load(Relaxed),
+        sum: cell.sum.load(Relaxed),
+        max: cell.max.load(Relaxed),
+    }
+}
+
+/// How long after the last thread is ready the grid starts.
+const LEAD: Duration = Duration::from_millis(2);
+
+type SharedRing = Option<Arc<Ring>>;

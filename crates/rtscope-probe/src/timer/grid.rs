@@ -1,0 +1,107 @@
+//! The absolute grid of wake-ups: where the next point is, and how many were passed over. Pure arithmetic in ns.
+
+/// Where a thread is on its grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    next: u64,
+    interval: u64,
+    /// Grid points not yet passed; counts down.
+    left: u64,
+    missed: u64,
+}
+
+impl Grid {
+    /// A grid whose first point is `first` and which ends after `points` points.
+    pub fn new(first: u64, interval: u64, points: u64) -> Self {
+        Self { next: first, interval, left: points, missed: 0 }
+    }
+
+    /// The point to sleep to.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether every point was passed.
+    #[inline]
+    pub fn done(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Points passed over so far.
+    #[inline]
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The point [`Self::next`] was sampled at `now`: goes on to the first point after `now` and counts those passed over.
+    /// Returns whether any was.
+    #[inline]
+    pub fn advance(&mut self, now: u64) -> bool {
+        self.next += self.interval;
+        self.left -= 1;
+        if now < self.next {
+            return false;
+        }
+        self.pass_over(now)
+    }
+
+    /// Counts the points up to `now` as passed over, without a sample; `next` becomes the first point after `now`.
+    #[cold]
+    pub fn pass_over(&mut self, now: u64) -> bool {
+        if now < self.next || self.left == 0 {
+            return false;
+        }
+        let behind = ((now - self.next) / self.interval + 1).min(self.left);
+        self.missed += behind;
+        self.left -= behind;
+        self.next += behind * self.interval;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_stall_is_counted() {
+        let mut g = Grid::new(1_000, 1_000, 10);
+        assert!(!g.advance(1_010));
+        assert!(g.advance(2_000 + 3_500)); // sampled point 2000 at 5500: 3000, 4000 and 5000 were passed over
+        assert_eq!((g.missed(), g.next()), (3, 6_000));
+    }
+
+    #[test]
+    fn a_point_reached_exactly_is_passed_over() {
+        let mut g = Grid::new(1_000, 1_000, 10);
+        assert!(g.advance(2_000));
+        assert_eq!((g.missed(), g.next()), (1, 3_000));
+    }
+
+    #[test]
+    fn nothing_is_missed_beyond_the_end() {
+        let mut g = Grid::new(1_000, 1_000, 5);
+        assert!(g.advance(99_000));
+        assert_eq!((g.missed(), g.done()), (4, true));
+        assert!(!g.pass_over(200_000));
+    }
+
+    proptest! {
+        #[test]
+        fn samples_and_missed_make_all_points(interval in 1u64..5_000, points in 1u64..500, late in prop::collection::vec(0u64..20_000, 500)) {
+            let mut g = Grid::new(interval, interval, points);
+            let mut samples = 0;
+            for l in late {
+                if g.done() { break; }
+                let due = g.next();
+                g.advance(due + l);
+                samples += 1;
+                prop_assert!(g.done() || (g.next() > due + l && g.next() - (due + l) <= interval));
+                prop_assert_eq!((g.next() - interval) / interval, samples + g.missed());
+            }
+            prop_assert!(!g.done() || samples + g.missed() == points);
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
+
+use crate::sys::rt;
+use rtscope_record::distribution::Worst;
+use rtscope_record::histogram::slot_of;
+use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogram, LinearBins, Moments};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Live figures of one thread. The loop only stores, the reporter only loads; a cache line pair of its own keeps threads apart.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct LiveCell {
+    /// Samples.
+    pub count: AtomicU64,
+    /// Passed-over points.
+    pub missed: AtomicU64,
+    /// Lowest, ns; `u64::MAX` before the first sample.
+    pub min: AtomicU64,
+    /// Latest, ns.
+    pub last: AtomicU64,
+    /// Sum, ns.
+    pub sum: AtomicU64,
+    /// Highest, ns.
+    pub max: AtomicU64,
+}
+
+/// Slots that the loop keeps in its array: latencies below 2^36 ns (68 s). The array is locked memory, and a small board has little.
+const NEAR: usize = slot_of(1 << 36);
+
+/// How many overflow cycles of the linear bins are logged, as cyclictest does: as many as there are bins.
+fn overflow_room(bins: u64) -> usize {
+    usize::try_from(bins).unwrap_or(0).min(1 << 20)
+}
+
+/// Equal-width bins in the loop.
+#[derive(Debug)]
+struct Linear {
+    unit: u64,
+    bins: Vec<u64>,
+    overflow_at: Vec<u64>,
+}
+
+/// Samples in the order taken, for the reporter to drain: single producer, single consumer.
+#[derive(Debug)]
+pub struct Ring {
+    slots: Vec<[AtomicU64; 2]>,
+    head: AtomicU64,
+    tail: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Ring {
+    /// A ring of `1 << bits` samples, all touched.
+    fn new(bits: u32) -> Self {
+        let slots = (0..1u64 << bits).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
+        Self { slots, head: AtomicU64::new(0), tail: AtomicU64::new(0), lost: AtomicU64::new(0) }
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // masked to the number of slots
+    fn at(&self, position: u64) -> &[AtomicU64; 2] {
+        &self.slots[position as usize & (self.slots.len() - 1)]
+    }
+
+    fn push(&self, cycle: u64, value: u64) {
+        let head = self.head.load(Relaxed);
+        if head - self.tail.load(std::sync::atomic::Ordering::Acquire) >= self.slots.len() as u64 {
+            self.lost.store(self.lost.load(Relaxed) + 1, Relaxed);
+            return;
+        }
+        let [c, v] = self.at(head);
+        c.store(cycle, Relaxed);
+        v.store(value, Relaxed);
+        self.head.store(head + 1, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Hands every waiting sample (cycle, value) to `take`.
+    pub fn drain(&self, mut take: impl FnMut(u64, u64)) {
+        let head = self.head.load(std::sync::atomic::Ordering::Acquire);
+        let mut tail = self.tail.load(Relaxed);
+        while tail < head {
+            let [c, v] = self.at(tail);
+            take(c.load(Relaxed), v.load(Relaxed));
+            tail += 1;
+        }
+        self.tail.store(tail, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Samples that found the ring full.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+}
+
+/// Everything that one thread measures.
+#[derive(Debug)]
+pub struct Sampler {
+    counts: Vec<u64>,
+    /// Slots of samples beyond the array: after a stall of more than a minute, an allocation disturbs nobody.
+    far: Vec<u64>,
+    count: u64,
+    sum: u64,
+    sum_carry: u64,
+    sum_sq: u128,
+    min: u64,
+    max: u64,
+    worst: Vec<Worst>,
+    /// Only samples at or above this can be among the worst, or the maximum.
+    worst_from: u64,
+    keep: usize,
+    early: u64,
+    /// Bins or a ring are asked for.
+    extra: bool,
+    linear: Option<Linear>,
+    ring: Option<Arc<Ring>>,
+    live: Arc<LiveCell>,
+}
+
+impl Sampler {
+    /// A sampler that keeps the `keep` worst samples, `linear` = (bins, width in ns), and all samples in a ring when `ring`.
+    pub fn new(keep: u32, linear: Option<(u64, u64)>, ring: bool) -> Self {
+        let keep = keep.min(100_000) as usize;
+        let mut counts = vec![0; NEAR];
+        rt::prefault(&mut counts);
+        let linear = linear.map(|(bins, unit)| {
+            let mut l = Linear {
+                unit: unit.max(1),
+                bins: vec![0; usize::try_from(bins).unwrap_or(0)],
+                overflow_at: vec![0; overflow_room(bins)],
+            };
+            rt::prefault(&mut l.bins);
+            rt::prefault(&mut l.overflow_at);
+            l.overflow_at.clear();
+            l
+        });
+        let mut worst = vec![Worst { value: 0, at: 0 }; keep];
+        rt::prefault(&mut worst);
+        worst.clear();
+        let live = Arc::new(LiveCell::default());
+        live.min.store(u64::MAX, Relaxed);
+        Self {
+            counts,
+            far: Vec::new(),
+            count: 0,
+            sum: 0,
+            sum_carry: 0,
+            sum_sq: 0,
+            min: u64::MAX,
+            max: 0,
+            worst,
+            worst_from: 0,
+            keep,
+            early: 0,
+            extra: linear.is_some() || ring,
+            linear,
+            ring: ring.then(|| Arc::new(Ring::new(16))),
+            live,
+        }
+    }
+
+    /// The live figures, for the reporter.
+    pub fn live(&self) -> Arc<LiveCell> {
+        Arc::clone(&self.live)
+    }
+
+    /// The ring of samples, for the reporter.
+    pub fn ring(&self) -> Option<Arc<Ring>> {
+        self.ring.clone()
+    }
+
+    /// Samples so far.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// One sample of `value` ns at `now`, in a run that began at `start`. Called by the loop: no allocation, no lock, no call.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // a call would cost as much as half of what is done here
+    pub fn record(&mut self, value: u64, now: u64, start: u64) {
+        match self.counts.get_mut(slot_of(value)) {
+            Some(n) => *n += 1,
+            None => self.record_far(value),
+        }
+        let (sum, carry) = self.sum.overflowing_add(value);
+        self.sum = sum;
+        if carry {
+            self.carry();
+        }
+        self.sum_sq += u128::from(value) * u128::from(value);
+        self.live.last.store(value, Relaxed);
+        self.live.sum.store(sum, Relaxed);
+        if value < self.min {
+            self.new_min(value);
+        }
+        if value >= self.worst_from {
+            self.keep_worst(value, now - start);
+        }
+        if self.extra {
+            self.record_extra(value);
+        }
+        self.count += 1;
+        self.live.count.store(self.count, Relaxed);
+    }
+
+    #[cold]
+    fn carry(&mut self) {
+        self.sum_carry += 1;
+    }
+
+    #[cold]
+    fn new_min(&mut self, value: u64) {
+        self.min = value;
+        self.live.min.store(value, Relaxed);
+    }
+
+    /// The live count of missed points follows the grid's.
+    pub fn show_missed(&self, missed: u64) {
+        self.live.missed.store(missed, Relaxed);
+    }
+
+    /// A wake-up before its time: an event that nobody asked for.
+    #[cold]
+    pub fn early(&mut self) {
+        self.early += 1;
+    }
+
+    #[cold]
+    fn record_far(&mut self, value: u64) {
+        self.far.push(slot_of(value) as u64);
+    }
+
+    #[cold]
+    fn keep_worst(&mut self, value: u64, at: u64) {
+        if value > self.max {
+            self.max = value;
+            self.live.max.store(value, Relaxed);
+        }
+        if self.worst.len() < self.keep {
+            self.worst.push(Worst { value, at }); // within the capacity that was touched beforehand
+        } else if let Some(least) = self.worst.iter_mut().min_by_key(|w| w.value) {
+            *least = Worst { value, at };
+        }
+        if self.worst.len() == self.keep {
+            let least = self.worst.iter().map(|w| w.value).min().unwrap_or(self.max);
+            self.worst_from = least.saturating_add(1);
+        }
+    }
+
+    #[inline(never)]
+    fn record_extra(&mut self, value: u64) {
+        if let Some(l) = &mut self.linear {
+            let bin = usize::try_from(value / l.unit).unwrap_or(usize::MAX);
+            if let Some(n) = l.bins.get_mut(bin) {
+                *n += 1;
+            } else if l.overflow_at.len() < l.overflow_at.capacity() {
+                l.overflow_at.push(self.count);
+            }
+        }
+        if let Some(ring) = &self.ring {
+            ring.push(self.count, value);
+        }
+    }
+
+    /// The distribution, with what the grid counted. `complete` adds label, thread and expected points.
+    pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
+        let mut p = DistributionParts::empty("");
+        let near = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n));
+        p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1))))
+            .map_err(|e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) })?;
+        p.count = self.count;
+        if self.count > 0 {
+            (p.min, p.max) = (Some(self.min), Some(self.max));
+        }
+        p.moments = Moments::Exact { sum: u128::from(self.sum_carry) << 64 | u128::from(self.sum), sum_sq: self.sum_sq };
+        p.spurious = self.early;
+        self.worst.sort_by(|a, b| b.value.cmp(&a.value).then(a.at.cmp(&b.at)));
+        p.worst = self.worst;
+        p.linear = self.linear.map(|l| LinearBins {
+            unit_ns: l.unit,
+            size: l.bins.len() as u64,
+            counts: l.bins.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(bin, &n)| (bin as u64, n)).collect(),
+            overflow_at: l.overflow_at,
+        });
+        complete(&mut p);
+        if let Some(t) = &mut p.thread {
+            t.last = (p.count > 0).then(|| self.live.last.load(Relaxed));
+        }
+        Distribution::new(p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_counts_what_a_plain_loop_counts(values in prop::collection::vec(prop_oneof![0u64..3_000, 0u64..1 << 40, any::<u32>().prop_map(u64::from)], 0..300), keep in 0u32..9) {
+            let mut s = Sampler::new(keep, Some((100, 1_000)), false);
+            for (i, &v) in values.iter().enumerate() { s.record(v, i as u64, 0); }
+            let d = s.finish(|p| p.label = "x".into()).unwrap();
+            let plain = Distribution::from_samples("x", &values, keep as usize).unwrap();
+            prop_assert_eq!(d.histogram(), plain.histogram());
+            prop_assert_eq!(d.parts().moments, plain.parts().moments);
+            prop_assert_eq!((d.min(), d.max()), (plain.min(), plain.max()));
+            let worst = |d: &Distribution| d.worst().iter().map(|w| w.value).collect::<Vec<_>>();
+            prop_assert_eq!(worst(&d), worst(&plain));
+            let l = d.parts().linear.clone().unwrap();
+            let beyond = values.iter().filter(|&&v| v >= 100_000).count();
+            prop_assert_eq!(l.total() as usize + beyond, values.len());
+            prop_assert_eq!(l.overflow_at.len(), beyond.min(100));
+        }
+    }
+
+    #[test]
+    fn a_full_ring_says_what_it_lost() {
+        let ring = Ring::new(2);
+        for i in 0..6 {
+            ring.push(i, i * 10);
+        }
+        let mut seen = Vec::new();
+        ring.drain(|c, v| seen.push((c, v)));
+        assert_eq!(seen, [(0, 0), (1, 10), (2, 20), (3, 30)]);
+        assert_eq!(ring.lost(), 2);
+        ring.push(9, 9);
+        ring.drain(|c, _| seen.push((c, 0)));
+        assert_eq!(seen.last(), Some(&(9, 0)));
+    }
+}

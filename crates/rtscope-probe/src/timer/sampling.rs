@@ -1,0 +1,212 @@
+//! The sampling loop, generic over what sleeps and tells the time: the kernel, or a fake that needs no clock.
+
+use super::grid::Grid;
+use super::sampler::Sampler;
+use crate::sys::rt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What the loop needs of a clock.
+pub trait Clock {
+    /// Sleeps until `at` (ns); `false` when woken by a signal instead.
+    fn sleep_until(&mut self, at: u64) -> bool;
+    /// Now, ns.
+    fn now(&mut self) -> u64;
+}
+
+/// `CLOCK_MONOTONIC` of the kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    sleep_at: u64,
+    as_instant: rt::Instant,
+}
+
+impl Kernel {
+    /// The kernel's clock.
+    pub fn new() -> Self {
+        Self { sleep_at: 0, as_instant: rt::Instant::from_ns(0) }
+    }
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for Kernel {
+    #[inline]
+    fn sleep_until(&mut self, at: u64) -> bool {
+        // The difference to the last sleep is added rather than the whole divided by 10^9: below one second, that is one addition.
+        #[allow(clippy::cast_possible_wrap)] // below one second
+        match at.wrapping_sub(self.sleep_at) {
+            step @ 0..1_000_000_000 => {
+                self.as_instant.nsec += step as i64;
+                if self.as_instant.nsec >= 1_000_000_000 {
+                    self.as_instant.nsec -= 1_000_000_000;
+                    self.as_instant.sec += 1;
+                }
+            }
+            _ => self.as_instant = rt::Instant::from_ns(at),
+        }
+        self.sleep_at = at;
+        rt::sleep_until(self.as_instant) == 0
+    }
+
+    #[inline]
+    fn now(&mut self) -> u64 {
+        rt::now()
+    }
+}
+
+/// When the loop ends before its grid does.
+#[derive(Debug)]
+pub struct Until<'a> {
+    /// Set by the driver; the thread is then woken by a signal.
+    pub stop: &'a AtomicBool,
+    /// After this many samples; `u64::MAX` for never.
+    pub samples: u64,
+    /// At the first latency above this, ns; `u64::MAX` for never.
+    pub break_above: u64,
+}
+
+/// How the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Grid or number of samples complete.
+    Complete,
+    /// Told to stop.
+    Stopped,
+    /// A latency above the limit, ns.
+    Broken(u64),
+}
+
+/// Samples the grid until it ends. `start` is the run's start, ns, that the times of worst samples count from.
+///
+/// Per point: one sleep, one clock read, no allocation, no lock, no other call.
+pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Ended {
+    while !grid.done() {
+        let due = grid.next();
+        let slept = clock.sleep_until(due);
+        let now = clock.now();
+        if !slept {
+            if until.stop.load(Relaxed) {
+                // The points that a stopped thread slept through have passed without a sample.
+                grid.pass_over(now);
+                sampler.show_missed(grid.missed());
+                return Ended::Stopped;
+            }
+            continue;
+        }
+        if now < due {
+            sampler.early();
+            continue;
+        }
+        let latency = now - due;
+        sampler.record(latency, now, start);
+        if grid.advance(now) {
+            sampler.show_missed(grid.missed());
+        }
+        if latency > until.break_above {
+            return Ended::Broken(latency);
+        }
+        if sampler.count() == until.samples {
+            break;
+        }
+        if until.stop.load(Relaxed) {
+            return Ended::Stopped;
+        }
+    }
+    Ended::Complete
+}
+
+/// A clock that wakes the loop exactly as late as the injected latencies say, again and again from the first.
+#[derive(Debug, Clone)]
+pub struct Fake {
+    now: u64,
+    latencies: std::sync::Arc<[u64]>,
+    at: usize,
+}
+
+impl Fake {
+    /// A fake at time 0. `latencies` in ns; none means never late.
+    pub fn new(latencies: std::sync::Arc<[u64]>) -> Self {
+        Self { now: 0, latencies, at: 0 }
+    }
+}
+
+impl Clock for Fake {
+    fn sleep_until(&mut self, at: u64) -> bool {
+        let late = self.latencies.get(self.at).copied().unwrap_or(0);
+        self.at = (self.at + 1) % self.latencies.len().max(1);
+        self.now = at.saturating_add(late);
+        true
+    }
+
+    fn now(&mut self) -> u64 {
+        self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rtscope_record::{Distribution, Quantile};
+    use std::sync::Arc;
+
+    static FOREVER: AtomicBool = AtomicBool::new(false);
+
+    fn run(latencies: &[u64], interval: u64, points: u64) -> Distribution {
+        let mut grid = Grid::new(interval, interval, points);
+        let mut sampler = Sampler::new(8, None, false);
+        let until = Until { stop: &FOREVER, samples: u64::MAX, break_above: u64::MAX };
+        let ended = sample(&mut Fake::new(Arc::from(latencies)), &mut grid, &mut sampler, 0, &until);
+        assert_eq!(ended, Ended::Complete);
+        sampler
+            .finish(|p| {
+                p.missed = grid.missed();
+                p.expected = Some(points);
+            })
+            .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn an_injected_distribution_comes_back(mut latencies in prop::collection::vec(0u64..90_000_000, 1..400)) {
+            let d = run(&latencies, 100_000_000, latencies.len() as u64);
+            prop_assert_eq!((d.count(), d.missed()), (latencies.len() as u64, 0));
+            latencies.sort_unstable();
+            for p in ["p1", "p25", "p50", "p75", "p90", "p99", "p99.9", "p100"] {
+                let q: Quantile = p.parse().unwrap();
+                if let Some(got) = d.value_at(q) {
+                    let want = latencies[usize::try_from(q.rank(d.count())).unwrap() - 1];
+                    prop_assert!(got >= want && got - want <= want / 1000, "{}: {} for {}", p, got, want);
+                }
+            }
+        }
+
+        #[test]
+        fn a_late_task_misses_and_the_counts_add_up(latencies in prop::collection::vec(0u64..5_000_000, 1..50), points in 1u64..3_000) {
+            let d = run(&latencies, 1_000_000, points);
+            prop_assert_eq!(d.count() + d.missed(), points);
+        }
+    }
+
+    #[test]
+    fn a_latency_above_the_limit_breaks_the_run() {
+        let mut grid = Grid::new(1_000, 1_000, 100);
+        let mut sampler = Sampler::new(1, None, false);
+        let until = Until { stop: &FOREVER, samples: u64::MAX, break_above: 50 };
+        let ended = sample(&mut Fake::new(Arc::from([10, 20, 60, 5])), &mut grid, &mut sampler, 0, &until);
+        assert_eq!((ended, sampler.count()), (Ended::Broken(60), 3));
+    }
+
+    #[test]
+    fn loops_count_samples() {
+        let mut grid = Grid::new(1_000, 1_000, u64::MAX);
+        let mut sampler = Sampler::new(1, None, false);
+        let until = Until { stop: &FOREVER, samples: 5, break_above: u64::MAX };
+        assert_eq!(sample(&mut Fake::new(Arc::from([2_500])), &mut grid, &mut sampler, 0, &until), Ended::Complete);
+        assert_eq!((sampler.count(), grid.missed()), (5, 10));
+    }
+}
