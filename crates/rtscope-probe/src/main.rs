@@ -20,7 +20,9 @@ fn main() -> ExitCode {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     let code = match arguments.as_slice() {
         [] => rtscope_probe::serve::serve(std::io::stdin(), &mut out, false),
-        [flag] if flag == "--version" || flag == "-V" => say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0),
+        [flag] if flag == "--version" || flag == "-V" => {
+            say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0)
+        }
         [flag] if flag == "--help" || flag == "-h" => say(&mut out, HELP, 0),
         [file] => match std::fs::File::open(file) {
             Ok(plan) => rtscope_probe::serve::serve(plan, &mut out, true),

@@ -1,9 +1,9 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
+use crate::fake;
 use crate::protocol::{Event, PROTOCOL, Plan};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
-use crate::fake;
 use rtscope_record::{Clock, Record, RecordParts, Space, Test};
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
@@ -19,7 +19,8 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
     let fd = if keep_going { -1 } else { input.as_raw_fd() };
     let mut say = |event: Event| {
         // A driver that is gone ends the run by the end of its pipe; until then there is nobody to tell.
-        broken_pipe |= serde_json::to_writer(&mut *output, &event).is_err() || output.write_all(b"\n").is_err() || output.flush().is_err();
+        broken_pipe |=
+            serde_json::to_writer(&mut *output, &event).is_err() || output.write_all(b"\n").is_err() || output.flush().is_err();
     };
     say(Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into() });
     let code = match read_plan(input).and_then(|plan| measure(&plan, fd, &mut say)) {
@@ -46,8 +47,9 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
     std::io::BufReader::with_capacity(1, input.take(LONGEST_PLAN))
         .read_until(b'\n', &mut line)
         .map_err(|e| Failure::usage(format!("the plan could not be read: {e}"), "send one line of JSON"))?;
-    let plan: Plan = serde_json::from_slice(&line)
-        .map_err(|e| Failure::usage(format!("the plan is not understood: {e}"), "driver and probe must be of one version of rtscope"))?;
+    let plan: Plan = serde_json::from_slice(&line).map_err(|e| {
+        Failure::usage(format!("the plan is not understood: {e}"), "driver and probe must be of one version of rtscope")
+    })?;
     if plan.protocol != PROTOCOL {
         let message = format!("the driver speaks `{}`, this probe {PROTOCOL}", plan.protocol);
         return Err(Failure::usage(message, "use the probe of the same rtscope version"));

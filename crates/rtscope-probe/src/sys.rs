@@ -1,8 +1,8 @@
 //! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno.
 #![allow(unsafe_code)]
 
-pub mod process;
 pub mod host;
+pub mod process;
 pub mod rt;
 
 use std::io;

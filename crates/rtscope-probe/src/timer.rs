@@ -83,7 +83,10 @@ pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
     }
     if let Some(cpu) = s.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         let known = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        return usage(format!("CPU {cpu} is not one that this process may use (they are {known})"), "name online CPUs with --affinity");
+        return usage(
+            format!("CPU {cpu} is not one that this process may use (they are {known})"),
+            "name online CPUs with --affinity",
+        );
     }
     if s.policy == Policy::Deadline && !s.migrate && !s.cpus.is_empty() && s.cpus.len() < allowed.len() {
         return usage("the kernel refuses SCHED_DEADLINE for a pinned thread".into(), "add --migrate, or use --policy fifo");
@@ -171,7 +174,10 @@ impl Watch<'_> {
             let now = rt::now();
             if progress > 0 && now >= next_progress {
                 next_progress = now + progress;
-                say(Event::Progress { elapsed_ns: now.saturating_sub(self.start), threads: workers.iter().map(Worker::live).collect() });
+                say(Event::Progress {
+                    elapsed_ns: now.saturating_sub(self.start),
+                    threads: workers.iter().map(Worker::live).collect(),
+                });
             }
         }
     }

@@ -292,23 +292,23 @@ impl Distribution {
     /// The value at `q`, ns: never too low, at most 0.1 % too high, at most the maximum. `None` when the count does not support `q`
     /// or the value lies among overflowed samples.
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
-        if !q.supported_by(self.0.count) || q.rank(self.0.count) > self.0.histogram.total() {
+        if !q.supported_by(self.0.count) {
             return None;
         }
-        let scale = Quantile::rank(q, self.0.count);
-        let mut seen = 0;
-        for (_, highest, n) in self.0.histogram.iter() {
-            seen += n;
-            if seen >= scale {
-                return Some(self.0.max.map_or(highest, |max| highest.min(max)));
-            }
-        }
-        None
+        let value = self.0.histogram.values_at_ranks(&[q.rank(self.0.count)]).first().copied().flatten();
+        value.map(|v| self.at_most_max(v))
+    }
+
+    fn at_most_max(&self, value: u64) -> u64 {
+        self.0.max.map_or(value, |max| value.min(max))
     }
 
     /// The standard percentiles that the count supports.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
-        Quantile::STANDARD.iter().filter_map(|&q| self.value_at(q).map(|v| (q.to_string(), v))).collect()
+        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(self.0.count));
+        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(self.0.count)).collect();
+        let values = self.0.histogram.values_at_ranks(&ranks);
+        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
     }
 
     /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. Linear bins of equal width are
@@ -591,9 +591,14 @@ impl Distribution {
         if self.0.overflow > 0 {
             return BTreeMap::new();
         }
+        if self.0.max.is_none_or(|max| max <= interval) {
+            return self.percentiles(); // nothing was omitted
+        }
         let Ok(Some(c)) = crate::correction::Corrected::of(self, interval) else { return BTreeMap::new() };
-        let supported = Quantile::STANDARD.iter().filter(|q| q.supported_by(c.count()));
-        supported.filter_map(|&q| c.value_at(q).map(|v| (q.to_string(), v))).collect()
+        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(c.count()));
+        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(c.count())).collect();
+        let values = c.histogram.values_at_ranks(&ranks);
+        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
 
 use crate::quantile::Quantile;
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
 /// Number of slots: 2048 linear ones, then 1024 for each further power of two up to 2^64.
 pub const SLOTS: usize = 2048 + 53 * 1024;
@@ -35,10 +35,10 @@ pub const fn slot_highest(slot: usize) -> u64 {
     slot_lowest(slot) + ((1u64 << bucket) - 1)
 }
 
-/// A sparse histogram: slot to count, no zero counts kept. Counts are lossless: adding past u64 is refused.
+/// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past u64 is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histogram {
-    counts: BTreeMap<u32, u64>,
+    counts: Vec<(u32, u64)>,
     total: u64,
 }
 
@@ -80,10 +80,19 @@ impl Histogram {
     }
 
     fn add_slot(&mut self, slot: usize, n: u64) -> Result<(), CountOverflow> {
-        if n > 0 {
-            self.total = self.total.checked_add(n).ok_or(CountOverflow)?;
-            // total is at least every count, so this can't overflow
-            *self.counts.entry(u32::try_from(slot).map_err(|_| CountOverflow)?).or_default() += n;
+        if n == 0 {
+            return Ok(());
+        }
+        self.total = self.total.checked_add(n).ok_or(CountOverflow)?;
+        let slot = u32::try_from(slot).map_err(|_| CountOverflow)?;
+        // The total is at least every count, so no count can overflow. Ascending slots, the usual case, are appended.
+        match self.counts.last_mut() {
+            Some(last) if last.0 == slot => last.1 += n,
+            Some(last) if last.0 > slot => match self.counts.binary_search_by_key(&slot, |c| c.0) {
+                Ok(at) => self.counts[at].1 += n,
+                Err(at) => self.counts.insert(at, (slot, n)),
+            },
+            _ => self.counts.push((slot, n)),
         }
         Ok(())
     }
@@ -95,10 +104,25 @@ impl Histogram {
 
     /// Adds every count of `other`; exact.
     pub fn merge(&mut self, other: &Self) -> Result<(), CountOverflow> {
-        self.total.checked_add(other.total).ok_or(CountOverflow)?;
-        for (&slot, &n) in &other.counts {
-            self.add_slot(slot as usize, n)?;
+        let total = self.total.checked_add(other.total).ok_or(CountOverflow)?;
+        let mut counts = Vec::with_capacity(self.counts.len().max(other.counts.len()));
+        let (mut ours, mut theirs) = (self.counts.iter().copied().peekable(), other.counts.iter().copied().peekable());
+        while let (Some(a), Some(b)) = (ours.peek().copied(), theirs.peek().copied()) {
+            counts.push(match a.0.cmp(&b.0) {
+                Ordering::Less => a,
+                Ordering::Greater => b,
+                Ordering::Equal => (a.0, a.1 + b.1),
+            });
+            if a.0 <= b.0 {
+                ours.next();
+            }
+            if b.0 <= a.0 {
+                theirs.next();
+            }
         }
+        counts.extend(ours);
+        counts.extend(theirs);
+        *self = Self { counts, total };
         Ok(())
     }
 
@@ -109,7 +133,7 @@ impl Histogram {
 
     /// Non-empty slots in ascending order: (slot, count).
     pub fn slots(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
-        self.counts.iter().map(|(&s, &n)| (s as usize, n))
+        self.counts.iter().map(|&(s, n)| (s as usize, n))
     }
 
     /// Non-empty slots in ascending order: (lowest value, highest value, count), ns.
@@ -121,15 +145,23 @@ impl Histogram {
     ///
     /// The count decides nothing here: whether it supports `q` is [`Quantile::supported_by`].
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
-        let rank = q.rank(self.total);
-        let mut seen = 0u64;
-        for (_, highest, n) in self.iter() {
-            seen += n;
-            if seen >= rank {
-                return Some(highest);
+        self.values_at_ranks(&[q.rank(self.total)]).first().copied().flatten()
+    }
+
+    /// The highest values that the slots of the samples of these ascending ranks (from 1) may hold; `None` beyond the last sample.
+    pub fn values_at_ranks(&self, ranks: &[u64]) -> Vec<Option<u64>> {
+        let mut values = Vec::with_capacity(ranks.len());
+        let mut slots = self.counts.iter();
+        let (mut seen, mut highest) = (0u64, None);
+        for &rank in ranks {
+            while seen < rank {
+                let Some(&(slot, n)) = slots.next() else { break };
+                seen += n;
+                highest = Some(slot);
             }
+            values.push(highest.filter(|_| seen >= rank).map(|slot| slot_highest(slot as usize)));
         }
-        None
+        values
     }
 
     /// Samples whose slot lies wholly above `value`, and samples in the slot that holds it: the exact number above `value` lies

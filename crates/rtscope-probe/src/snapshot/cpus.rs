@@ -16,7 +16,7 @@ pub fn parse_list(text: &str, last: u32) -> Option<Vec<u32>> {
         let (range, pattern) = region.split_once(':').map_or((region, None), |(range, pattern)| (range, Some(pattern)));
         let (first, end) = if range == "all" { (0, last) } else { ends(range, last)? };
         let (used, group) = pattern.map_or(Some((1, 1)), used_of_group)?;
-        if end < first || end >= MOST {
+        if end < first || end >= MOST || cpus.len() > MOST as usize {
             return None;
         }
         cpus.extend((first..=end).filter(|cpu| (cpu - first) % group < used));

@@ -107,8 +107,13 @@ impl Root {
 
     /// Numbers `n` for which the directory `path` has an entry `{stem}{n}`, ascending.
     pub fn numbers(&self, path: &str, stem: &str) -> Vec<u32> {
+        self.numbers_in(path, stem, "")
+    }
+
+    /// Numbers `n` for which the directory `path` has an entry `{stem}{n}{tail}`, ascending.
+    pub fn numbers_in(&self, path: &str, stem: &str, tail: &str) -> Vec<u32> {
         let Ok(entries) = fs::read_dir(self.path(path)) else { return Vec::new() };
-        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_prefix(stem)?.parse().ok();
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_prefix(stem)?.strip_suffix(tail)?.parse().ok();
         let mut numbers: Vec<u32> = entries.flatten().filter_map(number).collect();
         numbers.sort_unstable();
         numbers

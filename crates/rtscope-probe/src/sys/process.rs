@@ -63,7 +63,9 @@ fn c_path(path: &Path) -> io::Result<CString> {
 /// Keeps later mounts of this mount namespace from reaching any other (`MS_REC | MS_PRIVATE` on `/`).
 pub fn make_mounts_private() -> io::Result<()> {
     // SAFETY: only the target is read for a change of propagation; it is a valid C string.
-    check(unsafe { libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null()) })
+    check(unsafe {
+        libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null())
+    })
 }
 
 /// Mounts a new file system that needs no device (`proc`, `tmpfs`) on `target`, without set-uid programs and devices.
@@ -72,7 +74,13 @@ pub fn mount_virtual(kind: &str, target: &Path) -> io::Result<()> {
     let target = c_path(target)?;
     // SAFETY: three valid C strings, no data.
     check(unsafe {
-        libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC, std::ptr::null())
+        libc::mount(
+            kind.as_ptr(),
+            target.as_ptr(),
+            kind.as_ptr(),
+            libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+            std::ptr::null(),
+        )
     })
 }
 

@@ -139,7 +139,9 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     if bytes < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((0..u32::try_from(mask.len() * 64).unwrap_or(u32::MAX)).filter(|&cpu| mask[cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+    Ok((0..u32::try_from(mask.len() * 64).unwrap_or(u32::MAX))
+        .filter(|&cpu| mask[cpu as usize / 64] >> (cpu % 64) & 1 == 1)
+        .collect())
 }
 
 /// The kernel's `struct sched_attr`, version 0 (48 bytes): `include/uapi/linux/sched/types.h`.
@@ -253,8 +255,10 @@ pub enum Woken {
 impl Signals {
     /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`.
     pub fn wait(&self, input: i32, timeout_ms: i32) -> Woken {
-        let mut fds =
-            [libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 }, libc::pollfd { fd: input, events: libc::POLLIN, revents: 0 }];
+        let mut fds = [
+            libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 },
+            libc::pollfd { fd: input, events: libc::POLLIN, revents: 0 },
+        ];
         // SAFETY: the array is valid for two entries.
         let n = unsafe { libc::poll(fds.as_mut_ptr(), 2, timeout_ms) };
         match n {

@@ -116,7 +116,8 @@ pub(super) fn prepare(s: &Settings, stop: &Arc<AtomicBool>) -> Result<Vec<Worker
             samples: s.loops.unwrap_or(u64::MAX),
             break_above: s.break_above.map_or(u64::MAX, |n| n.0),
         };
-        let spawned = std::thread::Builder::new().name(format!("rts-{}", role.label)).stack_size(STACK).spawn(move || job.run(sampler));
+        let spawned =
+            std::thread::Builder::new().name(format!("rts-{}", role.label)).stack_size(STACK).spawn(move || job.run(sampler));
         let handle = match spawned {
             Ok(handle) => Some(handle),
             // The threads that exist wait at a line that will never be complete; the process ends with this error.
@@ -160,7 +161,10 @@ impl Job {
         self.line.go.wait();
         let start = self.line.start.load(SeqCst);
         if let (Err(e), Some(cpu)) = (pinned, self.role.cpu) {
-            return Err(Failure::machine(format!("sched_setaffinity to CPU {cpu}: {e}"), "name CPUs that are online and in this cpuset"));
+            return Err(Failure::machine(
+                format!("sched_setaffinity to CPU {cpu}: {e}"),
+                "name CPUs that are online and in this cpuset",
+            ));
         }
         let first = start + self.role.offset + self.role.interval;
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
@@ -185,12 +189,17 @@ impl Job {
                 p.expected = p.count.checked_add(p.missed);
                 let (interval, offset) = (self.role.interval, self.role.offset);
                 let first_at = Some(offset + interval);
-                p.thread = Some(ThreadInfo { tid, cpu: self.role.cpu, policy: Some(policy), priority, interval, last: None, first_at });
+                p.thread =
+                    Some(ThreadInfo { tid, cpu: self.role.cpu, policy: Some(policy), priority, interval, last: None, first_at });
             })
             .map_err(|e| Failure::machine(format!("the counts do not add up: {e}"), "report this"))?;
         let passed = (grid.next() - first) / self.role.interval;
         if distribution.parts().expected != Some(passed) {
-            let message = format!("{}: {passed} grid points passed, but the counts are of {:?}", self.role.label, distribution.parts().expected);
+            let message = format!(
+                "{}: {passed} grid points passed, but the counts are of {:?}",
+                self.role.label,
+                distribution.parts().expected
+            );
             return Err(Failure::machine(message, "report this"));
         }
         Ok(Outcome { distribution, broken, refused })
