@@ -1,1 +1,15 @@
-//! Placeholder.
+//! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, and a measuring session.
+#![forbid(unsafe_code)]
+
+pub mod journal;
+pub mod load;
+pub mod local;
+pub mod session;
+pub mod supervisor;
+pub mod target;
+
+pub use journal::{Journal, JournalError, Replayed};
+pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
+pub use local::{Local, ProbeCommand, run_local};
+pub use session::{MeasureError, measure};
+pub use target::{StopHandle, Target, TargetError};

@@ -99,3 +99,38 @@ pub enum Event {
         usage: bool,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_record::{Clock, RecordParts, System};
+
+    /// A tagged event buffers its fields, which once turned the CPU numbers of a system's maps into unreadable text.
+    #[test]
+    fn a_record_with_a_full_system_survives_its_event() {
+        let mut system = System::default();
+        system.irq.per_cpu.insert(1, 9);
+        system.cpu.governor.insert(0, "performance".into());
+        system.cpu.frequency_khz.insert(0, (1, 2));
+        let record = Record::new(RecordParts {
+            id: "x".into(),
+            started: String::new(),
+            elapsed_ns: 0,
+            test: Test::Timer,
+            space: Space::User,
+            load: "none".into(),
+            target: "local".into(),
+            clock: Clock::Host,
+            interrupted: false,
+            warnings: Vec::new(),
+            settings: Settings::default(),
+            system,
+            load_proof: None,
+            distributions: Vec::new(),
+            source: None,
+        });
+        let event = Event::Record { record: Box::new(record.unwrap()) };
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+}

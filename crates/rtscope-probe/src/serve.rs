@@ -1,6 +1,6 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
-use crate::fake;
+use crate::{fake, snapshot};
 use crate::protocol::{Event, PROTOCOL, Plan};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
@@ -64,7 +64,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         return Err(Failure::usage(message, "it measures `timer` in user space"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
-    let system = rtscope_record::System::default();
+    let system = snapshot::collect(&snapshot::Root::of_this_machine());
     let started = utc_now();
     let (measured, extra) = if let Some(fake) = plan.target.strip_prefix("fake:") {
         (fake::run(plan, fake)?, vec![fake::warning()])

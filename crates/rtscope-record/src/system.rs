@@ -138,8 +138,12 @@ pub struct Cpu {
     /// Whether SMT siblings are active.
     pub smt_active: Option<bool>,
     /// Frequency governor in force, by CPU number; empty where there is no frequency scaling.
+    #[serde(deserialize_with = "by_cpu")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
     pub governor: BTreeMap<u32, String>,
     /// Lowest and highest frequency the governor may choose, kHz, by CPU.
+    #[serde(deserialize_with = "by_cpu")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, (u64, u64)>"))]
     pub frequency_khz: BTreeMap<u32, (u64, u64)>,
     /// Frequency scaling driver.
     pub frequency_driver: Option<String>,
@@ -181,6 +185,8 @@ pub struct Irq {
     pub default_affinity: Vec<u32>,
     /// For each CPU, how many interrupts in use are delivered to it, or may be where the kernel says no more. Those that belong to
     /// each CPU (its timer) are left out.
+    #[serde(deserialize_with = "by_cpu")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, u32>"))]
     pub per_cpu: BTreeMap<u32, u32>,
     /// Whether `irqbalance` runs.
     pub irqbalance: bool,
@@ -288,4 +294,11 @@ mod tests {
         assert_eq!(cpu_list(&[8, 0, 2, 1, 2]), "0-2,8");
         assert_eq!(cpu_list(&[u32::MAX, u32::MAX - 1]), "4294967294-4294967295");
     }
+}
+
+/// A map by CPU number. JSON's keys are text, and within a tagged event serde hands them on as such.
+fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Result<BTreeMap<u32, V>, D::Error> {
+    let map = BTreeMap::<String, V>::deserialize(from)?;
+    let number = |key: String| key.parse().map_err(|_| serde::de::Error::custom(format!("`{key}` is not a CPU number")));
+    map.into_iter().map(|(key, value)| Ok((number(key)?, value))).collect()
 }

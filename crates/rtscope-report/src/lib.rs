@@ -1,1 +1,43 @@
-//! Placeholder.
+//! Tables, SVG and self-contained HTML, made from records alone.
+//!
+//! No input or output: every function returns a `String`. What is printed of a live record and of the same record out of the
+//! archive is the same. Wherever a figure stands, its clock, machine and verdict stand beside it.
+#![forbid(unsafe_code)]
+
+pub mod html;
+pub mod svg;
+pub mod table;
+
+mod curve;
+mod facts;
+mod format;
+
+use rtscope_record::DistributionError;
+
+/// Why a report can't be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ReportError {
+    /// There is nothing to report on.
+    #[error("no record is selected: measure first (`rtscope measure timer`), or see `rtscope list` for what the archive holds")]
+    Empty,
+    /// The distributions of one record exceed a u64 together.
+    #[error("the distributions of {id} can't be merged: {error}")]
+    Merge {
+        /// Which record.
+        id: String,
+        /// Why.
+        error: DistributionError,
+    },
+    /// A record can't be written as JSON.
+    #[error("record {id} can't be written as JSON: {error}")]
+    Json {
+        /// Which record.
+        id: String,
+        /// Why.
+        error: String,
+    },
+}
+
+pub(crate) fn summarize(record: &rtscope_record::Record) -> Result<rtscope_analysis::Summary, ReportError> {
+    rtscope_analysis::summarize(record).map_err(|error| ReportError::Merge { id: record.id().into(), error })
+}

@@ -1,1 +1,70 @@
-fn main() {}
+//! `rtscope`: parses the command line, calls the rooms, maps errors to exit codes. Nothing else.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the one crate that prints; it does so in `output`
+
+mod args;
+mod cmd;
+mod config;
+mod error;
+mod output;
+mod progress;
+mod select;
+
+use args::{Cli, Command};
+use clap::Parser;
+use error::{Code, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
+    match words.first().map(String::as_str) {
+        // Stages that this program starts itself as; they must not see anything of the ordinary command line.
+        Some(cmd::measure::SUPERVISOR) => return ExitCode::from(rtscope_lab::supervisor::main(words.into_iter().skip(1))),
+        Some(cmd::measure::PROBE) => {
+            return ExitCode::from(rtscope_probe::serve::serve(std::io::stdin(), &mut std::io::stdout(), false));
+        }
+        // cyclictest's own option syntax is not clap's.
+        Some("cyclictest") => return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect())),
+        _ => {}
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print();
+            return if e.use_stderr() { Code::Usage.into() } else { Code::Done.into() };
+        }
+    };
+    finish(run(&cli))
+}
+
+fn run(cli: &Cli) -> Result<Code, Failure> {
+    let context = config::Context::new(&cli.global)?;
+    match &cli.command {
+        Command::Check(a) => cmd::check::run(&context, a),
+        Command::Measure(a) => cmd::measure::run(&context, a),
+        Command::Cyclictest { .. } => cmd::cyclictest::help(),
+        Command::List(a) => cmd::archive::list(&context, a),
+        Command::Show(a) => cmd::archive::show(&context, a),
+        Command::Import(a) => cmd::archive::import(&context, a),
+        Command::Export(a) => cmd::archive::export(&context, a),
+        Command::Remove(a) => cmd::archive::remove(&context, a),
+        Command::Verify => cmd::archive::verify(&context),
+        Command::Report(a) => cmd::report::report(&context, a),
+        Command::Compare(a) => cmd::report::compare(&context, a),
+        Command::Loads(a) => cmd::meta::loads(a),
+        Command::Summarize(a) => cmd::meta::summarize(a),
+        Command::Schema => cmd::meta::schema(),
+        Command::Completions { shell } => cmd::meta::completions(*shell),
+        Command::Man { dir } => cmd::meta::man(dir),
+    }
+}
+
+fn finish(result: Result<Code, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            output::failure(&failure);
+            failure.code.into()
+        }
+    }
+}

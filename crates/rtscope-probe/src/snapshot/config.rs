@@ -1,10 +1,18 @@
 //! The kernel's configuration (`/proc/config.gz`, `/boot/config-RELEASE`) and its command line.
 
 use super::root::Root;
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::collections::BTreeMap;
 
-/// A longer configuration is cut off here, compressed or not, bytes. Real ones have about 300 KiB.
+/// A longer configuration is refused, compressed or not, bytes. Real ones have about 300 KiB.
 const LONGEST: usize = 4 << 20;
+
+/// What is inflated at a time, bytes. The probe locks its memory and shall stay small, so the whole is never held.
+const PIECE: usize = 16 * 1024;
+
+/// No line with an option that is wanted is longer, bytes.
+const LONGEST_LINE: usize = 256;
 
 /// Options that make every lock or memory access slower by factors: kernels for finding bugs, not for measuring.
 const DEBUGGING: [&str; 7] = [
@@ -17,7 +25,15 @@ const DEBUGGING: [&str; 7] = [
     "CONFIG_DEBUG_KMEMLEAK",
 ];
 
-/// The options that are set in a kernel's configuration.
+/// Whether the option's value is ever asked for. The thousands of others are not kept.
+fn wanted(option: &str) -> bool {
+    option.starts_with("CONFIG_PREEMPT")
+        || option == "CONFIG_HZ"
+        || option.starts_with("CONFIG_DEBUG_KMEMLEAK")
+        || DEBUGGING.contains(&option)
+}
+
+/// The options that are set in a kernel's configuration, those that are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     /// The file they were read from.
@@ -31,28 +47,55 @@ impl Config {
     /// The best configuration at hand for the running kernel.
     pub fn find(root: &Root) -> Option<Self> {
         let own = "/proc/config.gz";
-        if let Some(config) = root.bytes(own, LONGEST as u64).and_then(|gz| gunzip(&gz)) {
-            return Self::parse(own, true, &config);
+        if let Some(config) = root.bytes(own, LONGEST as u64).and_then(|gz| Self::unpack(own, true, &gz)) {
+            return Some(config);
         }
         let release = &root.facts.uname.release;
         if release.is_empty() || release.contains('/') {
             return None;
         }
         // Debian, Fedora and Arch in that order; the second also where /usr is a file system of its own.
-        let files =
-            [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config"), format!("/usr/lib/modules/{release}/config")];
+        let files = [
+            format!("/boot/config-{release}"),
+            format!("/lib/modules/{release}/config"),
+            format!("/usr/lib/modules/{release}/config"),
+        ];
         files.iter().find_map(|file| Self::parse(file, false, &root.bytes(file, LONGEST as u64)?))
     }
 
-    /// `None` when the text sets no option at all, which is then no configuration.
+    /// `None` when the text sets none of the options wanted, and then is no configuration.
     pub fn parse(file: &str, running: bool, text: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(text);
-        let option = |line: &str| {
-            let (name, value) = line.trim().split_once('=')?;
-            name.starts_with("CONFIG_").then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
-        };
-        let values: BTreeMap<String, String> = text.lines().filter_map(option).collect();
-        if values.is_empty() { None } else { Some(Self { file: file.into(), running, values }) }
+        let mut config = Self { file: file.into(), running, ..Self::default() };
+        for line in text.split(|&b| b == b'\n') {
+            config.take(line);
+        }
+        (!config.values.is_empty()).then_some(config)
+    }
+
+    /// As [`Self::parse`], of a gzip file; `None` also when it is damaged: half a configuration is a wrong one.
+    pub fn unpack(file: &str, running: bool, gz: &[u8]) -> Option<Self> {
+        let mut config = Self { file: file.into(), running, ..Self::default() };
+        let mut line = Vec::new();
+        gunzip(gz, |piece| {
+            for &byte in piece {
+                if byte == b'\n' {
+                    config.take(&line);
+                    line.clear();
+                } else if line.len() < LONGEST_LINE {
+                    line.push(byte);
+                }
+            }
+        })?;
+        config.take(&line);
+        (!config.values.is_empty()).then_some(config)
+    }
+
+    /// Keeps the option of a line `CONFIG_X=value`, if it is one that is wanted.
+    fn take(&mut self, line: &[u8]) {
+        let Some((name, value)) = std::str::from_utf8(line).ok().and_then(|line| line.trim().split_once('=')) else { return };
+        if wanted(name) {
+            self.values.insert(name.into(), value.trim_matches('"').into());
+        }
     }
 
     /// Whether the option is built in (`=y`).
@@ -71,9 +114,9 @@ impl Config {
     }
 }
 
-/// The content of a gzip file of one member (RFC 1952), which `/proc/config.gz` is. Its check sum is not verified: the kernel made
-/// the file from its own memory.
-fn gunzip(gz: &[u8]) -> Option<Vec<u8>> {
+/// Gives the content of a gzip file of one member (RFC 1952), which `/proc/config.gz` is, to `each`, piece by piece. `None` if it is
+/// damaged or too long. Its check sum is not verified: the kernel made the file from its own memory.
+fn gunzip(gz: &[u8], mut each: impl FnMut(&[u8])) -> Option<()> {
     let flags = *gz.get(3)?;
     if !gz.starts_with(&[0x1f, 0x8b, 8]) || flags & 0xe0 != 0 {
         return None;
@@ -92,7 +135,25 @@ fn gunzip(gz: &[u8]) -> Option<Vec<u8>> {
     if flags & 2 != 0 {
         rest = rest.get(2..)?;
     }
-    miniz_oxide::inflate::decompress_to_vec_with_limit(rest, LONGEST).ok()
+    let mut state = InflateState::new_boxed(DataFormat::Raw);
+    let mut piece = vec![0; PIECE];
+    let mut length = 0;
+    loop {
+        let result = inflate(&mut state, rest, &mut piece, MZFlush::None);
+        let status = result.status.ok()?;
+        length += result.bytes_written;
+        if length > LONGEST {
+            return None;
+        }
+        each(&piece[..result.bytes_written]);
+        rest = rest.get(result.bytes_consumed..)?;
+        match status {
+            MZStatus::StreamEnd => return Some(()),
+            // Without progress the file ends too early.
+            _ if result.bytes_written == 0 && result.bytes_consumed == 0 => return None,
+            _ => {}
+        }
+    }
 }
 
 /// The value of the kernel parameter `name`, the last one if it is given more than once; empty if it is given without a value.
@@ -134,30 +195,47 @@ pub(super) mod tests {
         gz
     }
 
+    fn content(gz: &[u8]) -> Option<Vec<u8>> {
+        let mut content = Vec::new();
+        gunzip(gz, |piece| content.extend(piece)).map(|()| content)
+    }
+
     #[test]
     fn gzip_files_with_every_optional_field() {
         let plain = gzip(b"CONFIG_HZ=250\n");
-        assert_eq!(gunzip(&plain).unwrap(), b"CONFIG_HZ=250\n");
+        assert_eq!(content(&plain).unwrap(), b"CONFIG_HZ=250\n");
         let mut full = plain[..10].to_vec();
         full[3] = 4 | 8 | 16 | 2;
         full.extend([3, 0, b'x', b'y', b'z']);
         full.extend(b"name\0comment\0");
         full.extend([1, 2]);
         full.extend(&plain[10..]);
-        assert_eq!(gunzip(&full).unwrap(), b"CONFIG_HZ=250\n");
-        assert_eq!(gunzip(&plain[..12]), None);
+        assert_eq!(content(&full).unwrap(), b"CONFIG_HZ=250\n");
+        for end in 0..plain.len() - 8 {
+            assert_eq!(content(&plain[..end]), None, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn options_across_the_pieces() {
+        let noise: Vec<String> = (0..3000u32).map(|n| format!("CONFIG_DRIVER_{}=m\n", n.wrapping_mul(2_654_435_761))).collect();
+        let text = format!("CONFIG_HZ=300\n{}{}=y\nCONFIG_KASAN=y", noise.concat(), "X".repeat(100_000));
+        let config = Config::unpack("f", true, &gzip(text.as_bytes())).unwrap();
+        assert_eq!(config, Config::parse("f", true, text.as_bytes()).unwrap());
+        assert_eq!((config.hz(), config.has("CONFIG_KASAN"), config.values.len()), (Some(300), true, 2));
     }
 
     #[test]
     fn a_bomb_is_not_inflated() {
-        assert_eq!(gunzip(&gzip(&vec![0; LONGEST + 1])), None);
+        assert_eq!(content(&gzip(&vec![0; LONGEST + 1])), None);
+        assert_eq!(content(&gzip(&vec![0; LONGEST])).map(|content| content.len()), Some(LONGEST));
     }
 
     #[test]
     fn options() {
-        let text = b"# CONFIG_KASAN is not set\nCONFIG_HZ=1000\nCONFIG_PREEMPT_RT=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_X=m\nCONFIG_NAME=\"a\"\n";
+        let text = b"# CONFIG_KASAN is not set\nCONFIG_HZ=1000\nCONFIG_PREEMPT_RT=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_KCSAN=m\nCONFIG_NAME=\"a\"\n";
         let config = Config::parse("f", true, text).unwrap();
-        assert!(config.has("CONFIG_PREEMPT_RT") && !config.has("CONFIG_KASAN") && !config.has("CONFIG_X"));
+        assert!(config.has("CONFIG_PREEMPT_RT") && !config.has("CONFIG_KASAN") && !config.has("CONFIG_KCSAN"));
         assert_eq!(config.hz(), Some(1000));
         assert_eq!(config.debug_options(), ["CONFIG_PROVE_LOCKING"]);
         assert_eq!(Config::parse("f", true, b"no configuration\n"), None);
@@ -165,7 +243,8 @@ pub(super) mod tests {
 
     #[test]
     fn parameters() {
-        let line = "root=/dev/sda1 isolcpus=1-3 preempt=full quiet rcu-nocbs=2 name=\"a b\" \"x=c d\" preempt=none -- preempt=lazy nosmt";
+        let line =
+            "root=/dev/sda1 isolcpus=1-3 preempt=full quiet rcu-nocbs=2 name=\"a b\" \"x=c d\" preempt=none -- preempt=lazy nosmt";
         for (name, value) in [
             ("preempt", Some("none")),
             ("isolcpus", Some("1-3")),
@@ -183,14 +262,19 @@ pub(super) mod tests {
     proptest! {
         #[test]
         fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300), at in 0usize..300, with in any::<u8>(), keep in 0usize..300) {
-            let _ = gunzip(&bytes);
+            let _ = content(&bytes);
             let _ = Config::parse("f", false, &bytes).map(|c| (c.hz(), c.debug_options()));
             let mut gz = gzip(&bytes);
             let end = gz.len();
             gz[at % end] ^= with;
-            let _ = gunzip(&gz);
+            let _ = content(&gz);
             gz.truncate(keep);
-            let _ = gunzip(&gz);
+            let _ = Config::unpack("f", true, &gz);
+        }
+
+        #[test]
+        fn what_is_packed_is_unpacked(bytes in prop::collection::vec(any::<u8>(), 0..40_000)) {
+            prop_assert_eq!(content(&gzip(&bytes)), Some(bytes));
         }
 
         #[test]

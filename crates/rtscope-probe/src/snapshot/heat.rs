@@ -10,7 +10,7 @@ const FIRMWARE: [(u32, &str); 4] =
     [(0, "undervoltage"), (1, "ARM frequency capped"), (2, "throttled"), (3, "soft temperature limit active")];
 
 /// Fills in the temperatures and what is known of throttling.
-pub fn collect(root: &Root, system: &mut System) {
+pub(super) fn collect(root: &Root, system: &mut System) {
     system.temperatures = zones(root);
     system.throttle_count = counters(root, &system.cpu.online);
     let flags = firmware_flags(root);

@@ -8,11 +8,17 @@ const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
 /// What firmware says when its maker left the field as it came.
-const PLACEHOLDERS: [&str; 6] =
-    ["To Be Filled By O.E.M.", "To be filled by O.E.M.", "System Product Name", "System manufacturer", "Default string", "Not Specified"];
+const PLACEHOLDERS: [&str; 6] = [
+    "To Be Filled By O.E.M.",
+    "To be filled by O.E.M.",
+    "System Product Name",
+    "System manufacturer",
+    "Default string",
+    "Not Specified",
+];
 
 /// The board's or product's name: the device tree's model, else DMI's vendor and product, else vendor and board.
-pub fn board(root: &Root) -> Option<String> {
+pub(super) fn board(root: &Root) -> Option<String> {
     let trees = ["/proc/device-tree/model", "/sys/firmware/devicetree/base/model"];
     let dmi = |file: &str| root.value(&format!("/sys/class/dmi/id/{file}")).filter(|value| !PLACEHOLDERS.contains(&value.as_str()));
     let pair = |vendor: &str, name: &str| {
@@ -24,7 +30,7 @@ pub fn board(root: &Root) -> Option<String> {
 }
 
 /// `PRETTY_NAME` of os-release(5).
-pub fn os(root: &Root) -> Option<String> {
+pub(super) fn os(root: &Root) -> Option<String> {
     let text = ["/etc/os-release", "/usr/lib/os-release"].into_iter().find_map(|path| root.text(path))?;
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let name = name.trim_matches(['"', '\'']);
@@ -32,7 +38,7 @@ pub fn os(root: &Root) -> Option<String> {
 }
 
 /// Memory, KiB, and swap as (total, used), KiB.
-pub fn memory(root: &Root) -> (Option<u64>, Option<(u64, u64)>) {
+pub(super) fn memory(root: &Root) -> (Option<u64>, Option<(u64, u64)>) {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let field = |name: &str| -> Option<u64> {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -43,7 +49,7 @@ pub fn memory(root: &Root) -> (Option<u64>, Option<(u64, u64)>) {
 }
 
 /// Ticks that the hypervisor kept for others since boot: field `steal` of the first line of `/proc/stat`.
-pub fn steal_ticks(root: &Root) -> Option<u64> {
+pub(super) fn steal_ticks(root: &Root) -> Option<u64> {
     // All that is behind the CPUs' lines is long and not wanted.
     let bytes = root.bytes("/proc/stat", 4096)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -52,7 +58,7 @@ pub fn steal_ticks(root: &Root) -> Option<u64> {
 }
 
 /// What this process may do.
-pub fn limits(root: &Root) -> Limits {
+pub(super) fn limits(root: &Root) -> Limits {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok()).unwrap_or(0);
     let own = root.text("/proc/self/stat").map_or(0, |stat| tasks::priority(&stat));

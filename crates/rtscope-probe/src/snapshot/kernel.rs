@@ -8,7 +8,7 @@ use super::root::Root;
 use rtscope_record::system::{FairServer, Irq, Kernel, Tracing};
 
 /// The kernel's identity and preemption model.
-pub fn kernel(root: &Root, cmdline: &str) -> Kernel {
+pub(super) fn kernel(root: &Root, cmdline: &str) -> Kernel {
     let config = Config::find(root);
     let (preemption, preemption_evidence) = preemption::detect(root, config.as_ref(), cmdline);
     let uname = &root.facts.uname;
@@ -32,7 +32,7 @@ pub fn kernel(root: &Root, cmdline: &str) -> Kernel {
 }
 
 /// The fair server of the CPU where ordinary tasks get most; `None` without debugfs or before 6.12.
-pub fn fair_server(root: &Root) -> Option<FairServer> {
+pub(super) fn fair_server(root: &Root) -> Option<FairServer> {
     let dir = "/sys/kernel/debug/sched/fair_server";
     let server = |n: u32| {
         let number = |name: &str| root.number(&format!("{dir}/cpu{n}/{name}"));
@@ -42,7 +42,7 @@ pub fn fair_server(root: &Root) -> Option<FairServer> {
 }
 
 /// Where interrupts go. Whether irqbalance runs is found among the tasks.
-pub fn irq(root: &Root, irqbalance: bool) -> Irq {
+pub(super) fn irq(root: &Root, irqbalance: bool) -> Irq {
     let dir = "/proc/irq";
     let last = last_cpu(root);
     let mut irq = Irq {
@@ -56,7 +56,9 @@ pub fn irq(root: &Root, irqbalance: bool) -> Irq {
         if !root.names(&own).iter().any(|name| root.is_dir(&format!("{own}/{name}"))) {
             continue;
         }
-        let list = |name: &str| root.text(&format!("{own}/{name}")).and_then(|text| parse_list(&text, last)).filter(|cpus| !cpus.is_empty());
+        let list = |name: &str| {
+            root.text(&format!("{own}/{name}")).and_then(|text| parse_list(&text, last)).filter(|cpus| !cpus.is_empty())
+        };
         let Some(cpus) = list("effective_affinity_list").or_else(|| list("smp_affinity_list")) else { continue };
         // On several CPUs at once and not to be moved: the interrupt is private to each CPU, such as ARM's timer.
         if cpus.len() > 1 && !root.settable(&format!("{own}/smp_affinity_list")) {
@@ -70,10 +72,12 @@ pub fn irq(root: &Root, irqbalance: bool) -> Irq {
 }
 
 /// State of the tracers, instances included; `None` where tracefs is not to be seen.
-pub fn tracing(root: &Root) -> Option<Tracing> {
-    let dir = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].into_iter().find(|dir| root.exists(&format!("{dir}/current_tracer")))?;
+pub(super) fn tracing(root: &Root) -> Option<Tracing> {
+    let dir = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .into_iter()
+        .find(|dir| root.exists(&format!("{dir}/current_tracer")))?;
     let mut state = tracer(root, dir)?;
-    let mut count = |own: &Tracing| if own.on { own.events } else { 0 };
+    let count = |own: &Tracing| if own.on { own.events } else { 0 };
     let mut events = count(&state);
     for name in root.names(&format!("{dir}/instances")) {
         let Some(own) = tracer(root, &format!("{dir}/instances/{name}")) else { continue };

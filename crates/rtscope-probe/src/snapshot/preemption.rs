@@ -91,7 +91,7 @@ fn numbers(release: &str) -> Option<(u32, u32)> {
 }
 
 /// The model in force, and the evidence for it: the place it was read from and, where another place says otherwise, that too.
-pub fn detect(root: &Root, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
+pub(super) fn detect(root: &Root, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
     let uname = &root.facts.uname;
     let built = Built::of(&uname.version);
     // Against the flags of the running kernel, a file in /boot is that of another build.
@@ -99,13 +99,14 @@ pub fn detect(root: &Root, config: Option<&Config>, cmdline: &str) -> (Preemptio
         Some(config) if !config.running && Built::from(config) != built => (None, Some(&config.file)),
         config => (config, None),
     };
-    let (model, mut evidence) = decide(root, built, config, cmdline);
-    if let Some(file) = stranger {
-        evidence += &format!("; {file} is not counted, as it does not fit `uname -v`");
-    } else if let Some(config) = config.filter(|config| (model == Preemption::Rt) != is_rt(config)) {
-        evidence += &format!("; against {}", config.file);
-    }
-    (model, evidence)
+    let (model, evidence) = decide(root, built, config, cmdline);
+    let against = config.filter(|config| (model == Preemption::Rt) != is_rt(config));
+    let remark = match (stranger, against) {
+        (Some(file), _) => format!("; {file} is not counted, as it does not fit `uname -v`"),
+        (None, Some(config)) => format!("; against {}", config.file),
+        (None, None) => String::new(),
+    };
+    (model, evidence + &remark)
 }
 
 fn decide(root: &Root, built: Built, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
@@ -134,7 +135,9 @@ fn decide(root: &Root, built: Built, config: Option<&Config>, cmdline: &str) -> 
     }
     match (built, numbers(&root.facts.uname.release)) {
         (Built::Preempt, Some(release)) if release < (6, 13) => (Preemption::Full, "uname -v: PREEMPT".into()),
-        (Built::Preempt, _) => (Preemption::Unknown, "uname -v: PREEMPT, which may be full or lazy; no configuration at hand".into()),
+        (Built::Preempt, _) => {
+            (Preemption::Unknown, "uname -v: PREEMPT, which may be full or lazy; no configuration at hand".into())
+        }
         _ => (Preemption::Unknown, "uname -v names no model: none or voluntary; no configuration at hand".into()),
     }
 }
@@ -150,6 +153,9 @@ fn booted(config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
         Some((config, (model, option))) => {
             (model, format!("{}: {option}=y with PREEMPT_DYNAMIC, no preempt= in /proc/cmdline", config.file))
         }
-        None => (Preemption::Unknown, "PREEMPT_DYNAMIC: /sys/kernel/debug/sched/preempt, preempt= and the configuration are not at hand".into()),
+        None => (
+            Preemption::Unknown,
+            "PREEMPT_DYNAMIC: /sys/kernel/debug/sched/preempt, preempt= and the configuration are not at hand".into(),
+        ),
     }
 }

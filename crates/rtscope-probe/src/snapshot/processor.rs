@@ -11,19 +11,20 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const CPUINFO: u64 = 16 * 1024;
 
 /// Highest CPU number the kernel may use: what `N` and `all` mean in its CPU lists.
-pub fn last_cpu(root: &Root) -> u32 {
+pub(super) fn last_cpu(root: &Root) -> u32 {
     let possible = root.text(&format!("{CPUS}/possible")).and_then(|text| parse_list(&text, 0));
     let numbers = possible.unwrap_or_else(|| root.numbers(CPUS, "cpu"));
     numbers.into_iter().max().unwrap_or(0)
 }
 
 /// The first lines of `/proc/cpuinfo`.
-pub fn cpuinfo(root: &Root) -> String {
-    String::from_utf8_lossy(&root.bytes("/proc/cpuinfo", CPUINFO).unwrap_or_default()).replace(|c: char| c.is_control() && c != '\n', " ")
+pub(super) fn cpuinfo(root: &Root) -> String {
+    String::from_utf8_lossy(&root.bytes("/proc/cpuinfo", CPUINFO).unwrap_or_default())
+        .replace(|c: char| c.is_control() && c != '\n', " ")
 }
 
 /// Everything about the processors.
-pub fn collect(root: &Root, cmdline: &str, cpuinfo: &str) -> Cpu {
+pub(super) fn collect(root: &Root, cmdline: &str, cpuinfo: &str) -> Cpu {
     let last = last_cpu(root);
     let list = |name: &str| root.text(&format!("{CPUS}/{name}")).and_then(|text| parse_list(&text, last));
     let online = list("online").unwrap_or_else(|| root.numbers(CPUS, "cpu"));
@@ -93,7 +94,7 @@ fn idle_states(root: &Root, online: &[u32]) -> Vec<IdleState> {
 }
 
 /// The value of the first line `name : value` of cpuinfo.
-pub fn line<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn line<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
     cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key.trim() == name && !value.trim().is_empty()).then(|| value.trim())
@@ -103,11 +104,11 @@ pub fn line<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
 fn model(cpuinfo: &str) -> Option<String> {
     // x86 and older ARM; MIPS; RISC-V; POWER.
     let named = ["model name", "cpu model", "uarch", "cpu"].into_iter().find_map(|name| line(cpuinfo, name));
-    named.map(str::to_owned).or_else(|| arm_model(line(cpuinfo, "CPU implementer")?, line(cpuinfo, "CPU part")?))
+    named.map(str::to_owned).or_else(|| Some(arm_model(line(cpuinfo, "CPU implementer")?, line(cpuinfo, "CPU part")?)))
 }
 
 /// 64-bit ARM kernels give numbers only: the implementer and part fields of MIDR_EL1, as in Arm's technical reference manuals.
-fn arm_model(implementer: &str, part: &str) -> Option<String> {
+fn arm_model(implementer: &str, part: &str) -> String {
     let name = match (implementer, part) {
         ("0x41", "0xc07") => "Cortex-A7",
         ("0x41", "0xc08") => "Cortex-A8",
@@ -126,7 +127,7 @@ fn arm_model(implementer: &str, part: &str) -> Option<String> {
         ("0x41", "0xd40") => "Neoverse-V1",
         ("0x41", "0xd41") => "Cortex-A78",
         ("0x41", "0xd49") => "Neoverse-N2",
-        _ => return Some(format!("CPU implementer {implementer}, part {part}")),
+        _ => return format!("CPU implementer {implementer}, part {part}"),
     };
-    Some(name.into())
+    name.into()
 }

@@ -77,6 +77,14 @@ impl Root {
         Some(bytes)
     }
 
+    /// What one read of up to 2 KiB gives: the whole of a task's short files, in a third of the system calls that [`Self::text`]
+    /// makes. There may be thousands of tasks.
+    pub fn line(&self, path: &str) -> Option<String> {
+        let mut room = [0u8; 2048];
+        let read = fs::File::open(self.path(path)).ok()?.read(&mut room).ok()?;
+        Some(String::from_utf8_lossy(&room[..read]).into_owned())
+    }
+
     /// The text at `path` with its lines, other control characters replaced: names of tasks and devices are chosen by anybody,
     /// and end up on terminals.
     pub fn text(&self, path: &str) -> Option<String> {

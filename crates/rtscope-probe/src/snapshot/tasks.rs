@@ -10,18 +10,19 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// What a walk over all tasks finds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tasks {
+pub(super) struct Tasks {
     /// Real-time tasks, the highest first.
     pub rt: Vec<RtTask>,
     /// A process named irqbalance runs.
     pub irqbalance: bool,
-    /// Process 1 can't be seen, or this is not the first PID namespace: others' tasks can't be seen either.
+    /// Others' tasks can't be seen: process 2, in the first PID namespace always the parent of the kernel's threads, is not there
+    /// or is another one.
     pub hidden: bool,
 }
 
 /// Walks over `/proc/*/task/*/stat`. Costs about 10 us for each thread of the machine.
-pub fn collect(root: &Root, last_cpu: u32) -> Tasks {
-    let mut tasks = Tasks { hidden: !root.exists("/proc/1/stat"), ..Tasks::default() };
+pub(super) fn collect(root: &Root, last_cpu: u32) -> Tasks {
+    let mut tasks = Tasks { hidden: !first_namespace(root), ..Tasks::default() };
     for pid in root.numbers("/proc", "") {
         if pid == root.facts.pid {
             continue;
@@ -29,7 +30,7 @@ pub fn collect(root: &Root, last_cpu: u32) -> Tasks {
         let dir = format!("/proc/{pid}/task");
         for tid in root.numbers(&dir, "") {
             // Gone since the listing, or not ours to see.
-            let Some(stat) = root.text(&format!("{dir}/{tid}/stat")).and_then(|text| Stat::parse(&text)) else { continue };
+            let Some(stat) = root.line(&format!("{dir}/{tid}/stat")).and_then(|text| Stat::parse(&text)) else { continue };
             tasks.irqbalance |= tid == pid && stat.name == "irqbalance";
             let Some(policy) = stat.policy else { continue };
             if stat.kernel && each_cpu_has_one(&stat.name) {
@@ -43,8 +44,12 @@ pub fn collect(root: &Root, last_cpu: u32) -> Tasks {
     tasks
 }
 
+fn first_namespace(root: &Root) -> bool {
+    root.text("/proc/2/stat").and_then(|text| Stat::parse(&text)).is_some_and(|stat| stat.kernel)
+}
+
 /// The real-time priority that a process runs at; 0 for an ordinary one.
-pub fn priority(stat: &str) -> u8 {
+pub(super) fn priority(stat: &str) -> u8 {
     Stat::parse(stat).filter(|stat| stat.policy.is_some()).map_or(0, |stat| stat.priority)
 }
 
@@ -109,8 +114,15 @@ pub(super) mod tests {
 
     #[test]
     fn policies() {
-        for (number, policy) in [(0, None), (1, Some(Policy::Fifo)), (2, Some(Policy::Rr)), (3, None), (5, None), (6, Some(Policy::Deadline)), (7, None)]
-        {
+        for (number, policy) in [
+            (0, None),
+            (1, Some(Policy::Fifo)),
+            (2, Some(Policy::Rr)),
+            (3, None),
+            (5, None),
+            (6, Some(Policy::Deadline)),
+            (7, None),
+        ] {
             assert_eq!(Stat::parse(&stat(1, "x", 0, 3, number)).unwrap().policy, policy);
         }
         assert_eq!(priority(&stat(1, "x", 0, 42, 1)), 42);
@@ -119,7 +131,14 @@ pub(super) mod tests {
 
     #[test]
     fn threads_of_each_cpu() {
-        for (name, each) in [("migration/0", true), ("ktimers/12", true), ("irq/42-eth0", false), ("rcu_preempt", false), ("a/", false), ("a/1b", false)] {
+        for (name, each) in [
+            ("migration/0", true),
+            ("ktimers/12", true),
+            ("irq/42-eth0", false),
+            ("rcu_preempt", false),
+            ("a/", false),
+            ("a/1b", false),
+        ] {
             assert_eq!(each_cpu_has_one(name), each, "{name}");
         }
     }

@@ -1,1 +1,624 @@
-//! Fixture trees.
+//! Whole machines as trees of files: each is read for what it is, and no content of any file can make the reading fail.
+
+use super::config::tests::gzip;
+use super::tasks::tests::stat;
+use super::{Facts, Root, collect};
+use crate::sys::host::Uname;
+use proptest::prelude::*;
+use rtscope_record::system::{FairServer, IdleState, Preemption, System, Temperature, Tracing};
+use rtscope_record::{Policy, Settings, findings};
+use std::fs;
+
+const KERNEL_THREAD: u64 = 0x0020_8040;
+const DEBIAN_12: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.153-1 (2025-09-20)";
+
+/// A tree in a directory of its own, gone with the value.
+struct Tree {
+    dir: tempfile::TempDir,
+    facts: Facts,
+}
+
+impl Tree {
+    fn new(release: &str, version: &str, machine: &str) -> Self {
+        let uname = Uname { nodename: "board".into(), release: release.into(), version: version.into(), machine: machine.into() };
+        let facts =
+            Facts { uname, timer_resolution_ns: Some(1), memlock: Some(8 << 20), rtprio: 0, allowed: vec![0, 1, 2, 3], pid: 4242 };
+        Self { dir: tempfile::tempdir().unwrap(), facts }
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let file = self.dir.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+        self
+    }
+
+    fn remove(&self, path: &str) -> &Self {
+        fs::remove_file(self.dir.path().join(path.trim_start_matches('/'))).unwrap();
+        self
+    }
+
+    fn read_only(&self, path: &str) -> &Self {
+        let file = self.dir.path().join(path.trim_start_matches('/'));
+        let mut permissions = fs::metadata(&file).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(file, permissions).unwrap();
+        self
+    }
+
+    /// A thread with its policy and priority.
+    fn task(&self, (pid, tid): (u32, u32), name: &str, flags: u64, (policy, priority): (u8, u8), cpus: &str) -> &Self {
+        let line = stat(tid, name, flags, priority, policy);
+        if pid == tid {
+            self.put(&format!("/proc/{pid}/stat"), &line);
+        }
+        self.put(&format!("/proc/{pid}/task/{tid}/stat"), line);
+        self.put(&format!("/proc/{pid}/task/{tid}/status"), format!("Name:\t{name}\nCpus_allowed_list:\t{cpus}\n"))
+    }
+
+    fn snapshot(&self) -> System {
+        collect(&Root::at(self.dir.path(), self.facts.clone()))
+    }
+
+    fn preemption(&self) -> (Preemption, String) {
+        let kernel = self.snapshot().kernel;
+        (kernel.preemption, kernel.preemption_evidence)
+    }
+}
+
+/// A PC with a stock Debian 12, every file that the snapshot reads included.
+fn debian_12() -> Tree {
+    let t = Tree::new("6.1.0-40-amd64", DEBIAN_12, "x86_64");
+    t.put("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-6.1.0-40-amd64 root=/dev/sda1 ro quiet isolcpus=3 rcu_nocbs=3\n")
+        .put("/etc/os-release", "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n")
+        .put(
+            "/boot/config-6.1.0-40-amd64",
+            "CONFIG_HZ=250\nCONFIG_PREEMPT_BUILD=y\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n# CONFIG_PREEMPT is not set\n\
+             CONFIG_PREEMPT_DYNAMIC=y\n",
+        )
+        .put("/sys/kernel/debug/sched/preempt", "none (voluntary) full \n")
+        .put("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Core(TM) i5-8500\nflags\t\t: fpu tsc nonstop_tsc\n")
+        .put("/sys/class/dmi/id/sys_vendor", "Dell Inc.\n")
+        .put("/sys/class/dmi/id/product_name", "OptiPlex 3060\n")
+        .put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n")
+        .put("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n")
+        .put("/proc/meminfo", "MemTotal:        8000000 kB\nMemFree: 1 kB\nSwapTotal:        999420 kB\nSwapFree:         900000 kB\n")
+        .put("/proc/stat", "cpu  1 2 3 4 5 6 7 0 0 0\ncpu0 1 2 3 4 5 6 7 0 0 0\n")
+        .put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000804000\n")
+        .put("/proc/self/stat", stat(4242, "rtscope", 0x40, 0, 0))
+        .put("/dev/cpu_dma_latency", "")
+        .put("/proc/sys/kernel/sched_rt_runtime_us", "950000\n")
+        .put("/proc/sys/kernel/sched_rt_period_us", "1000000\n")
+        .put("/proc/sys/kernel/timer_migration", "1\n")
+        .put("/sys/devices/system/cpu/online", "0-3\n")
+        .put("/sys/devices/system/cpu/possible", "0-3\n")
+        .put("/sys/devices/system/cpu/isolated", "3\n")
+        .put("/sys/devices/system/cpu/nohz_full", "  (null)\n")
+        .put("/sys/devices/system/cpu/smt/active", "0\n")
+        .put("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n")
+        .put("/sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n")
+        .put("/proc/irq/default_smp_affinity", "7\n")
+        .put("/sys/kernel/tracing/current_tracer", "nop\n")
+        .put("/sys/kernel/tracing/tracing_on", "1\n")
+        .put("/sys/kernel/tracing/set_event", "")
+        .put("/sys/class/thermal/thermal_zone0/type", "acpitz\n")
+        .put("/sys/class/thermal/thermal_zone0/temp", "27800\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_0_type", "critical\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_0_temp", "119000\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_1_type", "passive\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_1_temp", "-274000\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_2_type", "active\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_2_temp", "40000\n");
+    for cpu in 0..4 {
+        let dir = format!("/sys/devices/system/cpu/cpu{cpu}");
+        t.put(&format!("{dir}/cpufreq/scaling_governor"), "powersave\n")
+            .put(&format!("{dir}/cpufreq/scaling_driver"), "intel_pstate\n")
+            .put(&format!("{dir}/cpufreq/scaling_min_freq"), "800000\n")
+            .put(&format!("{dir}/cpufreq/scaling_max_freq"), "4100000\n")
+            .put(&format!("{dir}/thermal_throttle/core_throttle_count"), if cpu == 1 { "2\n" } else { "0\n" })
+            .put(&format!("{dir}/thermal_throttle/package_throttle_count"), "5\n");
+        for (state, (name, latency)) in [("POLL", 0), ("C1", 2), ("C10", 890)].into_iter().enumerate() {
+            t.put(&format!("{dir}/cpuidle/state{state}/name"), format!("{name}\n"))
+                .put(&format!("{dir}/cpuidle/state{state}/latency"), format!("{latency}\n"))
+                .put(&format!("{dir}/cpuidle/state{state}/disable"), if cpu == 3 && state == 2 { "1\n" } else { "0\n" });
+        }
+    }
+    for (irq, smp, effective, handler) in
+        [(1, "0-2", "1", true), (8, "0-3", "", true), (16, "0-3", "0", false), (120, "3", "3", true)]
+    {
+        t.put(&format!("/proc/irq/{irq}/smp_affinity_list"), format!("{smp}\n"));
+        t.put(&format!("/proc/irq/{irq}/effective_affinity_list"), format!("{effective}\n"));
+        if handler {
+            fs::create_dir(t.dir.path().join(format!("proc/irq/{irq}/device"))).unwrap();
+        }
+    }
+    t.task((1, 1), "systemd", 0x40_0100, (0, 0), "0-3")
+        .task((2, 2), "kthreadd", KERNEL_THREAD, (0, 0), "0-3")
+        .task((15, 15), "migration/0", KERNEL_THREAD, (1, 99), "0")
+        .task((90, 90), "irq/120-nvme0q0", KERNEL_THREAD, (1, 50), "3")
+        .task((600, 600), "irqbalance", 0x40_0100, (0, 0), "0-3")
+        .task((700, 700), "jackd", 0x40_0100, (0, 0), "0-3")
+        .task((700, 701), "jackd (rt)", 0x40_0040, (2, 70), "0-1")
+        .task((800, 800), "fake/3", 0x40_0100, (1, 99), "0-3")
+        .task((4242, 4242), "rtscope", 0x40, (1, 99), "0-3");
+    t
+}
+
+/// A Raspberry Pi 4 with its maker's 64-bit kernel.
+fn raspberry_pi() -> Tree {
+    let t = Tree::new("6.12.47+rpt-rpi-v8", "#1 SMP PREEMPT Debian 1:6.12.47-1+rpt1 (2025-09-16)", "aarch64");
+    t.put("/proc/cmdline", "console=serial0,115200 root=PARTUUID=1-02 rootfstype=ext4 fsck.repair=yes rootwait\n")
+        .put("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
+        .put("/proc/device-tree/compatible", "raspberrypi,4-model-b\0brcm,bcm2711\0")
+        .put(
+            "/proc/cpuinfo",
+            "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n\nModel : Raspberry Pi 4\n",
+        )
+        .put("/sys/devices/system/cpu/online", "0-3\n")
+        .put("/sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n")
+        .put("/sys/class/thermal/thermal_zone0/type", "cpu-thermal\n")
+        .put("/sys/class/thermal/thermal_zone0/temp", "61342\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_0_type", "critical\n")
+        .put("/sys/class/thermal/thermal_zone0/trip_point_0_temp", "110000\n")
+        .put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter\n")
+        .put("/proc/irq/11/smp_affinity_list", "0-3\n")
+        .put("/proc/irq/11/arch_timer/x", "")
+        .read_only("/proc/irq/11/smp_affinity_list")
+        .put("/proc/irq/30/smp_affinity_list", "0-3\n")
+        .put("/proc/irq/30/effective_affinity_list", "0\n")
+        .put("/proc/irq/30/eth0/x", "");
+    t
+}
+
+#[test]
+fn a_stock_debian_12() {
+    let s = debian_12().snapshot();
+    assert_eq!((s.kernel.preemption, s.kernel.hz), (Preemption::Voluntary, Some(250)));
+    assert_eq!(s.kernel.preemption_evidence, "/sys/kernel/debug/sched/preempt: none (voluntary) full");
+    assert_eq!((s.hostname.as_str(), s.kernel.release.as_str(), s.kernel.arch.as_str()), ("board", "6.1.0-40-amd64", "x86_64"));
+    assert_eq!((s.os.as_deref(), s.board.as_deref()), (Some("Debian GNU/Linux 12 (bookworm)"), Some("Dell Inc. OptiPlex 3060")));
+    assert_eq!((s.virtualization, s.container, s.steal_ticks), (None, None, Some(0)));
+    assert_eq!((s.memory_kib, s.swap_kib), (Some(8_000_000), Some((999_420, 99_420))));
+    assert_eq!((s.clocksource.as_deref(), s.clocksources), (Some("tsc"), vec!["tsc".into(), "hpet".into(), "acpi_pm".into()]));
+    assert_eq!(
+        (s.rt_runtime_us, s.rt_period_us, s.timer_migration, s.fair_server),
+        (Some(950_000), Some(1_000_000), Some(true), None)
+    );
+    assert_eq!((s.limits.memlock, s.limits.rtprio), (Some(8 << 20), 0));
+    assert!(s.limits.cap_sys_nice && s.limits.cap_ipc_lock && s.limits.cpu_dma_latency);
+    assert_eq!(s.tracing, Some(Tracing { current: "nop".into(), on: true, events: 0 }));
+
+    assert_eq!(s.cpu.model.as_deref(), Some("Intel(R) Core(TM) i5-8500"));
+    assert_eq!((&s.cpu.online, &s.cpu.isolated), (&vec![0, 1, 2, 3], &vec![3]));
+    assert_eq!((&s.cpu.nohz_full, &s.cpu.rcu_nocbs), (&vec![], &vec![3]));
+    assert_eq!((s.cpu.smt_active, s.cpu.turbo), (Some(false), Some(true)));
+    assert_eq!(
+        (s.cpu.governor.len(), s.cpu.governor[&2].as_str(), s.cpu.frequency_khz[&2]),
+        (4, "powersave", (800_000, 4_100_000))
+    );
+    assert_eq!((s.cpu.frequency_driver.as_deref(), s.cpu.idle_driver.as_deref()), (Some("intel_pstate"), Some("intel_idle")));
+    let state = |name: &str, latency_us, cpus| IdleState { name: name.into(), latency_us, disabled: false, cpus };
+    assert_eq!(
+        s.cpu.idle_states,
+        [state("POLL", 0, vec![0, 1, 2, 3]), state("C1", 2, vec![0, 1, 2, 3]), state("C10", 890, vec![0, 1, 2])]
+    );
+
+    // Interrupt 1 goes to CPU 1, 8 may go to all, 16 has no handler, 120 goes to 3.
+    assert_eq!(s.irq.per_cpu, [(0, 1), (1, 2), (2, 1), (3, 2)].into());
+    assert_eq!((s.irq.default_affinity, s.irq.irqbalance), (vec![0, 1, 2], true));
+
+    let tasks: Vec<_> =
+        s.rt_tasks.iter().map(|t| (t.tid, t.name.as_str(), t.policy, t.priority, t.cpus.clone(), t.kernel)).collect();
+    assert_eq!(
+        tasks,
+        [
+            (800, "fake/3", Policy::Fifo, 99, vec![0, 1, 2, 3], false),
+            (701, "jackd (rt)", Policy::Rr, 70, vec![0, 1], false),
+            (90, "irq/120-nvme0q0", Policy::Fifo, 50, vec![3], true),
+        ]
+    );
+    assert!(!s.tasks_hidden);
+    assert_eq!(s.temperatures, [Temperature { zone: "acpitz".into(), milli_celsius: 27_800, trip_milli_celsius: Some(119_000) }]);
+    assert_eq!((s.throttling, s.throttle_count), (None, Some(7)));
+    assert_eq!(s.throttled_since_boot.as_deref(), Some("7 thermal throttle events"));
+}
+
+#[test]
+fn the_model_of_a_patched_rt_kernel() {
+    let t = Tree::new("6.1.0-40-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.1.153-1", "x86_64");
+    t.put("/sys/kernel/realtime", "1\n").put("/boot/config-6.1.0-40-rt-amd64", "CONFIG_PREEMPT_RT=y\n");
+    assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
+    // A version of somebody's own making: the file of the patch still says so.
+    let t = Tree::new("5.4.0", "#1 ACME", "armv7l");
+    t.put("/sys/kernel/realtime", "1\n");
+    assert_eq!(t.preemption(), (Preemption::Rt, "/sys/kernel/realtime: 1".into()));
+    let t = Tree::new("4.19.0-rt", "#1 SMP PREEMPT RT Debian 4.19.249-2", "x86_64");
+    assert_eq!(t.preemption().0, Preemption::Rt);
+}
+
+#[test]
+fn the_model_of_a_mainline_rt_kernel() {
+    // No /sys/kernel/realtime; the scheduler's own choice below it is of another kind.
+    let t = Tree::new("6.12.48+deb13-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.12.48-1", "x86_64");
+    assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
+    t.put("/sys/kernel/debug/sched/preempt", "full (lazy)\n").put("/proc/cmdline", "preempt=lazy");
+    assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
+    // The version tells nothing, but the kernel carries its configuration.
+    let t = Tree::new("6.12.0", "#1 ACME", "aarch64");
+    t.put("/proc/config.gz", gzip(b"CONFIG_HZ=1000\nCONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_KASAN=y\n"));
+    assert_eq!(t.preemption(), (Preemption::Rt, "/proc/config.gz: CONFIG_PREEMPT_RT=y".into()));
+    let kernel = t.snapshot().kernel;
+    assert_eq!((kernel.hz, kernel.debug_options), (Some(1000), vec!["CONFIG_KASAN".into()]));
+}
+
+#[test]
+fn the_models_of_dynamic_kernels() {
+    let config = "CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n";
+    for (active, model) in [
+        ("(none) voluntary full", Preemption::None),
+        ("none (voluntary) full lazy", Preemption::Voluntary),
+        ("none voluntary (full)", Preemption::Full),
+        ("none voluntary full (lazy)", Preemption::Lazy),
+    ] {
+        let t = Tree::new("6.12.1", "#1 SMP PREEMPT_DYNAMIC", "x86_64");
+        t.put("/sys/kernel/debug/sched/preempt", active).put("/proc/cmdline", "preempt=none").put("/boot/config-6.12.1", config);
+        assert_eq!(t.preemption(), (model, format!("/sys/kernel/debug/sched/preempt: {active}")));
+    }
+    let t = Tree::new("6.12.1", "#1 SMP PREEMPT_DYNAMIC", "x86_64");
+    assert_eq!(t.preemption().0, Preemption::Unknown);
+    t.put("/proc/cmdline", "quiet preempt=full\n");
+    assert_eq!(t.preemption(), (Preemption::Full, "/proc/cmdline: preempt=full, on a PREEMPT_DYNAMIC kernel".into()));
+    // Not the kernel's parameter, or none that it knows.
+    for cmdline in ["quiet -- preempt=full\n", "preempt=sometimes", "xpreempt=full"] {
+        t.put("/proc/cmdline", cmdline);
+        assert_eq!(t.preemption().0, Preemption::Unknown, "{cmdline}");
+    }
+    t.put("/boot/config-6.12.1", config);
+    let evidence = "/boot/config-6.12.1: CONFIG_PREEMPT_VOLUNTARY=y with PREEMPT_DYNAMIC, no preempt= in /proc/cmdline";
+    t.put("/proc/cmdline", "quiet");
+    assert_eq!(t.preemption(), (Preemption::Voluntary, evidence.into()));
+}
+
+#[test]
+fn the_models_of_kernels_of_one_model() {
+    for (release, version, config, model, evidence) in [
+        ("5.10.0", "#1 SMP PREEMPT", "", Preemption::Full, "uname -v: PREEMPT"),
+        (
+            "6.13.0",
+            "#1 SMP PREEMPT",
+            "",
+            Preemption::Unknown,
+            "uname -v: PREEMPT, which may be full or lazy; no configuration at hand",
+        ),
+        ("6.13.0", "#1 SMP PREEMPT", "CONFIG_PREEMPT_LAZY=y\n", Preemption::Lazy, "/boot/config-6.13.0: CONFIG_PREEMPT_LAZY=y"),
+        ("5.10.0", "#1 SMP", "", Preemption::Unknown, "uname -v names no model: none or voluntary; no configuration at hand"),
+        ("5.10.0", "#1 SMP", "CONFIG_PREEMPT_NONE=y\n", Preemption::None, "/boot/config-5.10.0: CONFIG_PREEMPT_NONE=y"),
+        (
+            "5.16.0",
+            "#1 SMP",
+            "CONFIG_PREEMPT_VOLUNTARY_BEHAVIOUR=y\n",
+            Preemption::Voluntary,
+            "/boot/config-5.16.0: CONFIG_PREEMPT_VOLUNTARY_BEHAVIOUR=y",
+        ),
+    ] {
+        let t = Tree::new(release, version, "x86_64");
+        if !config.is_empty() {
+            t.put(&format!("/boot/config-{release}"), config);
+        }
+        assert_eq!(t.preemption(), (model, evidence.into()));
+    }
+}
+
+#[test]
+fn contradictions_are_settled_and_named() {
+    // A file of another build in /boot does not make a kernel real-time, nor unmake it.
+    let t = Tree::new("6.1.0", "#1 SMP PREEMPT_DYNAMIC", "x86_64");
+    t.put("/boot/config-6.1.0", "CONFIG_PREEMPT_RT=y\n");
+    let (model, evidence) = t.preemption();
+    assert_eq!(model, Preemption::Unknown);
+    assert!(evidence.ends_with("/boot/config-6.1.0 is not counted, as it does not fit `uname -v`"), "{evidence}");
+    let t = Tree::new("6.1.0-rt", "#1 SMP PREEMPT_RT", "x86_64");
+    t.put("/boot/config-6.1.0-rt", "CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n");
+    let (model, evidence) = t.preemption();
+    assert_eq!(model, Preemption::Rt);
+    assert!(evidence.starts_with("uname -v: PREEMPT_RT; /boot/config-6.1.0-rt is not counted"), "{evidence}");
+    // Both of the running kernel: the flag counts, the other is named.
+    let t = Tree::new("6.1.0", "#1 SMP PREEMPT_RT", "x86_64");
+    t.put("/proc/config.gz", gzip(b"CONFIG_PREEMPT_VOLUNTARY=y\n"));
+    assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT; against /proc/config.gz".into()));
+}
+
+#[test]
+fn a_raspberry_pi() {
+    let s = raspberry_pi().snapshot();
+    assert_eq!((s.kernel.preemption, s.virtualization), (Preemption::Full, None));
+    assert_eq!((s.board.as_deref(), s.cpu.model.as_deref()), (Some("Raspberry Pi 4 Model B Rev 1.4"), Some("Cortex-A72")));
+    assert_eq!(s.throttling.as_deref(), Some("undervoltage, throttled"));
+    assert_eq!(s.throttled_since_boot.as_deref(), Some("undervoltage, throttled"));
+    assert_eq!(s.throttle_count, None);
+    assert_eq!(s.temperatures[0].trip_milli_celsius, Some(110_000));
+    // The timer's interrupt is each CPU's own.
+    assert_eq!(s.irq.per_cpu, [(0, 1)].into());
+    assert!(s.cpu.governor.is_empty() && s.tracing.is_none() && s.tasks_hidden);
+
+    let t = raspberry_pi();
+    t.put("/sys/devices/platform/soc/soc:firmware/get_throttled", "0\n");
+    assert_eq!((t.snapshot().throttling, t.snapshot().throttled_since_boot), (None, None));
+    t.put("/sys/class/hwmon/hwmon1/name", "rpi_volt\n").put("/sys/class/hwmon/hwmon1/in0_lcrit_alarm", "1\n");
+    assert_eq!(t.snapshot().throttling.as_deref(), Some("undervoltage"));
+}
+
+#[test]
+fn virtual_machines() {
+    let flags = "vendor_id\t: GenuineIntel\nflags\t\t: fpu tsc hypervisor lahf_lm\n";
+    let vm = |cpuinfo: &str, files: &[(&str, &str)]| {
+        let t = Tree::new("6.1.0", "#1 SMP", "x86_64");
+        t.put("/proc/cpuinfo", cpuinfo);
+        for (file, content) in files {
+            t.put(file, content);
+        }
+        t.snapshot().virtualization
+    };
+    let vendor = "/sys/class/dmi/id/sys_vendor";
+    let product = "/sys/class/dmi/id/product_name";
+    let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let bare = "vendor_id\t: GenuineIntel\nflags\t\t: fpu tsc\n";
+    for (cpuinfo, files, name) in [
+        (flags, vec![(vendor, "QEMU\n"), (product, "Standard PC\n")], Some("qemu")),
+        (flags, vec![(vendor, "VMware, Inc.\n")], Some("vmware")),
+        (flags, vec![(vendor, "Microsoft Corporation\n"), (product, "Virtual Machine\n")], Some("hyperv")),
+        (flags, vec![(clocks, "tsc kvm-clock \n")], Some("kvm")),
+        (flags, vec![("/sys/hypervisor/type", "xen\n")], Some("xen")),
+        (flags, vec![], Some("hypervisor")),
+        (flags, vec![(vendor, "Amazon EC2\n"), (product, "c5.large\n")], Some("amazon")),
+        // The same vendors' bare metal.
+        (bare, vec![(vendor, "Amazon EC2\n"), (product, "c5.metal\n")], None),
+        (bare, vec![(vendor, "Microsoft Corporation\n"), (product, "Surface Pro\n")], None),
+        // ARM has no flag.
+        ("CPU part\t: 0xd0c\n", vec![(vendor, "QEMU\n")], Some("qemu")),
+        ("CPU part\t: 0xd0c\n", vec![("/proc/device-tree/hypervisor/compatible", "linux,kvm\0")], Some("kvm")),
+        ("CPU part\t: 0xd0c\n", vec![("/proc/device-tree/compatible", "linux,dummy-virt\0")], Some("qemu")),
+        ("CPU part\t: 0xd0c\n", vec![(vendor, "Amazon EC2\n"), (product, "a1.metal\n")], None),
+    ] {
+        assert_eq!(vm(cpuinfo, &files).as_deref(), name, "{cpuinfo} {files:?}");
+    }
+    let wsl = Tree::new("5.15.0-microsoft-standard-WSL2", "#1 SMP", "x86_64");
+    assert_eq!(wsl.snapshot().virtualization.as_deref(), Some("wsl"));
+}
+
+#[test]
+fn containers() {
+    for (file, content, name) in [
+        ("/run/systemd/container", "systemd-nspawn\n", Some("systemd-nspawn")),
+        ("/.dockerenv", "", Some("docker")),
+        ("/run/.containerenv", "engine=podman", Some("podman")),
+        ("/proc/1/environ", "PATH=/bin\0container=lxc\0", Some("lxc")),
+        ("/proc/1/cgroup", "0::/kubepods/besteffort/pod1\n", Some("kubernetes")),
+        ("/proc/1/cgroup", "5:cpu:/docker/0123\n", Some("docker")),
+        ("/proc/1/cgroup", "0::/init.scope\n", None),
+        ("/proc/1/environ", "container=\0PATH=/bin\0", None),
+    ] {
+        let t = debian_12();
+        t.put(file, content);
+        let s = t.snapshot();
+        assert_eq!((s.container.as_deref(), s.virtualization), (name, None), "{file}");
+    }
+}
+
+#[test]
+fn tracers_and_their_instances() {
+    let t = debian_12();
+    let dir = "/sys/kernel/tracing";
+    t.put(&format!("{dir}/set_event"), "sched:sched_switch\nsched:sched_waking\n");
+    assert_eq!(t.snapshot().tracing, Some(Tracing { current: "nop".into(), on: true, events: 2 }));
+    t.put(&format!("{dir}/tracing_on"), "0\n");
+    assert_eq!(t.snapshot().tracing, Some(Tracing { current: "nop".into(), on: false, events: 0 }));
+    let instance = format!("{dir}/instances/rtla");
+    t.put(&format!("{instance}/current_tracer"), "timerlat\n").put(&format!("{instance}/tracing_on"), "1\n");
+    assert_eq!(t.snapshot().tracing, Some(Tracing { current: "timerlat (instance rtla)".into(), on: true, events: 0 }));
+    t.put(&format!("{instance}/current_tracer"), "nop\n");
+    let listener = format!("{dir}/instances/rasdaemon");
+    t.put(&format!("{listener}/current_tracer"), "nop\n").put(&format!("{listener}/tracing_on"), "1\n");
+    t.put(&format!("{listener}/set_event"), "ras:mc_event\n");
+    assert_eq!(t.snapshot().tracing, Some(Tracing { current: "nop".into(), on: false, events: 0 }));
+    t.put(&format!("{instance}/set_event"), "irq:irq_handler_entry\n");
+    assert_eq!(t.snapshot().tracing, Some(Tracing { current: "nop".into(), on: true, events: 1 }));
+}
+
+#[test]
+fn the_fair_server_and_what_stands_in_for_missing_files() {
+    let t = debian_12();
+    for cpu in 0..2 {
+        let dir = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}");
+        t.put(&format!("{dir}/runtime"), format!("{}\n", cpu * 50_000_000)).put(&format!("{dir}/period"), "1000000000\n");
+    }
+    assert_eq!(t.snapshot().fair_server, Some(FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000 }));
+    // Before 4.x there is no list in sysfs: the command line then says what was asked for.
+    t.remove("/sys/devices/system/cpu/isolated")
+        .remove("/sys/devices/system/cpu/nohz_full")
+        .remove("/sys/devices/system/cpu/online");
+    for (parameter, isolated) in [
+        ("isolcpus=1-2", vec![1, 2]),
+        ("isolcpus=domain,managed_irq,2-N", vec![2, 3]),
+        ("isolcpus=managed_irq,2", vec![]),
+        ("isolcpus=x", vec![]),
+    ] {
+        t.put("/proc/cmdline", format!("{parameter} nohz_full=3"));
+        let cpu = t.snapshot().cpu;
+        assert_eq!((cpu.isolated, cpu.nohz_full, cpu.online), (isolated, vec![3], vec![0, 1, 2, 3]), "{parameter}");
+    }
+}
+
+#[test]
+fn the_users_limits() {
+    let mut t = debian_12();
+    t.facts.rtprio = 10;
+    t.put("/proc/self/status", "CapEff:\t0000000000000000\n").remove("/dev/cpu_dma_latency");
+    let limits = t.snapshot().limits;
+    assert_eq!((limits.rtprio, limits.cap_sys_nice, limits.cap_ipc_lock, limits.cpu_dma_latency), (10, false, false, false));
+    // Started at a real-time priority: that one may be kept.
+    t.put("/proc/self/stat", stat(4242, "rtscope", 0x40, 90, 1));
+    assert_eq!(t.snapshot().limits.rtprio, 90);
+}
+
+#[test]
+fn names_from_others_can_not_steer_a_terminal() {
+    let t = debian_12();
+    t.task((900, 900), "a\x1b[2Jb\nc", 0x40, (1, 98), "0");
+    let s = t.snapshot();
+    let name = &s.rt_tasks.iter().find(|task| task.tid == 900).unwrap().name;
+    assert_eq!(name, "a?[2Jb?c");
+}
+
+#[test]
+fn an_empty_root_is_a_machine_that_says_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in [dir.path().to_owned(), dir.path().join("nowhere")] {
+        let mut expected = System { tasks_hidden: true, ..System::default() };
+        expected.kernel.preemption_evidence = "uname -v names no model: none or voluntary; no configuration at hand".into();
+        expected.tools.insert("rtscope".into(), env!("CARGO_PKG_VERSION").into());
+        expected.limits.memlock = Some(0);
+        let facts = Facts { memlock: Some(0), ..Facts::default() };
+        assert_eq!(collect(&Root::at(path, facts)), expected);
+    }
+}
+
+#[test]
+fn a_directory_in_place_of_every_file() {
+    let t = debian_12();
+    for file in files(&t) {
+        let path = t.dir.path().join(&file);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+    }
+    let s = t.snapshot();
+    assert_eq!((s.clocksource, s.swap_kib, s.rt_tasks), (None, None, vec![]));
+}
+
+#[test]
+fn this_machine() {
+    let root = Root::of_this_machine();
+    let s = collect(&root);
+    assert_eq!(s.kernel.release, root.facts.uname.release);
+    assert!(!s.kernel.preemption_evidence.is_empty());
+    assert!(!s.cpu.online.is_empty() && s.cpu.allowed.iter().all(|cpu| s.cpu.online.contains(cpu)));
+    assert!(s.memory_kib.unwrap() > 0 && s.rt_tasks.iter().all(|task| task.tid != 0));
+    let json = serde_json::to_string(&s).unwrap();
+    assert_eq!(serde_json::from_str::<System>(&json).unwrap(), s);
+    let settings = Settings::default();
+    for warning in findings::findings(&s, &settings) {
+        assert!(!warning.message.contains(char::is_control) && !warning.remedy.contains(char::is_control), "{warning:?}");
+    }
+}
+
+/// The files of a tree, by their paths in it, sorted.
+fn files(tree: &Tree) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut dirs = vec![tree.dir.path().to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() { dirs.push(entry.path()) } else { found.push(entry.path()) }
+        }
+    }
+    let mut names: Vec<_> = found.iter().map(|path| path.strip_prefix(tree.dir.path()).unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What may be done to a file's content.
+#[derive(Debug, Clone)]
+enum Damage {
+    Replace(Vec<u8>),
+    Text(String),
+    Flip(usize, u8),
+    Truncate(usize),
+    DeleteLine(usize),
+    DuplicateLine(usize),
+    HugeNumbers,
+    Gone,
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..200).prop_map(Damage::Replace),
+        "[-0-9,:/()a-zN \\n]{0,80}".prop_map(Damage::Text),
+        (any::<usize>(), 1u8..).prop_map(|(at, with)| Damage::Flip(at, with)),
+        any::<usize>().prop_map(Damage::Truncate),
+        any::<usize>().prop_map(Damage::DeleteLine),
+        any::<usize>().prop_map(Damage::DuplicateLine),
+        Just(Damage::HugeNumbers),
+        Just(Damage::Gone),
+    ]
+}
+
+impl Damage {
+    /// The damaged content; `None` is no file.
+    fn apply(&self, content: &[u8]) -> Option<Vec<u8>> {
+        let mut lines: Vec<&[u8]> = content.split_inclusive(|&b| b == b'\n').collect();
+        Some(match self {
+            Self::Replace(bytes) => bytes.clone(),
+            Self::Text(text) => text.clone().into_bytes(),
+            Self::Truncate(at) => content[..at % (content.len() + 1)].to_vec(),
+            Self::Flip(at, with) => {
+                let mut flipped = content.to_vec();
+                if let Some(length) = std::num::NonZeroUsize::new(flipped.len()) {
+                    flipped[*at % length] ^= *with;
+                }
+                flipped
+            }
+            Self::DeleteLine(at) | Self::DuplicateLine(at) => {
+                if !lines.is_empty() {
+                    let at = at % lines.len();
+                    if matches!(self, Self::DeleteLine(_)) { _ = lines.remove(at) } else { lines.insert(at, lines[at]) }
+                }
+                lines.concat()
+            }
+            Self::HugeNumbers => {
+                let text = String::from_utf8_lossy(content);
+                text.replace(|c: char| c.is_ascii_digit(), "99999999999").into_bytes()
+            }
+            Self::Gone => return None,
+        })
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever the files say, there is a snapshot, findings, and a record of them that can be written and read back.
+    #[test]
+    fn any_content_of_any_file(
+        pi in any::<bool>(),
+        damages in prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..40),
+        version in "\\PC{0,30}|#1 SMP PREEMPT[_ ](RT|DYNAMIC)?",
+        release in "\\PC{0,10}|[0-9.]{0,8}",
+        more in any::<u64>(),
+    ) {
+        let mut t = if pi { raspberry_pi() } else { debian_12() };
+        t.facts.uname.version = version;
+        t.facts.uname.release = release;
+        (t.facts.rtprio, t.facts.memlock) = (more, Some(more));
+        let files = files(&t);
+        for (which, damage) in damages {
+            let path = t.dir.path().join(which.get(&files));
+            let Ok(content) = fs::read(&path) else { continue };
+            let _ = fs::remove_file(&path);
+            if let Some(content) = damage.apply(&content) {
+                fs::write(&path, content).unwrap();
+            }
+        }
+        let s = t.snapshot();
+        prop_assert!(!findings::findings(&s, &Settings::default()).iter().any(|w| w.message.is_empty()));
+        let json = serde_json::to_string(&s).unwrap();
+        prop_assert_eq!(serde_json::from_str::<System>(&json).unwrap(), s);
+    }
+}
+
+#[test]
+fn thousands_of_threads_are_walked_over() {
+    let t = debian_12();
+    for pid in 10_000..12_000 {
+        t.task((pid, pid), "worker", 0x40_0040, (u8::from(pid % 100 == 0), 10), "0-3");
+    }
+    assert_eq!(t.snapshot().rt_tasks.len(), 3 + 20);
+}

@@ -7,7 +7,7 @@ use super::root::Root;
 ///
 /// On x86 the flag `hypervisor` of cpuinfo decides: vendors write the same names into the firmware tables of their bare-metal
 /// machines. Elsewhere the firmware tables and the device tree are all there is.
-pub fn hypervisor(root: &Root, cpuinfo: &str, clocksources: &[String]) -> Option<String> {
+pub(super) fn hypervisor(root: &Root, cpuinfo: &str, clocksources: &[String]) -> Option<String> {
     let flags = line(cpuinfo, "flags");
     let flagged = flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
     if line(cpuinfo, "vendor_id") == Some("User Mode Linux") {
@@ -52,7 +52,8 @@ fn firmware(root: &Root, sure: bool) -> Option<String> {
     if !sure || names.iter().any(|name| name.contains(".metal")) {
         return None;
     }
-    let vendors = [("Amazon EC2", "amazon"), ("Google Compute Engine", "google"), ("Virtual Machine", "hyperv"), ("OpenStack", "openstack")];
+    let vendors =
+        [("Amazon EC2", "amazon"), ("Google Compute Engine", "google"), ("Virtual Machine", "hyperv"), ("OpenStack", "openstack")];
     vendors.into_iter().find(|(part, _)| has(part)).map(|(_, name)| name.into())
 }
 
@@ -67,7 +68,7 @@ fn device_tree(root: &Root) -> Option<String> {
 }
 
 /// The kind of container, `None` outside of any as far as can be told.
-pub fn container(root: &Root) -> Option<String> {
+pub(super) fn container(root: &Root) -> Option<String> {
     if let Some(name) = root.value("/run/systemd/container") {
         return Some(name);
     }
@@ -80,11 +81,14 @@ pub fn container(root: &Root) -> Option<String> {
     // What started process 1 told it so (systemd's container interface); readable for root only.
     let environment = root.bytes("/proc/1/environ", 64 * 1024).unwrap_or_default();
     let told = environment.split(|&b| b == 0).find_map(|entry| entry.strip_prefix(b"container="));
-    if let Some(name) = told.map(|name| String::from_utf8_lossy(name).replace(|c: char| c.is_control(), "?")).filter(|name| !name.is_empty()) {
+    if let Some(name) =
+        told.map(|name| String::from_utf8_lossy(name).replace(|c: char| c.is_control(), "?")).filter(|name| !name.is_empty())
+    {
         return Some(name);
     }
     let groups = root.text("/proc/1/cgroup").unwrap_or_default();
-    let kinds = [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc"), ("containerd", "containerd")];
+    let kinds =
+        [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc"), ("containerd", "containerd")];
     let kind = kinds.into_iter().find(|(part, _)| groups.lines().any(|line| line.contains(part)));
     kind.map(|(_, name)| name.into()).or_else(|| (root.exists("/proc/vz") && !root.exists("/proc/bc")).then(|| "openvz".into()))
 }

@@ -1,0 +1,346 @@
+//! Two selections side by side: metric x A x B x ratio B/A for each load, and every reason why the ratio may mislead.
+
+use crate::corrected::View;
+use crate::summary::{clock_words, virtual_machine};
+use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Events.
+    Count,
+}
+
+/// Why a comparison must be read with care, or which part of it is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// A stable name for programs, such as `clock-differs`.
+    pub code: String,
+    /// What was found and why it matters.
+    pub message: String,
+    /// What mends it.
+    pub remedy: String,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// Ids of its records, in the order given.
+    pub ids: Vec<String>,
+    /// Kernel releases, each once.
+    pub kernels: Vec<String>,
+    /// Preemption models, each once.
+    pub preemption: Vec<String>,
+    /// Clock and machine in words, each once.
+    pub clocks: Vec<String>,
+    /// Whether any record was taken in a virtual machine.
+    pub virtual_machine: bool,
+    /// The worst verdict among its records.
+    pub verdict: Verdict,
+}
+
+/// One figure of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricRow {
+    /// "mean", "p99.9", "corrected p99.9", "missed" ...
+    pub metric: String,
+    /// What it counts.
+    pub unit: Unit,
+    /// Of A; `None` where A can't tell.
+    pub a: Option<f64>,
+    /// Of B; `None` where B can't tell.
+    pub b: Option<f64>,
+    /// B / A; `None` where one is unknown or A is 0.
+    pub ratio: Option<f64>,
+}
+
+/// The figures under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadRows {
+    /// Name of the load.
+    pub load: String,
+    /// Runs of A that were merged.
+    pub a_runs: usize,
+    /// Runs of B that were merged.
+    pub b_runs: usize,
+    /// The figures.
+    pub rows: Vec<MetricRow>,
+}
+
+/// Two selections side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The first selection, the denominator of every ratio.
+    pub a: Side,
+    /// The second selection.
+    pub b: Side,
+    /// The loads that both sides have, in A's order.
+    pub loads: Vec<LoadRows>,
+    /// What to beware of.
+    pub findings: Vec<Finding>,
+    /// What the comparison does not say: there are no intervals yet.
+    pub note: String,
+}
+
+/// Why two selections can't be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    /// A selection is empty.
+    #[error("selection {0} holds no record: nothing to compare (see `rtscope list`)")]
+    Empty(&'static str),
+    /// The sides share no load.
+    #[error("A was measured under {a}, B under {b}: they have no load in common; measure both under the same load (--load)")]
+    NoCommonLoad {
+        /// Loads of A.
+        a: String,
+        /// Loads of B.
+        b: String,
+    },
+    /// The counts of one side exceed a u64.
+    #[error("the records of {side} under `{load}` can't be merged: {error}")]
+    Merge {
+        /// "A" or "B".
+        side: &'static str,
+        /// Which load.
+        load: String,
+        /// Why.
+        error: DistributionError,
+    },
+}
+
+/// The records of one side under one load, merged exactly.
+struct Merged {
+    runs: usize,
+    all: Option<Distribution>,
+    corrected: Option<View>,
+}
+
+/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load.
+pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
+    for (side, name) in [(a, "A"), (b, "B")] {
+        if side.is_empty() {
+            return Err(CompareError::Empty(name));
+        }
+    }
+    let (loads_a, loads_b) = (loads_of(a), loads_of(b));
+    let common: Vec<&String> = loads_a.iter().filter(|l| loads_b.contains(l)).collect();
+    if common.is_empty() {
+        return Err(CompareError::NoCommonLoad { a: loads_a.join(", "), b: loads_b.join(", ") });
+    }
+    let mut findings = differences(a, b);
+    findings.extend(sides(a, b));
+    for (own, other, name, other_name) in [(&loads_a, &loads_b, "A", "B"), (&loads_b, &loads_a, "B", "A")] {
+        let only: Vec<_> = own.iter().filter(|l| !other.contains(l)).cloned().collect();
+        if !only.is_empty() {
+            findings.push(finding(
+                "load-on-one-side",
+                format!("only {name} was measured under {}: these runs are not compared", only.join(", ")),
+                format!("measure {other_name} under the same loads: rtscope measure timer --load {}", only[0]),
+            ));
+        }
+    }
+    let mut rows = Vec::new();
+    for load in common {
+        let (ma, mb) = (merge(a, load, "A")?, merge(b, load, "B")?);
+        rows.push(LoadRows { load: load.clone(), a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
+    }
+    let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
+    let note = if single {
+        "one run a side: no interval can be given, and a difference may be chance; repeat both, interleaved, before concluding"
+    } else {
+        "the runs of a side are merged into one; no confidence interval is computed, so a difference may be chance"
+    };
+    Ok(Comparison { a: side(a), b: side(b), loads: rows, findings, note: note.into() })
+}
+
+fn loads_of(records: &[Record]) -> Vec<String> {
+    let mut loads = Vec::new();
+    for r in records {
+        if !loads.contains(&r.parts().load) {
+            loads.push(r.parts().load.clone());
+        }
+    }
+    loads
+}
+
+fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, CompareError> {
+    let error = |error| CompareError::Merge { side, load: load.into(), error };
+    let of_load: Vec<&Record> = records.iter().filter(|r| r.parts().load == load).collect();
+    let mut all: Option<Distribution> = None;
+    let mut views = Vec::new();
+    for r in &of_load {
+        if let Some(d) = r.merged().map_err(error)? {
+            if d.count() > 0 {
+                views.push(View::of_record(r));
+            }
+            all = Some(match all {
+                None => d,
+                Some(sum) => sum.merge(&d, "all", 32).map_err(error)?,
+            });
+        }
+    }
+    Ok(Merged { runs: of_load.len(), all, corrected: View::merge(views.iter().map(Option::as_ref)) })
+}
+
+fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
+    let mut rows = Vec::new();
+    let mut push = |metric: String, unit: Unit, a: Option<f64>, b: Option<f64>| {
+        let ratio = a.zip(b).and_then(|(a, b)| (a > 0.0).then_some(b / a));
+        rows.push(MetricRow { metric, unit, a, b, ratio });
+    };
+    let both = |f: &dyn Fn(&Distribution) -> Option<f64>| (a.all.as_ref().and_then(f), b.all.as_ref().and_then(f));
+    let float = |v: Option<u64>| v.map(|v| v as f64);
+    let mut latency = |name: &str, f: &dyn Fn(&Distribution) -> Option<f64>| {
+        let (x, y) = both(f);
+        push(name.into(), Unit::Ns, x, y);
+    };
+    latency("min", &|d| float(d.min()));
+    latency("mean", &Distribution::mean);
+    latency("stddev", &Distribution::stddev);
+    for q in Quantile::STANDARD {
+        let (x, y) = both(&|d| float(d.value_at(q)));
+        if x.is_some() || y.is_some() {
+            push(q.to_string(), Unit::Ns, x, y);
+        }
+    }
+    let (x, y) = both(&|d| float(d.max()));
+    push("max".into(), Unit::Ns, x, y);
+    for q in Quantile::STANDARD {
+        let view = |v: &Merged| v.corrected.as_ref().and_then(|c| float(c.value_at(q)));
+        let (x, y) = (view(a), view(b));
+        // The corrected figures are shown where they differ from the raw ones on one side at least.
+        if (x, y) != both(&|d| float(d.value_at(q))) && (x.is_some() || y.is_some()) {
+            push(format!("corrected {q}"), Unit::Ns, x, y);
+        }
+    }
+    for (name, f) in COUNTS {
+        let (x, y) = both(&|d| float(Some(f(d))));
+        if matches!(name, "samples" | "missed") || x.is_some_and(|v| v > 0.0) || y.is_some_and(|v| v > 0.0) {
+            push(name.into(), Unit::Count, x, y);
+        }
+    }
+    rows
+}
+
+type Counter = fn(&Distribution) -> u64;
+const COUNTS: [(&str, Counter); 5] = [
+    ("samples", Distribution::count),
+    ("missed", Distribution::missed),
+    ("spurious", Distribution::spurious),
+    ("overflow", Distribution::overflow),
+    ("dropped", Distribution::dropped),
+];
+
+fn side(records: &[Record]) -> Side {
+    Side {
+        ids: records.iter().map(|r| r.id().to_owned()).collect(),
+        kernels: each_once(records, |r| r.parts().system.kernel.release.clone()),
+        preemption: each_once(records, |r| r.parts().system.kernel.preemption.as_str().into()),
+        clocks: each_once(records, clock_words),
+        virtual_machine: records.iter().any(virtual_machine),
+        verdict: records.iter().map(Record::verdict).max().unwrap_or(Verdict::Invalid),
+    }
+}
+
+fn each_once(records: &[Record], f: impl Fn(&Record) -> String) -> Vec<String> {
+    records.iter().map(f).filter(|s| !s.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn finding(code: &str, message: String, remedy: impl Into<String>) -> Finding {
+    Finding { code: code.into(), message, remedy: remedy.into() }
+}
+
+/// What was measured differently, so that a ratio compares the measurements and not the machines.
+fn differences(a: &[Record], b: &[Record]) -> Vec<Finding> {
+    type Aspect = (&'static str, &'static str, &'static str, fn(&Record) -> String);
+    const ASPECTS: [Aspect; 8] = [
+        ("test-differs", "test", "compare runs of the same test", |r| r.parts().test.to_string()),
+        ("space-differs", "space", "measure both in the same --space", |r| r.parts().space.to_string()),
+        ("clock-differs", "clock", "measure both with the same clock: virtual and host time do not compare", |r| {
+            r.parts().clock.to_string()
+        }),
+        ("machine-differs", "machine", "measure both on bare metal, or both in the same virtual machine", |r| {
+            r.parts().system.virtualization.clone().unwrap_or_else(|| "bare metal".into())
+        }),
+        ("interval-differs", "interval", "measure both with the same --interval", |r| intervals(r)),
+        ("policy-differs", "policy and priority", "measure both with the same --policy and --priority", |r| {
+            let s = &r.parts().settings;
+            format!("{} {}", s.policy, s.priority)
+        }),
+        ("placement-differs", "placement of threads", "measure both pinned, or both with --migrate, on as many threads", |r| {
+            let s = &r.parts().settings;
+            format!("{} threads {}", s.threads, if s.migrate { "free to migrate" } else { "pinned" })
+        }),
+        ("resolution-differs", "resolution", "measure both with rtscope: an imported figure was rounded down", |r| {
+            let widest = r.distributions().iter().map(|d| d.parts().resolution).max().unwrap_or(1);
+            format!("{widest} ns")
+        }),
+    ];
+    let mut found = Vec::new();
+    for (code, what, remedy, f) in ASPECTS {
+        let (x, y) = (each_once(a, f), each_once(b, f));
+        if x != y {
+            let message = format!("A and B differ in {what}: {} against {}", x.join(", "), y.join(", "));
+            found.push(finding(code, message, remedy));
+        } else if x.len() > 1 {
+            let message = format!("the runs merged on each side differ in {what}: {}", x.join(", "));
+            found.push(finding(code, message, remedy));
+        }
+    }
+    found
+}
+
+fn intervals(r: &Record) -> String {
+    let of_threads: BTreeSet<u64> =
+        r.distributions().iter().filter_map(|d| d.parts().thread.as_ref()).map(|t| t.interval).filter(|&i| i > 0).collect();
+    if of_threads.is_empty() {
+        return r.parts().settings.interval.to_string();
+    }
+    of_threads.into_iter().map(|i| rtscope_record::Nanos(i).to_string()).collect::<Vec<_>>().join("+")
+}
+
+/// What is wrong with a side of its own.
+fn sides(a: &[Record], b: &[Record]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (records, name) in [(a, "A"), (b, "B")] {
+        let mut by_verdict: BTreeMap<Verdict, Vec<&str>> = BTreeMap::new();
+        for r in records {
+            by_verdict.entry(r.verdict()).or_default().push(r.id());
+        }
+        for (verdict, code, why) in [
+            (Verdict::Invalid, "side-invalid", "its figures mean something else than they say"),
+            (Verdict::Inconclusive, "side-inconclusive", "its figures hold for that run only"),
+        ] {
+            if let Some(ids) = by_verdict.get(&verdict) {
+                let message = format!("{name} holds {verdict} runs ({}): {why}", ids.join(", "));
+                found.push(finding(code, message, format!("see the warnings: rtscope show {}", ids[0])));
+            }
+        }
+        if records.iter().any(virtual_machine) {
+            let words = each_once(records, clock_words).join(", ");
+            found.push(finding(
+                "virtual-machine",
+                format!("{name} was measured in a virtual machine ({words}): its figures say little about real hardware"),
+                "measure on the board itself (--target ssh://BOARD)",
+            ));
+        }
+        if records.iter().any(|r| r.parts().interrupted) {
+            found.push(finding("interrupted", format!("{name} holds a run that was ended early"), "repeat it to its end"));
+        }
+    }
+    let ids: BTreeSet<&str> = a.iter().map(Record::id).collect();
+    let shared: Vec<&str> = b.iter().map(Record::id).filter(|id| ids.contains(id)).collect();
+    if !shared.is_empty() {
+        found.push(finding("same-run", format!("A and B both hold {}", shared.join(", ")), "select different runs"));
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! Comparisons: ratios, exact merging, and every finding.
+
+use super::*;
+use crate::fixtures::Build;
+use rtscope_record::{Clock, Effect};
+
+type Change = fn(&mut Build);
+
+fn named(id: &str, b: Build) -> Record {
+    let mut b = b;
+    b.0.id = id.into();
+    b.record()
+}
+
+fn codes(c: &Comparison) -> Vec<&str> {
+    c.findings.iter().map(|f| f.code.as_str()).collect()
+}
+
+fn row<'a>(c: &'a Comparison, load: usize, metric: &str) -> &'a MetricRow {
+    c.loads[load].rows.iter().find(|r| r.metric == metric).unwrap_or_else(|| panic!("no {metric}"))
+}
+
+#[test]
+fn ratios_of_two_runs() {
+    let a = named("a", Build::new("none").cpu(0, 1_000_000, &[10_000, 20_000, 30_000]));
+    let b = named("b", Build::new("none").cpu(0, 1_000_000, &[5_000, 10_000, 15_000]));
+    let c = compare(&[a], &[b]).unwrap();
+    assert_eq!(codes(&c), [""; 0]);
+    assert_eq!(row(&c, 0, "mean").ratio, Some(0.5));
+    assert_eq!(row(&c, 0, "max").ratio, Some(0.5));
+    assert_eq!((row(&c, 0, "samples").a, row(&c, 0, "missed").ratio), (Some(3.0), None));
+    assert!(c.note.contains("one run a side: no interval can be given"));
+    assert!(c.loads[0].rows.iter().all(|r| !r.metric.starts_with("corrected")), "nothing was omitted");
+}
+
+#[test]
+fn several_runs_of_a_side_are_merged_exactly() {
+    let a1 = named("a1", Build::new("full").cpu(0, 1_000_000, &[10_000, 20_000]));
+    let a2 = named("a2", Build::new("full").cpu(0, 1_000_000, &[60_000]));
+    let b = named("b", Build::new("full").cpu(0, 1_000_000, &[30_000, 3_000_000]));
+    let c = compare(&[a1, a2], &[b]).unwrap();
+    assert_eq!((c.loads[0].a_runs, c.loads[0].b_runs), (2, 1));
+    assert_eq!(row(&c, 0, "mean").a, Some(30_000.0));
+    assert_eq!(row(&c, 0, "samples").a, Some(3.0));
+    assert_eq!(row(&c, 0, "missed").b, Some(3.0));
+    assert!(row(&c, 0, "corrected p50").b > row(&c, 0, "p50").b, "the corrected view is shown where it differs");
+    assert!(!c.note.contains("one run a side"));
+}
+
+#[test]
+fn every_difference_is_a_finding() {
+    let base = || Build::new("none").cpu(0, 1_000_000, &[10_000]);
+    let cases: [(&str, Change); 7] = [
+        ("clock-differs", |b| b.0.clock = Clock::Virtual),
+        ("test-differs", |b| b.0.test = rtscope_record::Test::Periodic),
+        ("space-differs", |b| b.0.space = rtscope_record::Space::Kernel),
+        ("machine-differs", |b| b.0.system.virtualization = Some("kvm".into())),
+        ("policy-differs", |b| b.0.settings.priority = 50),
+        ("placement-differs", |b| b.0.settings.migrate = true),
+        ("interrupted", |b| b.0.interrupted = true),
+    ];
+    for (code, change) in cases {
+        let mut b = base();
+        change(&mut b);
+        let c = compare(&[named("a", base())], &[named("b", b)]).unwrap();
+        assert!(codes(&c).contains(&code), "{code}: {:?}", codes(&c));
+    }
+    let other = Build::new("none").cpu(0, 2_000_000, &[10_000]);
+    let c = compare(&[named("a", base())], &[named("b", other)]).unwrap();
+    assert_eq!(codes(&c), ["interval-differs"]);
+    assert!(c.findings[0].message.contains("1ms against 2ms"), "{}", c.findings[0].message);
+    let c = compare(&[named("a", base())], &[named("a", base())]).unwrap();
+    assert_eq!(codes(&c), ["same-run"]);
+    let c = compare(&[named("a", base())], &[named("b", base().warn("load-died", Effect::Invalid))]).unwrap();
+    assert_eq!((codes(&c), c.b.verdict), (vec!["side-invalid"], Verdict::Invalid));
+}
+
+#[test]
+fn loads_on_one_side_are_named() {
+    let r = |id, load| named(id, Build::new(load).cpu(0, 1_000_000, &[10_000]));
+    let c = compare(&[r("a1", "none"), r("a2", "disk")], &[r("b1", "none"), r("b2", "full")]).unwrap();
+    assert_eq!(c.loads.iter().map(|l| l.load.as_str()).collect::<Vec<_>>(), ["none"]);
+    assert_eq!(codes(&c), ["load-on-one-side", "load-on-one-side"]);
+    let error = compare(&[r("a", "none")], &[r("b", "full")]).unwrap_err();
+    assert!(error.to_string().contains("no load in common"), "{error}");
+    assert_eq!(compare(&[], &[r("b", "full")]), Err(CompareError::Empty("A")));
+    assert_eq!(compare(&[r("a", "full")], &[]), Err(CompareError::Empty("B")));
+}

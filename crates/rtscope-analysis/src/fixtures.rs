@@ -1,0 +1,53 @@
+//! Records for the tests of this crate.
+
+use rtscope_record::{Clock, Distribution, Effect, Nanos, Record, RecordParts, Settings, Space, System, Test, ThreadInfo, Warning};
+
+pub(crate) struct Build(pub(crate) RecordParts);
+
+impl Build {
+    pub(crate) fn new(load: &str) -> Self {
+        Self(RecordParts {
+            id: format!("20261121T080000Z-{}", load.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
+            started: "2026-11-21T08:00:00Z".into(),
+            elapsed_ns: 3_000_000_000,
+            test: Test::Timer,
+            space: Space::User,
+            load: load.into(),
+            target: "local".into(),
+            clock: Clock::Host,
+            interrupted: false,
+            warnings: Vec::new(),
+            settings: Settings::default(),
+            system: System::default(),
+            load_proof: None,
+            distributions: Vec::new(),
+            source: None,
+        })
+    }
+
+    pub(crate) fn cpu(mut self, cpu: u32, interval: u64, samples: &[u64]) -> Self {
+        let mut d = Distribution::from_samples(&format!("cpu{cpu}"), samples, 8).unwrap().into_parts();
+        d.missed = samples.iter().map(|v| v / interval).sum();
+        d.expected = Some(d.count + d.missed);
+        d.thread = Some(ThreadInfo { cpu: Some(cpu), interval, ..ThreadInfo::default() });
+        self.0.settings.interval = Nanos(interval);
+        self.0.distributions.push(Distribution::new(d).unwrap());
+        self
+    }
+
+    pub(crate) fn warn(mut self, code: &str, effect: Effect) -> Self {
+        self.0.warnings.push(Warning::new(code, effect, "what was found", "what mends it"));
+        self
+    }
+
+    pub(crate) fn record(self) -> Record {
+        Record::new(self.0).unwrap()
+    }
+}
+
+/// 10,000 samples of 1 ms and one of 100 s at an interval of 10 ms.
+pub(crate) fn canonical() -> Record {
+    let mut values = vec![1_000_000u64; 10_000];
+    values.push(100_000_000_000);
+    Build::new("none").cpu(0, 10_000_000, &values).record()
+}

@@ -1,0 +1,241 @@
+//! Foreign formats: one adapter per tool, from its files to records and from records to its files.
+//!
+//! The rule for all of them: every count that a file holds is in the record, and comes out again unchanged; what the file does not
+//! say is a warning in the record; what contradicts itself is refused with the line.
+
+mod csv;
+pub mod cyclictest;
+mod hdr;
+mod native;
+
+pub use csv::write_csv;
+pub use hdr::{write_hgrm, write_log};
+
+use rtscope_record::{DistributionError, Record, RecordError};
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+/// Formats by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// rtscope's own record: one, an array, or one a line.
+    Json,
+    /// cyclictest's text as up to rt-tests 2.6: every bin a row, `# Total:`. Read: either dialect.
+    CyclictestA,
+    /// cyclictest's text as from rt-tests 2.7: empty rows left out, no `# Total:`. Read: either dialect.
+    CyclictestB,
+    /// cyclictest's `-v` stream of samples. A record keeps no samples in order, so that it can only be read.
+    CyclictestV,
+    /// cyclictest's `--json`.
+    CyclictestJson,
+    /// Bins as `label,low_ns,high_ns,count`. Written only.
+    Csv,
+    /// HdrHistogram's interval log, one line for each distribution. Written only.
+    Hdr,
+    /// HdrHistogram's percentile table (`.hgrm`) of all distributions merged. Written only.
+    Hgrm,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 8] = [
+        Self::Json,
+        Self::CyclictestA,
+        Self::CyclictestB,
+        Self::CyclictestV,
+        Self::CyclictestJson,
+        Self::Csv,
+        Self::Hdr,
+        Self::Hgrm,
+    ];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::CyclictestA => "cyclictest-a",
+            Self::CyclictestB => "cyclictest-b",
+            Self::CyclictestV => "cyclictest-v",
+            Self::CyclictestJson => "cyclictest-json",
+            Self::Csv => "csv",
+            Self::Hdr => "hdr",
+            Self::Hgrm => "hgrm",
+        }
+    }
+
+    /// Whether [`import`] reads it.
+    pub fn is_read(self) -> bool {
+        !matches!(self, Self::Csv | Self::Hdr | Self::Hgrm)
+    }
+
+    /// Whether [`export`] writes it.
+    pub fn is_written(self) -> bool {
+        self != Self::CyclictestV
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    /// `cyclictest` alone is dialect A, the one that plotting scripts expect.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|f| f.as_str() == text);
+        known.or((text == "cyclictest").then_some(Self::CyclictestA)).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|f| f.as_str()).collect();
+            format!("`{text}` is not a format: use one of {}", names.join(", "))
+        })
+    }
+}
+
+/// What an importer can't learn from the file itself.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// The file's name, for messages and for the record's source.
+    pub file_name: String,
+    /// When the run started, where the file does not say: the file's modification time.
+    pub started: SystemTime,
+    /// The format; found by looking when `None`.
+    pub format: Option<Format>,
+    /// What load ran meanwhile; "unknown" when `None`.
+    pub load: Option<String>,
+    /// The figures are in nanoseconds (cyclictest's `-N`): `None` goes by the file, and by microseconds where it does not say.
+    pub nanoseconds: Option<bool>,
+}
+
+impl ImportOptions {
+    /// Nothing known but the name and a time.
+    pub fn new(file_name: impl Into<String>, started: SystemTime) -> Self {
+        Self { file_name: file_name.into(), started, format: None, load: None, nanoseconds: None }
+    }
+}
+
+/// Why a file was not imported. Nothing of it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// No known format.
+    #[error(
+        "the format is not known: it starts like neither a record of rtscope nor cyclictest's text, `-v` stream or JSON; name it with --format"
+    )]
+    Unknown,
+    /// rtscope does not read this format.
+    #[error("rtscope writes {0}, but does not read it")]
+    NotRead(Format),
+    /// Something is wrong at a line.
+    #[error("line {line}: {what}")]
+    Line {
+        /// Line number, from 1.
+        line: usize,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// Something is wrong that has no one line.
+    #[error("{0}")]
+    File(String),
+    /// It is no valid JSON.
+    #[error("invalid JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// What it says can't be a distribution.
+    #[error("the counts do not add up: {0}")]
+    Distribution(#[from] DistributionError),
+    /// What it says can't be a record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl ImportError {
+    pub(crate) fn line(line: usize, what: impl Into<String>) -> Self {
+        Self::Line { line, what: what.into() }
+    }
+}
+
+/// Why a record was not exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// cyclictest's histogram needs exact equal-width bins.
+    #[error(
+        "{label} has no equal-width bins: a log-linear histogram can't be turned into cyclictest's without guessing; measure with \
+         --histogram N, or export csv, hdr or json"
+    )]
+    NoBins {
+        /// Which distribution.
+        label: String,
+    },
+    /// Distributions with bins of different width can't stand in one table.
+    #[error("{label} has bins of {found} ns, the text is to be in units of {wanted} ns")]
+    Unit {
+        /// Which distribution.
+        label: String,
+        /// Its bin width, ns.
+        found: u64,
+        /// The width asked for, ns.
+        wanted: u64,
+    },
+    /// A dense table of that many rows helps nobody.
+    #[error("the histogram would have {rows} rows (cyclictest itself stops at 1000000): export cyclictest-b, csv, hdr or json")]
+    TooManyRows {
+        /// How many.
+        rows: u64,
+    },
+    /// A record keeps no samples in order.
+    #[error(
+        "a record keeps no samples in the order they were taken, which cyclictest -v prints: keep the raw samples when measuring"
+    )]
+    NoSamples,
+    /// cyclictest measures timers only.
+    #[error("cyclictest's formats are for the timer test, this record is of the test {0}")]
+    Test(String),
+    /// The distributions can't be merged.
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
+    /// The record can't be written as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Finds the format of a file from its first bytes; `None` when it is like none.
+pub fn detect(bytes: &[u8]) -> Option<Format> {
+    let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
+    let rest = bytes.get(start..).unwrap_or_default();
+    if matches!(rest.first(), Some(b'{' | b'[')) {
+        let foreign = rest.windows(14).take(4096).any(|w| w == b"\"file_version\"");
+        return Some(if foreign { Format::CyclictestJson } else { Format::Json });
+    }
+    // Latin-1 in a comment must not hide the rest.
+    let text = String::from_utf8_lossy(bytes);
+    cyclictest::detect(&text)
+}
+
+/// Reads a file: the records in it (mostly one), each with a warning for everything the file does not say.
+pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
+    let format = options.format.or_else(|| detect(bytes)).ok_or(ImportError::Unknown)?;
+    match format {
+        Format::Json => native::read(bytes),
+        Format::CyclictestA | Format::CyclictestB => Ok(vec![cyclictest::read_text(bytes, options)?]),
+        Format::CyclictestV => Ok(vec![cyclictest::read_verbose(bytes, options)?]),
+        Format::CyclictestJson => Ok(vec![cyclictest::read_json(bytes, options)?]),
+        Format::Csv | Format::Hdr | Format::Hgrm => Err(ImportError::NotRead(format)),
+    }
+}
+
+/// Writes a record as a file of `format`.
+pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
+    use cyclictest::{Dialect, TextOptions, write_json, write_text};
+    let of = |dialect| TextOptions::of(record, dialect);
+    match format {
+        Format::Json => native::write(record),
+        Format::CyclictestA => Ok(write_text(record, &of(Dialect::A))?.into_bytes()),
+        Format::CyclictestB => Ok(write_text(record, &of(Dialect::B))?.into_bytes()),
+        Format::CyclictestV => Err(ExportError::NoSamples),
+        Format::CyclictestJson => Ok(write_json(record, &of(Dialect::A))?.into_bytes()),
+        Format::Csv => Ok(write_csv(record).into_bytes()),
+        Format::Hdr => Ok(write_log(record).into_bytes()),
+        Format::Hgrm => Ok(write_hgrm(record)?.into_bytes()),
+    }
+}

@@ -1,0 +1,180 @@
+//! What can go wrong with an archive, told apart by what its owner can do about it.
+
+use super::holders;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the archive could not do what was asked. Nothing is half done after any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Another connection keeps the archive from being written (or opened) for longer than the busy timeout.
+    #[error("{}: the archive is locked by {holders}: wait for it to end or stop it, then try again", path.display())]
+    Locked {
+        /// The archive.
+        path: PathBuf,
+        /// Who holds it, as far as the kernel says: process ids and names.
+        holders: String,
+    },
+    /// The file is damaged.
+    #[error(
+        "{}: the archive is damaged ({what}): move it away, save what can be read by `sqlite3 {} .recover | sqlite3 new.db`, and give the new file its name",
+        path.display(), path.display()
+    )]
+    Corrupt {
+        /// The archive.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// No room on the device, or a quota.
+    #[error("{}: no room left for the archive: free some space or name an archive elsewhere", path.display())]
+    DiskFull {
+        /// The archive.
+        path: PathBuf,
+    },
+    /// It can't be written, or not even opened.
+    #[error("{}: the archive can't be opened for writing ({what}): mend the permissions or name an archive elsewhere", path.display())]
+    Permission {
+        /// The archive.
+        path: PathBuf,
+        /// What the system said.
+        what: String,
+    },
+    /// The file is something else than an archive of rtscope.
+    #[error("{}: not an rtscope archive ({what}): name another file", path.display())]
+    NotAnArchive {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// Written by a newer rtscope.
+    #[error("{}: the archive has version {found}, this rtscope knows up to {known}: use a newer rtscope", path.display())]
+    NewerSchema {
+        /// The archive.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+    /// No run has an id that starts like this.
+    #[error("no run `{0}` in the archive: `rtscope list` shows what there is")]
+    NotFound(String),
+    /// The archive holds no run at all.
+    #[error("the archive is empty: measure or import something first")]
+    Empty,
+    /// Several ids start like this.
+    #[error("`{prefix}` is the beginning of {count} ids, among them {}: write more of it", examples.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// How many ids start like this.
+        count: u64,
+        /// A few of them.
+        examples: Vec<String>,
+    },
+    /// Another record is kept under this id.
+    #[error("the archive already holds another record with the id {0}: remove that one first, or give this one another id")]
+    AlreadyThere(String),
+    /// The record can't be written so that it comes back the same.
+    #[error("the record {id} can't be archived: {what}")]
+    Unrepresentable {
+        /// Its id.
+        id: String,
+        /// What stands in the way.
+        what: String,
+    },
+    /// What is kept under this id is no longer the record that was put in.
+    #[error("the record {id} is damaged in the archive: {what}; the other records are not affected")]
+    Damaged {
+        /// Its id.
+        id: String,
+        /// What was found.
+        what: String,
+    },
+    /// The system refused a file operation beside the database.
+    #[error("{}: {what}: {error}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Anything else that SQLite says.
+    #[error("{}: SQLite: {error}", path.display())]
+    Sql {
+        /// The archive.
+        path: PathBuf,
+        /// What it said.
+        error: rusqlite::Error,
+    },
+}
+
+impl ArchiveError {
+    /// Whether the record that was to be inserted is safe elsewhere only: the archive can't take anything now, so spill it.
+    pub fn archive_unusable(&self) -> bool {
+        !matches!(self, Self::NotFound(_) | Self::Empty | Self::Ambiguous { .. } | Self::AlreadyThere(_) | Self::Damaged { .. })
+    }
+
+    pub(super) fn io(path: &Path, what: &'static str, error: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::Permission { path, what: format!("{what}: {error}") }
+            }
+            _ => Self::Io { path, what, error },
+        }
+    }
+
+    pub(super) fn sql(path: &Path, error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as C;
+        let owned = path.to_path_buf();
+        let rusqlite::Error::SqliteFailure(code, text) = &error else { return Self::Sql { path: owned, error } };
+        let what = text.clone().unwrap_or_else(|| code.to_string());
+        match code.code {
+            C::DatabaseBusy | C::DatabaseLocked => Self::Locked { path: owned, holders: holders::describe(path) },
+            C::DatabaseCorrupt => Self::Corrupt { path: owned, what },
+            C::NotADatabase => {
+                Self::NotAnArchive { path: owned, what: "it is no SQLite file, or its first page is damaged".into() }
+            }
+            C::DiskFull => Self::DiskFull { path: owned },
+            // The shared-memory file of the write-ahead log could not grow, or a page could not be written for lack of room.
+            C::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => Self::DiskFull { path: owned },
+            // A short read: the file ends before the pages that its header promises.
+            C::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ => {
+                Self::Corrupt { path: owned, what }
+            }
+            C::ReadOnly | C::CannotOpen | C::PermissionDenied | C::AuthorizationForStatementDenied => {
+                Self::Permission { path: owned, what }
+            }
+            _ => Self::Sql { path: owned, error },
+        }
+    }
+
+    pub(super) fn unrepresentable(id: &str, what: impl fmt::Display) -> Self {
+        Self::Unrepresentable { id: id.into(), what: what.to_string() }
+    }
+
+    pub(super) fn damaged(id: &str, what: impl fmt::Display) -> Self {
+        Self::Damaged { id: id.into(), what: what.to_string() }
+    }
+}
+
+/// Why a spilled file was left where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum SpillError {
+    /// It can't be read.
+    #[error("it can't be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is no record, or one whose counts do not add up.
+    #[error("it holds no record: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The archive would not take it.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}

@@ -1,0 +1,179 @@
+//! A record to rows and back: its text with the histograms cut out, each at a known place, and the sums for listings.
+
+use super::{ArchiveError, Inserted, RunSummary};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rtscope_record::{Record, hdr};
+use rusqlite::{Connection, OptionalExtension, params};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// A failure inside a transaction, before the archive's path is known.
+pub(super) enum RowError {
+    Sql(rusqlite::Error),
+    Archive(ArchiveError),
+}
+
+impl From<rusqlite::Error> for RowError {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Sql(e)
+    }
+}
+
+impl RowError {
+    pub(super) fn into_archive_error(self, path: &Path) -> ArchiveError {
+        match self {
+            Self::Sql(e) => ArchiveError::sql(path, e),
+            Self::Archive(e) => e,
+        }
+    }
+}
+
+/// A record ready to be written.
+pub(super) struct Row<'a> {
+    record: &'a Record,
+    started_ns: Option<i64>,
+    summary: RunSummary,
+    sha256: [u8; 32],
+    stripped: String,
+    /// For each distribution: where its histogram was in the text that is left, and its bytes.
+    cuts: Vec<(usize, Vec<u8>)>,
+}
+
+impl<'a> Row<'a> {
+    /// Checks that what is to be written can be read again as the very same record.
+    pub(super) fn of(record: &'a Record) -> Result<Self, ArchiveError> {
+        let id = record.id();
+        let fault = |what: &str| ArchiveError::unrepresentable(id, what);
+        let text = serde_json::to_string(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;
+        match serde_json::from_str::<Record>(&text) {
+            Ok(back) if back == *record => {}
+            Ok(_) => return Err(fault("its text reads as another record (a count above 2^63, or a figure that is no number)")),
+            Err(e) => return Err(ArchiveError::unrepresentable(id, format!("its text can't be read again: {e}"))),
+        }
+        let mut cuts = Vec::new();
+        let mut stripped = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        for d in record.distributions() {
+            let base64 = hdr::encode(d.histogram());
+            // Wherever the first match lies: putting the same characters back at the same place gives the same text.
+            let at = rest.find(&base64).ok_or_else(|| fault("its histogram is not in its text"))?;
+            stripped.push_str(&rest[..at]);
+            rest = &rest[at + base64.len()..];
+            let bytes = STANDARD.decode(&base64).map_err(|_| fault("its histogram is not base64"))?;
+            cuts.push((stripped.len(), bytes));
+        }
+        stripped.push_str(rest);
+        let summary = RunSummary::of(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;
+        let started_ns = record.parts().started.parse::<jiff::Timestamp>().ok().and_then(|t| i64::try_from(t.as_nanosecond()).ok());
+        Ok(Self { record, started_ns, summary, sha256: Sha256::digest(text.as_bytes()).into(), stripped, cuts })
+    }
+}
+
+/// Writes a row; inside a transaction of the caller's.
+pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowError> {
+    let p = row.record.parts();
+    let there: Option<Vec<u8>> =
+        db.prepare_cached("SELECT sha256 FROM run WHERE id = ?1")?.query_row([&p.id], |r| r.get(0)).optional()?;
+    match there {
+        Some(sha256) if sha256 == row.sha256 => return Ok(Inserted::Identical),
+        Some(_) => return Err(RowError::Archive(ArchiveError::AlreadyThere(p.id.clone()))),
+        None => {}
+    }
+    let whole = |n: u64| {
+        i64::try_from(n).map_err(|_| {
+            RowError::Archive(ArchiveError::unrepresentable(&p.id, format!("{n} is more than a database number holds")))
+        })
+    };
+    let maybe = |n: Option<u64>| n.map(whole).transpose();
+    let s = &row.summary;
+    db.prepare_cached(
+        "INSERT INTO run (id, started, started_ns, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel,
+                          preemption, count, missed, spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99,
+                          json, sha256, virtualization)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
+                 ?26, ?27, ?28, ?29, ?30)",
+    )?
+    .execute(params![
+        s.id,
+        s.started,
+        row.started_ns,
+        s.test,
+        s.space,
+        s.load,
+        s.target,
+        s.clock,
+        s.verdict,
+        s.interrupted,
+        s.hostname,
+        s.board,
+        s.kernel,
+        s.preemption,
+        whole(s.count)?,
+        whole(s.missed)?,
+        whole(s.spurious)?,
+        whole(s.overflow)?,
+        whole(s.dropped)?,
+        maybe(s.min)?,
+        maybe(s.max)?,
+        s.mean,
+        s.stddev,
+        maybe(s.p50)?,
+        maybe(s.p99)?,
+        maybe(s.p99_9)?,
+        maybe(s.p99_99)?,
+        row.stripped,
+        row.sha256.as_slice(),
+        s.virtualization,
+    ])?;
+    let run = db.last_insert_rowid();
+    for (nr, (d, (cut_at, bytes))) in row.record.distributions().iter().zip(&row.cuts).enumerate() {
+        let nr = whole(nr as u64)?;
+        db.prepare_cached(
+            "INSERT INTO distribution (run, nr, label, count, missed, min, max, mean, cut_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            run,
+            nr,
+            d.label(),
+            whole(d.count())?,
+            whole(d.missed())?,
+            maybe(d.min())?,
+            maybe(d.max())?,
+            d.mean(),
+            whole(*cut_at as u64)?
+        ])?;
+        db.prepare_cached("INSERT INTO histogram (run, nr, hdr) VALUES (?1, ?2, ?3)")?.execute(params![run, nr, bytes])?;
+    }
+    Ok(Inserted::New)
+}
+
+/// Puts the text of the record with this id together again, and reads it with every check there is.
+pub(super) fn get(db: &Connection, id: &str) -> Result<Record, RowError> {
+    let damaged = |what: &str| RowError::Archive(ArchiveError::damaged(id, what));
+    let found: Option<(i64, String, Vec<u8>)> = db
+        .prepare_cached("SELECT key, json, sha256 FROM run WHERE id = ?1")?
+        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let Some((run, stripped, sha256)) = found else { return Err(RowError::Archive(ArchiveError::NotFound(id.into()))) };
+    let mut statement = db.prepare_cached(
+        "SELECT d.cut_at, h.hdr FROM distribution d LEFT JOIN histogram h ON h.run = d.run AND h.nr = d.nr WHERE d.run = ?1 ORDER BY d.nr",
+    )?;
+    let rows = statement.query_map([run], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Option<Vec<u8>>>(1)?)))?;
+    let mut text = String::with_capacity(stripped.len() * 2);
+    let mut done = 0;
+    for row in rows {
+        let (at, bytes) = row?;
+        let bytes = bytes.ok_or_else(|| damaged("one of its histograms is missing"))?;
+        let piece = usize::try_from(at).ok().and_then(|at| Some((at, stripped.get(done..at)?)));
+        let (at, piece) = piece.ok_or_else(|| damaged("a histogram's place lies outside its text"))?;
+        text.push_str(piece);
+        STANDARD.encode_string(bytes, &mut text);
+        done = at;
+    }
+    text.push_str(stripped.get(done..).ok_or_else(|| damaged("its text is cut short"))?);
+    if Sha256::digest(text.as_bytes()).as_slice() != sha256 {
+        return Err(damaged("its checksum does not match"));
+    }
+    serde_json::from_str(&text).map_err(|e| damaged(&e.to_string()))
+}

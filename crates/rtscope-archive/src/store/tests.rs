@@ -1,0 +1,466 @@
+//! The archive: every record comes back as it was, and nothing that happens to the file loses one silently.
+
+use super::*;
+use proptest::prelude::*;
+use rtscope_record::{Clock, Distribution, Effect, LoadProcess, LoadProof, RecordParts, Settings, Space, System, Test, Warning};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::process::{Command, Stdio};
+
+fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
+    let half = samples.len() / 2;
+    let mut first = Distribution::from_samples("cpu0", &samples[..half], 4).unwrap().into_parts();
+    first.missed = 3;
+    first.expected = Some(first.count + 3);
+    let mut system = System::default();
+    system.kernel.release = "6.12.1-rt".into();
+    // What a search for the place of a histogram might stumble over.
+    system.tools.insert("histogram".into(), String::new());
+    Record::new(RecordParts {
+        id: id.into(),
+        started: started.into(),
+        elapsed_ns: 1,
+        test: Test::Timer,
+        space: Space::User,
+        load: load.into(),
+        target: "local".into(),
+        clock: Clock::Host,
+        interrupted: false,
+        warnings: vec![Warning::new("governor", Effect::Inconclusive, "m \"quoted\" \u{1f980}", "r")],
+        settings: Settings::default(),
+        system,
+        load_proof: Some(LoadProof::default()),
+        distributions: vec![
+            Distribution::new(first).unwrap(),
+            Distribution::from_samples("cpu1", &samples[half..], 4).unwrap(),
+            Distribution::from_samples("cpu2", &[], 4).unwrap(),
+        ],
+        source: None,
+    })
+    .unwrap()
+}
+
+fn numbered(i: u64) -> Record {
+    let samples: Vec<u64> = (0..60).map(|k| (k * 7919 + i * 104_729) % 300_000).collect();
+    record(&format!("20261121T08{:02}{:02}Z-{i:06x}", i / 60 % 60, i % 60), "2026-11-21T08:00:00Z", "none", &samples)
+}
+
+fn archive() -> (tempfile::TempDir, Archive) {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = Archive::open(&dir.path().join("deep/er/archive.db")).unwrap();
+    (dir, archive)
+}
+
+fn text(r: &Record) -> String {
+    serde_json::to_string(r).unwrap()
+}
+
+#[test]
+fn a_record_comes_back_bit_for_bit() {
+    let (_dir, mut a) = archive();
+    let r = numbered(1);
+    assert_eq!(a.insert(&r).unwrap(), Inserted::New);
+    let path = a.path().to_path_buf();
+    drop(a);
+    let a = Archive::open(&path).unwrap();
+    let back = a.get(r.id()).unwrap();
+    assert_eq!(back, r);
+    assert_eq!(text(&back), text(&r));
+    assert_eq!(a.check().unwrap(), 1);
+}
+
+#[test]
+fn the_same_id_twice() {
+    let (_dir, mut a) = archive();
+    let r = numbered(1);
+    a.insert(&r).unwrap();
+    assert_eq!(a.insert(&r).unwrap(), Inserted::Identical);
+    let mut other = r.clone().into_parts();
+    other.load = "disk".into();
+    let other = Record::new(other).unwrap();
+    assert!(matches!(a.insert(&other), Err(ArchiveError::AlreadyThere(id)) if id == r.id()));
+    assert_eq!(a.get(r.id()).unwrap(), r);
+}
+
+#[test]
+fn ids_may_be_shortened_as_long_as_they_are_clear() {
+    let (_dir, mut a) = archive();
+    assert!(matches!(a.latest(), Err(ArchiveError::Empty)));
+    for id in ["aa-1", "aa-12", "b%_"] {
+        let id = id.replace(['%', '_'], "x");
+        a.insert(&record(&id, "2026-11-21T08:00:00Z", "none", &[1, 2])).unwrap();
+    }
+    assert_eq!(a.get("b").unwrap().id(), "bxx");
+    assert_eq!(a.get("aa-1").unwrap().id(), "aa-1", "a whole id wins over being the beginning of another");
+    for (asked, how_many) in [("aa", 2), ("a", 2), ("", 3)] {
+        assert!(matches!(a.get(asked), Err(ArchiveError::Ambiguous { count, .. }) if count == how_many), "{asked}");
+    }
+    for asked in ["A", "%", "b_", "aa-2", "aa-123"] {
+        assert!(matches!(a.get(asked), Err(ArchiveError::NotFound(_))), "{asked}");
+    }
+    assert_eq!(a.remove("b").unwrap(), "bxx");
+    assert!(matches!(a.remove("b"), Err(ArchiveError::NotFound(_))));
+    assert_eq!(a.check().unwrap(), 2);
+}
+
+#[test]
+fn listings() {
+    let (_dir, mut a) = archive();
+    // `T08:00:00.5Z` sorts before `T08:00:00Z` as text, but not in time.
+    let times = ["2026-11-21T08:00:00Z", "2026-11-21T08:00:00.5Z", "2026-11-20T23:59:59Z", "no time"];
+    for (i, (started, load)) in times.iter().zip(["none", "disk", "none", "full"]).enumerate() {
+        a.insert(&record(&format!("r{i}"), started, load, &(0..2_000).map(|v| v * 10).collect::<Vec<_>>())).unwrap();
+    }
+    let ids = |f: &Filter| a.list(f).unwrap().into_iter().map(|s| s.id).collect::<Vec<_>>();
+    let at = |t: &str| Some(t.parse::<jiff::Timestamp>().unwrap().into());
+    assert_eq!(ids(&Filter::default()), ["r1", "r0", "r2", "r3"]);
+    assert_eq!(ids(&Filter { load: Some("none".into()), ..Filter::default() }), ["r0", "r2"]);
+    assert_eq!(ids(&Filter { limit: Some(1), ..Filter::default() }), ["r1"]);
+    assert_eq!(ids(&Filter { since: at("2026-11-21T00:00:00Z"), until: at(times[1]), ..Filter::default() }), ["r0"]);
+    assert_eq!(ids(&Filter { kernel: Some("6.12".into()), test: Some("timer".into()), ..Filter::default() }).len(), 4);
+    assert_eq!(ids(&Filter { kernel: Some("6.1%".into()), ..Filter::default() }).len(), 0);
+    assert_eq!(ids(&Filter { target: Some("ssh".into()), ..Filter::default() }).len(), 0);
+    assert_eq!(a.latest().unwrap().id(), "r1");
+    let s = &a.list(&Filter::default()).unwrap()[0];
+    let merged = a.get("r1").unwrap().merged().unwrap().unwrap();
+    assert_eq!((s.count, s.missed, s.min, s.max), (2_000, 3, Some(0), Some(19_990)));
+    assert_eq!((s.mean, s.stddev), (merged.mean(), merged.stddev()));
+    assert_eq!(s.p99_9, merged.value_at("p99.9".parse().unwrap()));
+    assert_eq!(s.p99_99, None, "2000 samples do not support it");
+}
+
+#[test]
+fn what_could_not_be_read_again_is_refused() {
+    let (_dir, mut a) = archive();
+    let mut p = numbered(1).into_parts();
+    let achieved = [("speed".to_owned(), f64::NAN)].into();
+    p.load_proof = Some(LoadProof { processes: vec![LoadProcess { achieved, ..LoadProcess::default() }], ..LoadProof::default() });
+    let nan = Record::new(p).unwrap();
+    assert!(matches!(a.insert(&nan), Err(ArchiveError::Unrepresentable { .. })));
+    let mut p = numbered(2).into_parts();
+    p.distributions = vec![Distribution::from_samples("x", &[u64::MAX], 0).unwrap()];
+    assert!(matches!(a.insert(&Record::new(p).unwrap()), Err(ArchiveError::Unrepresentable { .. })));
+    assert_eq!(a.check().unwrap(), 0, "nothing of them is left behind");
+}
+
+#[test]
+fn many_at_once() {
+    let (_dir, mut a) = archive();
+    let many: Vec<Record> = (0..BATCH as u64 + 10).map(numbered).collect();
+    assert_eq!(a.insert_many(&many[..5]).unwrap(), 5);
+    assert_eq!(a.insert_many(&many).unwrap(), many.len() as u64 - 5);
+    assert_eq!(a.check().unwrap(), many.len() as u64);
+    assert_eq!(a.get(many[300 % many.len()].id()).unwrap(), many[300 % many.len()]);
+}
+
+#[test]
+fn a_locked_archive_says_so_and_the_record_is_spilled_and_taken_in_later() {
+    let (dir, a) = archive();
+    let path = a.path().to_path_buf();
+    drop(a);
+    let mut a = Archive::open_with(&path, Duration::from_millis(50)).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let r = numbered(1);
+    let error = a.insert(&r).unwrap_err();
+    assert!(matches!(error, ArchiveError::Locked { .. }), "{error}");
+    assert!(error.archive_unusable());
+    let spilled = dir.path().join("spilled");
+    let file = spill(&r, &spilled).unwrap();
+    assert_eq!(spill(&r, &spilled).unwrap(), file, "the same record twice is one file");
+    let mut p = r.clone().into_parts();
+    p.load = "disk".into();
+    let second = spill(&Record::new(p).unwrap(), &spilled).unwrap();
+    assert_ne!(second, file, "another record under the same id does not overwrite the first");
+    fs::write(spilled.join("broken.json"), "{").unwrap();
+    assert_eq!(a.absorb_spilled(&spilled).unwrap().left.len(), 3, "still locked: every file stays");
+    other.execute_batch("ROLLBACK").unwrap();
+    let absorbed = a.absorb_spilled(&spilled).unwrap();
+    assert_eq!(absorbed.imported, [r.id()]);
+    assert_eq!(a.get(r.id()).unwrap(), r);
+    let mut left: Vec<_> = absorbed.left.iter().map(|(p, _)| p.clone()).collect();
+    left.sort();
+    assert_eq!(left, [second, spilled.join("broken.json")]);
+    assert!(!file.exists());
+    assert_eq!(fs::read_dir(&spilled).unwrap().count(), 2, "no temporary file is left");
+    assert!(a.absorb_spilled(&dir.path().join("nowhere")).unwrap().imported.is_empty());
+}
+
+#[test]
+fn the_process_that_holds_the_lock_is_named() {
+    let (_dir, a) = archive();
+    let path = a.path().to_path_buf();
+    let mut holder = child("hold", &path);
+    let mut line = String::new();
+    BufReader::new(holder.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let mut a = Archive::open_with(&path, Duration::from_millis(20)).unwrap();
+    let error = a.insert(&numbered(1)).unwrap_err().to_string();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(error.contains(&format!("process {} (", holder.id())), "{error}");
+    a.insert(&numbered(1)).unwrap();
+}
+
+#[test]
+fn foreign_files_are_refused_and_left_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let notes = dir.path().join("notes.txt");
+    fs::write(&notes, "these are my notes, they are long enough to be mistaken for a database\n".repeat(30)).unwrap();
+    let sqlite = dir.path().join("other.db");
+    Connection::open(&sqlite).unwrap().execute_batch("CREATE TABLE photos (a); INSERT INTO photos VALUES (1)").unwrap();
+    for path in [&notes, &sqlite] {
+        let before = fs::read(path).unwrap();
+        assert!(matches!(Archive::open(path), Err(ArchiveError::NotAnArchive { .. })), "{}", path.display());
+        assert_eq!(fs::read(path).unwrap(), before);
+    }
+    assert!(matches!(Archive::open(dir.path()), Err(ArchiveError::NotAnArchive { .. })));
+    assert!(Archive::open(&notes.join("sub.db")).is_err(), "a file where a directory should be");
+}
+
+#[test]
+fn a_newer_archive_is_refused() {
+    let (_dir, a) = archive();
+    let path = a.path().to_path_buf();
+    a.db.pragma_update(None, "user_version", schema::newest() + 1).unwrap();
+    drop(a);
+    let error = Archive::open(&path).unwrap_err();
+    assert!(matches!(error, ArchiveError::NewerSchema { found, known, .. } if found == known + 1), "{error}");
+}
+
+#[test]
+fn damage_is_found_on_opening_or_on_reading_and_never_passes() {
+    let (dir, mut a) = archive();
+    let many: Vec<Record> = (0..200).map(numbered).collect();
+    a.insert_many(&many).unwrap();
+    let path = a.path().to_path_buf();
+    drop(a); // the last connection writes the log back into the file
+    let good = fs::read(&path).unwrap();
+    let copy = dir.path().join("copy.db");
+    let mut refused = 0;
+    for at in (100..good.len() - 64).step_by(good.len() / 60) {
+        let mut bad = good.clone();
+        for b in &mut bad[at..at + 64] {
+            *b = !*b;
+        }
+        refused += u32::from(survey(&copy, &bad, &many));
+    }
+    assert!(refused > 30, "64 inverted bytes were noticed in {refused} of 60 places");
+    for keep in [0, 1, 100, 4096, good.len() / 2, good.len() - 1] {
+        let noticed = survey(&copy, &good[..keep], &many);
+        assert!(noticed, "cut at {keep}");
+    }
+}
+
+/// Whether opening, checking or reading `bytes` as an archive says that something is wrong; what is read must be what was put in, and
+/// when nothing is said (the bytes were unused room) the listing must be right as well.
+fn survey(path: &Path, bytes: &[u8], many: &[Record]) -> bool {
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(holders::with_suffix(path, suffix));
+    }
+    fs::write(path, bytes).unwrap();
+    let a = match Archive::open(path) {
+        Ok(a) => a,
+        Err(ArchiveError::Corrupt { .. } | ArchiveError::NotAnArchive { .. } | ArchiveError::NewerSchema { .. }) => return true,
+        Err(e) => panic!("unclear error: {e}"),
+    };
+    let mut noticed = a.check().is_err();
+    for r in many {
+        match a.get(r.id()) {
+            Ok(back) => assert_eq!(back, *r),
+            Err(_) => noticed = true,
+        }
+    }
+    if !noticed {
+        let mut listed = a.list(&Filter::default()).unwrap();
+        listed.sort_by(|a, b| a.id.cmp(&b.id));
+        assert!(listed.iter().cloned().eq(many.iter().map(|r| RunSummary::of(r).unwrap())) || bytes.is_empty());
+    }
+    noticed
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_accepted() {
+    let (_dir, mut a) = archive();
+    a.db.pragma_update(None, "max_page_count", 60).unwrap();
+    fill(&mut a);
+}
+
+#[test]
+fn a_really_full_disk_loses_nothing_that_was_accepted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=400k", "tmpfs"]).arg(dir.path()).stderr(Stdio::null()).status();
+    if !mounted.is_ok_and(|s| s.success()) {
+        #[allow(clippy::print_stderr)] // the reason why the test says nothing here
+        {
+            eprintln!("skipped: no privilege to mount a small tmpfs");
+        }
+        return;
+    }
+    let done = std::panic::catch_unwind(|| {
+        let mut a = Archive::open(&dir.path().join("archive.db")).unwrap();
+        fill(&mut a);
+        let error = spill(&numbered(9_999), &dir.path().join("spilled"));
+        // The room that is left may be enough for one small file; half a file there must not be.
+        if let Err(e) = error {
+            assert!(matches!(e, ArchiveError::DiskFull { .. }), "{e}");
+        }
+        for left in fs::read_dir(dir.path().join("spilled")).into_iter().flatten() {
+            serde_json::from_slice::<Record>(&fs::read(left.unwrap().path()).unwrap()).unwrap();
+        }
+    });
+    assert!(Command::new("umount").arg(dir.path()).status().unwrap().success());
+    if let Err(panic) = done {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Inserts until there is no room; all that was accepted must be there, and room made by removing must be usable.
+fn fill(a: &mut Archive) {
+    let mut accepted = Vec::new();
+    let error = loop {
+        let r = numbered(accepted.len() as u64);
+        match a.insert(&r) {
+            Ok(_) => accepted.push(r),
+            Err(e) => break e,
+        }
+        assert!(accepted.len() < 5_000, "it never got full");
+    };
+    assert!(matches!(error, ArchiveError::DiskFull { .. }), "{error}");
+    assert!(error.archive_unusable() && !accepted.is_empty());
+    assert_eq!(a.check().unwrap(), accepted.len() as u64);
+    for r in &accepted {
+        assert_eq!(a.get(r.id()).unwrap(), *r);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_apart() {
+    // Root may write everywhere, so the refusal comes from a directory that is none.
+    assert!(matches!(
+        Archive::open(Path::new("/proc/rtscope/archive.db")),
+        Err(ArchiveError::Io { .. } | ArchiveError::Permission { .. })
+    ));
+    let (_dir, mut a) = archive();
+    a.db.pragma_update(None, "query_only", true).unwrap();
+    assert!(matches!(a.insert(&numbered(1)), Err(ArchiveError::Permission { .. })));
+}
+
+/// Not a test by itself: what the tests that need another process start, told by the environment what to do.
+#[test]
+fn the_other_process() {
+    let (Ok(job), Some(path)) = (std::env::var("RTSCOPE_TEST_CHILD"), std::env::var_os("RTSCOPE_TEST_ARCHIVE")) else { return };
+    let mut out = std::io::stdout();
+    let mut a = Archive::open(Path::new(&path)).unwrap();
+    if job == "hold" {
+        a.db.execute_batch("BEGIN IMMEDIATE").unwrap();
+        writeln!(out, "held").unwrap();
+        out.flush().unwrap();
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    for i in 0.. {
+        a.insert(&numbered(i)).unwrap();
+        writeln!(out, "inserted {i}").unwrap();
+        out.flush().unwrap();
+    }
+}
+
+fn child(job: &str, path: &Path) -> std::process::Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::the_other_process", "--nocapture", "--quiet"])
+        .env("RTSCOPE_TEST_CHILD", job)
+        .env("RTSCOPE_TEST_ARCHIVE", path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map(|mut c| {
+            // Past the test harness's own lines.
+            let out = c.stdout.as_mut().unwrap();
+            let mut byte = [0u8; 1];
+            let mut seen = 0;
+            while seen < 2 && std::io::Read::read(out, &mut byte).unwrap() == 1 {
+                seen += u32::from(byte[0] == b'\n');
+            }
+            c
+        })
+        .unwrap()
+}
+
+#[test]
+fn sigkill_in_the_middle_of_inserting_loses_nothing_that_was_accepted() {
+    for wait_for in [1, 7, 23] {
+        let (_dir, a) = archive();
+        let path = a.path().to_path_buf();
+        drop(a);
+        let mut inserter = child("insert", &path);
+        let mut accepted = Vec::new();
+        let mut lines = BufReader::new(inserter.stdout.take().unwrap()).lines();
+        for line in lines.by_ref() {
+            accepted.extend(line.unwrap().strip_prefix("inserted ").map(|i| i.parse::<u64>().unwrap()));
+            if accepted.len() == wait_for {
+                inserter.kill().unwrap();
+            }
+        }
+        inserter.wait().unwrap();
+        assert!(accepted.len() >= wait_for);
+        let a = Archive::open(&path).unwrap();
+        assert!(a.check().unwrap() >= accepted.len() as u64);
+        for i in accepted {
+            assert_eq!(a.get(numbered(i).id()).unwrap(), numbered(i));
+        }
+    }
+}
+
+#[test]
+fn a_damaged_write_ahead_log_is_cut_where_it_is_damaged() {
+    let (dir, mut a) = archive();
+    for i in 0..20 {
+        a.insert(&numbered(i)).unwrap();
+    }
+    let copy = dir.path().join("copy.db");
+    for (suffix, spoil) in [("", false), ("-wal", true)] {
+        let to = holders::with_suffix(&copy, suffix);
+        fs::copy(holders::with_suffix(a.path(), suffix), &to).unwrap();
+        if spoil {
+            let mut f = fs::OpenOptions::new().write(true).open(&to).unwrap();
+            let middle = f.metadata().unwrap().len() / 2;
+            f.seek(SeekFrom::Start(middle)).unwrap();
+            f.write_all(&[0xa5; 64]).unwrap();
+        }
+    }
+    let cut = Archive::open(&copy).unwrap();
+    let kept = cut.check().unwrap();
+    assert!(kept < 20, "the damaged half can't be there");
+    for i in 0..kept {
+        assert_eq!(cut.get(numbered(i).id()).unwrap(), numbered(i));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_record_comes_back(values in prop::collection::vec(0u64..1 << 58, 0..80), load in "\\PC{0,12}", nr in 0u32..9999) {
+        let (_dir, mut a) = archive();
+        let r = record(&format!("x-{nr}"), "2026-11-21T08:00:00Z", &load, &values);
+        a.insert(&r).unwrap();
+        prop_assert_eq!(text(&a.get("x").unwrap()), text(&r));
+        prop_assert_eq!(a.list(&Filter { load: Some(load), ..Filter::default() }).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn any_file_is_opened_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..3000), header: bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let head: &[u8] = if header { b"SQLite format 3\0" } else { b"" };
+        fs::write(&path, [head, &bytes].concat()).unwrap();
+        let _ = Archive::open(&path);
+    }
+
+    #[test]
+    fn any_spilled_file_is_taken_in_or_left(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        let (dir, mut a) = archive();
+        fs::write(dir.path().join("x.json"), &bytes).unwrap();
+        let absorbed = a.absorb_spilled(dir.path()).unwrap();
+        prop_assert_eq!(absorbed.left.len(), 1);
+        prop_assert!(dir.path().join("x.json").exists());
+    }
+}

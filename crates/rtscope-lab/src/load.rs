@@ -1,0 +1,312 @@
+//! Loads: what else the device under test does while it is measured. Named ones stand in the table `load/table.rs`; `stress-ng:ARGS` is the user's own.
+
+pub(crate) mod achieved;
+mod args;
+mod handle;
+mod place;
+mod proof;
+mod table;
+
+pub use handle::LoadHandle;
+pub use proof::warnings;
+
+use crate::journal::{Journal, JournalError};
+use crate::supervisor::find_program;
+use crate::supervisor::wire::{Iperf3Job, StressNgJob};
+use crate::target::StopHandle;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::str::FromStr;
+use std::time::Duration;
+use table::{Entry, LOADS};
+
+/// What a load's name starts with when the rest are stress-ng's arguments.
+const CUSTOM: &str = "stress-ng:";
+/// Most that a custom load is trusted to need on disk, MiB: stress-ng's `hdd` writes 1 GiB for each worker by default.
+const CUSTOM_DISK_MIB: u64 = 2048;
+/// Left free on the disk beside what the load writes, MiB.
+const SPARE_MIB: u64 = 256;
+
+/// Why a load can't be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Not a name of a load.
+    #[error("`{name}` is no load: use {known} or stress-ng:ARGS")]
+    Unknown {
+        /// As given.
+        name: String,
+        /// Names that there are.
+        known: String,
+    },
+    /// An argument of `stress-ng:ARGS` is refused.
+    #[error("stress-ng argument `{word}` is refused: {reason}")]
+    Argument {
+        /// The word, or all of them.
+        word: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A tool is not installed.
+    #[error("the load `{load}` needs {tool}, which is not installed: apt-get install {tool}")]
+    Missing {
+        /// Name of the load.
+        load: String,
+        /// Name of tool and package.
+        tool: &'static str,
+    },
+    /// The directory for the load's files can't be used.
+    #[error("the load can't use the directory {path}: {reason}; choose another with --load-dir", path = path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Too little room for what the load writes.
+    #[error(
+        "the load `{load}` may write {need_mib} MiB, but {path} has {free_mib} MiB left: free some, or choose another with --load-dir",
+        path = path.display()
+    )]
+    DiskFull {
+        /// Name of the load.
+        load: String,
+        /// Where.
+        path: PathBuf,
+        /// MiB wanted free.
+        need_mib: u64,
+        /// MiB free.
+        free_mib: u64,
+    },
+    /// Cleaning up after a crash could not be assured.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The supervisor can't be started.
+    #[error("the load's supervisor {program} can't be started: {source}", program = program.display())]
+    Supervisor {
+        /// Which program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It was ended while it started. Nothing of it is left running.
+    #[error("interrupted while the load started; nothing was measured")]
+    Interrupted,
+    /// It did not come up. Nothing of it is left running.
+    #[error("the load `{load}` did not start: {message}; {remedy}")]
+    Start {
+        /// Name of the load.
+        load: String,
+        /// What failed, with what the tool said.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+impl LoadError {
+    /// The request was wrong (exit code 2), not the machine (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Argument { .. })
+    }
+}
+
+/// How strongly a load is kept apart from the rest of the machine, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Isolation {
+    /// PID, mount, IPC and network namespaces (root), else as below.
+    #[default]
+    Namespaces,
+    /// The same in a user namespace, else as below.
+    UserNamespace,
+    /// No namespaces: a process tree that is killed as one.
+    ProcessTree,
+}
+
+/// How to start this program again as a stage of the supervisor: it must call [`crate::supervisor::main`] with what follows `args`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reexec {
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Its first arguments: the hidden sub-command.
+    pub args: Vec<String>,
+}
+
+impl Reexec {
+    /// The running program, with `sub_command` as its first argument.
+    pub fn this_program(sub_command: &str) -> io::Result<Self> {
+        Ok(Self { program: std::env::current_exe()?, args: vec![sub_command.into()] })
+    }
+
+    /// From within a stage: the running program with the arguments before the stage's own three.
+    pub(crate) fn of_this_stage() -> io::Result<Self> {
+        let args: Vec<String> = std::env::args().skip(1).collect();
+        let own = args.len().saturating_sub(3);
+        Ok(Self { program: std::env::current_exe()?, args: args[..own].to_vec() })
+    }
+
+    pub(crate) fn stage(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).args(words);
+        command
+    }
+}
+
+/// What a start needs to know.
+#[derive(Debug, Clone)]
+pub struct StartOptions {
+    /// How to start the supervisor.
+    pub reexec: Reexec,
+    /// Number of CPUs to size the load by.
+    pub cpus: u32,
+    /// Directory in which the load makes its own; `None` for `$TMPDIR` or /var/tmp, whichever is on a disk.
+    pub dir: Option<PathBuf>,
+    /// Where to write down what must be undone after a crash.
+    pub journal: Journal,
+    /// Strongest isolation to try.
+    pub isolation: Isolation,
+    /// How long the load may take until it is up.
+    pub up_timeout: Duration,
+    /// How long its processes may take to end when asked, before they are killed.
+    pub stop_timeout: Duration,
+    /// Ends the start early.
+    pub stop: StopHandle,
+}
+
+impl StartOptions {
+    /// The usual: sized by all CPUs of this machine, the user's journal, the strongest isolation, 30 s to start, 15 s to stop.
+    pub fn new(reexec: Reexec) -> Result<Self, JournalError> {
+        let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+        Ok(Self {
+            reexec,
+            cpus,
+            dir: None,
+            journal: Journal::of_user()?,
+            isolation: Isolation::default(),
+            up_timeout: Duration::from_secs(30),
+            stop_timeout: Duration::from_secs(15),
+            stop: StopHandle::new(),
+        })
+    }
+}
+
+/// A load that can be started.
+#[derive(Debug, Clone)]
+pub struct Load {
+    name: String,
+    kind: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Named(&'static Entry),
+    Custom(Vec<String>),
+}
+
+/// Everything to be run for a load on so many CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sized {
+    pub(crate) stress_ng: Vec<StressNgJob>,
+    pub(crate) iperf3: Option<Iperf3Job>,
+    /// The directory must lie on a disk.
+    pub(crate) on_disk: bool,
+    /// MiB to be free before it starts.
+    pub(crate) need_mib: u64,
+}
+
+impl Load {
+    /// Reads `none`, `background`, `calculation`, `disk`, `network`, `full`, `dewit` or `stress-ng:ARGS`. ARGS are split at white space, quotes
+    /// keep blanks; they never reach a shell. Fails with an unknown name, or arguments that would break the proof or outlive the run.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        if let Some(rest) = text.strip_prefix(CUSTOM) {
+            let words = args::split(rest)?;
+            args::check(&words)?;
+            return Ok(Self { name: text.into(), kind: What::Custom(words) });
+        }
+        let entry = LOADS.iter().find(|l| l.name == text).ok_or_else(|| LoadError::Unknown {
+            name: text.into(),
+            known: LOADS.iter().map(|l| l.name).collect::<Vec<_>>().join(", "),
+        })?;
+        Ok(Self { name: entry.name.into(), kind: What::Named(entry) })
+    }
+
+    /// Name and description of every named load, mildest first.
+    pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+        LOADS.iter().map(|l| (l.name, l.about))
+    }
+
+    /// As given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it does nothing.
+    pub fn is_none(&self) -> bool {
+        matches!(self.kind, What::Named(e) if e.stress_ng.is_empty() && e.iperf3.is_none())
+    }
+
+    /// Tools (and Debian packages) that it needs.
+    pub fn tools(&self) -> Vec<&'static str> {
+        let sized = self.sized(1);
+        let stress = (!sized.stress_ng.is_empty()).then_some("stress-ng");
+        stress.into_iter().chain(sized.iperf3.map(|_| "iperf3")).collect()
+    }
+
+    /// Tools that it needs and that are not installed.
+    pub fn missing_tools(&self) -> Vec<&'static str> {
+        self.tools().into_iter().filter(|t| find_program(t).is_none()).collect()
+    }
+
+    pub(crate) fn sized(&self, cpus: u32) -> Sized {
+        let cpus = cpus.max(1);
+        match &self.kind {
+            What::Custom(words) => Sized {
+                stress_ng: vec![StressNgJob { args: words.clone(), workers: 1 }],
+                iperf3: None,
+                on_disk: true,
+                need_mib: CUSTOM_DISK_MIB,
+            },
+            What::Named(entry) => {
+                let stress = |s: &table::StressNg| {
+                    let words: Vec<&str> = s.args.split(' ').collect();
+                    let per_cpu = u32::try_from(words.iter().filter(|w| **w == "N").count()).unwrap_or(u32::MAX);
+                    StressNgJob {
+                        args: words.iter().map(|&w| if w == "N" { cpus.to_string() } else { w.to_owned() }).collect(),
+                        workers: per_cpu.saturating_mul(cpus).max(1),
+                    }
+                };
+                let disk = |s: &table::StressNg| s.disk_mib.0 * u64::from(cpus) + s.disk_mib.1;
+                let on_disk = entry.stress_ng.iter().any(|s| s.on_disk);
+                Sized {
+                    stress_ng: entry.stress_ng.iter().map(stress).collect(),
+                    iperf3: entry.iperf3.map(|i| Iperf3Job {
+                        streams: i.streams_per_cpu.saturating_mul(cpus).clamp(i.bounds.0, i.bounds.1),
+                        window: i.window.map(Into::into),
+                    }),
+                    on_disk,
+                    // Logs and figures of the others are small, yet a full disk would lose them.
+                    need_mib: entry.stress_ng.iter().map(disk).sum::<u64>() + if on_disk { SPARE_MIB } else { 16 },
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Load {
+    type Err = LoadError;
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

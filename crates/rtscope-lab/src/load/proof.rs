@@ -1,0 +1,140 @@
+//! What a load proof says against the figures taken under it.
+
+use rtscope_record::{Effect, LoadProcess, LoadProof, Warning};
+
+/// Warnings that follow from `proof`, for the record.
+pub fn warnings(proof: &LoadProof) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = proof.processes.iter().filter_map(|p| of_process(proof, p)).collect();
+    if let Some(kills) = proof.oom_kills.filter(|&k| k > 0) {
+        warnings.push(Warning::new(
+            "load-oom",
+            Effect::Invalid,
+            format!(
+                "the kernel killed {kills} process(es) for lack of memory while the load ran: the load was not what its name says"
+            ),
+            "give the load less memory, or the machine more",
+        ));
+    }
+    warnings
+}
+
+/// At most one for each process: the gravest.
+fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
+    let command = process.command.iter().take(12).cloned().collect::<Vec<_>>().join(" ");
+    let load = &proof.name;
+    let said =
+        if process.stderr.is_empty() { String::new() } else { format!("; it said: {}", process.stderr.replace('\n', " / ")) };
+    if process.died_early {
+        let how = match (process.exit_code, process.signal) {
+            (Some(code), _) => format!(" with exit status {code}"),
+            (None, Some(signal)) => format!(" by signal {signal}"),
+            (None, None) => String::new(),
+        };
+        return Some(Warning::new(
+            "load-died",
+            Effect::Invalid,
+            format!("`{command}` ended{how} before the measurement did: part of it ran without the load `{load}`{said}"),
+            "run again; if it happens again, choose a milder load or see what the command says",
+        ));
+    }
+    // The receiving end of iperf3 ends after its client; the client has the figures.
+    let iperf3 = process.command.first().is_some_and(|c| c == "iperf3");
+    if iperf3 && process.command.iter().any(|a| a == "-s") {
+        return None;
+    }
+    let is_work = |name: &str| matches!(name.rsplit_once('.'), Some((_, "bogo_ops" | "bytes")));
+    let work: Vec<(&String, f64)> = process.achieved.iter().filter(|(k, _)| is_work(k)).map(|(k, v)| (k, *v)).collect();
+    if work.is_empty() {
+        return Some(Warning::new(
+            "load-unproven",
+            Effect::Invalid,
+            format!("`{command}` left no figures of what it did, so nothing shows that the load `{load}` was there{said}"),
+            "run again, for longer; if it happens again, run the command by hand",
+        ));
+    }
+    let idle: Vec<&str> = work.iter().filter(|(_, v)| *v <= 0.0).map(|(k, _)| k.split('.').next().unwrap_or(k)).collect();
+    if idle.len() == work.len() {
+        return Some(Warning::new(
+            "load-idle",
+            Effect::Invalid,
+            format!(
+                "`{command}` ran and did nothing (0 {}): the load `{load}` was not there{said}",
+                if iperf3 { "bytes" } else { "bogo operations" }
+            ),
+            "run for longer; if it happens again, run the command by hand",
+        ));
+    }
+    if !idle.is_empty() {
+        // Of all stressors there are, some lack what they need on any machine; a chosen one is meant to run.
+        let effect = if process.command.iter().any(|a| a == "--all") { Effect::Note } else { Effect::Inconclusive };
+        return Some(Warning::new(
+            "load-partly-idle",
+            effect,
+            format!("these stressors of the load `{load}` ran and did nothing: {}{said}", idle.join(", ")),
+            "run for longer, or leave them out by a load of your own: stress-ng:ARGS",
+        ));
+    }
+    (!iperf3 && process.exit_code != Some(0)).then(|| {
+        let how = process.exit_code.map_or_else(|| "had to be killed".to_owned(), |c| format!("ended with exit status {c}"));
+        Warning::new(
+            "load-exit",
+            Effect::Note,
+            format!("`{command}` worked, but {how}: a stressor of it failed or lacked something{said}"),
+            "run the command by hand to see which",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(command: &str, achieved: &[(&str, f64)]) -> LoadProcess {
+        LoadProcess {
+            command: command.split(' ').map(Into::into).collect(),
+            exit_code: Some(0),
+            achieved: achieved.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect(),
+            ..LoadProcess::default()
+        }
+    }
+
+    fn codes(processes: Vec<LoadProcess>, oom_kills: Option<u64>) -> Vec<(String, Effect)> {
+        let proof = LoadProof { name: "full".into(), processes, oom_kills, ..LoadProof::default() };
+        warnings(&proof).into_iter().map(|w| (w.code, w.effect)).collect()
+    }
+
+    #[test]
+    fn a_load_that_worked_is_not_warned_of() {
+        let stress = process("stress-ng --cpu 2", &[("cpu.bogo_ops", 9.0), ("cpu.bogo_ops_per_s", 3.0)]);
+        let mut client = process("iperf3 -c x", &[("iperf3.bytes", 1e9), ("iperf3.retransmits", 0.0)]);
+        client.exit_code = Some(1);
+        let mut server = process("iperf3 -s -1", &[]);
+        server.exit_code = Some(1);
+        assert_eq!(codes(vec![stress, client, server], Some(0)), []);
+    }
+
+    #[test]
+    fn each_failing_has_its_code() {
+        let mut died = process("stress-ng --cpu 2", &[("cpu.bogo_ops", 9.0)]);
+        died.died_early = true;
+        died.signal = Some(9);
+        let mut odd = process("stress-ng --cpu 2", &[("cpu.bogo_ops", 9.0)]);
+        odd.exit_code = Some(2);
+        for (process, code, effect) in [
+            (died, "load-died", Effect::Invalid),
+            (process("stress-ng --cpu 2", &[]), "load-unproven", Effect::Invalid),
+            (process("stress-ng --cpu 2", &[("cpu.bogo_ops", 0.0)]), "load-idle", Effect::Invalid),
+            (process("iperf3 -c x", &[("iperf3.bytes", 0.0)]), "load-idle", Effect::Invalid),
+            (
+                process("stress-ng --cpu 2", &[("cpu.bogo_ops", 0.0), ("vm.bogo_ops", 1.0)]),
+                "load-partly-idle",
+                Effect::Inconclusive,
+            ),
+            (process("stress-ng --all 1", &[("cpu.bogo_ops", 0.0), ("vm.bogo_ops", 1.0)]), "load-partly-idle", Effect::Note),
+            (odd, "load-exit", Effect::Note),
+        ] {
+            assert_eq!(codes(vec![process], None), [(code.to_owned(), effect)]);
+        }
+        assert_eq!(codes(Vec::new(), Some(2)), [("load-oom".to_owned(), Effect::Invalid)]);
+    }
+}

@@ -1,0 +1,61 @@
+//! Names, arguments and sizes of loads.
+
+use super::*;
+use proptest::prelude::*;
+
+fn args(load: &str, cpus: u32) -> Vec<String> {
+    Load::parse(load).unwrap().sized(cpus).stress_ng.iter().map(|s| s.args.join(" ")).collect()
+}
+
+#[test]
+fn every_load_is_sized_by_the_number_of_cpus() {
+    assert_eq!(args("calculation", 3), ["--cpu 3 --matrix 3"]);
+    assert_eq!(Load::parse("calculation").unwrap().sized(3).stress_ng[0].workers, 6);
+    assert_eq!(args("full", 2), [args("background", 2), args("calculation", 2), args("disk", 2)].concat());
+    assert_eq!(Load::parse("network").unwrap().sized(4).iperf3, Some(Iperf3Job { streams: 32, window: None }));
+    assert_eq!(Load::parse("network").unwrap().sized(64).iperf3.unwrap().streams, 128);
+    assert!(Load::parse("disk").unwrap().sized(64).need_mib > 64 * 80);
+}
+
+#[test]
+fn dewit_is_all_stressors_and_a_hundred_streams() {
+    let sized = Load::parse("dewit").unwrap().sized(16);
+    assert_eq!(sized.stress_ng.len(), 1);
+    assert_eq!(sized.stress_ng[0].args, ["--all", "1", "--exclude", "cpu-online,swap,reboot"]);
+    assert_eq!(sized.stress_ng[0].workers, 1);
+    assert_eq!(sized.iperf3, Some(Iperf3Job { streams: 100, window: Some("64K".into()) }));
+}
+
+#[test]
+fn none_is_nothing_and_needs_no_tool() {
+    let none = Load::parse("none").unwrap();
+    assert!(none.is_none() && none.tools().is_empty());
+    assert_eq!(Load::parse("full").unwrap().tools(), ["stress-ng", "iperf3"]);
+}
+
+#[test]
+fn own_arguments_are_passed_as_they_are() {
+    let load = Load::parse("stress-ng:--cpu 2 --cpu-method 'a b'").unwrap();
+    assert_eq!(load.sized(9).stress_ng[0].args, ["--cpu", "2", "--cpu-method", "a b"]);
+    assert_eq!(load.to_string(), "stress-ng:--cpu 2 --cpu-method 'a b'");
+}
+
+#[test]
+fn what_is_no_load_is_a_usage_error_that_names_those_there_are() {
+    for text in ["", "nonsense", "stress-ng", "stress-ng:", "stress-ng:cpu", "stress-ng:--cpu 1 -t 5", "None"] {
+        let e = Load::parse(text).unwrap_err();
+        assert!(e.is_usage(), "{text}");
+    }
+    assert!(
+        Load::parse("x").unwrap_err().to_string().contains("background, calculation, disk, network, full, dewit or stress-ng:ARGS")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_load_or_an_error(text in "(stress-ng:)?\\PC{0,40}", cpus: u32) {
+        if let Ok(load) = Load::parse(&text) {
+            let _ = load.sized(cpus);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The tools of a load together: start, watch, end, and collect what they did.
+
+use super::network::{self, Place};
+use super::tool::{Files, Role, Tool};
+use super::wire::{Job, Report};
+use super::{Kind, find_program, process_tree};
+use rtscope_probe::sys;
+use rtscope_record::{Effect, LoadProcess, Warning};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A message and its remedy.
+type Failure = (String, String);
+
+/// How long the iperf3 server may take to end by itself after its client.
+const SERVER_GRACE: Duration = Duration::from_millis(500);
+
+/// All tools of one load.
+pub(super) struct Crew<'a> {
+    job: &'a Job,
+    kind: Kind,
+    net: bool,
+    tools: Vec<Tool>,
+    place: Option<Place>,
+}
+
+impl<'a> Crew<'a> {
+    pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
+        Self { job, kind, net, tools: Vec::new(), place: None }
+    }
+
+    /// Starts all of them; what is to be reported about it.
+    pub(super) fn start(&mut self) -> Result<Vec<Report>, Failure> {
+        // The network first: its preparation needs no CPU that it would have to fight for.
+        let reports = self.start_network()?;
+        for stress in &self.job.stress_ng {
+            let files = self.files()?;
+            let own = ["--timeout", "0", "--metrics", "--yaml"].map(str::to_owned);
+            let paths = [files.figures.display().to_string(), "--temp-path".into(), files.dir.display().to_string()];
+            let args: Vec<String> = stress.args.iter().cloned().chain(own).chain(paths).collect();
+            self.launch(Role::StressNg { workers: stress.workers }, "stress-ng", &args, None, files)?;
+        }
+        Ok(reports)
+    }
+
+    fn files(&self) -> Result<Files, Failure> {
+        Files::make(&self.job.scratch, self.tools.len()).map_err(|e| {
+            (
+                format!("the load's directory {} can't be used: {e}", self.job.scratch.display()),
+                "choose another with --load-dir".into(),
+            )
+        })
+    }
+
+    /// Starts a program, directly or by way of a stage, and remembers it.
+    fn launch(&mut self, role: Role, program: &str, args: &[String], stage: Option<&[&str]>, files: Files) -> Result<u32, Failure> {
+        let missing = || (format!("{program} is not installed"), format!("apt-get install {program}"));
+        let path = find_program(program).ok_or_else(missing)?;
+        let mut command = match stage {
+            None => Command::new(&path),
+            Some(words) => {
+                let mut command = self.job.reexec.stage(words);
+                command.arg(&path);
+                command
+            }
+        };
+        command.args(args);
+        let shown = std::iter::once(program.to_owned()).chain(args.iter().cloned()).collect();
+        let tool = Tool::start(role, shown, command, files)
+            .map_err(|e| (format!("{program} can't be started: {e}"), format!("check {}", path.display())))?;
+        let pid = tool.pid;
+        self.tools.push(tool);
+        Ok(pid)
+    }
+
+    fn start_network(&mut self) -> Result<Vec<Report>, Failure> {
+        if self.job.iperf3.is_none() {
+            return Ok(Vec::new());
+        }
+        if self.kind == Kind::Tree || !self.net {
+            let place = self.loopback()?;
+            self.start_pair(&place)?;
+            return Ok(Vec::new());
+        }
+        match self.start_pair(&Place::apart()) {
+            Ok(()) => Ok(Vec::new()),
+            Err((why, _)) => {
+                // No veth in this kernel, for example. What was started of the pair ends before the other is.
+                for tool in self.tools.drain(..) {
+                    signal(tool.pid, libc::SIGKILL);
+                }
+                let place = self.loopback()?;
+                // The numbers of the first pair's files are taken.
+                for number in 0..2 {
+                    let _ = std::fs::remove_dir(self.job.scratch.join(number.to_string()));
+                }
+                self.start_pair(&place)?;
+                Ok(vec![Report::Warning(Warning::new(
+                    "load-loopback",
+                    Effect::Note,
+                    format!("the network load ran over loopback, not between two network namespaces: {why}"),
+                    "modprobe veth",
+                ))])
+            }
+        }
+    }
+
+    fn loopback(&self) -> Result<Place, Failure> {
+        Place::loopback(self.kind, self.net)
+            .map_err(|e| (format!("no free port on loopback: {e}"), "check `ip address show lo`".into()))
+    }
+
+    /// Server, then the way to it, then client.
+    fn start_pair(&mut self, place: &Place) -> Result<(), Failure> {
+        let Some(iperf3) = self.job.iperf3.clone() else { return Ok(()) };
+        let port = place.port.to_string();
+        let words = |text: &[&str]| text.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
+        // One client (-1), figures as JSON at the end only (-i 0): with 100 streams an hour of intervals would fill the memory.
+        let args = words(&["-s", "-1", "-J", "-i", "0", "-B", &place.address, "-p", &port]);
+        let stage = network::server_stage();
+        let files = self.files()?;
+        let server = self.launch(Role::Server, "iperf3", &args, place.apart.then_some(&stage[..]), files)?;
+        let ready = if place.apart { network::join(server) } else { Ok(()) };
+        ready.and_then(|()| network::wait_for(server, place.port)).map_err(|why| {
+            let said = self.tools.last().map(Tool::last_words).unwrap_or_default();
+            (format!("the iperf3 server is not ready: {why} ({said})"), "check that `iperf3 -s` and `ip` work".into())
+        })?;
+        let streams = iperf3.streams.to_string();
+        // By bytes and never by time: iperf3 allows a day at most (-t), and this many bytes take a thousand years.
+        let mut args = words(&["-c", &place.address, "-p", &port, "-P", &streams, "-n", "9000000T", "-J", "-i", "0"]);
+        if let Some(window) = &iperf3.window {
+            args.extend(["-w".to_owned(), window.clone()]);
+        }
+        let files = self.files()?;
+        self.launch(Role::Client, "iperf3", &args, None, files)?;
+        self.place = Some(place.clone());
+        Ok(())
+    }
+
+    /// Which way the network traffic goes, for people; empty when there is none.
+    pub(super) fn traffic(&self) -> &'static str {
+        match &self.place {
+            None => "",
+            Some(place) if place.apart => "; iperf3 between two network namespaces",
+            Some(_) => "; iperf3 over loopback",
+        }
+    }
+
+    /// Collects what has ended; the names of tools that ended unasked if `early`.
+    pub(super) fn collect(&mut self, early: bool) -> Vec<String> {
+        let mut died = Vec::new();
+        while let Ok(Some((pid, status))) = sys::process::reap() {
+            if let Some(tool) = self.tools.iter_mut().find(|t| t.pid == pid && t.ended.is_none()) {
+                tool.ended = Some(status);
+                tool.early = early;
+                if early {
+                    died.push(format!("{} ({})", tool.name(), tool.last_words()));
+                }
+            }
+        }
+        died
+    }
+
+    /// What ended before all was up.
+    pub(super) fn ended_while_starting(&self) -> Option<Failure> {
+        // A server ends with its client, so the client's words say more.
+        let ended = self.tools.iter().filter(|t| t.ended.is_some());
+        let tool = ended.max_by_key(|t| t.role != Role::Server)?;
+        let remedy = match tool.role {
+            Role::StressNg { .. } => "run the command by hand to see what it lacks",
+            Role::Client | Role::Server => "check that iperf3 works: `iperf3 -s -1 &` then `iperf3 -c 127.0.0.1 -t 1`",
+        };
+        Some((format!("`{}` ended before the load was up ({})", tool.name(), tool.last_words()), remedy.into()))
+    }
+
+    /// Tools that do no work yet, with the reason.
+    pub(super) fn not_up(&self) -> Vec<String> {
+        let processes = process_tree::all();
+        self.tools.iter().filter_map(|t| t.not_at_work(&processes).map(|why| format!("`{}`: {why}", t.name()))).collect()
+    }
+
+    /// The failure when the time is up before the load is.
+    pub(super) fn too_slow(&self, missing: &[String]) -> Failure {
+        let said: Vec<String> = self.tools.iter().map(Tool::last_words).filter(|w| w != "still running").collect();
+        let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+        let message = format!("the load was not up after {} s: {}{said}", self.job.up_timeout.as_secs_f64(), missing.join("; "));
+        (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
+    }
+
+    /// Asks all to end (SIGINT); after a third of the time limit kills workers that go on, so that stress-ng itself can end with its figures
+    /// (`mmapfork` of 0.15 fills all memory before it looks); after two thirds urges (SIGTERM), at the limit kills.
+    pub(super) fn stop(&mut self) {
+        self.collect(true);
+        let begin = Instant::now();
+        let limit = self.job.stop_timeout;
+        self.signal_all(libc::SIGINT, |t| t.role != Role::Server);
+        let mut next_kill = Duration::ZERO;
+        let (mut urged, mut killed, mut clients_gone) = (false, false, None::<Instant>);
+        while self.tools.iter().any(|t| t.ended.is_none()) {
+            std::thread::sleep(Duration::from_millis(10));
+            self.collect(false);
+            if clients_gone.is_none() && self.tools.iter().all(|t| t.role != Role::Client || t.ended.is_some()) {
+                clients_gone = Some(Instant::now());
+            }
+            if clients_gone.is_some_and(|at| at.elapsed() > SERVER_GRACE) {
+                self.signal_all(libc::SIGINT, |t| t.role == Role::Server);
+                clients_gone = None;
+            }
+            let spent = begin.elapsed();
+            if !urged && spent > limit / 3 && begin.elapsed() > next_kill {
+                self.kill_workers();
+                // Seldom: it reads the whole process table of a busy machine.
+                next_kill = begin.elapsed() + Duration::from_millis(250);
+            }
+            if !urged && spent > limit * 2 / 3 {
+                urged = true;
+                self.signal_all(libc::SIGTERM, |_| true);
+            }
+            if !killed && spent > limit {
+                killed = true;
+                self.signal_all(libc::SIGKILL, |_| true);
+            }
+            if spent > limit + Duration::from_secs(2) {
+                break; // in an uninterruptible sleep; the end of this process takes care of it
+            }
+        }
+    }
+
+    fn kill_workers(&self) {
+        let processes = process_tree::all();
+        for tool in self.tools.iter().filter(|t| t.ended.is_none()) {
+            for worker in process_tree::descendants(&processes, tool.pid).into_iter().filter(|p| !p.ended) {
+                signal(worker.pid, libc::SIGKILL);
+            }
+        }
+    }
+
+    fn signal_all(&self, number: i32, which: impl Fn(&Tool) -> bool) {
+        self.tools.iter().filter(|t| t.ended.is_none() && which(t)).for_each(|t| signal(t.pid, number));
+    }
+
+    /// What each did, once stopped.
+    pub(super) fn achieved(&self) -> Vec<LoadProcess> {
+        self.tools.iter().map(Tool::done).collect()
+    }
+}
+
+fn signal(pid: u32, number: i32) {
+    // One that has ended in the meantime is what was wanted.
+    let _ = i32::try_from(pid).map(|pid| sys::kill(pid, number));
+}

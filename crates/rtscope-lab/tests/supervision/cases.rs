@@ -1,0 +1,380 @@
+//! The cases. Each gives `None`, or why it was skipped.
+
+use super::world::{World, codes, files, kill};
+use rtscope_lab::session::Step;
+use rtscope_lab::{Isolation, Load, LoadError, StopHandle, Target, TargetError, measure};
+use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
+use rtscope_record::{Clock, LoadProof, Record, RecordParts, Settings, Space, System, Test, Verdict};
+use std::time::{Duration, Instant};
+
+type Case = fn(&World) -> Option<String>;
+
+const KINDS: [Isolation; 3] = [Isolation::Namespaces, Isolation::UserNamespace, Isolation::ProcessTree];
+
+pub(crate) const ALL: &[(&str, Case)] = &[
+    ("every_load_does_work_and_leaves_nothing", every_load),
+    ("every_isolation_carries_the_full_load", every_isolation),
+    ("nothing_survives_the_drivers_sigkill", driver_killed),
+    ("nothing_survives_the_outer_supervisors_sigkill", outer_killed),
+    ("nothing_survives_the_inits_sigkill", init_killed),
+    ("nothing_survives_when_all_of_our_name_are_killed", all_killed),
+    ("nothing_survives_a_sigkill_at_any_moment_of_the_start", killed_while_starting),
+    ("a_tool_that_dies_is_told", tool_killed),
+    ("a_tool_that_is_stuck_is_killed_in_time", tool_stuck),
+    ("a_worker_that_is_stuck_does_not_cost_the_figures", worker_stuck),
+    ("a_load_that_can_not_start_is_told_and_leaves_nothing", can_not_start),
+    ("a_start_can_be_ended", start_ended),
+    ("a_dropped_load_leaves_nothing", dropped),
+    ("a_session_puts_the_proof_into_the_record", session),
+    ("a_session_goes_on_when_the_load_dies_and_its_record_is_invalid", session_dies),
+];
+
+fn lacking() -> Option<String> {
+    let missing = Load::parse("full").unwrap().missing_tools();
+    (!missing.is_empty()).then(|| format!("{} not installed", missing.join(" and ")))
+}
+
+fn figure(proof: &LoadProof, name: &str) -> f64 {
+    proof.processes.iter().filter_map(|p| p.achieved.get(name)).copied().fold(0.0, f64::max)
+}
+
+fn every_load(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for (load, figures) in [
+        ("background", &["switch.bogo_ops", "pipe.bogo_ops", "sem.bogo_ops", "msg.bogo_ops", "sockpair.bogo_ops"][..]),
+        ("calculation", &["cpu.bogo_ops", "matrix.bogo_ops"]),
+        ("disk", &["hdd.bogo_ops", "sync-file.bogo_ops", "fallocate.bogo_ops"]),
+        ("network", &["iperf3.bytes", "iperf3.gbit_per_s"]),
+        ("stress-ng:--vm 1 --vm-bytes '16M'", &["vm.bogo_ops"]),
+        ("full", &["switch.bogo_ops", "cpu.bogo_ops", "hdd.bogo_ops", "iperf3.bytes"]),
+    ] {
+        let mut handle = world.start(load, Isolation::Namespaces);
+        assert!(handle.directory().starts_with(world.dir()));
+        std::thread::sleep(Duration::from_secs(2));
+        assert_eq!(handle.poll(), None, "{load}");
+        let begin = Instant::now();
+        let proof = handle.stop();
+        assert!(begin.elapsed() < Duration::from_secs(40), "{load}: stopping took {:?}", begin.elapsed());
+        assert_eq!(codes(&proof), Vec::<String>::new(), "{proof:#?}");
+        assert_eq!(proof.name, load);
+        assert!(proof.ran_ns >= 2_000_000_000);
+        for name in figures {
+            assert!(figure(&proof, name) > 0.0, "{load}: {name} in {proof:#?}");
+        }
+        world.assert_nothing_left();
+    }
+    None
+}
+
+fn every_isolation(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let handle = world.start("full", isolation);
+        let fallen_back = handle.start_warnings().iter().any(|w| w.code == "load-without-namespaces");
+        let namespaces = isolation == Isolation::Namespaces && possible(&[]);
+        let user = isolation != Isolation::ProcessTree && possible(&["--user", "--map-root-user"]);
+        assert!(!(fallen_back && (namespaces || user)), "{:?}", handle.start_warnings());
+        std::thread::sleep(Duration::from_secs(2));
+        let proof = handle.stop();
+        assert_eq!(codes(&proof), Vec::<String>::new(), "{proof:#?}");
+        let expected = match (namespaces, user) {
+            (true, _) => "PID, mount, IPC and network namespaces; iperf3 between two network namespaces",
+            (_, true) => "PID, mount, IPC and network namespaces, in a user namespace; iperf3 between two network namespaces",
+            _ => "process tree, no namespaces; iperf3 over loopback",
+        };
+        assert_eq!(proof.isolation, expected);
+        world.assert_nothing_left();
+    }
+    None
+}
+
+/// Whether util-linux and iproute2, who know nothing of us, can have these namespaces here and a veth pair in them.
+fn possible(user: &[&str]) -> bool {
+    let mut command = std::process::Command::new("unshare");
+    command.args(user).args(["--pid", "--mount", "--ipc", "--net", "--fork", "--mount-proc"]);
+    command.args(["ip", "link", "add", "rttest0", "type", "veth", "peer", "name", "rttest1"]);
+    command.output().is_ok_and(|o| o.status.success())
+}
+
+fn driver_killed(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let (mut driver, _) = world.driver("full", isolation);
+        assert!(!world.named("stress-ng").is_empty() && !files(&world.dir()).is_empty());
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        // The outer supervisor cleans up by itself: no replay.
+        world.assert_nothing_left();
+    }
+    None
+}
+
+fn outer_killed(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let mut handle = world.start("full", isolation);
+        kill(handle.supervisor_pid(), libc::SIGKILL);
+        let end = Instant::now() + Duration::from_secs(10);
+        while handle.poll().is_none() {
+            assert!(Instant::now() < end, "nobody noticed");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let proof = handle.stop();
+        assert_eq!(proof.processes.len(), 4);
+        assert!(codes(&proof).iter().all(|c| c == "load-died"), "{proof:#?}");
+        world.assert_nothing_left_after_replay();
+    }
+    None
+}
+
+fn init_killed(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let mut handle = world.start("full", isolation);
+        let inits = world.named("rt-load-init");
+        assert_eq!(inits.len(), 1);
+        kill(inits[0], libc::SIGKILL);
+        let end = Instant::now() + Duration::from_secs(10);
+        while handle.poll().is_none() {
+            assert!(Instant::now() < end, "nobody noticed");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(codes(&handle.stop()).iter().all(|c| c == "load-died"));
+        world.assert_nothing_left();
+    }
+    None
+}
+
+/// As `pkill -9 -f` of the program's name would.
+fn all_killed(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let (mut driver, supervisor) = world.driver("full", isolation);
+        let stages = [vec![driver.id(), supervisor], world.named("rt-load-")].concat();
+        for pid in stages {
+            // One that went with another is what the others shall do too.
+            let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+        }
+        driver.wait().unwrap();
+        world.assert_nothing_left_after_replay();
+    }
+    None
+}
+
+fn killed_while_starting(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        for delay in [0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192] {
+            let mut driver = world.spawn_driver("full", isolation);
+            std::thread::sleep(Duration::from_millis(delay));
+            driver.kill().unwrap();
+            driver.wait().unwrap();
+            world.assert_nothing_left();
+        }
+    }
+    None
+}
+
+fn tool_killed(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for (load, name) in [("calculation", "stress-ng"), ("network", "iperf3")] {
+        let mut handle = world.start(load, Isolation::Namespaces);
+        let mut pids = world.named(name);
+        pids.sort_unstable();
+        kill(pids[0], libc::SIGKILL);
+        let end = Instant::now() + Duration::from_secs(10);
+        while handle.poll().is_none() {
+            assert!(Instant::now() < end, "{load}: nobody noticed");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(handle.poll().unwrap().starts_with(name));
+        let proof = handle.stop();
+        assert!(proof.processes.iter().any(|p| p.died_early), "{proof:#?}");
+        assert!(codes(&proof).contains(&"load-died".to_owned()));
+        world.assert_nothing_left();
+    }
+    None
+}
+
+fn tool_stuck(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let mut options = world.options(isolation);
+        options.stop_timeout = Duration::from_millis(600);
+        let handle = Load::parse("calculation").unwrap().start(&options).unwrap().unwrap();
+        let mut pids = world.named("stress-ng");
+        pids.sort_unstable();
+        for &pid in &pids {
+            kill(pid, libc::SIGSTOP);
+        }
+        let begin = Instant::now();
+        let proof = handle.stop();
+        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+        assert_eq!(proof.processes[0].signal, Some(libc::SIGKILL), "{proof:#?}");
+        assert_eq!(codes(&proof), ["load-unproven"]);
+        world.assert_nothing_left();
+    }
+    None
+}
+
+fn worker_stuck(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let mut options = world.options(isolation);
+        options.stop_timeout = Duration::from_secs(9);
+        let handle = Load::parse("calculation").unwrap().start(&options).unwrap().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        for pid in world.named("stress-ng-cpu") {
+            kill(pid, libc::SIGSTOP);
+        }
+        let proof = handle.stop();
+        assert!(figure(&proof, "matrix.bogo_ops") > 0.0, "{proof:#?}");
+        assert_eq!(proof.processes[0].signal, None);
+        world.assert_nothing_left();
+    }
+    None
+}
+
+fn can_not_start(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    for isolation in KINDS {
+        let e = Load::parse("stress-ng:--no-such-stressor 1").unwrap().start(&world.options(isolation)).unwrap_err();
+        assert!(matches!(e, LoadError::Start { .. }) && e.to_string().contains("no-such-stressor"), "{e}");
+        world.assert_nothing_left();
+    }
+    let mut options = world.options(Isolation::Namespaces);
+    options.up_timeout = Duration::ZERO;
+    let e = Load::parse("full").unwrap().start(&options).unwrap_err();
+    assert!(e.to_string().contains("was not up after 0 s"), "{e}");
+    world.assert_nothing_left();
+    options.reexec.program = "/no/such/program".into();
+    assert!(matches!(Load::parse("full").unwrap().start(&options), Err(LoadError::Supervisor { .. })));
+    options.reexec = rtscope_lab::Reexec { program: "/bin/sh".into(), args: vec!["-c".into(), "echo oops >&2; exit 7".into()] };
+    let e = Load::parse("full").unwrap().start(&options).unwrap_err();
+    assert!(e.to_string().contains("oops"), "{e}");
+    options.dir = Some("/proc/sys".into());
+    assert!(matches!(Load::parse("full").unwrap().start(&options), Err(LoadError::Directory { .. } | LoadError::DiskFull { .. })));
+    world.assert_nothing_left();
+    None
+}
+
+fn start_ended(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    let options = world.options(Isolation::Namespaces);
+    options.stop.stop();
+    assert!(matches!(Load::parse("full").unwrap().start(&options), Err(LoadError::Interrupted)));
+    world.assert_nothing_left();
+    None
+}
+
+fn dropped(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    drop(world.start("full", Isolation::Namespaces));
+    world.assert_nothing_left();
+    None
+}
+
+/// A target without a process: lets the load run for a second, kills one of its tools if told to, and gives an empty record.
+struct Fake<'a> {
+    kills_in: Option<&'a World>,
+}
+
+impl Target for Fake<'_> {
+    fn run(&self, plan: &Plan, _: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+        if let Some(world) = self.kills_in {
+            kill(*world.named("stress-ng").iter().min().unwrap(), libc::SIGKILL);
+        }
+        for tenth in 1..=10 {
+            std::thread::sleep(Duration::from_millis(100));
+            on_event(&Event::Progress { elapsed_ns: tenth * 100_000_000, threads: Vec::new() });
+        }
+        Ok(Record::new(RecordParts {
+            id: plan.id.clone(),
+            started: "2026-11-21T08:00:00Z".into(),
+            elapsed_ns: 1_000_000_000,
+            test: plan.test,
+            space: plan.space,
+            load: plan.load.clone(),
+            target: plan.target.clone(),
+            clock: Clock::Host,
+            interrupted: false,
+            warnings: Vec::new(),
+            settings: plan.settings.clone(),
+            system: System::default(),
+            load_proof: None,
+            distributions: Vec::new(),
+            source: None,
+        })?)
+    }
+}
+
+fn measured(world: &World, fake: &Fake<'_>) -> (Record, u32) {
+    let plan = Plan {
+        protocol: PROTOCOL.into(),
+        id: "20261121T080000Z-1a2b3c".into(),
+        test: Test::Timer,
+        space: Space::User,
+        load: "calculation".into(),
+        target: "local".into(),
+        settings: Settings::default(),
+        progress_ms: 100,
+    };
+    let mut died = 0;
+    let load = Load::parse("calculation").unwrap();
+    let record = measure(&plan, &load, &world.options(Isolation::Namespaces), fake, &StopHandle::new(), &mut |step| {
+        died += u32::from(matches!(step, Step::LoadDied(_)));
+    });
+    (record.unwrap(), died)
+}
+
+fn session(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    let (record, died) = measured(world, &Fake { kills_in: None });
+    let proof = record.parts().load_proof.as_ref().unwrap();
+    assert!(figure(proof, "cpu.bogo_ops") > 0.0);
+    assert_eq!(died, 0);
+    assert_eq!(record.verdict(), Verdict::Valid, "{:?}", record.parts().warnings);
+    assert!(record.parts().system.tools["stress-ng"].contains("stress-ng"));
+    world.assert_nothing_left();
+    None
+}
+
+fn session_dies(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    let (record, died) = measured(world, &Fake { kills_in: Some(world) });
+    assert_eq!(died, 1);
+    assert_eq!(record.verdict(), Verdict::Invalid);
+    assert!(record.parts().warnings.iter().any(|w| w.code == "load-died"));
+    world.assert_nothing_left();
+    None
+}

@@ -1,0 +1,47 @@
+//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|big]`.
+//!
+//! The browser tests in web/test open it; `big` is the largest page the tests measure (6 records, 4 CPUs, about 10,000 slots each).
+#![allow(clippy::print_stdout)]
+
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
+use rtscope_record::Record;
+use rtscope_report::html::{Options, page};
+
+/// Samples that fill about ten thousand slots of every distribution.
+fn big() -> Vec<Record> {
+    let wide = |load: &str| {
+        let mut p = sample::parts(load);
+        for c in 0..4u32 {
+            let mut i = 0u64;
+            p.distributions.push(sample::cpu(&format!("cpu{c}"), c, 60_000, 1_000_000_000, move || {
+                i += 1;
+                // Spread over five decades: 1 us to 100 ms.
+                1_000 + (i * i * u64::from(7 + c)) % 1_000_003 * (i % 10 + 1) / 10 + if i % 50 == 0 { i * 1_600 } else { 0 }
+            }));
+        }
+        Record::new(p).expect("counts add up")
+    };
+    sample::LOADS.iter().map(|l| wide(l)).collect()
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|big]")?;
+    let records = match args.next().as_deref() {
+        None | Some("board") => sample::board(20_000),
+        Some("vm") => sample::virtual_machine(5_000),
+        Some("odd") => sample::odd(),
+        Some("big") => big(),
+        Some(other) => return Err(format!("`{other}` is none of board, vm, odd, big").into()),
+    };
+    let comparison =
+        (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;
+    let started = std::time::Instant::now();
+    let html = page(&records, &Options { title: "", comparison: comparison.as_ref(), version: env!("CARGO_PKG_VERSION") })?;
+    std::fs::write(&out, &html)?;
+    let slots: usize = records.iter().flat_map(Record::distributions).map(|d| d.histogram().slots().count()).sum();
+    println!("{out}: {} kB, {slots} slots, made in {:.0} ms", html.len() / 1000, started.elapsed().as_secs_f64() * 1e3);
+    Ok(())
+}

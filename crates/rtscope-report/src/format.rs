@@ -1,0 +1,159 @@
+//! Numbers and foreign text as people read them.
+
+use std::fmt::Write as _;
+
+/// What stands where a figure is unknown.
+pub(crate) const NONE: &str = "-";
+
+/// Microseconds with two decimals, from ns.
+pub(crate) fn us(ns: f64) -> String {
+    format!("{:.2}", ns / 1e3)
+}
+
+/// Microseconds with two decimals, from ns, or a dash.
+pub(crate) fn us_opt(ns: Option<u64>) -> String {
+    ns.map_or_else(|| NONE.into(), |v| us(v as f64))
+}
+
+/// Microseconds with two decimals, from fractional ns, or a dash.
+pub(crate) fn us_f64(ns: Option<f64>) -> String {
+    ns.map_or_else(|| NONE.into(), us)
+}
+
+/// A time in the unit that suits it, three significant digits or more: "12.3 µs", "4.56 ms", "1.20 s".
+pub(crate) fn time(ns: f64) -> String {
+    let (value, unit) = match ns {
+        v if v < 1e3 => return format!("{v:.0} ns"),
+        v if v < 1e6 => (v / 1e3, "µs"),
+        v if v < 1e9 => (v / 1e6, "ms"),
+        v => (v / 1e9, "s"),
+    };
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// Whole number with a comma between thousands.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// Short form of a power of ten and its neighbours on an axis: 1, 10, 1k, 2M, 1G, 1T, 1e15.
+pub(crate) fn short(n: f64) -> String {
+    for (scale, unit) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if n >= 1e15 {
+            return format!("{n:e}");
+        }
+        if n >= scale {
+            return format!("{}{unit}", n / scale);
+        }
+    }
+    format!("{n}")
+}
+
+/// A percentage with as many nines as it has: "50%", "99.9%".
+pub(crate) fn nines(decade: usize) -> String {
+    match decade {
+        0 => "0%".into(),
+        1 => "90%".into(),
+        2 => "99%".into(),
+        n => format!("99.{}%", "9".repeat(n - 2)),
+    }
+}
+
+/// Text from a record on one line: what could move a cursor or start a colour on a terminal becomes visible and harmless.
+pub(crate) fn clean(text: &str) -> String {
+    // Beside the control characters those that reorder text (bidirectional overrides and isolates).
+    let unsafe_char =
+        |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(unsafe_char) {
+        return text.into();
+    }
+    text.chars()
+        .map(|c| {
+            if c.is_whitespace() {
+                ' '
+            } else if unsafe_char(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Text for the content or an attribute of XML or HTML. Characters that XML 1.0 forbids are replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' | '\r' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A coordinate with one decimal, without a trailing zero.
+pub(crate) fn coordinate(out: &mut String, v: f64) {
+    let start = out.len();
+    // Writing to a String can't fail.
+    let _ = write!(out, "{v:.1}");
+    if out[start..].ends_with(".0") {
+        out.truncate(out.len() - 2);
+    }
+}
+
+/// A command with its arguments, quoted as a shell needs it.
+pub(crate) fn command(args: &[String]) -> String {
+    let plain = |a: &String| !a.is_empty() && a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c));
+    let quoted = args.iter().map(|a| if plain(a) { a.clone() } else { format!("'{}'", a.replace('\'', r"'\''")) });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!((us(12_345.0), us_opt(None)), ("12.35".into(), "-".into()));
+        assert_eq!([count(0), count(999), count(1_000), count(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(
+            [time(5.0), time(12_345.0), time(4.56e6), time(123.4e6), time(2e9)],
+            ["5 ns", "12.3 µs", "4.56 ms", "123 ms", "2.00 s"]
+        );
+        assert_eq!([short(1.0), short(1e3), short(2e6), short(1e15)], ["1", "1k", "2M", "1e15"]);
+        assert_eq!([nines(1), nines(2), nines(3), nines(5)], ["90%", "99%", "99.9%", "99.999%"]);
+        assert_eq!(command(&["stress-ng".into(), "--cpu".into(), "a b".into(), "it's".into()]), r"stress-ng --cpu 'a b' 'it'\''s'");
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_text_is_well_formed(text in any::<String>()) {
+            let xml = format!("<a b=\"{0}\">{0}</a>", escape(&text));
+            prop_assert!(roxmltree::Document::parse(&xml).is_ok(), "{:?}", xml);
+        }
+
+        #[test]
+        fn clean_text_cannot_drive_a_terminal(text in any::<String>()) {
+            let drives = clean(&text).contains(|c: char| c.is_control() || c == '\u{202e}');
+            prop_assert!(!drives);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The charts' data as compact JSON, in the form that web/src/data.ts reads.
+
+use crate::svg::percentile::{Kind, lines};
+use rtscope_record::{Distribution, Record};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Series<'a> {
+    label: &'a str,
+    max: Option<u64>,
+    res: u64,
+    unit: u64,
+    /// Distance of each non-empty slot's lowest value from the one before, then its count.
+    bins: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    label: String,
+    kind: &'static str,
+    index: usize,
+    values: Vec<Option<f64>>,
+}
+
+#[derive(Serialize)]
+struct Chart<'a> {
+    id: &'a str,
+    elapsed: f64,
+    series: Vec<Series<'a>>,
+    positions: Vec<f64>,
+    lines: Vec<Line>,
+    worst: Vec<Vec<(f64, f64)>>,
+}
+
+/// Data of every record's charts.
+pub(super) fn charts(records: &[Record]) -> serde_json::Result<String> {
+    let charts: Vec<Chart<'_>> = records.iter().map(chart).collect();
+    serde_json::to_string(&charts).map(|json| inert(&json))
+}
+
+/// JSON that can't end the script element it stands in, nor open a comment there: `<`, `>` and `&` only occur in strings, where
+/// an escape means the same.
+pub(super) fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+fn chart(record: &Record) -> Chart<'_> {
+    let (positions, curves) = lines(record);
+    let us = |v: u64| v as f64 / 1e3;
+    let line = |l: crate::svg::percentile::Line| {
+        let (kind, index) = match l.kind {
+            Kind::Raw => ("raw", 0),
+            Kind::Corrected => ("corrected", 0),
+            Kind::One(i) => ("one", i),
+        };
+        Line { label: l.label, kind, index, values: l.values.iter().map(|v| v.map(us)).collect() }
+    };
+    Chart {
+        id: record.id(),
+        elapsed: record.parts().elapsed_ns as f64 / 1e9,
+        series: record.distributions().iter().map(series).collect(),
+        positions: positions.iter().map(|x| (x * 1e4).round() / 1e4).collect(),
+        lines: curves.into_iter().map(line).collect(),
+        worst: record
+            .distributions()
+            .iter()
+            .map(|d| d.worst().iter().map(|w| (w.at as f64 / 1e9, us(w.value))).collect())
+            .collect(),
+    }
+}
+
+fn series(d: &Distribution) -> Series<'_> {
+    let p = d.parts();
+    // Imported equal-width bins are the samples; the histogram's slots are only made from them.
+    let exact = p.linear.as_ref().filter(|l| p.resolution > 1 && l.total() == d.histogram().total());
+    let pairs: Vec<(u64, u64)> = match exact {
+        Some(l) => l.counts.iter().map(|&(bin, n)| (bin.saturating_mul(l.unit_ns), n)).collect(),
+        None => d.histogram().iter().map(|(low, _, n)| (low, n)).collect(),
+    };
+    let mut bins = Vec::with_capacity(pairs.len() * 2);
+    let mut before = 0;
+    for (low, n) in pairs {
+        bins.extend([low - before, n]);
+        before = low;
+    }
+    Series { label: d.label(), max: d.max(), res: p.resolution, unit: exact.map_or(0, |l| l.unit_ns), bins }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn inert_json_means_the_same_and_has_no_markup(text in any::<String>()) {
+            let hostile = format!("{text}</script><!--&amp;");
+            let json = inert(&serde_json::to_string(&hostile).unwrap());
+            prop_assert!(!json.contains(['<', '>', '&']));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
+        }
+    }
+
+    #[test]
+    fn bins_are_compact_and_complete() {
+        let d = Distribution::from_samples("cpu0", &[5, 5, 7, 3_000_000], 0).unwrap();
+        let s = series(&d);
+        let slot = d.histogram().iter().next_back().unwrap().0;
+        assert_eq!(s.bins, [5, 2, 2, 1, slot - 7, 1]);
+    }
+}

@@ -1,0 +1,262 @@
+//! The sections of the page: summary, comparison, and one for each record.
+
+use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
+use crate::facts::{load_achieved, process_end, settings_facts, system_facts};
+use crate::format::{count, escape, time};
+use crate::svg::{self, Axis, Use};
+use crate::table::{figure, metric, ratio};
+use crate::{ReportError, summarize};
+use rtscope_analysis::compare::Side;
+use rtscope_analysis::{Comparison, Summary, virtual_machine};
+use rtscope_record::{Effect, Record, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// The runs at a glance and as a table, with what a reader must know first.
+pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, ReportError> {
+    let summaries = records.iter().map(summarize).collect::<Result<Vec<_>, _>>()?;
+    let mut out =
+        String::from("<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n");
+    out += &banner(records);
+    out += &loads(&summaries);
+    let _ = write!(out, "<figure class=\"picture\">{overview}</figure>\n</section>\n");
+    Ok(out)
+}
+
+/// What bears on every figure of the page: virtual machines, and runs that are not VALID.
+fn banner(records: &[Record]) -> String {
+    let mut out = String::new();
+    if records.iter().any(virtual_machine) {
+        out += "<p class=\"banner doubtful\"><strong>Taken in a virtual machine.</strong> The figures are of its host and its scheduling as much as of \
+                its kernel, and say little about real hardware.</p>\n";
+    }
+    for (verdict, effect, class, meaning) in [
+        (Verdict::Invalid, Effect::Invalid, "bad", "the figures mean something else than they say"),
+        (
+            Verdict::Inconclusive,
+            Effect::Inconclusive,
+            "doubtful",
+            "true for the run itself, not for what one would conclude from it",
+        ),
+    ] {
+        let of: Vec<&Record> = records.iter().filter(|r| r.verdict() == verdict).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let warnings = of.iter().flat_map(|r| &r.parts().warnings).filter(|w| w.effect == effect);
+        let codes: BTreeSet<String> = warnings.map(|w| format!("<code>{}</code>", escape(&w.code))).collect();
+        let codes: Vec<_> = codes.into_iter().collect();
+        let number = if of.len() == 1 { "1 run is".into() } else { format!("{} runs are", of.len()) };
+        let _ = writeln!(
+            out,
+            "<p class=\"banner {class}\"><strong>{number} {verdict}</strong>: {meaning}. Because of {}.</p>",
+            codes.join(", ")
+        );
+    }
+    out
+}
+
+fn side(name: &str, s: &Side) -> String {
+    let vm = if s.virtual_machine { "doubtful" } else { "plain" };
+    format!(
+        "<p><strong>{name}</strong> {} <span class=\"badge {vm}\">clock: {}</span> kernel {} {} <span class=\"muted\">{}</span></p>\n",
+        verdict_badge(s.verdict),
+        escape(&s.clocks.join(", ")),
+        escape(&s.kernels.join(", ")),
+        escape(&s.preemption.join(", ")),
+        escape(&s.ids.join(", "))
+    )
+}
+
+/// Two selections side by side.
+pub(super) fn comparison(c: &Comparison) -> String {
+    let mut out = String::from(
+        "<section id=\"comparison\" aria-labelledby=\"comparison-title\">\n<h2 id=\"comparison-title\">Comparison</h2>\n",
+    );
+    out += &side("A", &c.a);
+    out += &side("B", &c.b);
+    for f in &c.findings {
+        let _ = writeln!(
+            out,
+            "<p class=\"banner doubtful\"><strong>{}</strong>: {}. Remedy: {}</p>",
+            escape(&f.code),
+            escape(&f.message),
+            escape(&f.remedy)
+        );
+    }
+    for l in &c.loads {
+        let _ = writeln!(
+            out,
+            "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Load {} (A {}, B {} merged)</caption><thead><tr><th scope=\"col\">Metric</th>\
+             <th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">B/A</th></tr></thead><tbody>",
+            escape(&l.load),
+            l.a_runs,
+            l.b_runs
+        );
+        for r in &l.rows {
+            let _ = writeln!(
+                out,
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"strong\">{}</td></tr>",
+                escape(&metric(r)),
+                figure(r, r.a),
+                figure(r, r.b),
+                ratio(r)
+            );
+        }
+        out += "</tbody></table></div>\n";
+    }
+    let _ = write!(out, "<p class=\"muted\">Note: {}.</p>\n</section>\n", escape(&c.note));
+    out
+}
+
+/// Whether a few samples lie so far out that a linear axis would hide the rest.
+fn far_out(s: &Summary) -> bool {
+    let all = s.merged.as_ref();
+    let p99 = all.and_then(|a| a.percentile("p99")).and_then(|p| p.raw);
+    p99.zip(all.and_then(|a| a.max)).is_some_and(|(p99, max)| max / p99.max(1) >= 10)
+}
+
+/// A chart: its static picture, and the place where the script draws.
+fn chart(record: usize, kind: &str, log: bool, label: &str, help: &str, picture: &str) -> String {
+    format!(
+        "<figure class=\"chart\" data-record=\"{record}\" data-chart=\"{kind}\" data-log=\"{log}\">\n<figcaption><h3>{label}</h3>\
+         <span class=\"help\">{help}</span><span class=\"buttons\"><button type=\"button\" class=\"axis-kind\">Log axis</button>\
+         <button type=\"button\" class=\"reset\">Reset zoom</button></span></figcaption>\n\
+         <div class=\"live\" role=\"group\" aria-label=\"{label}, interactive\"></div>\n<div class=\"static\">{picture}</div>\n</figure>\n"
+    )
+}
+
+/// Everything about one record.
+pub(super) fn record_section(i: usize, record: &Record) -> Result<String, ReportError> {
+    let s = summarize(record)?;
+    let p = record.parts();
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<section id=\"run-{i}\" class=\"run\" aria-labelledby=\"run-{i}-title\">\n<div class=\"run-head\"><h2 id=\"run-{i}-title\">{} latency, load {}</h2>{} {}",
+        escape(&capital(s.test.as_str())),
+        escape(&s.load),
+        verdict_badge(s.verdict),
+        clock_badge(record)
+    );
+    if s.interrupted {
+        out += " <span class=\"badge doubtful\">ended early</span>";
+    }
+    let kernel = if s.kernel.is_empty() { "unknown" } else { s.kernel.as_str() };
+    let _ = writeln!(
+        out,
+        "</div>\n<p class=\"muted\">{} · {} space · target {} · kernel {} {} · started {} · ran {}</p>",
+        escape(&s.id),
+        s.space,
+        escape(&s.target),
+        escape(kernel),
+        s.preemption,
+        escape(&s.started),
+        time(s.elapsed_ns as f64)
+    );
+    out += &tiles(&s);
+    // A picture on a linear axis that a few samples far out would empty is drawn on a logarithmic one; the button switches.
+    let log = far_out(&s);
+    let axis = if log { Axis::Log } else { Axis::Linear };
+    let zoom = "Drag to zoom, double click to reset, click a name to hide it.";
+    out += &chart(i, "latency", log, "Latency histogram", zoom, &svg::latency(record, axis, Use::Page));
+    out += "<div class=\"pair\">\n";
+    let log_y = svg::percentile::is_log(record);
+    let help = "Raw, and with the samples put back that an oversleeping task could not take.";
+    out += &chart(i, "percentile", log_y, "Percentiles", help, &svg::percentile(record, Use::Page));
+    out += &chart(i, "worst", false, "Worst samples over time", "Bursts and periods show here.", &svg::worst(record, Use::Page));
+    out += "</div>\n";
+    if !p.warnings.is_empty() {
+        let _ = write!(out, "<h3>Warnings</h3>\n{}", warnings(&p.warnings));
+    }
+    out += &distributions(&s);
+    if let Some(all) = &s.merged {
+        out += &percentiles(all);
+        if let (Some(bound), Some(max)) = (all.exceedance, all.max) {
+            let _ = writeln!(
+                out,
+                "<p class=\"muted\">No sample in {} exceeded {}. If they were independent, the chance that the next one does is below {bound:.2e} at 95 % \
+                 (rule of three).</p>",
+                count(all.count),
+                time(max as f64)
+            );
+        }
+    }
+    let mut details = |title: &str, body: &str| {
+        let _ = write!(out, "<details><summary>{title}</summary>\n{body}</details>\n");
+    };
+    details("Worst samples", &worst(record));
+    if p.load_proof.is_some() {
+        details("Load proof", &load_proof(record));
+    }
+    details("Settings", &facts(&settings_facts(record)));
+    details("System", &facts(&system_facts(record)));
+    if let Some(source) = &p.source {
+        let text = format!("{} ({}), SHA-256 {}", source.file, source.format, source.sha256);
+        details("Imported from", &format!("<p>{}</p>\n", escape(&text)));
+    }
+    let _ = write!(
+        out,
+        "<p><button type=\"button\" class=\"download\" data-id=\"{0}\" hidden>Download the record (JSON)</button></p>\n</section>\n",
+        escape(&s.id)
+    );
+    Ok(out)
+}
+
+fn capital(word: &str) -> String {
+    let mut text = word.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+/// The figures that one looks for first.
+fn tiles(s: &Summary) -> String {
+    let Some(all) = &s.merged else { return "<p class=\"muted\">This record holds no figures.</p>\n".into() };
+    let show = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), time);
+    let highest = s.rows.iter().filter(|r| r.max == all.max && r.max.is_some()).map(|r| r.label.as_str()).next().unwrap_or("");
+    let p999 = all.percentile("p99.9");
+    let expected = all.expected.map_or_else(String::new, |e| format!("of {} expected", count(e)));
+    let corrected =
+        p999.and_then(|p| p.corrected).map_or_else(|| "not corrected".into(), |c| format!("corrected {}", time(c as f64)));
+    let mut out = String::from("<ul class=\"tiles\">\n");
+    for (name, value, note) in [
+        ("Maximum", show(all.max.map(|v| v as f64)), highest.to_owned()),
+        ("p99.9", show(p999.and_then(|p| p.raw).map(|v| v as f64)), corrected),
+        ("Mean", show(all.mean), format!("± {}", show(all.stddev))),
+        ("Minimum", show(all.min.map(|v| v as f64)), String::new()),
+        ("Samples", count(all.count), expected),
+        ("Missed", count(all.missed), if all.missed > 0 { "events without a sample".into() } else { String::new() }),
+    ] {
+        let class = if name == "Missed" && all.missed > 0 { " class=\"doubtful\"" } else { "" };
+        let _ = writeln!(
+            out,
+            "<li{class}><span class=\"name\">{name}</span><span class=\"value\">{value}</span><span class=\"note\">{}</span></li>",
+            escape(&note)
+        );
+    }
+    out + "</ul>\n"
+}
+
+fn load_proof(record: &Record) -> String {
+    let Some(proof) = &record.parts().load_proof else { return String::new() };
+    let oom = proof.oom_kills.map_or_else(|| "OOM kills unknown".into(), |n| format!("OOM kills: {n}"));
+    let isolation = if proof.isolation.is_empty() { String::new() } else { format!(", {}", escape(&proof.isolation)) };
+    let mut out = format!("<p>{} ran {}{isolation}, {oom}.</p>\n", escape(&proof.name), time(proof.ran_ns as f64));
+    for p in &proof.processes {
+        let (end, bad) = process_end(p);
+        let class = if bad { "bad" } else { "plain" };
+        let _ = writeln!(
+            out,
+            "<p><code>{}</code> <span class=\"badge {class}\">{}</span> {}</p>",
+            escape(&crate::format::command(&p.command)),
+            escape(&end),
+            escape(&load_achieved(p))
+        );
+        if !p.stderr.is_empty() {
+            let _ = writeln!(out, "<pre>{}</pre>", escape(&p.stderr));
+        }
+    }
+    out
+}

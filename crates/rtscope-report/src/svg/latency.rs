@@ -1,0 +1,145 @@
+//! The field's plot: latency across, samples up on a logarithmic axis, one stair line for each CPU, the maximum marked.
+
+use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
+use super::{Axis, Use};
+use crate::curve::{bin_width, bins};
+use crate::format::{coordinate, count, time, us};
+use rtscope_analysis::clock_words;
+use rtscope_record::{Distribution, Record};
+use std::fmt::Write as _;
+
+/// The plot of one record. Linear: bins of equal width; log: bins of 2 % each, with the same count axis.
+pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
+    let shown: Vec<&Distribution> = record.distributions().iter().collect();
+    let top = shown.iter().filter_map(|d| d.max().map(|m| (m, d.label()))).max_by_key(|t| t.0);
+    let held: Vec<&Distribution> = shown.iter().copied().filter(|d| d.histogram().total() > 0).collect();
+    let low = held.iter().filter_map(|d| d.min()).min().unwrap_or(0).max(1);
+    // Overflowed samples lie beyond the histogram: the axis ends where it ends, and the sub-title counts them.
+    let last =
+        held.iter().filter_map(|d| d.histogram().iter().next_back().map(|t| t.1.min(d.max().unwrap_or(t.1)))).max().unwrap_or(0);
+    let resolution = held.iter().map(|d| d.parts().resolution).max().unwrap_or(1);
+    let width = bin_width(last, resolution);
+    let stairs: Vec<Vec<(f64, f64, u64)>> = shown.iter().map(|d| steps(d, axis, width)).collect();
+    let most = stairs.iter().flatten().map(|s| s.2).max().unwrap_or(1);
+    let x = match axis {
+        Axis::Linear => Range { low: 0.0, high: (last as f64 * 1.03).max(width as f64), log: false },
+        Axis::Log => Range { low: low as f64 / 1.2, high: (last as f64 * 1.2).max(low as f64 * 10.0), log: true },
+    };
+    let y = Range { low: 0.8, high: (most as f64 * 1.6).max(8.0), log: true };
+    let keys: Vec<Key> = shown.iter().enumerate().map(|(i, d)| key(i, d, top.map(|t| t.1) == Some(d.label()))).collect();
+    let mut c = Canvas::open(usage, &title(record), &subtitle(record), &keys, x, y);
+    let x_ticks = match axis {
+        Axis::Linear => linear_ticks(x.high, 1e3, 10.0),
+        Axis::Log => log_ticks(x.low, x.high, 1e3),
+    };
+    let width_text = match axis {
+        Axis::Linear => format!("Latency (µs), bins of {}", time(width as f64)),
+        Axis::Log => "Latency (µs), logarithmic, bins of 2 %".into(),
+    };
+    c.axes(&x_ticks, &width_text, &log_ticks(y.low, y.high, 1.0), "Samples");
+    for (i, (d, stair)) in shown.iter().zip(&stairs).enumerate() {
+        let path = stair_path(stair, &c, y.low);
+        c.path(&series_class(i), &path, d.label());
+    }
+    match top {
+        Some((max, label)) if !held.is_empty() => {
+            c.mark(max as f64, &format!("max {} µs, {label}", us(max as f64)));
+        }
+        _ => c.nothing("no samples"),
+    }
+    c.close()
+}
+
+/// "Timer latency under load full".
+pub(super) fn title(record: &Record) -> String {
+    let p = record.parts();
+    let mut test = p.test.to_string();
+    if let Some(first) = test.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    format!("{test} latency, load {}", p.load)
+}
+
+/// Kernel, preemption, clock and verdict; then counts.
+pub(super) fn subtitle(record: &Record) -> Vec<String> {
+    let p = record.parts();
+    let k = &p.system.kernel;
+    let host = if p.system.hostname.is_empty() { String::new() } else { format!("{} · ", p.system.hostname) };
+    let sum = |f: fn(&Distribution) -> u64| record.distributions().iter().map(f).fold(0u64, u64::saturating_add);
+    let mut counts = format!("{} samples · {} missed", count(sum(Distribution::count)), count(sum(Distribution::missed)));
+    for (n, what) in [
+        (sum(Distribution::spurious), "spurious"),
+        (sum(Distribution::overflow), "beyond the histogram"),
+        (sum(Distribution::dropped), "lost"),
+    ] {
+        if n > 0 {
+            let _ = write!(counts, " · {} {what}", count(n));
+        }
+    }
+    let early = if p.interrupted { " · ended early" } else { "" };
+    let release = if k.release.is_empty() { "unknown" } else { k.release.as_str() };
+    vec![
+        format!("{host}kernel {release} {} · {} space · interval {}", k.preemption.as_str(), p.space, p.settings.interval),
+        format!("{counts} · {} · clock: {}{early}", record.verdict(), clock_words(record)),
+    ]
+}
+
+fn key(i: usize, d: &Distribution, is_top: bool) -> Key {
+    let max = d.max().map_or_else(|| "no samples".into(), |m| format!("max {} µs", us(m as f64)));
+    let mark = if is_top { " ← highest" } else { "" };
+    Key { class: series_class(i), text: format!("{} {max}{mark}", d.label()) }
+}
+
+/// (from, to, samples) of each non-empty bin, ns.
+fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, u64)> {
+    match axis {
+        Axis::Linear => {
+            let w = width as f64;
+            bins(d, width).into_iter().map(|(b, n)| (b as f64 * w, (b as f64 + 1.0) * w, n)).collect()
+        }
+        Axis::Log => {
+            // 116 bins a decade are 2 % each, wide enough for the slots above 100 ns.
+            const PER_DECADE: f64 = 116.0;
+            let mut steps: Vec<(f64, f64, u64)> = Vec::new();
+            for (low, high, n) in d.histogram().iter() {
+                let value = f64::midpoint(low as f64, high as f64).max(1.0);
+                let bin = (value.log10() * PER_DECADE).floor();
+                let (from, to) = (10f64.powf(bin / PER_DECADE), 10f64.powf((bin + 1.0) / PER_DECADE));
+                match steps.last_mut() {
+                    Some(last) if last.1 > value => last.2 += n,
+                    _ => steps.push((from, to, n)),
+                }
+            }
+            steps
+        }
+    }
+}
+
+/// A stair line that falls to the floor between bins that do not touch.
+fn stair_path(steps: &[(f64, f64, u64)], c: &Canvas, floor: f64) -> String {
+    let mut d = String::new();
+    let bottom = c.y.at(floor);
+    let mut put = |command: char, v: f64| {
+        d.push(command);
+        coordinate(&mut d, v);
+    };
+    let mut open_until: Option<f64> = None;
+    for &(from, to, n) in steps {
+        let (x1, x2, y) = (c.x.at(from), c.x.at(to), c.y.at(n as f64));
+        let touches = open_until.is_some_and(|end| (end - from).abs() <= (to - from) * 1e-6);
+        if !touches {
+            if open_until.is_some() {
+                put('V', bottom);
+            }
+            put('M', x1);
+            put(' ', bottom);
+        }
+        put('V', y);
+        put('H', x2);
+        open_until = Some(to);
+    }
+    if open_until.is_some() {
+        put('V', bottom);
+    }
+    d
+}

@@ -1,0 +1,154 @@
+//! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
+
+mod comparison;
+mod detail;
+mod findings;
+mod grid;
+mod kernels;
+mod list;
+mod loads;
+
+pub use comparison::{comparison, evaluations};
+pub(crate) use comparison::{figure, metric, ratio};
+pub use detail::detail;
+pub use findings::findings;
+pub use kernels::kernels;
+pub use list::{Entry, list};
+pub use loads::loads;
+
+use rtscope_analysis::virtual_machine;
+use rtscope_record::{Effect, Record, Verdict};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// How to write a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Use ANSI colours (the caller knows whether it writes to a terminal, and `NO_COLOR`).
+    pub colour: bool,
+    /// Columns of the terminal; `None` for as many as the table takes.
+    pub width: Option<usize>,
+}
+
+/// What a text is painted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Bold,
+    Dim,
+    Good,
+    Doubtful,
+    Bad,
+}
+
+impl Style {
+    pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.into();
+        }
+        let code = match paint {
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            Paint::Good => "32",
+            Paint::Doubtful => "33",
+            Paint::Bad => "1;31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+pub(crate) fn verdict_paint(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::Valid => Paint::Good,
+        Verdict::Inconclusive => Paint::Doubtful,
+        Verdict::Invalid => Paint::Bad,
+    }
+}
+
+/// `text` wrapped to the style's width, the first line behind `first`, the others behind as many blanks.
+pub(crate) fn wrapped(style: Style, first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let width = style.width.unwrap_or(100).max(indent + 20);
+    let mut out = String::from(first);
+    let mut column = indent;
+    for word in crate::format::clean(text).split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        }
+        if column > indent {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
+/// What a reader of figures from `records` must know: machines that are virtual, and verdicts with the warnings that made them.
+pub(crate) fn caveats(style: Style, records: &[Record]) -> String {
+    let mut out = String::new();
+    if records.iter().any(virtual_machine) {
+        out += &wrapped(
+            style,
+            "! ",
+            "Taken in a virtual machine: the figures are of its host and its scheduling as much as of its kernel, and say little about real hardware.",
+        );
+    }
+    let mut by_code: BTreeMap<(std::cmp::Reverse<Effect>, &str), Vec<&str>> = BTreeMap::new();
+    for r in records {
+        for w in r.parts().warnings.iter().filter(|w| w.effect != Effect::Note) {
+            let loads = by_code.entry((std::cmp::Reverse(w.effect), &w.code)).or_default();
+            if !loads.contains(&r.parts().load.as_str()) {
+                loads.push(&r.parts().load);
+            }
+        }
+    }
+    let loads: std::collections::BTreeSet<&str> = records.iter().map(|r| r.parts().load.as_str()).collect();
+    for verdict in [Verdict::Invalid, Verdict::Inconclusive] {
+        let effect = if verdict == Verdict::Invalid { Effect::Invalid } else { Effect::Inconclusive };
+        let mut reasons = Vec::new();
+        for ((_, code), under) in by_code.iter().filter(|((e, _), _)| e.0 == effect) {
+            let everywhere = under.len() == loads.len();
+            reasons.push(if everywhere { (*code).to_owned() } else { format!("{code} (under {})", under.join(", ")) });
+        }
+        if !reasons.is_empty() {
+            let first = format!("{verdict}: ");
+            let text = wrapped(style, &first, &format!("{}. `rtscope show ID` tells why, and what mends it.", reasons.join(", ")));
+            out += &text.replacen(verdict.as_str(), &style.paint(verdict_paint(verdict), verdict.as_str()), 1);
+        }
+    }
+    let cut: Vec<_> = records.iter().filter(|r| r.parts().interrupted).map(|r| r.parts().load.clone()).collect();
+    if !cut.is_empty() {
+        out += &wrapped(style, "! ", &format!("Ended early: {}. The figures are of the part that ran.", cut.join(", ")));
+    }
+    out
+}
+
+/// One line that says what was measured and where, as far as `records` agree.
+pub(crate) fn heading(style: Style, records: &[Record]) -> String {
+    let one = |f: &dyn Fn(&Record) -> String| {
+        let mut all: Vec<String> = records.iter().map(f).filter(|s| !s.is_empty()).collect();
+        all.dedup();
+        (all.len() == 1).then(|| crate::format::clean(&all[0]))
+    };
+    let mut out = String::new();
+    let test = one(&|r| format!("{} latency, {} space", r.parts().test, r.parts().space)).unwrap_or_else(|| "Latency".into());
+    let mut title = test;
+    if let Some(first) = title.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    out += &style.paint(Paint::Bold, &title);
+    let kernel = one(&|r| format!("kernel {} {}", r.parts().system.kernel.release, r.parts().system.kernel.preemption.as_str()));
+    for part in [one(&|r| r.parts().system.hostname.clone()), kernel, one(&|r| format!("interval {}", r.parts().settings.interval))]
+        .into_iter()
+        .flatten()
+    {
+        let _ = write!(out, " · {part}");
+    }
+    out.push('\n');
+    out
+}

@@ -1,0 +1,143 @@
+//! The HTML page: its skeleton, its policy, what it embeds, and that nothing of a record becomes markup.
+
+mod sample;
+
+use rtscope_analysis::compare;
+use rtscope_record::Record;
+use rtscope_report::ReportError;
+use rtscope_report::html::{Options, page};
+
+fn make(records: &[Record]) -> String {
+    page(records, &Options { title: "", comparison: None, version: "0.1.0" }).unwrap()
+}
+
+/// The bodies of every element opened by `open`.
+fn bodies<'a>(html: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    html.split(open).skip(1).map(|rest| rest.split(close).next().unwrap()).collect()
+}
+
+/// The page without pictures, data, script and style.
+fn skeleton(html: &str) -> String {
+    let mut out = html.to_owned();
+    for (open, close, name) in [
+        ("<svg", "</svg>", "[picture]"),
+        ("<script type=\"application/json\"", "</script>", "[data]"),
+        ("<script>", "</script>", "[script]"),
+        ("<style>", "</style>", "[style]"),
+        ("'sha256-", "'", "[hash]"),
+    ] {
+        let mut next = String::new();
+        let mut rest = out.as_str();
+        while let Some(at) = rest.find(open) {
+            let inner = &rest[at + open.len()..];
+            let end = inner.find(close).unwrap() + close.len();
+            next += &rest[..at];
+            next += name;
+            rest = &inner[end..];
+        }
+        out = next + rest;
+    }
+    out
+}
+
+#[test]
+fn the_skeleton() {
+    let (a, b) = (sample::virtual_machine(300), sample::board(300));
+    let both = compare(&a, &b).unwrap();
+    let html = page(&a, &Options { title: "kvm against board", comparison: Some(&both), version: "0.1.0" }).unwrap();
+    insta::assert_snapshot!(skeleton(&html));
+}
+
+#[test]
+fn the_page_refers_to_nothing_outside() {
+    let html = make(&sample::board(300));
+    let shell = skeleton(&html);
+    for word in ["http:", "https:", "//", "src=", "@import", "<link rel=\"stylesheet\"", "<iframe", "<img", "url("] {
+        assert!(!shell.contains(word), "{word} in the page");
+    }
+    for style in bodies(&html, "<style>", "</style>") {
+        assert!(!style.contains("url(") && !style.contains("@import"));
+    }
+    assert!(html.contains("default-src 'none'"));
+    assert!(!html.contains("unsafe-inline") && !html.contains(" style=\"") && !html.contains(" onclick="));
+}
+
+#[test]
+fn the_policy_allows_exactly_the_script_and_style_of_the_page() {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+    let html = make(&sample::board(300));
+    for (directive, open, close) in [("script-src", "<script>", "</script>"), ("style-src", "<style>", "</style>")] {
+        let inline = bodies(&html, open, close);
+        assert_eq!(inline.len(), 1, "{open}");
+        let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(inline[0]));
+        assert!(html.contains(&format!("{directive} 'sha256-{hash}'")), "{directive}");
+    }
+}
+
+#[test]
+fn the_records_inside_are_the_records() {
+    let records = [sample::board(300), sample::virtual_machine(300), sample::odd()].concat();
+    let html = make(&records);
+    for r in &records {
+        let open = format!("<script type=\"application/json\" id=\"record-{}\">", r.id());
+        let inside = bodies(&html, &open, "</script>");
+        assert_eq!(inside.len(), 1, "{}", r.id());
+        assert_eq!(&serde_json::from_str::<Record>(inside[0]).unwrap(), r);
+    }
+    let charts = bodies(&html, "<script type=\"application/json\" id=\"charts\">", "</script>");
+    let charts: serde_json::Value = serde_json::from_str(charts[0]).unwrap();
+    assert_eq!(charts.as_array().unwrap().len(), records.len());
+    for (chart, r) in charts.as_array().unwrap().iter().zip(&records) {
+        let held = |s: &serde_json::Value| {
+            s["bins"].as_array().unwrap().iter().skip(1).step_by(2).map(|n| n.as_u64().unwrap()).sum::<u64>()
+        };
+        let drawn: u64 = chart["series"].as_array().unwrap().iter().map(held).sum();
+        assert_eq!(drawn, r.distributions().iter().map(|d| d.histogram().total()).sum::<u64>(), "{}", r.id());
+    }
+}
+
+#[test]
+fn nothing_of_a_record_becomes_markup() {
+    let hostile = sample::odd().pop().unwrap();
+    let html = make(&[hostile]);
+    for bad in ["<script>alert", "<code>\"", "<cpu0", "c&d<e>", "<!-- ", "</style>\"", "<no>"] {
+        assert!(!html.contains(bad), "{bad}");
+    }
+    assert_eq!(html.matches("<script>").count(), 1);
+    assert_eq!(html.matches("</script>").count(), 3);
+    assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_virtual_machine_and_a_verdict_show() {
+    let html = make(&sample::virtual_machine(300));
+    for wanted in
+        ["Taken in a virtual machine", "clock: host in kvm", "INVALID", "load-died", "DIED EARLY: ended by signal 9", "ended early"]
+    {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn live_and_archived_records_make_the_same_page() {
+    let live = [sample::board(100), sample::odd()].concat();
+    let archived: Vec<Record> = live.iter().map(|r| serde_json::from_str(&serde_json::to_string(r).unwrap()).unwrap()).collect();
+    assert!(make(&live) == make(&archived));
+}
+
+#[test]
+fn no_record_is_an_error_that_says_what_to_do() {
+    let error = page(&[], &Options::default()).unwrap_err();
+    assert_eq!(error, ReportError::Empty);
+    assert!(error.to_string().contains("rtscope measure"));
+}
+
+/// A full page of 6 records x 4 CPUs stays small: about a tenth of what dense bins would take.
+#[test]
+fn the_page_is_small() {
+    let records = sample::board(4_000);
+    let slots: usize = records.iter().flat_map(Record::distributions).map(|d| d.histogram().slots().count()).sum();
+    let html = make(&records);
+    assert!(html.len() < 500_000 + slots * 16, "{} bytes for {slots} slots", html.len());
+}

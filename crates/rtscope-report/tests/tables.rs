@@ -1,0 +1,137 @@
+//! Every table, whole, from fixed records (insta; review a change with `cargo insta review` or by the diff).
+
+mod sample;
+
+use rtscope_analysis::{Assertion, compare};
+use rtscope_record::{Effect, Record, Warning};
+use rtscope_report::table::{Entry, Style, comparison, detail, evaluations, findings, kernels, list, loads};
+
+const PLAIN: Style = Style { colour: false, width: Some(140) };
+
+fn entries() -> Vec<Entry> {
+    let records = [sample::board(200), sample::virtual_machine(200)].concat();
+    records.iter().map(|r| Entry::of(r).unwrap()).collect()
+}
+
+#[test]
+fn table_of_loads() {
+    insta::assert_snapshot!(loads(&sample::board(2_000), PLAIN).unwrap());
+}
+
+#[test]
+fn table_of_loads_in_a_virtual_machine() {
+    insta::assert_snapshot!(loads(&sample::virtual_machine(2_000), PLAIN).unwrap());
+}
+
+#[test]
+fn table_of_kernels() {
+    let records = [sample::board(500), sample::virtual_machine(500), sample::board(500)].concat();
+    insta::assert_snapshot!(kernels(&records, PLAIN).unwrap());
+}
+
+#[test]
+fn one_record_in_detail() {
+    insta::assert_snapshot!(detail(&sample::virtual_machine(2_000)[1], PLAIN).unwrap());
+}
+
+#[test]
+fn side_by_side() {
+    let (a, b) = (sample::virtual_machine(2_000), sample::board(2_000));
+    insta::assert_snapshot!(comparison(&compare(&a, &b).unwrap(), PLAIN));
+}
+
+#[test]
+fn list_of_runs() {
+    insta::assert_snapshot!(list(&entries(), PLAIN));
+}
+
+#[test]
+fn findings_of_a_check() {
+    let found = [
+        Warning::new(
+            "smt",
+            Effect::Note,
+            "SMT siblings are active: a neighbour's work delays ours.",
+            "echo off > /sys/devices/system/cpu/smt/control",
+        ),
+        Warning::new(
+            "governor",
+            Effect::Inconclusive,
+            "CPU 0-3 run under the governor powersave, so that the clock is slow when the timer fires and the latency is that of waking up the frequency.",
+            "cpupower frequency-set -g performance",
+        ),
+        Warning::new("priority", Effect::Invalid, "SCHED_FIFO 95 is not permitted.", "run as root, or: ulimit -r 95"),
+    ];
+    insta::assert_snapshot!(findings(&found, Style { colour: false, width: Some(72) }) + "\n---\n" + &findings(&[], PLAIN));
+}
+
+#[test]
+fn assertions_held_against_a_record() {
+    let r = &sample::board(2_000)[5];
+    let all: Vec<_> =
+        ["p99.9<80us", "max<1ms", "missed==0", "p99.99<1ms"].iter().map(|t| t.parse::<Assertion>().unwrap().evaluate(r)).collect();
+    insta::assert_snapshot!(evaluations(&all, PLAIN));
+}
+
+/// A figure of a virtual machine says so in every table that prints it, at any width.
+#[test]
+fn a_virtual_machine_shows_everywhere() {
+    let vm = sample::virtual_machine(300);
+    for width in [None, Some(200), Some(80), Some(10)] {
+        let style = Style { colour: false, width };
+        let both = compare(&vm[..1], &vm[..1]).unwrap();
+        let rows: Vec<Entry> = vm.iter().map(|r| Entry::of(r).unwrap()).collect();
+        for (name, text) in [
+            ("loads", loads(&vm, style).unwrap()),
+            ("kernels", kernels(&vm, style).unwrap()),
+            ("detail", detail(&vm[0], style).unwrap()),
+            ("comparison", comparison(&both, style)),
+            ("list", list(&rows, style)),
+        ] {
+            assert!(text.contains("host in kvm"), "{name} at {width:?}:\n{text}");
+            assert!(text.contains("INCONCLUSIVE"), "{name} at {width:?}:\n{text}");
+        }
+        assert!(loads(&vm, style).unwrap().contains("INVALID"));
+    }
+}
+
+/// Lines of a table fit the terminal where the columns that stay do.
+#[test]
+fn tables_fit_eighty_columns() {
+    let style = Style { colour: false, width: Some(80) };
+    let text = loads(&sample::board(300), style).unwrap();
+    let table = text.lines().skip(1);
+    for line in table {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn odd_records_and_archived_records_make_every_table() {
+    for r in sample::odd() {
+        let one = std::slice::from_ref(&r);
+        let json = serde_json::to_string(&r).unwrap();
+        let archived: Record = serde_json::from_str(&json).unwrap();
+        let style = Style { colour: true, width: Some(100) };
+        let all = |r: &Record| {
+            let one = std::slice::from_ref(r);
+            [
+                loads(one, style).unwrap(),
+                kernels(one, style).unwrap(),
+                detail(r, style).unwrap(),
+                list(&[Entry::of(r).unwrap()], style),
+            ]
+        };
+        assert_eq!(all(&r), all(&archived), "live and archived differ");
+        for text in all(&r) {
+            // Only our own colours; nothing of a record drives the terminal.
+            for escape in text.split('\x1b').skip(1) {
+                assert!(["[0m", "[1m", "[2m", "[32m", "[33m", "[1;31m"].iter().any(|c| escape.starts_with(c)), "{escape:?}");
+            }
+            assert!(!text.contains('\u{202e}'));
+        }
+        assert!(kernels(one, PLAIN).is_ok());
+    }
+    assert!(loads(&[], PLAIN).is_err() && kernels(&[], PLAIN).is_err());
+    assert!(list(&[], PLAIN).contains("no runs yet"));
+}

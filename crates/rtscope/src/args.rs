@@ -1,0 +1,347 @@
+//! The command line: one definition for parsing, help, man pages and completions.
+
+use clap::{Args, Parser, Subcommand};
+use rtscope_record::{Nanos, Policy};
+use std::path::PathBuf;
+
+/// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
+#[derive(Debug, Parser)]
+#[command(name = "rtscope", version, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rtscope check                                       is this machine fit to measure?
+  rtscope measure timer -S -i 200us -D 1m --load full every CPU under full load for a minute
+  rtscope list                                        what was measured
+  rtscope report last=6 -o report.html                the last six runs as one page
+
+Exit codes: 0 done and passed; 1 an --assert failed; 2 usage; 3 could not measure, read or write;
+4 measured but INVALID (with --strict also INCONCLUSIVE); 130 interrupted, partial results kept.";
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The archive (default: $XDG_DATA_HOME/rtscope/archive.db)
+    #[arg(long, global = true, env = "RTSCOPE_ARCHIVE", value_name = "FILE")]
+    pub archive: Option<PathBuf>,
+    /// No progress, no remarks: only results and errors
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Is this machine fit to measure? Every finding with its remedy
+    Check(Check),
+    /// Take a measurement and keep its record
+    Measure(Measure),
+    /// Drop-in for cyclictest: its flags, its text, its JSON
+    #[command(disable_help_flag = true)]
+    Cyclictest {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CYCLICTEST OPTIONS")]
+        options: Vec<String>,
+    },
+    /// The runs in the archive, newest first
+    List(List),
+    /// One run in full
+    Show(Show),
+    /// Take records or cyclictest's files into the archive
+    Import(Import),
+    /// Write runs in a foreign format
+    Export(Export),
+    /// Remove runs from the archive
+    Remove(Remove),
+    /// Check the whole archive: the database and every record's counts
+    Verify,
+    /// One self-contained HTML page
+    Report(Report),
+    /// Two selections side by side, with ratios
+    Compare(Compare),
+    /// The loads that can be measured under
+    Loads(Json),
+    /// Summarize a file of raw samples (packed little-endian ns)
+    Summarize(Summarize),
+    /// The JSON Schema of a record
+    Schema,
+    /// Shell completions
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a directory
+    Man {
+        /// Where to
+        dir: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope check            what is found, why it matters, the command that mends it
+  rtscope check --strict   exit code 4 when a measurement here would be INCONCLUSIVE
+  rtscope check --json | jq '.findings[].code'")]
+pub(crate) struct Check {
+    /// JSON: the system snapshot and the findings
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 4 also when a measurement would be INCONCLUSIVE
+    #[arg(long)]
+    pub strict: bool,
+    /// The measuring priority to check for
+    #[arg(short, long, default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub priority: u8,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope measure timer -D 10s                                one thread on each CPU, every 1ms, FIFO 95
+  rtscope measure timer -i 200us -D 1h -p 98 --load full      Balci's run under all loads at once
+  rtscope measure timer -i 100us -D 1h --load dewit --migrate Dewit's run: free to migrate, stress-ng and iperf3
+  rtscope measure timer -D 5s --load none,disk,full           three runs, one table
+  rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
+  rtscope measure timer -D 3s --json | jq '.distributions[] | {label, count, missed, max}'")]
+pub(crate) struct Measure {
+    /// What to measure
+    #[arg(value_enum)]
+    pub test: MeasureTest,
+    /// Grid of the wake-ups (a number without unit is microseconds, as in cyclictest) [default: 1ms]
+    #[arg(short, long, value_name = "TIME", value_parser = micros)]
+    pub interval: Option<Nanos>,
+    /// How long to measure (a number without unit is seconds, as in cyclictest) [default: 10s]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = seconds)]
+    pub duration: Option<Nanos>,
+    /// How many samples each thread takes, instead of a duration
+    #[arg(short, long, value_name = "N", conflicts_with = "duration")]
+    pub loops: Option<u64>,
+    /// Scheduling priority, 1 to 99 [default: 95]
+    #[arg(short, long, value_name = "PRIO")]
+    pub priority: Option<u8>,
+    /// Scheduling policy: fifo, rr, other, deadline
+    #[arg(long, default_value = "fifo", value_name = "NAME", value_parser = |t: &str| t.parse::<Policy>())]
+    pub policy: Policy,
+    /// Number of threads [default: one for each CPU]
+    #[arg(short, long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// CPUs to measure on, such as 0,2-3 [default: all]
+    #[arg(short, long, value_name = "CPUS")]
+    pub affinity: Option<String>,
+    /// One pinned thread for each CPU at the same priority (the default; cyclictest's -S)
+    #[arg(short = 'S', long, conflicts_with_all = ["threads", "migrate"])]
+    pub smp: bool,
+    /// Let the threads migrate between CPUs
+    #[arg(long)]
+    pub migrate: bool,
+    /// Start offset of each further thread (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us")]
+    pub distance: Nanos,
+    /// Each further thread one priority lower
+    #[arg(long)]
+    pub priospread: bool,
+    /// Break the run at the first latency above this
+    #[arg(short, long, value_name = "TIME", value_parser = micros)]
+    pub breaktrace: Option<Nanos>,
+    /// Do not lock memory (the verdict says so)
+    #[arg(long)]
+    pub no_mlockall: bool,
+    /// Let the CPUs enter deep idle states: leave /dev/cpu_dma_latency alone
+    #[arg(long)]
+    pub no_dma_latency: bool,
+    /// Worst samples to keep for each thread
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub worst: u32,
+    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, or `all`
+    #[arg(long, default_value = "none", value_name = "LOAD")]
+    pub load: Vec<String>,
+    /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]
+    #[arg(long, value_name = "DIR")]
+    pub load_dir: Option<PathBuf>,
+    /// Where to measure: `local`, or `fake:FILE` with injected latencies (ns, one a line) to validate the instrument itself
+    #[arg(long, default_value = "local", value_name = "TARGET")]
+    pub target: String,
+    /// Where the measured task runs
+    #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
+    pub space: String,
+    /// The record as JSON on standard output (several runs: one a line)
+    #[arg(long)]
+    pub json: bool,
+    /// Write every raw sample (thread,cycle,latency_ns) to this CSV file
+    #[arg(long, value_name = "FILE")]
+    pub raw: Option<PathBuf>,
+    /// Hold the result to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
+    #[arg(long = "assert", value_name = "LIMIT")]
+    pub assertions: Vec<String>,
+    /// Exit with 4 also when the verdict is INCONCLUSIVE
+    #[arg(long)]
+    pub strict: bool,
+    /// Do not keep the record in the archive
+    #[arg(long)]
+    pub no_save: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum MeasureTest {
+    /// Wake-up latency of a timer on every CPU (cyclictest's measurement)
+    Timer,
+}
+
+const SELECTION: &str = "\
+A SELECTION is `latest` (the default), `last=N`, `all`, ids or their unique beginnings separated by commas, the path of a
+record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
+
+#[derive(Debug, Args)]
+#[command(after_help = SELECTION)]
+pub(crate) struct List {
+    /// Filters; all runs when there is none
+    pub selection: Vec<String>,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SELECTION)]
+pub(crate) struct Show {
+    /// Which runs
+    pub selection: Vec<String>,
+    /// The record as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Hold the record to a limit; may be repeated
+    #[arg(long = "assert", value_name = "LIMIT")]
+    pub assertions: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
+  rtscope import --load full --format cyclictest-a old.txt
+  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -")]
+pub(crate) struct Import {
+    /// Files; `-` is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// The format, where looking is not to decide
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// What load ran meanwhile
+    #[arg(long, value_name = "NAME")]
+    pub load: Option<String>,
+    /// The figures are in nanoseconds (cyclictest -N)
+    #[arg(long)]
+    pub nsecs: bool,
+    /// The records as JSON instead of their ids
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SELECTION)]
+pub(crate) struct Export {
+    /// Which runs
+    pub selection: Vec<String>,
+    /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, csv, hdr, hgrm
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: String,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Ids or their unique beginnings
+    #[arg(required = true)]
+    pub ids: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SELECTION)]
+pub(crate) struct Report {
+    /// Which runs
+    pub selection: Vec<String>,
+    /// Where to write the page
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    /// Title of the page
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Also write the latency plot of each run as an SVG file into this directory
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SELECTION)]
+pub(crate) struct Compare {
+    /// The first selection
+    pub a: String,
+    /// The second selection
+    pub b: String,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Summarize {
+    /// The file; `-` is standard input
+    pub file: PathBuf,
+    /// Width of a sample: u32 or u64
+    #[arg(long, default_value = "u32", value_parser = ["u32", "u64"])]
+    pub width: String,
+    /// The distribution as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, String> {
+    let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
+    text.parse().map_err(|e: rtscope_record::units::ParseNanosError| e.to_string())
+}
+
+/// A time whose bare number is microseconds.
+pub(crate) fn micros(text: &str) -> Result<Nanos, String> {
+    with_default_unit(text, "us")
+}
+
+/// A time whose bare number is seconds.
+pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
+    with_default_unit(text, "s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bare_numbers_are_what_cyclictest_takes_them_for() {
+        assert_eq!((micros("200"), seconds("60")), (Ok(Nanos(200_000)), Ok(Nanos(60_000_000_000))));
+        assert_eq!(micros("2ms"), Ok(Nanos(2_000_000)));
+    }
+}

@@ -1,0 +1,23 @@
+//! One module for each command, or for commands that share their work.
+
+pub(crate) mod archive;
+pub(crate) mod check;
+pub(crate) mod cyclictest;
+pub(crate) mod measure;
+pub(crate) mod meta;
+pub(crate) mod report;
+
+use crate::output;
+use rtscope_report::table::Style;
+
+/// How tables look on this terminal.
+pub(crate) fn style() -> Style {
+    Style { colour: output::colour(), width: Some(output::width()) }
+}
+
+/// A failure to make a table or a page.
+impl From<rtscope_report::ReportError> for crate::error::Failure {
+    fn from(e: rtscope_report::ReportError) -> Self {
+        Self::failed(e.to_string(), "")
+    }
+}

@@ -1,0 +1,52 @@
+//! `rtscope check`: the doctor.
+
+use super::style;
+use crate::args::Check;
+use crate::config::Context;
+use crate::error::{Code, Failure};
+use crate::output;
+use rtscope_record::{Settings, System, Verdict, Warning};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    /// What a measurement here could at best be.
+    verdict: Verdict,
+    findings: &'a [Warning],
+    system: &'a System,
+}
+
+/// Looks at this machine and says what would spoil a measurement.
+pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
+    let system = rtscope_probe::snapshot::collect(&rtscope_probe::snapshot::Root::of_this_machine());
+    let settings = Settings {
+        priority: a.priority,
+        threads: u32::try_from(system.cpu.online.len()).unwrap_or(1),
+        cpus: system.cpu.online.clone(),
+        ..Settings::default()
+    };
+    let findings = rtscope_record::findings::findings(&system, &settings);
+    let verdict = Verdict::of(&findings);
+    if a.json {
+        output::json(&Report { verdict, findings: &findings, system: &system })?;
+    } else {
+        let k = &system.kernel;
+        output::result(&format!(
+            "{} · Linux {} {} · {} ({}) · {} CPUs{}\n\n",
+            system.board.as_deref().unwrap_or("unknown board"),
+            k.release,
+            k.arch,
+            k.preemption.as_str(),
+            if k.preemption_evidence.is_empty() { "no evidence found" } else { &k.preemption_evidence },
+            system.cpu.online.len(),
+            system.virtualization.as_ref().map(|v| format!(" · virtualization: {v}")).unwrap_or_default(),
+        ))?;
+        output::result(&rtscope_report::table::findings(&findings, style()))?;
+        output::result(&format!("\nA measurement here can be {verdict} at best.\n"))?;
+    }
+    Ok(match verdict {
+        Verdict::Invalid => Code::Verdict,
+        Verdict::Inconclusive if a.strict => Code::Verdict,
+        _ => Code::Done,
+    })
+}

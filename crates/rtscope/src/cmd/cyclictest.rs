@@ -1,0 +1,191 @@
+//! `rtscope cyclictest`: a drop-in for cyclictest, with the missed periods added as comment lines.
+
+mod options;
+
+use crate::cmd::measure;
+use crate::config::Context;
+use crate::error::{Code, Failure};
+use crate::output;
+use options::Options;
+use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
+use rtscope_lab::Load;
+use rtscope_lab::session::Step;
+use rtscope_probe::protocol::{Event, Live};
+use rtscope_record::{Record, Settings, Space, Test, Verdict};
+use std::ffi::OsString;
+
+const HELP: &str = "\
+rtscope cyclictest: a drop-in for cyclictest (rt-tests). Same flags, same text, same JSON; the grid points that were
+passed over are added as `# Missed:` and `# Expected:` lines, and the record is kept in rtscope's archive.
+
+Usage: rtscope cyclictest [OPTIONS]
+
+  -a [CPUSET] --affinity        pin thread N to CPU N, or to the N-th CPU of the set (0,2-3 or !0)
+  -A [USEC]   --aligned         start each further thread this much later
+  -b USEC     --breaktrace      end the run at the first latency above USEC
+  -c 0        --clock           CLOCK_MONOTONIC, the only one
+  -d DIST     --distance        each further thread's interval is longer by DIST us [500; 0 with -h]
+  -D TIME     --duration        how long; a number is seconds, or with s, m, h, d
+  -h N        --histogram       print a histogram of N bins
+  -H N        --histofall       the same with a column for all threads
+              --histfile=FILE   print the histogram to FILE
+  -i USEC     --interval        interval of the first thread [1000]
+              --json=FILE       results as JSON
+              --laptop --default-system --latency=N   leave the idle states alone (N other than 0)
+  -l N        --loops           samples of each thread [0: until interrupted]
+  -m          --mlockall        lock memory
+  -N          --nsecs           nanoseconds instead of microseconds
+  -p PRIO     --priority        priority [0: SCHED_OTHER]
+              --policy=NAME     fifo, rr, other
+              --priospread      each further thread one priority lower
+  -q          --quiet           print only at the end
+  -S          --smp             a thread on each CPU, all of one priority
+  -t [N]      --threads         number of threads [1; without N one for each CPU]
+  -v          --verbose         every sample as thread:cycle:latency
+
+Taken, without effect: -M -n -o -u --mainaffinity --dbg_cyclictest. Not provided: -r -s -x -R -F --smi --spike --secaligned.
+Added: --rtscope-dialect=A|B   text as up to rt-tests 2.6 (A, the default) or as from 2.7 (B)
+       --rtscope-load=NAME     name of the load to write into the record
+
+Examples:
+  rtscope cyclictest -l100000 -m -Sp90 -i200 -h400 -q >output      then mklatencyplot, as ever
+  rtscope cyclictest -Sp95 -mq -D 1m --json=result.json
+
+Exit codes: 0 done; 2 usage; 3 could not measure; 4 INVALID (priority or memory lock refused).
+";
+
+/// The help text.
+pub(crate) fn help() -> Result<Code, Failure> {
+    output::result(HELP)?;
+    Ok(Code::Done)
+}
+
+/// Runs like cyclictest. SIGINT ends the run as it ends cyclictest's: with results, and exit code 0.
+pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
+    let o = Options::parse(words)?;
+    if o.help {
+        return help();
+    }
+    for name in &o.ignored {
+        output::note(&format!("rtscope: {name} has no effect here"));
+    }
+    let context = Context::new(&crate::args::Global { archive: std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into), quiet: true })?;
+    let allowed = measure::cpus(None)?;
+    let settings = o.settings(&allowed, measure::command())?;
+    let format = TextOptions {
+        dialect: o.dialect,
+        histogram: o.histogram,
+        sum: o.sum,
+        nanoseconds: o.nanoseconds,
+        quiet: o.quiet,
+        missed: true,
+        header: false,
+    };
+    let stop = measure::stop_on_signals()?;
+    let plan = measure::plan(Test::Timer, Space::User, &o.load, "local", &settings);
+    let none = Load::parse("none").map_err(|e| Failure::failed(e.to_string(), ""))?;
+    let mut screen = Screen { o: &o, settings: &settings, format, again: false, error: None };
+    let measured = rtscope_lab::measure(&plan, &none, &measure::start_options(&context)?, &measure::local()?, &stop, &mut |step| {
+        if let Step::Event(event) = step {
+            screen.event(event);
+        }
+    });
+    let (again, error) = (screen.again, screen.error);
+    let mut record = measured.map_err(|e| measure::failure(&e))?;
+    if o.load != "none" {
+        // The session ran no load of its own: what ran beside it is what the caller says.
+        let mut parts = record.into_parts();
+        parts.load.clone_from(&o.load);
+        record = Record::new(parts).map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+    }
+    measure::keep(&context, &record)?;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    print(&record, &o, &format, again)?;
+    for w in record.parts().warnings.iter().filter(|w| w.effect == rtscope_record::Effect::Invalid) {
+        output::note(&format!("rtscope: INVALID: {}\n  try: {}", w.message, w.remedy));
+    }
+    Ok(if record.verdict() == Verdict::Invalid { Code::Verdict } else { Code::Done })
+}
+
+fn export(e: &rtscope_archive::formats::ExportError) -> Failure {
+    Failure::failed(e.to_string(), "")
+}
+
+/// The results, where they are wanted.
+fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Result<(), Failure> {
+    if let Some(path) = &o.json {
+        let json = text::write_json(record, format).map_err(|e| export(&e))?;
+        super::report::write(path, json.as_bytes())?;
+    }
+    let mut out = String::new();
+    if again {
+        // Over the threads' lines of the last refresh.
+        out += &format!("\u{1b}[{}A", record.distributions().len());
+    }
+    if let Some(path) = &o.histfile {
+        let whole = text::write_text(record, &TextOptions { quiet: true, ..*format }).map_err(|e| export(&e))?;
+        super::report::write(path, whole.as_bytes())?;
+        if !o.quiet {
+            out += &text::write_text(record, &TextOptions { histogram: None, ..*format }).map_err(|e| export(&e))?;
+        }
+    } else {
+        out += &text::write_text(record, format).map_err(|e| export(&e))?;
+    }
+    output::result(&out)
+}
+
+/// What is printed while it runs.
+struct Screen<'a> {
+    o: &'a Options,
+    settings: &'a Settings,
+    format: TextOptions,
+    again: bool,
+    error: Option<Failure>,
+}
+
+impl Screen<'_> {
+    fn event(&mut self, event: &Event) {
+        let mut out = String::new();
+        match event {
+            Event::Started => self.header(&mut out),
+            Event::Progress { threads, .. } if !self.o.quiet && !self.o.verbose => {
+                let lines: Vec<LiveLine> = threads.iter().enumerate().map(line).collect();
+                let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+                out = text::write_live(self.settings.policy, &load, &lines, &self.format, self.again);
+                self.again = true;
+            }
+            Event::Sample { thread, cycle, value } => text::write_verbose_line(&mut out, *thread, *cycle, *value, &self.format),
+            _ => return,
+        }
+        if self.error.is_none() {
+            self.error = output::result(&out).err();
+        }
+    }
+
+    fn header(&self, out: &mut String) {
+        let s = self.settings;
+        if self.o.verbose {
+            let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+            let intervals: Vec<u64> = (0..u64::from(s.threads)).map(|i| (s.interval.0 + (i + 1) * s.distance.0) / 1000).collect();
+            text::write_verbose_header(out, cpus, cpus, s.hold_dma_latency, &intervals);
+        } else if s.hold_dma_latency {
+            out.push_str("# /dev/cpu_dma_latency set to 0us\n");
+        }
+    }
+}
+
+fn line((index, t): (usize, &Live)) -> LiveLine {
+    LiveLine {
+        index,
+        tid: t.tid,
+        priority: t.priority,
+        interval: t.interval,
+        count: t.count,
+        min: t.min,
+        last: t.last,
+        sum: t.sum.into(),
+        max: t.max,
+    }
+}

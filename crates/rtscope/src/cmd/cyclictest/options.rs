@@ -1,0 +1,333 @@
+//! cyclictest's option syntax, with its habits: bundled short options, arguments that may stand apart even where they are optional.
+
+use crate::error::Failure;
+use lexopt::{Arg, Parser, ValueExt};
+use rtscope_archive::formats::cyclictest::Dialect;
+use rtscope_record::{Nanos, Policy, Settings};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What was asked for, before the machine's CPUs are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Options {
+    affinity: Affinity,
+    aligned: Option<u64>,
+    break_us: Option<u64>,
+    distance_us: u64,
+    duration: Option<Nanos>,
+    pub(super) histogram: Option<u64>,
+    pub(super) sum: bool,
+    pub(super) histfile: Option<PathBuf>,
+    interval_us: u64,
+    pub(super) json: Option<PathBuf>,
+    hold_dma_latency: bool,
+    loops: u64,
+    mlockall: bool,
+    pub(super) nanoseconds: bool,
+    priority: u8,
+    policy: Option<Policy>,
+    priospread: bool,
+    pub(super) quiet: bool,
+    threads: Threads,
+    pub(super) verbose: bool,
+    pub(super) dialect: Dialect,
+    pub(super) load: String,
+    pub(super) help: bool,
+    /// Options that were taken but change nothing here.
+    pub(super) ignored: Vec<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Affinity {
+    Free,
+    All,
+    Set(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    Number(u32),
+    PerCpu,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            affinity: Affinity::Free,
+            aligned: None,
+            break_us: None,
+            distance_us: 500,
+            duration: None,
+            histogram: None,
+            sum: false,
+            histfile: None,
+            interval_us: 1000,
+            json: None,
+            hold_dma_latency: true,
+            loops: 0,
+            mlockall: false,
+            nanoseconds: false,
+            priority: 0,
+            policy: None,
+            priospread: false,
+            quiet: false,
+            threads: Threads::Number(1),
+            verbose: false,
+            dialect: Dialect::A,
+            load: "unknown".into(),
+            help: false,
+            ignored: Vec::new(),
+        }
+    }
+}
+
+fn usage(message: impl Into<String>) -> Failure {
+    Failure::usage(message, "rtscope cyclictest --help")
+}
+
+/// An optional argument as getopt and cyclictest take it: attached, or the next word if it looks like one.
+fn optional(parser: &mut Parser, looks: impl Fn(&str) -> bool) -> Option<OsString> {
+    if let Some(attached) = parser.optional_value() {
+        return Some(attached);
+    }
+    let next = parser.try_raw_args().is_some_and(|raw| raw.peek().and_then(|n| n.to_str()).is_some_and(&looks));
+    if next { parser.value().ok() } else { None }
+}
+
+fn number(parser: &mut Parser, name: &str) -> Result<u64, Failure> {
+    let value = parser.value().map_err(|e| usage(e.to_string()))?;
+    value.parse::<u64>().map_err(|_| usage(format!("{name}: `{}` is not a number", value.to_string_lossy())))
+}
+
+/// `-D`: seconds, or with s, m, h or d.
+fn duration(text: &str) -> Result<Nanos, Failure> {
+    crate::args::seconds(text).map_err(|e| usage(format!("-D: {e}")))
+}
+
+/// A CPU set that names at least one CPU.
+fn is_cpu_set(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit() || c == '!')
+}
+
+impl Options {
+    /// Reads the options that follow `cyclictest`.
+    pub(super) fn parse(words: Vec<OsString>) -> Result<Self, Failure> {
+        let mut o = Self::default();
+        let mut parser = Parser::from_args(words);
+        let mut smp = false;
+        while let Some(arg) = parser.next().map_err(|e| usage(e.to_string()))? {
+            // Owned, so that the parser is free for the argument.
+            let name = match &arg {
+                Arg::Short(c) => c.to_string(),
+                Arg::Long(l) => (*l).to_owned(),
+                Arg::Value(v) => return Err(usage(format!("`{}` is not an option", v.to_string_lossy()))),
+            };
+            let text = |v: OsString| v.to_string_lossy().into_owned();
+            match name.as_str() {
+                "a" | "affinity" => match optional(&mut parser, is_cpu_set) {
+                    _ if smp => {}
+                    Some(set) => o.affinity = Affinity::Set(text(set)),
+                    None => o.affinity = Affinity::All,
+                },
+                "A" | "aligned" => {
+                    let value = optional(&mut parser, |w| w.bytes().all(|b| b.is_ascii_digit()));
+                    o.aligned = Some(value.map_or(Ok(0), |v| v.parse()).map_err(|e| usage(format!("-A: {e}")))?);
+                }
+                "b" | "breaktrace" => o.break_us = Some(number(&mut parser, "-b")?),
+                "c" | "clock" => {
+                    if number(&mut parser, "-c")? != 0 {
+                        return Err(Failure::usage("only CLOCK_MONOTONIC (-c 0) is measured", "leave -c out"));
+                    }
+                }
+                "d" | "distance" => o.distance_us = number(&mut parser, "-d")?,
+                "D" | "duration" => {
+                    let value = parser.value().map_err(|e| usage(e.to_string()))?;
+                    o.duration = Some(duration(&text(value))?);
+                }
+                "h" | "histogram" => o.histogram = Some(number(&mut parser, "-h")?),
+                "H" | "histofall" => {
+                    o.histogram = Some(number(&mut parser, "-H")?);
+                    o.sum = true;
+                }
+                "histfile" => o.histfile = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
+                "i" | "interval" => o.interval_us = number(&mut parser, "-i")?,
+                "json" => o.json = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
+                "l" | "loops" => o.loops = number(&mut parser, "-l")?,
+                "latency" => o.hold_dma_latency = number(&mut parser, "--latency")? == 0,
+                "laptop" | "default-system" => o.hold_dma_latency = false,
+                "m" | "mlockall" => o.mlockall = true,
+                "N" | "nsecs" => o.nanoseconds = true,
+                "p" | "prio" | "priority" => {
+                    let p = number(&mut parser, "-p")?;
+                    o.priority =
+                        u8::try_from(p).ok().filter(|&p| p <= 99).ok_or_else(|| usage(format!("-p: {p} is not 0 to 99")))?;
+                }
+                "y" | "policy" => {
+                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
+                    // cyclictest runs `batch` and `idle` as SCHED_OTHER without a word; here that is said.
+                    o.policy = Some(value.parse().map_err(usage)?);
+                }
+                "priospread" | "Q" => o.priospread = true,
+                "q" | "quiet" => o.quiet = true,
+                "S" | "smp" => {
+                    smp = true;
+                    o.affinity = Affinity::All;
+                    o.threads = Threads::PerCpu;
+                }
+                "t" | "threads" => {
+                    let value = optional(&mut parser, |w| w.starts_with(|c: char| c.is_ascii_digit()));
+                    o.threads = match value {
+                        Some(n) => Threads::Number(n.parse().map_err(|e| usage(format!("-t: {e}")))?),
+                        None => Threads::PerCpu,
+                    };
+                }
+                "v" | "verbose" => o.verbose = true,
+                "help" => o.help = true,
+                // Taken for compatibility; what they tune does not exist here.
+                "n" | "nanosleep" => {}  // always so since rt-tests 1.0
+                "u" | "unbuffered" => {} // lines are flushed as they come
+                "M" | "refresh_on_max" => o.ignored.push("-M"),
+                "dbg_cyclictest" => o.ignored.push("--dbg_cyclictest"),
+                "o" | "oscope" => {
+                    number(&mut parser, "-o")?;
+                    o.ignored.push("-o");
+                }
+                "mainaffinity" => {
+                    parser.value().map_err(|e| usage(e.to_string()))?;
+                    o.ignored.push("--mainaffinity");
+                }
+                // rtscope's own.
+                "rtscope-dialect" => {
+                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
+                    o.dialect = match value.as_str() {
+                        "A" | "a" => Dialect::A,
+                        "B" | "b" => Dialect::B,
+                        _ => return Err(usage("--rtscope-dialect takes A (as up to rt-tests 2.6) or B (2.7 and later)")),
+                    };
+                }
+                "rtscope-load" => o.load = text(parser.value().map_err(|e| usage(e.to_string()))?),
+                known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "R" | "resolution" | "X" | "F" | "fifo"
+                | "smi" | "spike" | "spike-nodes" | "tracemark" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
+                    let dashes = if known.len() == 1 { "-" } else { "--" };
+                    let message = format!("cyclictest's {dashes}{known} is not provided: its figures would mean something else");
+                    return Err(Failure::usage(message, "leave it out, or run cyclictest and `rtscope import` its output"));
+                }
+                other => return Err(usage(format!("cyclictest has no option `{other}`"))),
+            }
+        }
+        if o.verbose && o.histogram.is_some() {
+            return Err(usage("-h and -v can't be had together: one is a table, the other a stream"));
+        }
+        Ok(o)
+    }
+
+    /// The settings, on a machine where this process may use `allowed` CPUs.
+    pub(super) fn settings(&self, allowed: &[u32], command: Vec<String>) -> Result<Settings, Failure> {
+        let us = |n: u64, name: &str| Nanos::from_micros(n).ok_or_else(|| usage(format!("{name}: {n} us is too long")));
+        let per_cpu = u32::try_from(allowed.len()).unwrap_or(1);
+        let cpus = match &self.affinity {
+            Affinity::Free => Vec::new(),
+            Affinity::All => allowed.to_vec(),
+            Affinity::Set(set) => match set.strip_prefix('!') {
+                Some(not) => {
+                    let not = crate::cmd::measure::cpus(Some(not))?;
+                    allowed.iter().copied().filter(|c| !not.contains(c)).collect()
+                }
+                None => crate::cmd::measure::cpus(Some(set))?,
+            },
+        };
+        let policy = match self.policy {
+            Some(policy) if policy.has_priority() && self.priority == 0 => {
+                return Err(usage(format!("--policy={policy} needs a priority: -p 1 to 99")));
+            }
+            Some(policy) => policy,
+            None if self.priority > 0 => Policy::Fifo,
+            None => Policy::Other,
+        };
+        // Threads of a histogram share one interval, as in cyclictest.
+        let distance = if self.histogram.is_some() || self.aligned.is_some() { 0 } else { self.distance_us };
+        Ok(Settings {
+            interval: us(self.interval_us, "-i")?,
+            distance: us(distance, "-d")?,
+            start_offset: us(self.aligned.unwrap_or(0), "-A")?,
+            duration: self.duration,
+            loops: (self.loops > 0).then_some(self.loops),
+            threads: match self.threads {
+                Threads::Number(n) => n,
+                Threads::PerCpu => per_cpu,
+            },
+            migrate: cpus.is_empty(),
+            cpus,
+            policy,
+            priority: if policy.has_priority() { self.priority } else { 0 },
+            priority_descends: self.priospread,
+            mlockall: self.mlockall,
+            hold_dma_latency: self.hold_dma_latency,
+            break_above: self.break_us.filter(|&n| n > 0).map(|n| us(n, "-b")).transpose()?,
+            linear_bins: self.histogram.map(|n| (n, if self.nanoseconds { 1 } else { 1000 })),
+            samples: self.verbose,
+            command,
+            ..Settings::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(line: &str) -> Result<Options, Failure> {
+        Options::parse(line.split_whitespace().map(OsString::from).collect())
+    }
+
+    fn settings(line: &str) -> Settings {
+        parse(line).unwrap().settings(&[0, 1, 2, 3], vec![]).unwrap()
+    }
+
+    #[test]
+    fn the_field_s_command_lines_are_understood() {
+        let s = settings("-l100000000 -m -Sp90 -i200 -h400 -q");
+        assert_eq!((s.loops, s.mlockall, s.priority, s.interval.0), (Some(100_000_000), true, 90, 200_000));
+        assert_eq!((s.cpus.len(), s.threads, s.linear_bins), (4, 4, Some((400, 1000))));
+        let s = settings("--mlockall --smp --priority=80 --interval=200 --distance=0 --duration=1m");
+        assert_eq!((s.duration, s.distance.0, s.policy), (Some(Nanos(60_000_000_000)), 0, Policy::Fifo));
+        let s = settings("-t 2 -a 1,3 -p 95 -d 250 -D 10 -n");
+        assert_eq!((s.threads, s.cpus, s.distance.0), (2, vec![1, 3], 250_000));
+        let s = settings("-t -a -p99 --priospread -N -h 5000");
+        assert_eq!((s.threads, s.priority_descends, s.linear_bins), (4, true, Some((5000, 1))));
+        let s = settings("-t2 -a0 -b 100 -c 0");
+        assert_eq!((s.policy, s.cpus, s.break_above), (Policy::Other, vec![0], Some(Nanos(100_000))));
+        assert_eq!(settings("-a !0 -t").cpus, [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        for bad in [
+            "-i x",
+            "-p 100",
+            "--nonsense",
+            "-r",
+            "-c 1",
+            "stray",
+            "-h",
+            "--policy=fifo",
+            "-D 5x",
+            "-t x1 -Z",
+            "-v -h 10",
+            "--policy=batch -p1",
+        ] {
+            let parsed = parse(bad).and_then(|o| o.settings(&[0], vec![]));
+            assert!(parsed.is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_or_refused(words in prop::collection::vec("-{0,2}[a-zA-Z0-9=,!.]{0,8}", 0..6)) {
+            if let Ok(o) = Options::parse(words.into_iter().map(OsString::from).collect()) {
+                let _ = o.settings(&[0, 1], vec![]);
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
+
+use super::style;
+use crate::args::{Measure, seconds};
+use crate::config::Context;
+use crate::error::{Code, Failure};
+use crate::output;
+use crate::progress::{EVERY_MS, Progress};
+use rtscope_analysis::assertion::{Assertion, Outcome};
+use rtscope_lab::session::Step;
+use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle};
+use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
+use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
+use rtscope_report::table;
+use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Hidden first argument: be a stage of the load's supervisor.
+pub(crate) const SUPERVISOR: &str = "__load-supervisor";
+/// Hidden first argument: be the probe, where no `rtscope-probe` lies beside this program.
+pub(crate) const PROBE: &str = "__probe";
+
+/// Measures under each load in turn.
+pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
+    let assertions = parse_assertions(&a.assertions)?;
+    let loads = loads(&a.load)?;
+    let settings = settings(context, a)?;
+    let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    let target = target(&a.target)?;
+    let mut options = start_options(context)?;
+    options.dir = a.load_dir.clone().or_else(|| context.measure.load_dir.clone());
+    let stop = stop_on_signals()?;
+    let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
+    let mut records = Vec::new();
+    let mut code = Code::Done;
+    for load in &loads {
+        let plan = plan(Test::Timer, space, load.name(), &target, &settings);
+        let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
+        let progress = Progress::new(load.name(), end, context.quiet);
+        let outcome = rtscope_lab::measure(&plan, load, &options, &local()?, &stop, &mut |step| {
+            if let (Step::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
+                raw.sample(*thread, *cycle, *value);
+            }
+            progress.step(&step);
+        });
+        progress.clear();
+        let record = match outcome {
+            Ok(record) => record,
+            Err(e) if e.is_interrupted() => return Ok(finish(&records, &assertions, a, Code::Interrupted)?),
+            Err(e) => {
+                // What was measured under the loads before is shown all the same.
+                finish(&records, &assertions, a, Code::Failed)?;
+                return Err(failure(&e));
+            }
+        };
+        if !a.no_save {
+            code = code.max(keep(context, &record)?);
+        }
+        if a.json {
+            output::json(&record)?;
+        }
+        let interrupted = record.parts().interrupted;
+        records.push(record);
+        if interrupted || stop.is_stopped() {
+            return finish(&records, &assertions, a, Code::Interrupted);
+        }
+    }
+    if let Some(raw) = raw {
+        raw.finish()?;
+    }
+    finish(&records, &assertions, a, code)
+}
+
+/// Prints what was measured and judges it. Being interrupted, or a record that could not be kept, outweighs the verdict.
+fn finish(records: &[Record], assertions: &[Assertion], a: &Measure, so_far: Code) -> Result<Code, Failure> {
+    if records.is_empty() {
+        return Ok(so_far);
+    }
+    if !a.json {
+        if let [one] = records {
+            output::result(&table::detail(one, style())?)?;
+        } else {
+            output::result(&table::loads(records, style())?)?;
+        }
+    }
+    let judged = judge(records, assertions, a.strict, a.json)?;
+    Ok(if so_far == Code::Done { judged } else { so_far })
+}
+
+/// Holds records against limits; says how each ended. With `json` that goes to standard error.
+pub(crate) fn judge(records: &[Record], assertions: &[Assertion], strict: bool, json: bool) -> Result<Code, Failure> {
+    let all: Vec<_> = records.iter().flat_map(|r| assertions.iter().map(|a| a.evaluate(r))).collect();
+    if !all.is_empty() {
+        let text = table::evaluations(&all, style());
+        if json { output::note(text.trim_end()) } else { output::result(&text)? }
+    }
+    let verdict = records.iter().map(Record::verdict).max().unwrap_or(Verdict::Valid);
+    Ok(if verdict == Verdict::Invalid || (strict && verdict == Verdict::Inconclusive) {
+        Code::Verdict
+    } else if all.iter().any(|e| e.outcome != Outcome::Pass) {
+        Code::Assertion
+    } else {
+        Code::Done
+    })
+}
+
+/// Limits from their texts.
+pub(crate) fn parse_assertions(texts: &[String]) -> Result<Vec<Assertion>, Failure> {
+    texts.iter().map(|t| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""))).collect()
+}
+
+fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
+    const ALL: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
+    let mut names: Vec<&str> = Vec::new();
+    for word in words {
+        match word.as_str() {
+            "all" => names.extend(ALL),
+            // stress-ng's own arguments may hold commas.
+            w if w.starts_with("stress-ng:") => names.push(w),
+            w => names.extend(w.split(',')),
+        }
+    }
+    names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
+}
+
+fn settings(context: &Context, a: &Measure) -> Result<Settings, Failure> {
+    let given = |e: String| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
+    let interval = match (a.interval, &context.measure.interval) {
+        (Some(i), _) => i,
+        (None, Some(text)) => crate::args::micros(text).map_err(given)?,
+        (None, None) => Nanos(1_000_000),
+    };
+    let duration = match (a.duration, a.loops, &context.measure.duration) {
+        (Some(d), ..) => Some(d),
+        (None, Some(_), _) => None,
+        (None, None, Some(text)) => Some(seconds(text).map_err(given)?),
+        (None, None, None) => Some(Nanos(10_000_000_000)),
+    };
+    let cpus = cpus(a.affinity.as_deref())?;
+    let threads = a.threads.unwrap_or(u32::try_from(cpus.len()).unwrap_or(1));
+    let pinned = !a.migrate && (a.policy != rtscope_record::Policy::Deadline || a.affinity.is_some());
+    let priority = a.priority.or(context.measure.priority).unwrap_or(95);
+    Ok(Settings {
+        interval,
+        start_offset: a.distance,
+        duration,
+        loops: a.loops,
+        threads,
+        cpus: if pinned { cpus } else { Vec::new() },
+        migrate: !pinned,
+        policy: a.policy,
+        priority: if a.policy.has_priority() { priority } else { 0 },
+        priority_descends: a.priospread,
+        mlockall: !a.no_mlockall,
+        hold_dma_latency: !a.no_dma_latency,
+        break_above: a.breaktrace,
+        samples: a.raw.is_some(),
+        worst: a.worst,
+        command: command(),
+        ..Settings::default()
+    })
+}
+
+/// The command line as it was given.
+pub(crate) fn command() -> Vec<String> {
+    std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect()
+}
+
+/// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
+pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
+    match list {
+        Some(text) => cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        None => {
+            rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
+        }
+    }
+}
+
+/// `0,2-3` in the order given; `None` for anything else, and for CPUs of 4096 and above.
+fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last >= 4096 {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+fn target(text: &str) -> Result<String, Failure> {
+    match text.strip_prefix("fake:") {
+        Some("") => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
+        Some(_) => Ok(text.into()),
+        None if text == "local" => Ok(text.into()),
+        None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
+    }
+}
+
+/// A plan with a fresh id.
+pub(crate) fn plan(test: Test, space: Space, load: &str, target: &str, settings: &Settings) -> Plan {
+    Plan {
+        protocol: PROTOCOL.into(),
+        id: fresh_id(),
+        test,
+        space,
+        load: load.into(),
+        target: target.into(),
+        settings: settings.clone(),
+        progress_ms: EVERY_MS,
+    }
+}
+
+/// Sorts by time, and is unique by 24 random bits for each second.
+fn fresh_id() -> String {
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
+    format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
+}
+
+/// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
+pub(crate) fn local() -> Result<Local, Failure> {
+    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
+    let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
+    let probe = match named.or(beside) {
+        Some(program) => ProbeCommand { program, args: Vec::new() },
+        None => ProbeCommand { program: me, args: vec![PROBE.into()] },
+    };
+    Ok(Local { probe })
+}
+
+/// Where and how loads run; undoes first what a dead session left.
+pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
+    let reexec =
+        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
+    restore(&options.journal, context);
+    Ok(options)
+}
+
+fn restore(journal: &Journal, context: &Context) {
+    for undone in journal.replay() {
+        match undone.problem {
+            None => context.say(&format!("undone after a crash: {}", undone.what)),
+            Some(why) => output::note(&format!("rtscope: warning: left from a crash: {}: {why}", undone.what)),
+        }
+    }
+}
+
+/// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept.
+pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
+    let stop = StopHandle::new();
+    let handle = stop.clone();
+    ctrlc::set_handler(move || handle.stop()).map_err(|e| Failure::failed(format!("signal handler: {e}"), "report this"))?;
+    Ok(stop)
+}
+
+/// What a failed session is to its user.
+pub(crate) fn failure(e: &MeasureError) -> Failure {
+    let text = e.to_string();
+    if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
+}
+
+/// Keeps a record: in the archive, else beside it, else anywhere at all. Only the first is a success.
+pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> {
+    let error = match context.open().and_then(|mut archive| archive.insert(record).map_err(Failure::from)) {
+        Ok(_) => return Ok(Code::Done),
+        Err(error) => error,
+    };
+    output::failure(&error);
+    for dir in [context.spill_dir(), std::env::temp_dir()] {
+        match rtscope_archive::store::spill(record, &dir) {
+            Ok(path) => {
+                output::note(&format!("rtscope: the record is kept in {}; `rtscope import` takes it", path.display()));
+                return Ok(Code::Failed);
+            }
+            Err(e) => output::note(&format!("rtscope: warning: {}: {e}", dir.display())),
+        }
+    }
+    output::note("rtscope: the record could not be written anywhere; here it is:");
+    output::json(record)?;
+    Ok(Code::Failed)
+}
+
+/// Raw samples as CSV, beside the record.
+struct Raw {
+    path: PathBuf,
+    out: std::io::BufWriter<std::fs::File>,
+    error: Option<std::io::Error>,
+}
+
+impl Raw {
+    fn create(path: &std::path::Path) -> Result<Self, Failure> {
+        let file = std::fs::File::create(path)
+            .map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a file that can be written"))?;
+        let mut raw = Self { path: path.into(), out: std::io::BufWriter::with_capacity(1 << 20, file), error: None };
+        raw.error = writeln!(raw.out, "thread,cycle,latency_ns").err();
+        Ok(raw)
+    }
+
+    fn sample(&mut self, thread: u32, cycle: u64, value: u64) {
+        if self.error.is_none() {
+            self.error = writeln!(self.out, "{thread},{cycle},{value}").err();
+        }
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        let error = self.error.take().or_else(|| self.out.flush().err());
+        error.map_or(Ok(()), |e| {
+            Err(Failure::failed(
+                format!("{}: {e}: the raw samples are incomplete", self.path.display()),
+                "free space there; the record itself is kept",
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn cpu_lists() {
+        assert_eq!(cpu_list("0,2-3"), Some(vec![0, 2, 3]));
+        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999"] {
+            assert_eq!(cpu_list(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn loads_are_split_but_not_stress_ngs_arguments() {
+        let names = |w: &str| loads(&[w.into()]).unwrap().iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names("none,disk"), ["none", "disk"]);
+        assert_eq!(names("all").len(), 6);
+        assert_eq!(names("stress-ng:--cpu 1 --cpu-method fft").len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_is_read_or_refused(text in "\\PC{0,20}") {
+            let _ = cpu_list(&text);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What the program says of itself, and small tools: loads, raw samples, schema, completions, man pages.
+
+use crate::args::{Cli, Json, Summarize};
+use crate::error::{Code, Failure};
+use crate::output;
+use clap::CommandFactory;
+use rtscope_archive::raw;
+use rtscope_lab::Load;
+use rtscope_record::Nanos;
+use std::path::Path;
+
+/// The loads that can be measured under.
+pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
+    let mut text = String::new();
+    let mut rows = Vec::new();
+    for (name, what) in Load::known() {
+        let missing = Load::parse(name).map(|l| l.missing_tools()).unwrap_or_default();
+        let note = if missing.is_empty() { String::new() } else { format!(" (missing here: {})", missing.join(", ")) };
+        text += &format!("{name:<12} {what}{note}\n");
+        rows.push(serde_json::json!({"name": name, "what": what, "missing": missing}));
+    }
+    text += "stress-ng:ARGS  stress-ng with your own arguments, such as 'stress-ng:--cpu 2 --vm 1'\n";
+    if a.json {
+        output::json(&rows)?
+    } else {
+        output::result(&text)?
+    }
+    Ok(Code::Done)
+}
+
+/// Summarizes a file of raw samples.
+pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
+    let width = if a.width == "u64" { raw::Width::U64 } else { raw::Width::U32 };
+    let label = a.file.display().to_string();
+    let failed =
+        |e: &dyn std::fmt::Display| Failure::failed(format!("{label}: {e}"), "raw samples are packed little-endian ns of --width");
+    let d = if a.file.as_os_str() == "-" {
+        raw::summarize(std::io::stdin().lock(), width, &label)
+    } else {
+        let file = std::fs::File::open(&a.file).map_err(|e| Failure::usage(format!("{label}: {e}"), "name a file that exists"))?;
+        raw::summarize(file, width, &label)
+    }
+    .map_err(|e| failed(&e))?;
+    if a.json {
+        output::json(&d)?;
+        return Ok(Code::Done);
+    }
+    let us = |ns: u64| format!("{:.3} us", Nanos(ns).as_micros_f64());
+    let mut text = format!("samples {}\n", d.count());
+    if let (Some(min), Some(max), Some(mean), Some(sd)) = (d.min(), d.max(), d.mean(), d.stddev()) {
+        text += &format!("min {}\nmean {:.3} us\nmax {}\nstd {:.3} us\n", us(min), mean / 1e3, us(max), sd / 1e3);
+    }
+    for (name, value) in d.percentiles() {
+        text += &format!("{name} {}\n", us(value));
+    }
+    output::result(&text)?;
+    Ok(Code::Done)
+}
+
+/// The JSON Schema of a record.
+pub(crate) fn schema() -> Result<Code, Failure> {
+    let text = serde_json::to_string_pretty(&rtscope_record::record::json_schema())
+        .map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+    output::result(&(text + "\n"))?;
+    Ok(Code::Done)
+}
+
+/// Completions for a shell.
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut bytes);
+    output::bytes(&bytes)?;
+    Ok(Code::Done)
+}
+
+/// Man pages into a directory.
+pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
+    let failed = |e: std::io::Error| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written");
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), dir).map_err(failed)?;
+    Ok(Code::Done)
+}

@@ -1,0 +1,67 @@
+//! `rtscope report` and `rtscope compare`.
+
+use super::style;
+use crate::args::{Compare, Report};
+use crate::config::Context;
+use crate::error::{Code, Failure};
+use crate::{output, select};
+use rtscope_report::{html, svg};
+use std::io::Write;
+use std::path::Path;
+
+/// Writes the page; its path is the only line on standard output.
+pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
+    let records = select::records(context, &a.selection)?;
+    let title = a.title.clone().unwrap_or_default();
+    let options = html::Options { title: &title, comparison: None, version: env!("CARGO_PKG_VERSION") };
+    let page = html::page(&records, &options)?;
+    if a.output.as_os_str() == "-" {
+        output::result(&page)?;
+    } else {
+        write(&a.output, page.as_bytes())?;
+    }
+    if let Some(dir) = &a.svg {
+        std::fs::create_dir_all(dir)
+            .map_err(|e| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written"))?;
+        for r in &records {
+            let text = svg::latency(r, svg::Axis::Linear, svg::Use::File);
+            write(&dir.join(format!("{}.svg", r.id())), text.as_bytes())?;
+        }
+    }
+    if a.output.as_os_str() != "-" {
+        let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
+        output::result(&format!("{}\n", path.display()))?;
+    }
+    Ok(Code::Done)
+}
+
+/// Writes a file whole or not at all: beside it first, then in its place.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed =
+        |e: std::io::Error| Failure::failed(format!("{}: {e}", path.display()), "free space there, or name another place with -o");
+    if path.exists() && !path.is_file() {
+        // A device or a pipe is written to, not replaced.
+        return std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes)).map_err(failed);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let result = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    if result.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    result.map_err(failed)
+}
+
+/// Two selections side by side.
+pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
+    let left = select::records(context, std::slice::from_ref(&a.a))?;
+    let right = select::records(context, std::slice::from_ref(&a.b))?;
+    let comparison = rtscope_analysis::compare(&left, &right).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    if a.json {
+        output::json(&comparison)?
+    } else {
+        output::result(&rtscope_report::table::comparison(&comparison, style()))?
+    }
+    Ok(Code::Done)
+}

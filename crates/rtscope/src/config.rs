@@ -1,0 +1,123 @@
+//! Where things are: flag, then environment, then `$XDG_CONFIG_HOME/rtscope/config.toml`, then the default.
+
+use crate::args::Global;
+use crate::error::Failure;
+use crate::output;
+use rtscope_archive::Archive;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// `config.toml`. Unknown keys are refused, so that a misspelt one does not pass for set.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    /// Path of the archive.
+    archive: Option<PathBuf>,
+    /// Defaults of `measure`.
+    measure: MeasureDefaults,
+}
+
+/// Defaults of `measure`.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MeasureDefaults {
+    /// As `--interval`.
+    pub interval: Option<String>,
+    /// As `--duration`.
+    pub duration: Option<String>,
+    /// As `--priority`.
+    pub priority: Option<u8>,
+    /// As `--load-dir`.
+    pub load_dir: Option<PathBuf>,
+}
+
+/// What every command needs to know.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Say nothing but results and errors.
+    pub quiet: bool,
+    /// Path of the archive.
+    pub archive: PathBuf,
+    /// Defaults of `measure`.
+    pub measure: MeasureDefaults,
+}
+
+fn xdg(variable: &str, under_home: &str) -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    absolute(variable)
+        .or_else(|| absolute("HOME").map(|h| h.join(under_home)))
+        .map(|p| p.join("rtscope"))
+        .ok_or_else(|| Failure::usage(format!("neither ${variable} nor $HOME is set"), "name the archive with --archive FILE"))
+}
+
+impl Context {
+    /// From the global flags, the environment and the configuration file.
+    pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
+        let file = read_file()?;
+        let archive = match global.archive.clone().or(file.archive) {
+            Some(path) => path,
+            None => xdg("XDG_DATA_HOME", ".local/share")?.join("archive.db"),
+        };
+        Ok(Self { quiet: global.quiet, archive, measure: file.measure })
+    }
+
+    /// A line for people, unless `--quiet`.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            output::note(text);
+        }
+    }
+
+    /// Opens the archive, and takes in what an earlier run could only leave beside it.
+    pub(crate) fn open(&self) -> Result<Archive, Failure> {
+        let mut archive = Archive::open(&self.archive)?;
+        let absorbed = archive.absorb_spilled(&self.spill_dir())?;
+        if !absorbed.imported.is_empty() {
+            self.say(&format!("taken into the archive from an earlier run: {}", absorbed.imported.join(", ")));
+        }
+        for (path, why) in &absorbed.left {
+            output::note(&format!("rtscope: warning: {} was not taken into the archive: {why}", path.display()));
+        }
+        Ok(archive)
+    }
+
+    /// Where records wait that the archive could not take.
+    pub(crate) fn spill_dir(&self) -> PathBuf {
+        let mut name = self.archive.file_name().unwrap_or_default().to_os_string();
+        name.push(".spill");
+        self.archive.with_file_name(name)
+    }
+}
+
+fn read_file() -> Result<File, Failure> {
+    let Ok(dir) = xdg("XDG_CONFIG_HOME", ".config") else { return Ok(File::default()) };
+    let path = dir.join("config.toml");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
+        Err(e) => return Err(Failure::usage(format!("{}: {e}", path.display()), "make it readable, or move it away")),
+    };
+    toml::from_str(&text).map_err(|e| {
+        Failure::usage(format!("{}: {e}", path.display()), "known keys: archive, [measure] interval, duration, priority, load_dir")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_misspelt_key_is_refused() {
+        assert!(toml::from_str::<File>("archve = \"x\"").is_err());
+        let f: File = toml::from_str("archive = \"/x/a.db\"\n[measure]\ninterval = \"200us\"").unwrap();
+        assert_eq!(f.measure.interval.as_deref(), Some("200us"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
+            let _ = toml::from_str::<File>(&text);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Progress on standard error: a live line on a terminal, nothing elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtscope_lab::session::Step;
+use rtscope_probe::protocol::{Event, Live};
+use rtscope_record::Nanos;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// How often the probe reports, ms; also how often a load is looked after.
+pub(crate) const EVERY_MS: u32 = 200;
+
+/// A line that follows one run.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    end_ns: u64,
+}
+
+impl Progress {
+    /// For a run of `duration` ns (or until `loops` samples of `interval` ns each), named `title`.
+    pub(crate) fn new(title: &str, end_ns: u64, quiet: bool) -> Self {
+        let visible = !quiet && std::io::stderr().is_terminal();
+        let bar = ProgressBar::with_draw_target(
+            Some(end_ns.max(1)),
+            if visible { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() },
+        );
+        let template = if end_ns > 0 {
+            "{prefix:12.bold} [{bar:24}] {elapsed_precise} {wide_msg}"
+        } else {
+            "{prefix:12.bold} {spinner} {elapsed_precise} {wide_msg}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(title.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar, end_ns }
+    }
+
+    /// Follows one step of a session.
+    pub(crate) fn step(&self, step: &Step<'_>) {
+        match step {
+            Step::LoadStarting(load) => self.bar.set_message(format!("starting the load `{load}`")),
+            Step::LoadUp => self.bar.set_message("the load is up"),
+            Step::Event(Event::Progress { elapsed_ns, threads }) => {
+                if self.end_ns > 0 {
+                    self.bar.set_position((*elapsed_ns).min(self.end_ns));
+                }
+                self.bar.set_message(figures(threads));
+            }
+            Step::LoadDied(what) => self.bar.println(format!("rtscope: warning: the load died: {what}")),
+            Step::LoadStopping => self.bar.set_message("ending the load"),
+            Step::Event(_) => {}
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn figures(threads: &[Live]) -> String {
+    let count: u64 = threads.iter().map(|t| t.count).sum();
+    let missed: u64 = threads.iter().map(|t| t.missed).sum();
+    let sum: u64 = threads.iter().fold(0, |s, t| s.saturating_add(t.sum));
+    let worst = threads.iter().max_by_key(|t| t.max);
+    let mean = Nanos(sum / count.max(1)).as_micros_f64();
+    let max = worst.map_or(0.0, |w| Nanos(w.max).as_micros_f64());
+    let who = worst.map_or("", |w| w.label.as_str());
+    format!("{count} samples, mean {mean:.1} us, max {max:.1} us ({who}), missed {missed}")
+}

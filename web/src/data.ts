@@ -1,0 +1,126 @@
+// The page's chart data, as crates/rtscope-report/src/html/data.rs writes them, and how bins are made of them.
+
+/** One distribution. */
+export interface Series {
+  label: string;
+  /** Highest sample, ns. */
+  max: number | null;
+  /** Unit that values were rounded down to, ns. */
+  res: number;
+  /** Width of every bin, ns, where a tool kept equal-width bins; 0 for the histogram's own slots. */
+  unit: number;
+  /** Non-empty slots: distance of the lowest value from the one before (ns), count, and so on. */
+  bins: number[];
+}
+
+/** One line of a percentile chart, us at each position. */
+export interface Line {
+  label: string;
+  kind: "raw" | "corrected" | "one";
+  /** Colour, for "one". */
+  index: number;
+  values: (number | null)[];
+}
+
+/** What the charts of one record show. */
+export interface RecordData {
+  id: string;
+  /** Length of the run, s. */
+  elapsed: number;
+  series: Series[];
+  positions: number[];
+  lines: Line[];
+  /** For each series its worst samples: [at in s, latency in us]. */
+  worst: [number, number][][];
+}
+
+/** Slots of a series: highest value each may hold (ns) and its count. */
+export interface Slots {
+  low: Float64Array;
+  high: Float64Array;
+  count: Float64Array;
+}
+
+/** Width in ns of the histogram's slot that begins at `low`: 1 below 2048, then at most 1/1024 of the value. */
+export function slotWidth(low: number): number {
+  return low < 2048 ? 1 : 2 ** (Math.floor(Math.log2(low)) - 10);
+}
+
+export function decode(s: Series): Slots {
+  const n = s.bins.length / 2;
+  const slots = { low: new Float64Array(n), high: new Float64Array(n), count: new Float64Array(n) };
+  let low = 0;
+  for (let i = 0; i < n; i++) {
+    low += s.bins[2 * i] ?? 0;
+    slots.low[i] = low;
+    // Equal-width bins hold values that were rounded down: they count where they begin.
+    const high = s.unit > 0 ? low : low + slotWidth(low) - 1;
+    slots.high[i] = s.max === null ? high : Math.min(high, Math.max(s.max, low));
+    slots.count[i] = s.bins[2 * i + 1] ?? 0;
+  }
+  return slots;
+}
+
+/** The 1-2-5 number at or above `v`. */
+export function nice(v: number): number {
+  if (!(v > 1)) return 1;
+  const power = 10 ** Math.floor(Math.log10(v));
+  for (const f of [1, 2, 5, 10]) if (f * power >= v * (1 - 1e-12)) return f * power;
+  return 10 * power;
+}
+
+/** Below every count, so that a stair line falls under the axis where there is no sample. */
+export const FLOOR = 0.1;
+
+/** Left edges in us, then counts of each series. */
+export type Binned = { x: number[]; y: number[][]; width: string };
+
+/** Equal-width bins over [from, to] ns: about `wanted` of them, never finer than the slots there or than the data. */
+export function linearBins(all: Slots[], resolution: number, from: number, to: number, wanted: number): Binned {
+  const finest = Math.max(resolution, 2 * slotWidth(to));
+  let width = nice(Math.max((to - from) / wanted, to < 2048 ? resolution : finest));
+  width = Math.ceil(width / resolution) * resolution;
+  const first = Math.max(0, Math.floor(from / width));
+  const n = Math.floor(to / width) - first + 2;
+  const x = Array.from({ length: n }, (_, i) => ((first + i) * width) / 1e3);
+  return { x, y: all.map((s) => fill(s, n, (i) => Math.floor((s.high[i] ?? 0) / width) - first)), width: `bins of ${time(width)}` };
+}
+
+const PER_DECADE = 116;
+
+/** Bins of 2 % each over [from, to] ns. */
+export function logBins(all: Slots[], from: number, to: number): Binned {
+  const bin = (ns: number) => Math.floor(Math.log10(Math.max(ns, 1)) * PER_DECADE);
+  const first = bin(from);
+  const n = bin(to) - first + 2;
+  const x = Array.from({ length: n }, (_, i) => 10 ** ((first + i) / PER_DECADE) / 1e3);
+  return { x, y: all.map((s) => fill(s, n, (i) => bin(((s.low[i] ?? 0) + (s.high[i] ?? 0)) / 2) - first)), width: "bins of 2 %" };
+}
+
+function fill(s: Slots, n: number, bin: (i: number) => number): number[] {
+  const y = new Array<number>(n).fill(FLOOR);
+  for (let i = 0; i < s.count.length; i++) {
+    const b = bin(i);
+    if (b >= 0 && b < n) {
+      const before = y[b] ?? FLOOR;
+      y[b] = (before === FLOOR ? 0 : before) + (s.count[i] ?? 0);
+    }
+  }
+  return y;
+}
+
+/** A time in the unit that suits it. */
+export function time(ns: number): string {
+  if (ns < 1e3) return `${ns} ns`;
+  if (ns < 1e6) return `${+(ns / 1e3).toPrecision(4)} µs`;
+  if (ns < 1e9) return `${+(ns / 1e6).toPrecision(4)} ms`;
+  return `${+(ns / 1e9).toPrecision(4)} s`;
+}
+
+/** Short form of a count on an axis. */
+export function short(v: number): string {
+  for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
+    if (v >= scale) return `${+(v / scale).toPrecision(6)}${unit}`;
+  }
+  return `${+v.toPrecision(6)}`;
+}

@@ -1,0 +1,372 @@
+// Opens a report in headless Chromium: RTSCOPE_REPORT=out.html npm --prefix web test
+// (the file: cargo run -p rtscope-report --example sample_report -- out.html).
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const report = process.env.RTSCOPE_REPORT ? resolve(process.env.INIT_CWD ?? ".", process.env.RTSCOPE_REPORT) : "";
+
+test("RTSCOPE_REPORT names a report", () => {
+  assert.ok(report, "set RTSCOPE_REPORT to the path of an HTML report; these tests pass only against a real one");
+  assert.ok(existsSync(report), `${report} does not exist`);
+});
+
+describe("the report in Chromium", { skip: report && existsSync(report) ? false : "no report" }, () => {
+  const url = report ? pathToFileURL(report).href : "";
+  const profile = mkdtempSync(join(tmpdir(), "rtscope-browser-"));
+  let browser;
+  before(async () => {
+    browser = await chromium.launch({
+      executablePath: process.env.RTSCOPE_CHROMIUM ?? "/usr/bin/chromium",
+      headless: true,
+      args: FLAGS,
+      env: { ...process.env, HOME: profile },
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    rmSync(profile, { recursive: true, force: true });
+  });
+
+  /** A page with the report open, and all it said and asked for. */
+  async function open(options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+    const page = await context.newPage();
+    const said = [];
+    const asked = [];
+    page.on("console", (m) => said.push(`${m.type()}: ${m.text()}`));
+    page.on("pageerror", (e) => said.push(`exception: ${e.message}`));
+    context.on("request", (r) => asked.push(r.url()));
+    await page.goto(url, { waitUntil: "load" });
+    if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]", { timeout: 20_000 });
+    return { page, said, asked, close: () => context.close() };
+  }
+
+  const first = (page) => page.locator("figure.chart.drawn[data-chart=latency]").first();
+  const range = (figure) => figure.evaluate((f) => [Number(f.dataset.xMin), Number(f.dataset.xMax)]);
+
+  /** Pixels of a chart's canvas that are not transparent, and a hash of all. */
+  const pixels = (figure) =>
+    figure.evaluate((f) => {
+      const drawn = f.querySelector("canvas");
+      // A copy: reading the page's own canvas back would make Chromium warn.
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [drawn.width, drawn.height];
+      const ctx = canvas.getContext("2d", { willReadFrequently: true });
+      ctx.drawImage(drawn, 0, 0);
+      const { data } = ctx.getImageData(0, 0, canvas.width, canvas.height);
+      let filled = 0;
+      let hash = 7;
+      const colours = new Set();
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] > 0) {
+          filled++;
+          colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+        }
+        hash = (hash * 31 + data[i] + data[i + 1] * 3 + data[i + 2] * 7 + data[i + 3]) >>> 0;
+      }
+      return { filled, hash, colours: colours.size };
+    });
+
+  /** Two frames, so that the charts have drawn what was asked. */
+  const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+  async function drag(page, figure, from, to) {
+    const over = figure.locator(".u-over");
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    const y = box.y + box.height / 2;
+    await page.mouse.move(box.x + box.width * from, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * ((from + to) / 2), y, { steps: 4 });
+    await page.mouse.move(box.x + box.width * to, y, { steps: 4 });
+    await page.mouse.up();
+    await settle(page);
+  }
+
+  test("no console message, no request, every chart drawn", async () => {
+    const { page, said, asked, close } = await open();
+    const figures = page.locator("figure.chart");
+    const n = await figures.count();
+    assert.ok(n >= 3 && n % 3 === 0, `${n} charts`);
+    const data = JSON.parse(await page.locator("#charts").textContent());
+    const has = {
+      latency: (d) => d.series.some((s) => s.bins.length > 0),
+      percentile: (d) => d.lines.length > 0,
+      worst: (d) => d.worst.some((w) => w.length > 0),
+    };
+    assert.ok(data.some(has.latency), "the report holds no samples at all");
+    for (let i = 0; i < n; i++) {
+      const figure = figures.nth(i);
+      const { chart, record } = await figure.evaluate((f) => ({ ...f.dataset }));
+      const drawn = await figure.evaluate((f) => f.classList.contains("drawn"));
+      assert.equal(drawn, has[chart](data[Number(record)]), `chart ${i} (${chart})`);
+      // A record without samples keeps its picture, which says so.
+      if (!drawn) continue;
+      const { filled, colours } = await pixels(figure);
+      assert.ok(filled > 1000 && colours > 3, `chart ${i}: ${filled} pixels, ${colours} colours`);
+      assert.ok(await figure.locator(".static").isHidden(), `chart ${i} still shows its picture`);
+    }
+    assert.deepEqual(said, []);
+    assert.deepEqual(asked, [url]);
+    await close();
+  });
+
+  test("the policy stops a script that somebody adds", async () => {
+    const arrived = [];
+    const server = createServer((request, response) => {
+      arrived.push(request.url);
+      response.end("caught");
+    });
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+    const beacon = `http://127.0.0.1:${server.address().port}`;
+    const { page, said, close } = await open();
+    const fetched = await page.evaluate((to) => {
+      const s = document.createElement("script");
+      s.textContent = "window.intruder = true";
+      document.body.append(s);
+      const i = new Image();
+      i.src = `${to}/image.png`;
+      const f = document.createElement("iframe");
+      f.src = `${to}/frame`;
+      document.body.append(i, f);
+      return fetch(`${to}/fetch`).then(() => true, () => false);
+    }, beacon);
+    await settle(page);
+    assert.equal(fetched, false);
+    assert.equal(await page.evaluate(() => window.intruder), undefined);
+    assert.ok(said.some((s) => s.includes("Content Security Policy")), said.join("\n"));
+    // The server does answer: what arrived nowhere was stopped by the policy.
+    assert.equal(await (await fetch(`${beacon}/control`)).text(), "caught");
+    assert.deepEqual(arrived, ["/control"]);
+    server.close();
+    await close();
+  });
+
+  test("a drag zooms every kind of chart, and a double click resets it", async () => {
+    const { page, said, close } = await open();
+    for (const kind of ["latency", "percentile", "worst"]) {
+      const figure = page.locator(`figure.chart.drawn[data-chart=${kind}]`).first();
+      const full = await range(figure);
+      const before = await pixels(figure);
+      await drag(page, figure, 0.3, 0.6);
+      const near = await range(figure);
+      assert.ok(near[0] > full[0] && near[1] < full[1], `${kind}: ${full} became ${near}`);
+      assert.notEqual((await pixels(figure)).hash, before.hash, `${kind}: the picture is the same`);
+      const box = await figure.locator(".u-over").boundingBox();
+      await page.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2);
+      await settle(page);
+      assert.deepEqual(await range(figure), full, `${kind}: not reset`);
+      await drag(page, figure, 0.2, 0.4);
+      await figure.locator("button.reset").click();
+      await settle(page);
+      assert.deepEqual(await range(figure), full, `${kind}: the button does not reset`);
+    }
+    assert.deepEqual(said, []);
+    await close();
+  });
+
+  test("bins get finer as one zooms in, down to the data, and further zooming breaks nothing", async () => {
+    const { page, said, close } = await open();
+    const figure = first(page);
+    if ((await figure.getAttribute("data-log")) === "true") await figure.locator("button.axis-kind").click();
+    const bins = () => figure.locator(".live").getAttribute("data-bins");
+    const coarse = await bins();
+    await drag(page, figure, 0.1, 0.2);
+    assert.notEqual(await bins(), coarse);
+    for (let i = 0; i < 12; i++) await drag(page, figure, 0.4, 0.6);
+    const [min, max] = await range(figure);
+    assert.ok(max > min, `${min} to ${max}`);
+    assert.deepEqual(said, []);
+    await close();
+  });
+
+  test("the legend hides and shows a series, by mouse and by keyboard", async () => {
+    const { page, close } = await open();
+    const figure = first(page);
+    const row = figure.locator(".u-legend tr.u-series").nth(1);
+    const off = () => row.evaluate((r) => r.classList.contains("u-off"));
+    const before = await pixels(figure);
+    await row.locator("th").click();
+    await settle(page);
+    assert.ok(await off());
+    assert.equal(await row.locator("th").getAttribute("aria-pressed"), "false");
+    // Not where the pointer is, since the pointer may highlight something.
+    await page.mouse.move(0, 0);
+    await settle(page);
+    assert.notEqual((await pixels(figure)).hash, before.hash, "the series is still drawn");
+    await row.locator("th").focus();
+    await page.keyboard.press("Enter");
+    await settle(page);
+    assert.ok(!(await off()));
+    await close();
+  });
+
+  test("the axis switches between linear and logarithmic and back", async () => {
+    const { page, said, close } = await open();
+    const figure = first(page);
+    const before = await pixels(figure);
+    const button = figure.locator("button.axis-kind");
+    const label = await button.textContent();
+    await button.click();
+    await settle(page);
+    assert.notEqual(await button.textContent(), label);
+    assert.notEqual((await pixels(figure)).hash, before.hash);
+    await button.click();
+    await settle(page);
+    assert.equal(await button.textContent(), label);
+    assert.deepEqual(said, []);
+    await close();
+  });
+
+  /** Every visible text with its contrast against what lies behind it (WCAG 2). */
+  const contrasts = (page) =>
+    page.evaluate(() => {
+      const canvas = document.createElement("canvas");
+      canvas.width = canvas.height = 1;
+      const ctx = canvas.getContext("2d", { willReadFrequently: true });
+      const rgba = (css) => {
+        ctx.clearRect(0, 0, 1, 1);
+        ctx.fillStyle = css;
+        ctx.fillRect(0, 0, 1, 1);
+        return ctx.getImageData(0, 0, 1, 1).data;
+      };
+      const light = ([r, g, b]) => {
+        const f = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b);
+      };
+      const behind = (e) => {
+        for (let at = e; at; at = at.parentElement) {
+          const c = rgba(getComputedStyle(at).backgroundColor);
+          if (c[3] === 255) return c;
+        }
+        return rgba("white");
+      };
+      const found = [];
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const e = node.parentElement;
+        if (!node.textContent.trim() || !e.checkVisibility({ checkVisibilityCSS: true }) || e.closest("script,style,.skip")) continue;
+        const ink = e instanceof SVGElement ? getComputedStyle(e).fill : getComputedStyle(e).color;
+        const [a, b] = [light(rgba(ink)), light(behind(e))];
+        found.push({ text: node.textContent.trim().slice(0, 40), ratio: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) });
+      }
+      return found;
+    });
+
+  for (const scheme of ["light", "dark"]) {
+    test(`every text is readable in the ${scheme} theme`, async () => {
+      for (const javaScriptEnabled of [true, false]) {
+        const { page, close } = await open({ colorScheme: scheme, javaScriptEnabled });
+        await page.locator("details").evaluateAll((all) => all.forEach((d) => (d.open = true)));
+        const found = await contrasts(page);
+        assert.ok(found.length > 50, `only ${found.length} texts`);
+        assert.deepEqual(found.filter((f) => f.ratio < 4.5), []);
+        await close();
+      }
+    });
+  }
+
+  test("the button switches the theme, charts included", async () => {
+    const { page, said, close } = await open({ colorScheme: "light" });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const [light, before] = [await background(), await pixels(first(page))];
+    await page.locator("button.theme").click();
+    await settle(page);
+    assert.notEqual(await background(), light);
+    assert.notEqual((await pixels(first(page))).hash, before.hash, "the charts kept their colours");
+    assert.deepEqual((await contrasts(page)).filter((f) => f.ratio < 4.5), []);
+    await page.locator("button.theme").click();
+    assert.equal(await background(), light);
+    assert.deepEqual(said, []);
+    await close();
+  });
+
+  test("print shows the pictures, in the light theme, with every detail open", async () => {
+    const { page, close } = await open({ colorScheme: "dark" });
+    await page.emulateMedia({ media: "print" });
+    const n = await page.locator("figure.chart").count();
+    for (let i = 0; i < n; i++) {
+      const figure = page.locator("figure.chart").nth(i);
+      assert.ok(await figure.locator(".static svg").isVisible(), `picture ${i}`);
+      assert.ok(await figure.locator(".live").isHidden(), `chart ${i}`);
+    }
+    assert.ok(await page.locator("dl.facts dd").first().isVisible());
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    await close();
+  });
+
+  test("without JavaScript the pictures are there and nothing promises more", async () => {
+    const { page, asked, close } = await open({ javaScriptEnabled: false });
+    const n = await page.locator("figure.chart").count();
+    assert.ok(n >= 3);
+    for (let i = 0; i < n; i++) {
+      const svg = page.locator("figure.chart").nth(i).locator(".static svg");
+      assert.ok(await svg.isVisible(), `picture ${i}`);
+      const box = await svg.boundingBox();
+      assert.ok(box.width > 200 && box.height > 100, JSON.stringify(box));
+    }
+    assert.equal(await page.locator("button:visible").count(), 0);
+    assert.deepEqual(asked, [url]);
+    await close();
+  });
+
+  test("the record comes out as it went in", async () => {
+    const { page, close } = await open();
+    const button = page.locator("button.download").first();
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    assert.match(download.suggestedFilename(), /^[A-Za-z0-9-]+\.json$/);
+    const stream = await download.createReadStream();
+    let text = "";
+    for await (const chunk of stream) text += chunk;
+    const record = JSON.parse(text);
+    assert.equal(record.schema, "rtscope-record/1");
+    assert.equal(`${record.id}.json`, download.suggestedFilename());
+    await close();
+  });
+
+  for (const [name, width] of [["a phone", 360], ["a wide screen", 1900]]) {
+    test(`the page fits ${name}`, async () => {
+      const { page, close } = await open({ viewport: { width, height: 800 } });
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${over} pixels too wide`);
+      const canvas = await page.locator("figure.chart.drawn canvas").first().boundingBox();
+      assert.ok(canvas.width <= width, `canvas ${canvas.width}`);
+      // The charts follow the window.
+      await page.setViewportSize({ width: 800, height: 800 });
+      await settle(page);
+      await settle(page);
+      const after = await page.locator("figure.chart.drawn canvas").first().boundingBox();
+      assert.notEqual(after.width, canvas.width);
+      await close();
+    });
+  }
+
+  test("a page whose script was changed does not run it", async () => {
+    // The policy's hash is of the script as built: a changed byte must leave the static page.
+    const text = readFileSync(report, "utf8");
+    const at = text.lastIndexOf("<script>") + "<script>".length;
+    const changed = join(profile, "changed.html");
+    writeFileSync(changed, `${text.slice(0, at)} ${text.slice(at)}`);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(changed).href);
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.ready), undefined);
+    assert.ok(await page.locator("figure.chart .static svg").first().isVisible());
+    await context.close();
+  });
+});
