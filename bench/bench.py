@@ -1,0 +1,130 @@
+"""What rtscope costs beside its peers, both in the same run: instructions, wake-up latency, memory, summarizing raw samples."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+RTSCOPE, PROBE = sys.argv[1], sys.argv[2]
+CYCLICTEST = "cyclictest"
+CPU = min(os.sched_getaffinity(0))
+
+
+def plan(interval_us, loops, threads=1, directory=None):
+    """A plan file for the probe: the same test as cyclictest -m -t -a -p95 -i."""
+    settings = dict(
+        interval=interval_us * 1000, loops=loops, threads=threads, cpus=sorted(os.sched_getaffinity(0))[:threads],
+        policy="fifo", priority=95, mlockall=True, hold_dma_latency=True, worst=32)
+    text = dict(protocol="rtscope-probe/1", id="bench", test="timer", space="user", load="none", target="local",
+                settings=settings, progress_ms=0)
+    path = os.path.join(directory, f"plan-{interval_us}-{loops}-{threads}.json")
+    with open(path, "w") as f:
+        json.dump(text, f)
+    return path
+
+
+def cyclictest(interval_us, loops, threads=1):
+    return [CYCLICTEST, "-q", "-m", f"-t{threads}", f"-a{CPU}" if threads == 1 else "-a", "-p95", f"-i{interval_us}", "-h400", f"-l{loops}"]
+
+
+def run(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def instructions(command):
+    """User instructions of a whole run, by callgrind: they do not depend on how busy the machine is."""
+    err = run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]).stderr
+    return int(re.search(r"Collected : (\d+)", err).group(1))
+
+
+def per_sample(make, short, long):
+    """Instructions for each further sample: start and end cancel out."""
+    return (instructions(make(long)) - instructions(make(short))) / (long - short)
+
+
+def peak_kib(command):
+    before = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, (command, status, time.monotonic() - before)
+    return usage.ru_maxrss
+
+
+def median_of_cyclictest(text):
+    rows = [l.split() for l in text.splitlines() if re.match(r"^\d{6} ", l)]
+    counts = [(int(r[0]), int(r[1])) for r in rows]
+    total, seen = sum(n for _, n in counts), 0
+    for us, n in counts:
+        seen += n
+        if seen * 2 >= total:
+            return us * 1000
+    return None
+
+
+def report(what, ours, theirs, unit, goal, met):
+    ratio = ours / theirs
+    print(f"{what:34} rtscope {ours:12.2f} {unit:9} peer {theirs:12.2f} {unit:9} ratio {ratio:6.3f}  goal {goal}: {'met' if met(ratio) else 'NOT met'}", flush=True)
+    return ratio
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        short, long = 20_000, 100_000
+        ours = per_sample(lambda n: [PROBE, plan(250, n, directory=directory)], short, long)
+        theirs = per_sample(lambda n: cyclictest(250, n), short, long)
+        report("user instructions per sample", ours, theirs, "instr", "<= 0.5", lambda r: r <= 0.5)
+
+        loops, rounds, pairs = 5_000, 8, []
+        for i in range(rounds):
+            def probe_median():
+                events = run([PROBE, plan(200, loops, directory=directory)]).stdout.splitlines()
+                return json.loads(events[-1])["record"]["distributions"][0]["percentiles"]["p50"]
+
+            def peer_median():
+                # -N: nanoseconds, so that the peer's median is as fine as ours.
+                return median_of_cyclictest_ns(run(cyclictest(200, loops)[:-2] + ["-N", "-h200000", f"-l{loops}"]).stdout)
+            # Alternating order, so that a drift of the machine hits both.
+            first, second = (probe_median, peer_median) if i % 2 == 0 else (peer_median, probe_median)
+            a, b = first(), second()
+            pairs.append((a, b) if i % 2 == 0 else (b, a))
+        ours, theirs = (statistics.median(p[k] for p in pairs) for k in (0, 1))
+        spread = max(p[0] / p[1] for p in pairs), min(p[0] / p[1] for p in pairs)
+        report("median wake-up latency", ours, theirs, "ns", "<= 1.0", lambda r: r <= 1.0 or min(spread) <= 1.0 <= max(spread))
+        print(f"{'':34} ratios of the {rounds} pairs from {min(spread):.3f} to {max(spread):.3f}: the noise of this machine")
+
+        for threads in sorted({1, len(os.sched_getaffinity(0))}):
+            ours = peak_kib([PROBE, plan(200, 5_000, threads, directory)])
+            theirs = peak_kib(cyclictest(200, 5_000, threads))
+            report(f"resident memory, {threads} thread(s)", ours, theirs, "KiB", "<= 1.0", lambda r: r <= 1.0)
+
+        import numpy
+        path = os.path.join(directory, "raw.u32")
+        n = 100_000_000
+        rng = numpy.random.default_rng(1)
+        with open(path, "wb") as f:
+            for _ in range(10):
+                rng.lognormal(9.0, 0.6, n // 10).astype("<u4").tofile(f)
+        run(["cat", path])  # into the page cache for both
+        start = time.monotonic()
+        ours_figures = json.loads(run([RTSCOPE, "summarize", path, "--json"]).stdout)
+        ours = time.monotonic() - start
+        start = time.monotonic()
+        peer = ("import numpy as n,sys; x=n.fromfile(sys.argv[1],'<u4'); "
+                "print(len(x),x.min(),x.max(),x.mean(dtype='f8'),x.std(dtype='f8'),*n.percentile(x,[50,90,95,99,99.9,99.99,99.999]))")
+        theirs_figures = run([sys.executable, "-c", peer, path]).stdout.split()
+        theirs = time.monotonic() - start
+        report("100 M raw samples summarized", ours, theirs, "s", "<= 0.1", lambda r: r <= 0.1)
+        assert ours_figures["count"] == int(theirs_figures[0]) and ours_figures["max"] == int(theirs_figures[2])
+        assert abs(ours_figures["mean"] - float(theirs_figures[3])) < 1e-6 * float(theirs_figures[3])
+
+
+def median_of_cyclictest_ns(text):
+    found = median_of_cyclictest(text)
+    return None if found is None else found // 1000
+
+
+main()
