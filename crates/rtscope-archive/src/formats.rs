@@ -225,15 +225,24 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
 }
 
 /// Writes a record as a file of `format`.
+///
+/// As cyclictest's text only with a histogram, unless the record itself holds none (it was imported from `T:` lines): the lines of a run
+/// without `-h` would leave out what the record knows. [`cyclictest::write_text`] writes them on request.
 pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
     use cyclictest::{Dialect, TextOptions, write_json, write_text};
-    let of = |dialect| TextOptions::of(record, dialect);
+    let text = |dialect| {
+        let options = TextOptions::of(record, dialect);
+        match record.distributions().iter().find(|d| d.histogram().total() > 0) {
+            Some(d) if options.histogram.is_none() => Err(ExportError::NoBins { label: d.label().into() }),
+            _ => Ok(write_text(record, &options)?.into_bytes()),
+        }
+    };
     match format {
         Format::Json => native::write(record),
-        Format::CyclictestA => Ok(write_text(record, &of(Dialect::A))?.into_bytes()),
-        Format::CyclictestB => Ok(write_text(record, &of(Dialect::B))?.into_bytes()),
+        Format::CyclictestA => text(Dialect::A),
+        Format::CyclictestB => text(Dialect::B),
         Format::CyclictestV => Err(ExportError::NoSamples),
-        Format::CyclictestJson => Ok(write_json(record, &of(Dialect::A))?.into_bytes()),
+        Format::CyclictestJson => Ok(write_json(record, &TextOptions::of(record, Dialect::A))?.into_bytes()),
         Format::Csv => Ok(write_csv(record).into_bytes()),
         Format::Hdr => Ok(write_log(record).into_bytes()),
         Format::Hgrm => Ok(write_hgrm(record)?.into_bytes()),

@@ -246,6 +246,22 @@ fn json_whose_counts_are_unsound_is_refused() {
 }
 
 #[test]
+fn one_sample_that_json_counts_but_does_not_bin_is_tolerated_and_told() {
+    let text = fixture("a24-overflow.json").replace("\"max\": 50", "\"max\": 7").replace("\"cycles\": 300", "\"cycles\": 48");
+    let r = read(
+        &text
+            .replacen("\"max\": 37", "\"max\": 9", 1)
+            .replace("\"avg\": 18.94", "\"avg\": 3.00")
+            .replace("\"avg\": 16.01", "\"avg\": 3.50"),
+    )
+    .unwrap();
+    assert_eq!(r.distributions().iter().map(|d| (d.count(), d.overflow())).collect::<Vec<_>>(), [(48, 1), (48, 1)]);
+    assert_eq!(codes(&r).iter().filter(|c| **c == "unsettled").count(), 1, "the second overflowed");
+    let again = read(&exported(&r, Format::CyclictestA)).unwrap();
+    assert_eq!(again.distributions()[0].count(), 48);
+}
+
+#[test]
 fn a_stream_of_samples_gives_exact_figures() {
     let text = fixture("a24-verbose.txt");
     assert_eq!(detect(text.as_bytes()), Some(Format::CyclictestV));

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram as Oracle;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use rtscope_archive::Format;
-use rtscope_archive::formats::{ImportError, ImportOptions, detect, export, import};
+use rtscope_archive::formats::{ExportError, ImportError, ImportOptions, detect, export, import};
 use rtscope_record::{Clock, Distribution, LoadProof, Record, RecordParts, Settings, Space, System, Test};
 use std::time::SystemTime;
 
@@ -142,6 +142,16 @@ fn csv_holds_every_count() {
     thread0,7000,7999,28
     thread0,8000,,291
     ");
+}
+
+#[test]
+fn a_record_without_equal_width_bins_is_not_turned_into_a_histogram_by_guessing() {
+    let r = record("a", &[&samples()]);
+    for f in [Format::CyclictestA, Format::CyclictestB] {
+        assert!(matches!(export(&r, f), Err(ExportError::NoBins { .. })));
+    }
+    assert!(matches!(export(&r, Format::CyclictestV), Err(ExportError::NoSamples)));
+    assert!(text(&r, Format::CyclictestJson).contains("\"cycles\": 5000"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         [flag] if flag == "--help" || flag == "-h" => say(&mut out, HELP, 0),
         [file] => match std::fs::File::open(file) {
             Ok(plan) => rtscope_probe::serve::serve(plan, &mut out, true),
-            Err(e) => say(&mut std::io::stderr(), &format!("rtscope-probe: {}: {e}\n", file.display()), 2),
+            Err(e) => say(&mut std::io::stderr(), &format!("rtscope-probe: {}: {e}\n", file.to_string_lossy()), 2),
         },
         _ => say(&mut std::io::stderr(), HELP, 2),
     };

@@ -1,9 +1,9 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
-use crate::{fake, snapshot};
 use crate::protocol::{Event, PROTOCOL, Plan};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
+use crate::{fake, snapshot};
 use rtscope_record::{Clock, Record, RecordParts, Space, Test};
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;

@@ -283,6 +283,13 @@ pub fn cpu_list(cpus: &[u32]) -> String {
     texts.join(",")
 }
 
+/// A map by CPU number. JSON's keys are text, and within a tagged event serde hands them on as such.
+fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Result<BTreeMap<u32, V>, D::Error> {
+    let map = BTreeMap::<String, V>::deserialize(from)?;
+    let number = |key: String| key.parse().map_err(|_| serde::de::Error::custom(format!("`{key}` is not a CPU number")));
+    map.into_iter().map(|(key, value)| Ok((number(key)?, value))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,11 +301,4 @@ mod tests {
         assert_eq!(cpu_list(&[8, 0, 2, 1, 2]), "0-2,8");
         assert_eq!(cpu_list(&[u32::MAX, u32::MAX - 1]), "4294967294-4294967295");
     }
-}
-
-/// A map by CPU number. JSON's keys are text, and within a tagged event serde hands them on as such.
-fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Result<BTreeMap<u32, V>, D::Error> {
-    let map = BTreeMap::<String, V>::deserialize(from)?;
-    let number = |key: String| key.parse().map_err(|_| serde::de::Error::custom(format!("`{key}` is not a CPU number")));
-    map.into_iter().map(|(key, value)| Ok((number(key)?, value))).collect()
 }

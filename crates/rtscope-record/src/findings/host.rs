@@ -68,8 +68,8 @@ pub(super) fn rtprio_limit(c: &Context) -> Option<Warning> {
              the threads would run as ordinary ones",
             limits.rtprio
         ),
-        "run as root, or let the user: `echo \"$USER - rtprio 99\" | sudo tee /etc/security/limits.d/99-realtime.conf` and log in again \
-         (back: remove the file)",
+        "run as root, or let the user: `echo \"$USER - rtprio 99\" | sudo tee -a /etc/security/limits.d/99-realtime.conf` and log in \
+         again (back: remove the line)",
     ))
 }
 

@@ -31,7 +31,6 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
     let shown = json.get("resolution_in_ns").and_then(Value::as_u64).map(|n| n != 0);
     table.decide_unit(options, shown);
     table.system = system(&json);
-    table.unsettled = true;
     table.started = text("start_time").and_then(moment);
     let end = text("end_time").and_then(moment);
     if let (Some(start), Some(end)) = (table.started, end) {
