@@ -28,10 +28,11 @@ impl Corrected {
         if interval == 0 {
             return Ok(None);
         }
-        let mut histogram = d.histogram().clone();
+        // Slots of the added samples, in any order: put in order once, at the end.
+        let mut extra: Vec<(u64, u64)> = Vec::new();
         let mut added = 0u128;
         let mut added_sum = 0u128;
-        let mut stall = |value: u64, n: u64, histogram: &mut Histogram| -> Result<(), CountOverflow> {
+        let mut stall = |value: u64, n: u64, extra: &mut Vec<(u64, u64)>| -> Result<(), CountOverflow> {
             let steps = value / interval;
             if value <= interval {
                 return Ok(());
@@ -40,21 +41,24 @@ impl Corrected {
             added += u128::from(steps - 1) * u128::from(n);
             let last = value - (steps - 1) * interval;
             added_sum += u128::from(n) * u128::from(steps - 1) * (u128::from(value - interval) + u128::from(last)) / 2;
-            spread(histogram, interval, value, steps, n)
+            spread(extra, interval, value, steps, n)
         };
         let mut known = std::collections::BTreeMap::<usize, u64>::new();
         for w in d.worst() {
             if w.value > interval {
-                stall(w.value, 1, &mut histogram)?;
+                stall(w.value, 1, &mut extra)?;
                 *known.entry(slot_of(w.value)).or_default() += 1;
             }
         }
         for (slot, n) in d.histogram().slots() {
             let rest = n - known.get(&slot).copied().unwrap_or(0).min(n);
             if rest > 0 {
-                stall(crate::histogram::slot_highest(slot).min(max), rest, &mut histogram)?;
+                stall(crate::histogram::slot_highest(slot).min(max), rest, &mut extra)?;
             }
         }
+        extra.sort_unstable();
+        let mut histogram = d.histogram().clone();
+        histogram.merge(&Histogram::from_slots(extra).map_err(|_| CountOverflow)?)?;
         let count = u128::from(d.count());
         let total = mean * count as f64 + added_sum as f64;
         Ok(Some(Self { histogram, mean: total / (count + added) as f64, max }))
@@ -72,13 +76,13 @@ impl Corrected {
 }
 
 /// Adds `value - k * interval` for k = 1 .. steps, slot by slot where many of them share one.
-fn spread(h: &mut Histogram, interval: u64, value: u64, steps: u64, n: u64) -> Result<(), CountOverflow> {
+fn spread(extra: &mut Vec<(u64, u64)>, interval: u64, value: u64, steps: u64, n: u64) -> Result<(), CountOverflow> {
     let mut k = 1;
     while k < steps {
         let v = value - k * interval;
         // How many further steps stay within this slot.
         let same = ((v - slot_lowest(slot_of(v))) / interval).min(steps - 1 - k);
-        h.record(v, n.checked_mul(same + 1).ok_or(CountOverflow)?)?;
+        extra.push((slot_of(v) as u64, n.checked_mul(same + 1).ok_or(CountOverflow)?));
         k += same + 1;
     }
     Ok(())

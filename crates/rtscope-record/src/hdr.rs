@@ -48,7 +48,7 @@ pub fn encode(h: &Histogram) -> String {
         if slot > next {
             zigzag(&mut counts, -i64::try_from(slot - next).unwrap_or(i64::MAX));
         }
-        // The format's counts are signed 64 bit; no run of this universe has more than 2^63 samples in one slot.
+        // The format's counts are signed 64 bit, and so is the most that a histogram counts.
         zigzag(&mut counts, i64::try_from(n).unwrap_or(i64::MAX));
         next = slot + 1;
     }

@@ -35,17 +35,21 @@ pub const fn slot_highest(slot: usize) -> u64 {
     slot_lowest(slot) + ((1u64 << bucket) - 1)
 }
 
-/// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past u64 is refused.
+/// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histogram {
     counts: Vec<(u32, u64)>,
     total: u64,
 }
 
-/// More than u64 samples in one histogram.
+/// More samples than one histogram counts: 2^63-1, the most that HdrHistogram's format holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a histogram can't count more than 2^64-1 samples")]
+#[error("a histogram can't count more than 2^63-1 samples")]
 pub struct CountOverflow;
+
+fn add_counts(a: u64, b: u64) -> Result<u64, CountOverflow> {
+    a.checked_add(b).filter(|&sum| i64::try_from(sum).is_ok()).ok_or(CountOverflow)
+}
 
 /// No slot has this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -83,7 +87,7 @@ impl Histogram {
         if n == 0 {
             return Ok(());
         }
-        self.total = self.total.checked_add(n).ok_or(CountOverflow)?;
+        self.total = add_counts(self.total, n)?;
         let slot = u32::try_from(slot).map_err(|_| CountOverflow)?;
         // The total is at least every count, so no count can overflow. Ascending slots, the usual case, are appended.
         match self.counts.last_mut() {
@@ -104,7 +108,7 @@ impl Histogram {
 
     /// Adds every count of `other`; exact.
     pub fn merge(&mut self, other: &Self) -> Result<(), CountOverflow> {
-        let total = self.total.checked_add(other.total).ok_or(CountOverflow)?;
+        let total = add_counts(self.total, other.total)?;
         let mut counts = Vec::with_capacity(self.counts.len().max(other.counts.len()));
         let (mut ours, mut theirs) = (self.counts.iter().copied().peekable(), other.counts.iter().copied().peekable());
         while let (Some(a), Some(b)) = (ours.peek().copied(), theirs.peek().copied()) {
@@ -235,9 +239,10 @@ mod tests {
     #[test]
     fn counts_do_not_wrap() {
         let mut h = Histogram::new();
-        h.record(1, u64::MAX).unwrap();
+        let most = (1 << 63) - 1;
+        h.record(1, most).unwrap();
         assert_eq!(h.record(2, 1), Err(CountOverflow));
-        assert_eq!(h.total(), u64::MAX);
+        assert_eq!(h.total(), most);
         let mut other = Histogram::new();
         other.record(5, 1).unwrap();
         assert_eq!(other.merge(&h), Err(CountOverflow));

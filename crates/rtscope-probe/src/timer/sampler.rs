@@ -309,7 +309,7 @@ mod tests {
             prop_assert_eq!(worst(&d), worst(&plain));
             let l = d.parts().linear.clone().unwrap();
             let beyond = values.iter().filter(|&&v| v >= 100_000).count();
-            prop_assert_eq!(l.total() as usize + beyond, values.len());
+            prop_assert_eq!(l.total() + beyond as u64, values.len() as u64);
             prop_assert_eq!(l.overflow_at.len(), beyond.min(100));
         }
     }

@@ -76,9 +76,9 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         archive.insert_many(&records)?;
         for r in &records {
             if a.json {
-                output::json(r)?
+                output::json(r)?;
             } else {
-                output::result(&format!("{}\n", r.id()))?
+                output::result(&format!("{}\n", r.id()))?;
             }
             for w in &r.parts().warnings {
                 context.say(&format!("{}: {}: {}", r.id(), w.code, w.message));

@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         progress.clear();
         let record = match outcome {
             Ok(record) => record,
-            Err(e) if e.is_interrupted() => return Ok(finish(&records, &assertions, a, Code::Interrupted)?),
+            Err(e) if e.is_interrupted() => return finish(&records, &assertions, a, Code::Interrupted),
             Err(e) => {
                 // What was measured under the loads before is shown all the same.
                 finish(&records, &assertions, a, Code::Failed)?;
@@ -266,9 +266,8 @@ pub(crate) fn failure(e: &MeasureError) -> Failure {
 
 /// Keeps a record: in the archive, else beside it, else anywhere at all. Only the first is a success.
 pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> {
-    let error = match context.open().and_then(|mut archive| archive.insert(record).map_err(Failure::from)) {
-        Ok(_) => return Ok(Code::Done),
-        Err(error) => error,
+    let Err(error) = context.open().and_then(|mut archive| archive.insert(record).map_err(Failure::from)) else {
+        return Ok(Code::Done);
     };
     output::failure(&error);
     for dir in [context.spill_dir(), std::env::temp_dir()] {

@@ -21,9 +21,9 @@ pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
     }
     text += "stress-ng:ARGS  stress-ng with your own arguments, such as 'stress-ng:--cpu 2 --vm 1'\n";
     if a.json {
-        output::json(&rows)?
+        output::json(&rows)?;
     } else {
-        output::result(&text)?
+        output::result(&text)?;
     }
     Ok(Code::Done)
 }

@@ -59,9 +59,9 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let right = select::records(context, std::slice::from_ref(&a.b))?;
     let comparison = rtscope_analysis::compare(&left, &right).map_err(|e| Failure::usage(e.to_string(), ""))?;
     if a.json {
-        output::json(&comparison)?
+        output::json(&comparison)?;
     } else {
-        output::result(&rtscope_report::table::comparison(&comparison, style()))?
+        output::result(&rtscope_report::table::comparison(&comparison, style()))?;
     }
     Ok(Code::Done)
 }

@@ -184,8 +184,8 @@ impl Options {
                 "v" | "verbose" => o.verbose = true,
                 "help" => o.help = true,
                 // Taken for compatibility; what they tune does not exist here.
-                "n" | "nanosleep" => {}  // always so since rt-tests 1.0
-                "u" | "unbuffered" => {} // lines are flushed as they come
+                // Absolute sleeps are the only ones, and lines are flushed as they come.
+                "n" | "nanosleep" | "u" | "unbuffered" => {}
                 "M" | "refresh_on_max" => o.ignored.push("-M"),
                 "dbg_cyclictest" => o.ignored.push("--dbg_cyclictest"),
                 "o" | "oscope" => {
