@@ -11,7 +11,7 @@ mod native;
 pub use csv::write_csv;
 pub use hdr::{write_hgrm, write_log};
 
-use rtscope_record::{DistributionError, Record, RecordError};
+use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError};
 use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
@@ -159,10 +159,7 @@ impl ImportError {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// cyclictest's histogram needs exact equal-width bins.
-    #[error(
-        "{label} has no equal-width bins: a log-linear histogram can't be turned into cyclictest's without guessing; measure with \
-         --histogram N, or export csv, hdr or json"
-    )]
+    #[error("{label} has no equal-width bins, though other distributions of the record have: export csv, hdr or json")]
     NoBins {
         /// Which distribution.
         label: String,
@@ -194,6 +191,9 @@ pub enum ExportError {
     /// The distributions can't be merged.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
+    /// With equal-width bins the record does not hold together.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The record can't be written as JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
@@ -226,10 +226,17 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
 
 /// Writes a record as a file of `format`.
 ///
-/// As cyclictest's text only with a histogram, unless the record itself holds none (it was imported from `T:` lines): the lines of a run
-/// without `-h` would leave out what the record knows. [`cyclictest::write_text`] writes them on request.
+/// As cyclictest's text with a histogram, unless the record itself holds none (it was imported from `T:` lines): the lines of a run
+/// without `-h` would leave out what the record knows. [`cyclictest::write_text`] writes them on request. A record measured without
+/// equal-width bins gets bins of 1 us from its histogram: every count is kept, and a sample within 0.1 % of a bin's edge may stand in the
+/// bin below.
 pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
     use cyclictest::{Dialect, TextOptions, write_json, write_text};
+    let binned = match format {
+        Format::CyclictestA | Format::CyclictestB | Format::CyclictestJson => with_bins(record)?,
+        _ => None,
+    };
+    let record = binned.as_ref().unwrap_or(record);
     let text = |dialect| {
         let options = TextOptions::of(record, dialect);
         match record.distributions().iter().find(|d| d.histogram().total() > 0) {
@@ -247,4 +254,33 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
         Format::Hdr => Ok(write_log(record).into_bytes()),
         Format::Hgrm => Ok(write_hgrm(record)?.into_bytes()),
     }
+}
+
+/// Bins that a record without any is given, at most: 100 ms of 1 us.
+const MOST_BINS: u64 = 100_000;
+/// Their width, ns.
+const UNIT: u64 = 1000;
+
+/// A measured record that holds no equal-width bins, with bins of 1 us made from its histogram; `None` where there is nothing to add.
+fn with_bins(record: &Record) -> Result<Option<Record>, ExportError> {
+    let measured = |d: &Distribution| d.parts().linear.is_none() && d.parts().resolution == 1 && d.overflow() == 0;
+    if record.parts().source.is_some() || !record.distributions().iter().all(measured) {
+        return Ok(None);
+    }
+    let longest = record.distributions().iter().filter_map(Distribution::max).max().unwrap_or(0);
+    let size = (longest / UNIT + 1).min(MOST_BINS);
+    let mut parts = record.clone().into_parts();
+    for d in &mut parts.distributions {
+        let mut p = d.clone().into_parts();
+        let mut counts: Vec<(u64, u64)> = Vec::new();
+        for (low, _, n) in p.histogram.iter().filter(|&(low, ..)| low < size * UNIT) {
+            match counts.last_mut() {
+                Some(last) if last.0 == low / UNIT => last.1 += n,
+                _ => counts.push((low / UNIT, n)),
+            }
+        }
+        p.linear = Some(LinearBins { unit_ns: UNIT, size, counts, overflow_at: Vec::new() });
+        *d = Distribution::new(p)?;
+    }
+    Ok(Some(Record::new(parts)?))
 }

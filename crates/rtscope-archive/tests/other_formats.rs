@@ -145,13 +145,27 @@ fn csv_holds_every_count() {
 }
 
 #[test]
-fn a_record_without_equal_width_bins_is_not_turned_into_a_histogram_by_guessing() {
-    let r = record("a", &[&samples()]);
+fn a_record_without_equal_width_bins_gets_them_and_every_count_with_them() {
+    let mut values = samples();
+    values.extend([999, 1_000, 16_383, 16_384, 98_000_000, 101_000_000, 3_000_000_000]);
+    let r = record("a", &[&values]);
     for f in [Format::CyclictestA, Format::CyclictestB] {
-        assert!(matches!(export(&r, f), Err(ExportError::NoBins { .. })));
+        let out = text(&r, f);
+        let rows = out.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
+        let rows: Vec<(u64, u64)> = rows
+            .map(|l| {
+                let mut w = l.split_whitespace();
+                (w.next().unwrap().parse().unwrap(), w.next().unwrap().parse().unwrap())
+            })
+            .collect();
+        let held: u64 = rows.iter().map(|r| r.1).sum();
+        assert_eq!(held, values.iter().filter(|&&v| v < 100_000_000).count() as u64);
+        assert_eq!(rows.iter().find(|r| r.0 == 0).map(|r| r.1), Some(values.iter().filter(|&&v| v < 1_000).count() as u64));
+        assert!(out.contains("# Histogram Overflows: 00002"), "{out}");
+        assert!(out.contains("# Max Latencies: 3000000"));
     }
     assert!(matches!(export(&r, Format::CyclictestV), Err(ExportError::NoSamples)));
-    assert!(text(&r, Format::CyclictestJson).contains("\"cycles\": 5000"));
+    assert!(text(&r, Format::CyclictestJson).contains("\"cycles\": 5007"));
 }
 
 #[test]

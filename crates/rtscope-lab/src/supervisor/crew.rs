@@ -15,9 +15,16 @@ type Failure = (String, String);
 /// How long the iperf3 server may take to end by itself after its client.
 const SERVER_GRACE: Duration = Duration::from_millis(500);
 
+/// A load that leaves the disk less than this is ended: what else the machine does must not fail for it, bytes. On a small disk, a quarter
+/// of what was free at the start.
+const LEAST_FREE: u64 = 1 << 30;
+
 /// All tools of one load.
 pub(super) struct Crew<'a> {
     job: &'a Job,
+    least_free: u64,
+    /// Why the load was ended by us before its time.
+    ended_why: Option<String>,
     kind: Kind,
     net: bool,
     tools: Vec<Tool>,
@@ -26,7 +33,8 @@ pub(super) struct Crew<'a> {
 
 impl<'a> Crew<'a> {
     pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
-        Self { job, kind, net, tools: Vec::new(), place: None }
+        let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
+        Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None }
     }
 
     /// Starts all of them; what is to be reported about it.
@@ -161,6 +169,22 @@ impl<'a> Crew<'a> {
         died
     }
 
+    /// Ends a load that is about to fill the disk (`stress-ng --all` takes tens of gigabytes in seconds); says so, once.
+    pub(super) fn spare_the_disk(&mut self) -> Option<String> {
+        if self.ended_why.is_some() || self.job.stress_ng.is_empty() {
+            return None;
+        }
+        let free = sys::process::file_system(&self.job.scratch).ok()?.free_bytes;
+        if free >= self.least_free {
+            return None;
+        }
+        self.kill_workers();
+        self.signal_all(libc::SIGKILL, |_| true);
+        let why = format!("ended by rtscope: it left only {} MiB of the disk under {}", free >> 20, self.job.scratch.display());
+        self.ended_why = Some(why.clone());
+        Some(why)
+    }
+
     /// What ended before all was up.
     pub(super) fn ended_while_starting(&self) -> Option<Failure> {
         // A server ends with its client, so the client's words say more.
@@ -241,7 +265,13 @@ impl<'a> Crew<'a> {
 
     /// What each did, once stopped.
     pub(super) fn achieved(&self) -> Vec<LoadProcess> {
-        self.tools.iter().map(Tool::done).collect()
+        let mut all: Vec<LoadProcess> = self.tools.iter().map(Tool::done).collect();
+        if let Some(why) = &self.ended_why {
+            for p in all.iter_mut().filter(|p| p.died_early) {
+                p.stderr = [why, p.stderr.as_str()].join("\n");
+            }
+        }
+        all
     }
 }
 

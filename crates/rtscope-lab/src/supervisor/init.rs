@@ -99,6 +99,9 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
             Err(RecvTimeoutError::Timeout) => {}
         }
         crew.collect(true);
+        if let Some(why) = crew.spare_the_disk() {
+            return failed((why, "choose a larger disk with --load-dir, or a milder load".into()));
+        }
         if let Some(why) = crew.ended_while_starting() {
             return failed(why);
         }
@@ -115,7 +118,10 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
         match orders.recv_timeout(TICK) {
             Ok(_) => return finish(&mut crew),
             Err(RecvTimeoutError::Disconnected) => return 3,
-            Err(RecvTimeoutError::Timeout) => crew.collect(true).into_iter().for_each(|who| say(&Report::Died(who))),
+            Err(RecvTimeoutError::Timeout) => {
+                let spared = crew.spare_the_disk();
+                spared.into_iter().chain(crew.collect(true)).for_each(|who| say(&Report::Died(who)));
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("nothing_survives_when_all_of_our_name_are_killed", all_killed),
     ("nothing_survives_a_sigkill_at_any_moment_of_the_start", killed_while_starting),
     ("a_tool_that_dies_is_told", tool_killed),
+    ("a_load_that_would_fill_the_disk_is_ended", disk_filled),
     ("a_tool_that_is_stuck_is_killed_in_time", tool_stuck),
     ("a_worker_that_is_stuck_does_not_cost_the_figures", worker_stuck),
     ("a_load_that_can_not_start_is_told_and_leaves_nothing", can_not_start),
@@ -209,6 +210,40 @@ fn tool_killed(world: &World) -> Option<String> {
         assert!(codes(&proof).contains(&"load-died".to_owned()));
         world.assert_nothing_left();
     }
+    None
+}
+
+/// A file system of its own, so that no disk of the machine is filled; taken away when dropped.
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn disk_filled(world: &World) -> Option<String> {
+    if let Some(why) = lacking() {
+        return Some(why);
+    }
+    let dir = world.dir();
+    let mount = std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=2100m", "none"]).arg(&dir).output();
+    if !mount.is_ok_and(|o| o.status.success()) {
+        return Some("no privilege to mount a small file system".into());
+    }
+    let mounted = Mounted(dir.clone());
+    let mut handle = world.start("stress-ng:--hdd 1 --hdd-bytes 1900M", Isolation::Namespaces);
+    let end = Instant::now() + Duration::from_secs(60);
+    while handle.poll().is_none() {
+        assert!(Instant::now() < end, "nobody noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(handle.poll().unwrap().contains("MiB of the disk"));
+    let proof = handle.stop();
+    assert!(proof.processes[0].died_early && proof.processes[0].stderr.contains("ended by rtscope"), "{proof:#?}");
+    assert!(codes(&proof).contains(&"load-died".to_owned()));
+    world.assert_nothing_left();
+    drop(mounted);
     None
 }
 
