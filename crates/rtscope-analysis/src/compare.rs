@@ -62,7 +62,7 @@ pub struct MetricRow {
 /// The figures under one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadRows {
-    /// Name of the load.
+    /// Name of the load; `A's / B's` where each side has one load and they differ.
     pub load: String,
     /// Runs of A that were merged.
     pub a_runs: usize,
@@ -79,7 +79,7 @@ pub struct Comparison {
     pub a: Side,
     /// The second selection.
     pub b: Side,
-    /// The loads that both sides have, in A's order.
+    /// The loads that both sides have, in A's order; or the one load of each.
     pub loads: Vec<LoadRows>,
     /// What to beware of.
     pub findings: Vec<Finding>,
@@ -120,7 +120,8 @@ struct Merged {
     corrected: Option<View>,
 }
 
-/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load.
+/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
+/// compared also when it is not the same, since what a load costs is a question too.
 pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     for (side, name) in [(a, "A"), (b, "B")] {
         if side.is_empty() {
@@ -128,15 +129,25 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
         }
     }
     let (loads_a, loads_b) = (loads_of(a), loads_of(b));
-    let common: Vec<&String> = loads_a.iter().filter(|l| loads_b.contains(l)).collect();
-    if common.is_empty() {
+    let pairs: Vec<(&String, &String)> = match (loads_a.as_slice(), loads_b.as_slice()) {
+        ([one], [other]) => vec![(one, other)],
+        _ => loads_a.iter().filter(|l| loads_b.contains(l)).map(|l| (l, l)).collect(),
+    };
+    let Some(&(first_a, first_b)) = pairs.first() else {
         return Err(CompareError::NoCommonLoad { a: loads_a.join(", "), b: loads_b.join(", ") });
-    }
+    };
     let mut findings = differences(a, b);
     findings.extend(sides(a, b));
+    if first_a != first_b {
+        findings.push(finding(
+            "load-differs",
+            format!("A was measured under {first_a}, B under {first_b}: the ratios are of the loads as well"),
+            format!("to compare machines or kernels, measure both under the same load: rtscope measure timer --load {first_a}"),
+        ));
+    }
     for (own, other, name, other_name) in [(&loads_a, &loads_b, "A", "B"), (&loads_b, &loads_a, "B", "A")] {
         let only: Vec<_> = own.iter().filter(|l| !other.contains(l)).cloned().collect();
-        if !only.is_empty() {
+        if first_a == first_b && !only.is_empty() {
             findings.push(finding(
                 "load-on-one-side",
                 format!("only {name} was measured under {}: these runs are not compared", only.join(", ")),
@@ -145,9 +156,10 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
         }
     }
     let mut rows = Vec::new();
-    for load in common {
-        let (ma, mb) = (merge(a, load, "A")?, merge(b, load, "B")?);
-        rows.push(LoadRows { load: load.clone(), a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
+    for (load_a, load_b) in pairs {
+        let (ma, mb) = (merge(a, load_a, "A")?, merge(b, load_b, "B")?);
+        let load = if load_a == load_b { load_a.clone() } else { format!("{load_a} / {load_b}") };
+        rows.push(LoadRows { load, a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
     }
     let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
     let note = if single {
@@ -326,7 +338,7 @@ fn sides(a: &[Record], b: &[Record]) -> Vec<Finding> {
             found.push(finding(
                 "virtual-machine",
                 format!("{name} was measured in a virtual machine ({words}): its figures say little about real hardware"),
-                "measure on the board itself (--target ssh://BOARD)",
+                "measure on the board itself",
             ));
         }
         if records.iter().any(|r| r.parts().interrupted) {

@@ -81,8 +81,11 @@ fn loads_on_one_side_are_named() {
     let c = compare(&[r("a1", "none"), r("a2", "disk")], &[r("b1", "none"), r("b2", "full")]).unwrap();
     assert_eq!(c.loads.iter().map(|l| l.load.as_str()).collect::<Vec<_>>(), ["none"]);
     assert_eq!(codes(&c), ["load-on-one-side", "load-on-one-side"]);
-    let error = compare(&[r("a", "none")], &[r("b", "full")]).unwrap_err();
+    let error = compare(&[r("a", "none"), r("a2", "disk")], &[r("b", "full")]).unwrap_err();
     assert!(error.to_string().contains("no load in common"), "{error}");
+    let c = compare(&[r("a", "none")], &[r("b", "full")]).unwrap();
+    assert_eq!((c.loads[0].load.as_str(), codes(&c)), ("none / full", vec!["load-differs"]));
+    assert_eq!(row(&c, 0, "mean").ratio, Some(1.0));
     assert_eq!(compare(&[], &[r("b", "full")]), Err(CompareError::Empty("A")));
     assert_eq!(compare(&[r("a", "full")], &[]), Err(CompareError::Empty("B")));
 }

@@ -9,7 +9,7 @@ use crate::timer::sampling::{Fake, Until, sample};
 use crate::timer::{Failure, Measured, check};
 use rtscope_record::{Effect, ThreadInfo, Warning};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
 
 /// Most points that a fake run goes through for each thread.
 const MOST_POINTS: u64 = 1_000_000_000;
@@ -41,7 +41,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
     if s.duration.is_none() && s.loops.is_none() {
         return Err(Failure::usage("a fake run needs an end", "give --duration or --loops"));
     }
-    let stop = AtomicBool::new(false);
+    let limit = AtomicU64::new(s.loops.unwrap_or(u64::MAX));
     let mut distributions = Vec::new();
     let mut elapsed_ns = 0;
     for i in 0..s.threads {
@@ -52,7 +52,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
         }
         let mut grid = Grid::new(interval, interval, points);
         let mut sampler = Sampler::new(s.worst, s.linear_bins, false);
-        let until = Until { stop: &stop, samples: s.loops.unwrap_or(u64::MAX), break_above: u64::MAX };
+        let until = Until { samples: &limit, break_above: u64::MAX };
         sample(&mut Fake::new(Arc::clone(&latencies)), &mut grid, &mut sampler, 0, &until);
         elapsed_ns = elapsed_ns.max(grid.next() - interval);
         let distribution = sampler.finish(|p| {

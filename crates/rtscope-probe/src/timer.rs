@@ -10,7 +10,7 @@ use crate::sys::rt::{self, Signals, Woken};
 use rtscope_record::{Distribution, Policy, Settings, Warning};
 use sampler::{LiveCell, Ring};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use thread::{Outcome, Worker};
 
@@ -103,8 +103,8 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let mut warnings = Vec::new();
     let _awake = hold_dma_latency(s, &mut warnings);
     rt::one_arena();
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut workers = thread::prepare(s, &stop)?;
+    let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
+    let mut workers = thread::prepare(s, &limit)?;
     // After the samplers exist, so that they are locked too; before the loops, so that no page is touched first in them.
     if s.mlockall {
         if let Err(e) = rt::lock_memory() {
@@ -114,7 +114,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     say(Event::Started);
     let start = thread::start(&workers);
     let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), signals, input };
-    let interrupted = watch.until_done(&workers, &stop, say);
+    let interrupted = watch.until_done(&workers, &limit, say);
     let outcomes: Vec<Outcome> = workers.iter_mut().map(Worker::join).collect::<Result<_, _>>()?;
     let elapsed_ns = rt::now().saturating_sub(start);
     watch.drain(&workers, say);
@@ -144,7 +144,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Returns whether the run was ended early.
-    fn until_done(&self, workers: &[Worker], stop: &AtomicBool, say: &mut dyn FnMut(Event)) -> bool {
+    fn until_done(&self, workers: &[Worker], limit: &AtomicU64, say: &mut dyn FnMut(Event)) -> bool {
         let progress = u64::from(self.plan.progress_ms) * 1_000_000;
         let mut next_progress = self.start + progress;
         let mut input = self.input;
@@ -155,7 +155,7 @@ impl Watch<'_> {
             }
             let broken = workers.iter().any(|w| w.broken.load(Relaxed));
             if broken || interrupted {
-                stop.store(true, Relaxed);
+                limit.store(0, Relaxed);
                 // Again and again: a thread that was just between its check and its sleep would miss a single signal.
                 workers.iter().filter(|w| !w.finished()).for_each(|w| rt::wake_thread(w.tid()));
             }
@@ -163,7 +163,7 @@ impl Watch<'_> {
             // Short waits near the end only, so that a long run is not disturbed by its own reporter.
             let rest = self.ends.map_or(u64::MAX, |d| (self.start + d).saturating_sub(now));
             let tick = if self.plan.settings.samples { 20 } else { 100 };
-            let wait = if stop.load(Relaxed) || rest < 1_000_000_000 { 5 } else { tick };
+            let wait = if limit.load(Relaxed) == 0 || rest < 1_000_000_000 { 5 } else { tick };
             match self.signals.wait(if interrupted { -1 } else { input }, wait) {
                 Woken::Signal => interrupted = true,
                 Woken::Input if crate::serve::ended(input) => interrupted = true,

@@ -4,7 +4,7 @@ mod sample;
 
 use rtscope_analysis::{Assertion, compare};
 use rtscope_record::{Effect, Record, Warning};
-use rtscope_report::table::{Entry, Style, comparison, detail, evaluations, findings, kernels, list, loads};
+use rtscope_report::table::{Entry, Style, brief, comparison, detail, evaluations, findings, kernels, list, loads};
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
@@ -27,6 +27,11 @@ fn table_of_loads_in_a_virtual_machine() {
 fn table_of_kernels() {
     let records = [sample::board(500), sample::virtual_machine(500), sample::board(500)].concat();
     insta::assert_snapshot!(kernels(&records, PLAIN).unwrap());
+}
+
+#[test]
+fn one_record_in_brief() {
+    insta::assert_snapshot!(brief(&sample::virtual_machine(2_000)[1], PLAIN).unwrap());
 }
 
 #[test]

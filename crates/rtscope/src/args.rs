@@ -16,10 +16,10 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  rtscope check                                       is this machine fit to measure?
-  rtscope measure timer -S -i 200us -D 1m --load full every CPU under full load for a minute
-  rtscope list                                        what was measured
-  rtscope report last=6 -o report.html                the last six runs as one page
+  rtscope check                                        is this machine fit to measure?
+  rtscope measure timer -S -i 200us -D 1m --load full  every CPU under full load for a minute
+  rtscope list                                         what was measured
+  rtscope report last=6 -o report.html                 the last six runs as one page
 
 Exit codes: 0 done and passed; 1 an --assert failed; 2 usage; 3 could not measure, read or write;
 4 measured but INVALID (with --strict also INCONCLUSIVE); 130 interrupted, partial results kept.";
@@ -109,12 +109,12 @@ pub(crate) struct Check {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  rtscope measure timer -D 10s                                one thread on each CPU, every 1ms, FIFO 95
-  rtscope measure timer -i 200us -D 1h -p 98 --load full      Balci's run under all loads at once
-  rtscope measure timer -i 100us -D 1h --load dewit --migrate Dewit's run: free to migrate, stress-ng and iperf3
-  rtscope measure timer -D 5s --load none,disk,full           three runs, one table
+  rtscope measure timer -D 10s                                 one thread on each CPU, every 1ms, FIFO 95
+  rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
+  rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run: free to migrate, stress-ng and iperf3
+  rtscope measure timer -D 5s --load none,disk,full            three runs, one table
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
-  rtscope measure timer -D 3s --json | jq '.distributions[] | {label, count, missed, max}'")]
+  rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
     /// What to measure
     #[arg(value_enum)]
@@ -333,10 +333,49 @@ pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use proptest::prelude::*;
 
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// The commands of `rtscope` among the examples of a help text. Two blanks begin a remark, `|` or `>` what is not ours.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let lines = help.lines().filter_map(|l| l.strip_prefix("  ")).map(|l| l.split("  ").next().unwrap_or_default());
+        let mut commands = Vec::new();
+        for part in lines.flat_map(|l| l.split(" | ")) {
+            if let Some(words) = part.strip_prefix("rtscope ").map(|p| p.split(" >").next().unwrap_or_default()) {
+                // Quotes hold no blanks in the examples: taking them away is what a shell does.
+                let words = words.split_whitespace().map(|w| w.trim_matches('\'').to_owned());
+                commands.push(std::iter::once("rtscope".to_owned()).chain(words).collect());
+            }
+        }
+        commands
+    }
+
+    #[test]
+    fn every_example_of_the_help_texts_parses() {
+        let mut cli = Cli::command();
+        let mut found = examples(&cli.render_long_help().to_string());
+        for command in cli.get_subcommands_mut() {
+            found.extend(examples(&command.render_long_help().to_string()));
+        }
+        assert!(found.len() >= 14, "{found:?}");
+        for words in found {
+            assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}: {:?}", Cli::try_parse_from(&words));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_or_refused(
+            command in "(measure timer|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
+        ) {
+            let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));
+            let _ = Cli::try_parse_from(words);
+        }
     }
 
     #[test]

@@ -30,8 +30,11 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            let _ = e.print();
-            return if e.use_stderr() { Code::Usage.into() } else { Code::Done.into() };
+            // Help and version are results; what is wrong with the words is not.
+            return match e.print() {
+                Err(error) if !e.use_stderr() => finish(output::written(Err(error)).map(|()| Code::Done)),
+                _ => if e.use_stderr() { Code::Usage } else { Code::Done }.into(),
+            };
         }
     };
     finish(run(&cli))

@@ -11,7 +11,12 @@ pub(crate) fn result(text: &str) -> Result<(), Failure> {
 /// [`result`] for bytes.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// What came of writing to standard output.
+pub(crate) fn written(outcome: std::io::Result<()>) -> Result<(), Failure> {
+    match outcome {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::failed(format!("standard output: {e}"), "free space where the output goes, or send it elsewhere")),

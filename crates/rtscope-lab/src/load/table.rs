@@ -36,9 +36,9 @@ pub(crate) struct Iperf3 {
 }
 
 /// What a scheduler is busy with on any machine: context switches by pipe (`switch`), bulk data and wake-ups (`pipe`), futexes (`sem`),
-/// System V messages (`msg`), local sockets (`sockpair`). All of it is short kernel work that ends in a wake-up.
+/// event counters (`eventfd`), local sockets (`sockpair`). All of it is short kernel work that ends in a wake-up.
 const SCHEDULING: StressNg =
-    StressNg { args: "--switch N --pipe N --sem N --msg N --sockpair N", on_disk: false, disk_mib: (0, 1) };
+    StressNg { args: "--switch N --pipe N --sem N --eventfd N --sockpair N", on_disk: false, disk_mib: (0, 1) };
 
 /// Integer, floating-point and bit work (`cpu` walks through all its methods), and cache and memory traffic (`matrix`).
 const CALCULATION: StressNg = StressNg { args: "--cpu N --matrix N", on_disk: false, disk_mib: (0, 1) };

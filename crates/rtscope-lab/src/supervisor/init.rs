@@ -34,6 +34,7 @@ pub(super) fn run(kind: Kind, net: bool) -> u8 {
     let Ok(Order::Start(job)) = orders.recv() else { return 3 };
     let code = match settle(kind, net) {
         Ok(how) => {
+            private_tmp(&job, kind);
             say(&Report::Isolated(how.clone()));
             work(&job, kind, net, &how, &orders)
         }
@@ -69,6 +70,16 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
     let user = if kind == Kind::User { ", in a user namespace" } else { "" };
     let net = if net { "PID, mount, IPC and network namespaces" } else { "PID, mount and IPC namespaces" };
     Ok(format!("{net}{user}"))
+}
+
+/// Gives the load a /tmp of its own, in memory: some stressors leave sockets there whatever `--temp-path` says. Not where the load's
+/// directory or this program lie under it.
+fn private_tmp(job: &Job, kind: Kind) {
+    let needed = [job.scratch.as_path(), job.reexec.program.as_path(), job.journal.as_path()];
+    if kind != Kind::Tree && !needed.iter().any(|p| p.starts_with("/tmp")) {
+        // Without it a socket may be left, no more.
+        let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"));
+    }
 }
 
 /// Runs iproute2. Only while nothing collects ended children by [`sys::process::reap`].

@@ -14,13 +14,14 @@ pub struct Instant {
     pub nsec: i64,
 }
 
-const SEC: i64 = 1_000_000_000;
+const SEC: u64 = 1_000_000_000;
 
 impl Instant {
     /// From nanoseconds since the clock's epoch.
+    #[inline]
+    #[allow(clippy::cast_possible_wrap)] // a u64 of ns has fewer than 2^35 seconds
     pub fn from_ns(ns: u64) -> Self {
-        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
-        Self { sec: ns / SEC, nsec: ns % SEC }
+        Self { sec: (ns / SEC) as i64, nsec: (ns % SEC) as i64 }
     }
 }
 
@@ -37,6 +38,14 @@ pub fn now() -> u64 {
     {
         i64::from(ts.tv_sec) as u64 * 1_000_000_000 + i64::from(ts.tv_nsec) as u64
     }
+}
+
+/// What a raw system call returned, as the errno that it stands for (0 for none). Below 4096, so that nothing is cut off.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+fn errno(result: i64) -> i32 {
+    -(result as i32)
 }
 
 /// Sleeps until `at` on `CLOCK_MONOTONIC`; returns 0, or the errno (`EINTR` when a handled signal came).
@@ -63,7 +72,7 @@ pub fn sleep_until(at: Instant) -> i32 {
                 options(nostack, readonly),
             );
         }
-        i32::try_from(-result).unwrap_or(libc::EINVAL)
+        errno(result)
     }
     #[cfg(target_arch = "aarch64")]
     {
@@ -81,7 +90,7 @@ pub fn sleep_until(at: Instant) -> i32 {
                 options(nostack, readonly),
             );
         }
-        i32::try_from(-result).unwrap_or(libc::EINVAL)
+        errno(result)
     }
     #[cfg(not(any(all(target_arch = "x86_64", target_pointer_width = "64"), target_arch = "aarch64")))]
     {

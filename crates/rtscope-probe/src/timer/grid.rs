@@ -5,15 +5,20 @@
 pub struct Grid {
     next: u64,
     interval: u64,
-    /// Grid points not yet passed; counts down.
-    left: u64,
+    /// The first point beyond the grid; `u64::MAX` without an end.
+    end: u64,
     missed: u64,
 }
 
 impl Grid {
     /// A grid whose first point is `first` and which ends after `points` points.
     pub fn new(first: u64, interval: u64, points: u64) -> Self {
-        Self { next: first, interval, left: points, missed: 0 }
+        Self {
+            next: first,
+            interval,
+            end: interval.checked_mul(points).and_then(|l| l.checked_add(first)).unwrap_or(u64::MAX),
+            missed: 0,
+        }
     }
 
     /// The point to sleep to.
@@ -25,7 +30,7 @@ impl Grid {
     /// Whether every point was passed.
     #[inline]
     pub fn done(&self) -> bool {
-        self.left == 0
+        self.next >= self.end
     }
 
     /// Points passed over so far.
@@ -39,22 +44,18 @@ impl Grid {
     #[inline]
     pub fn advance(&mut self, now: u64) -> bool {
         self.next += self.interval;
-        self.left -= 1;
-        if now < self.next {
-            return false;
-        }
-        self.pass_over(now)
+        now >= self.next && self.pass_over(now)
     }
 
     /// Counts the points up to `now` as passed over, without a sample; `next` becomes the first point after `now`.
     #[cold]
     pub fn pass_over(&mut self, now: u64) -> bool {
-        if now < self.next || self.left == 0 {
+        if now < self.next || self.done() {
             return false;
         }
-        let behind = ((now - self.next) / self.interval + 1).min(self.left);
+        let left = (self.end - self.next).div_ceil(self.interval);
+        let behind = ((now - self.next) / self.interval + 1).min(left);
         self.missed += behind;
-        self.left -= behind;
         self.next += behind * self.interval;
         true
     }

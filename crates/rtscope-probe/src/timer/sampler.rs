@@ -98,8 +98,6 @@ pub struct Sampler {
     counts: Vec<u64>,
     /// Slots of samples beyond the array: after a stall of more than a minute, an allocation disturbs nobody.
     far: Vec<u64>,
-    count: u64,
-    sum: u64,
     sum_carry: u64,
     sum_sq: u128,
     min: u64,
@@ -141,8 +139,6 @@ impl Sampler {
         Self {
             counts,
             far: Vec::new(),
-            count: 0,
-            sum: 0,
             sum_carry: 0,
             sum_sq: 0,
             min: u64::MAX,
@@ -171,19 +167,19 @@ impl Sampler {
     /// Samples so far.
     #[inline]
     pub fn count(&self) -> u64 {
-        self.count
+        self.live.count.load(Relaxed)
     }
 
-    /// One sample of `value` ns at `now`, in a run that began at `start`. Called by the loop: no allocation, no lock, no call.
+    /// One sample of `value` ns at `now`, in a run that began at `start`; returns whether it is the highest so far. Called by the loop: no
+    /// allocation, no lock, no call. Count and sum have no other place than the live figures: this thread alone writes them.
     #[inline(always)]
     #[allow(clippy::inline_always)] // a call would cost as much as half of what is done here
-    pub fn record(&mut self, value: u64, now: u64, start: u64) {
+    pub fn record(&mut self, value: u64, now: u64, start: u64) -> bool {
         match self.counts.get_mut(slot_of(value)) {
             Some(n) => *n += 1,
             None => self.record_far(value),
         }
-        let (sum, carry) = self.sum.overflowing_add(value);
-        self.sum = sum;
+        let (sum, carry) = self.live.sum.load(Relaxed).overflowing_add(value);
         if carry {
             self.carry();
         }
@@ -193,14 +189,12 @@ impl Sampler {
         if value < self.min {
             self.new_min(value);
         }
-        if value >= self.worst_from {
-            self.keep_worst(value, now - start);
-        }
+        let highest = value >= self.worst_from && self.keep_worst(value, now - start);
         if self.extra {
             self.record_extra(value);
         }
-        self.count += 1;
-        self.live.count.store(self.count, Relaxed);
+        self.live.count.store(self.count() + 1, Relaxed);
+        highest
     }
 
     #[cold]
@@ -231,8 +225,9 @@ impl Sampler {
     }
 
     #[cold]
-    fn keep_worst(&mut self, value: u64, at: u64) {
-        if value > self.max {
+    fn keep_worst(&mut self, value: u64, at: u64) -> bool {
+        let highest = value > self.max;
+        if highest {
             self.max = value;
             self.live.max.store(value, Relaxed);
         }
@@ -245,6 +240,7 @@ impl Sampler {
             let least = self.worst.iter().map(|w| w.value).min().unwrap_or(self.max);
             self.worst_from = least.saturating_add(1);
         }
+        highest
     }
 
     #[inline(never)]
@@ -254,11 +250,11 @@ impl Sampler {
             if let Some(n) = l.bins.get_mut(bin) {
                 *n += 1;
             } else if l.overflow_at.len() < l.overflow_at.capacity() {
-                l.overflow_at.push(self.count);
+                l.overflow_at.push(self.live.count.load(Relaxed));
             }
         }
         if let Some(ring) = &self.ring {
-            ring.push(self.count, value);
+            ring.push(self.live.count.load(Relaxed), value);
         }
     }
 
@@ -268,11 +264,12 @@ impl Sampler {
         let near = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n));
         p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1))))
             .map_err(|e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) })?;
-        p.count = self.count;
-        if self.count > 0 {
+        p.count = self.count();
+        if p.count > 0 {
             (p.min, p.max) = (Some(self.min), Some(self.max));
         }
-        p.moments = Moments::Exact { sum: u128::from(self.sum_carry) << 64 | u128::from(self.sum), sum_sq: self.sum_sq };
+        p.moments =
+            Moments::Exact { sum: u128::from(self.sum_carry) << 64 | u128::from(self.live.sum.load(Relaxed)), sum_sq: self.sum_sq };
         p.spurious = self.early;
         self.worst.sort_by(|a, b| b.value.cmp(&a.value).then(a.at.cmp(&b.at)));
         p.worst = self.worst;

@@ -3,7 +3,7 @@
 use super::grid::Grid;
 use super::sampler::Sampler;
 use crate::sys::rt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What the loop needs of a clock.
 pub trait Clock {
@@ -14,42 +14,13 @@ pub trait Clock {
 }
 
 /// `CLOCK_MONOTONIC` of the kernel.
-#[derive(Debug)]
-pub struct Kernel {
-    sleep_at: u64,
-    as_instant: rt::Instant,
-}
-
-impl Kernel {
-    /// The kernel's clock.
-    pub fn new() -> Self {
-        Self { sleep_at: 0, as_instant: rt::Instant::from_ns(0) }
-    }
-}
-
-impl Default for Kernel {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+#[derive(Debug, Default)]
+pub struct Kernel;
 
 impl Clock for Kernel {
     #[inline]
     fn sleep_until(&mut self, at: u64) -> bool {
-        // The difference to the last sleep is added rather than the whole divided by 10^9: below one second, that is one addition.
-        #[allow(clippy::cast_possible_wrap)] // below one second
-        match at.wrapping_sub(self.sleep_at) {
-            step @ 0..1_000_000_000 => {
-                self.as_instant.nsec += step as i64;
-                if self.as_instant.nsec >= 1_000_000_000 {
-                    self.as_instant.nsec -= 1_000_000_000;
-                    self.as_instant.sec += 1;
-                }
-            }
-            _ => self.as_instant = rt::Instant::from_ns(at),
-        }
-        self.sleep_at = at;
-        rt::sleep_until(self.as_instant) == 0
+        rt::sleep_until(rt::Instant::from_ns(at)) == 0
     }
 
     #[inline]
@@ -61,10 +32,9 @@ impl Clock for Kernel {
 /// When the loop ends before its grid does.
 #[derive(Debug)]
 pub struct Until<'a> {
-    /// Set by the driver; the thread is then woken by a signal.
-    pub stop: &'a AtomicBool,
-    /// After this many samples; `u64::MAX` for never.
-    pub samples: u64,
+    /// After this many samples; `u64::MAX` for never. The driver stops the loop by setting it to 0 and waking the thread by a signal:
+    /// one check for both.
+    pub samples: &'a AtomicU64,
     /// At the first latency above this, ns; `u64::MAX` for never.
     pub break_above: u64,
 }
@@ -89,7 +59,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         let slept = clock.sleep_until(due);
         let now = clock.now();
         if !slept {
-            if until.stop.load(Relaxed) {
+            if until.samples.load(Relaxed) == 0 {
                 // The points that a stopped thread slept through have passed without a sample.
                 grid.pass_over(now);
                 sampler.show_missed(grid.missed());
@@ -102,18 +72,17 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
             continue;
         }
         let latency = now - due;
-        sampler.record(latency, now, start);
+        let highest = sampler.record(latency, now, start);
         if grid.advance(now) {
             sampler.show_missed(grid.missed());
         }
-        if latency > until.break_above {
+        // The first latency above the limit is the highest so far, so that no other sample need be held against it.
+        if highest && latency > until.break_above {
             return Ended::Broken(latency);
         }
-        if sampler.count() == until.samples {
-            break;
-        }
-        if until.stop.load(Relaxed) {
-            return Ended::Stopped;
+        let samples = until.samples.load(Relaxed);
+        if sampler.count() >= samples {
+            return if samples == 0 { Ended::Stopped } else { Ended::Complete };
         }
     }
     Ended::Complete
@@ -154,12 +123,12 @@ mod tests {
     use rtscope_record::{Distribution, Quantile};
     use std::sync::Arc;
 
-    static FOREVER: AtomicBool = AtomicBool::new(false);
+    static FOREVER: AtomicU64 = AtomicU64::new(u64::MAX);
 
     fn run(latencies: &[u64], interval: u64, points: u64) -> Distribution {
         let mut grid = Grid::new(interval, interval, points);
         let mut sampler = Sampler::new(8, None, false);
-        let until = Until { stop: &FOREVER, samples: u64::MAX, break_above: u64::MAX };
+        let until = Until { samples: &FOREVER, break_above: u64::MAX };
         let ended = sample(&mut Fake::new(Arc::from(latencies)), &mut grid, &mut sampler, 0, &until);
         assert_eq!(ended, Ended::Complete);
         sampler
@@ -196,7 +165,7 @@ mod tests {
     fn a_latency_above_the_limit_breaks_the_run() {
         let mut grid = Grid::new(1_000, 1_000, 100);
         let mut sampler = Sampler::new(1, None, false);
-        let until = Until { stop: &FOREVER, samples: u64::MAX, break_above: 50 };
+        let until = Until { samples: &FOREVER, break_above: 50 };
         let ended = sample(&mut Fake::new(Arc::from([10, 20, 60, 5])), &mut grid, &mut sampler, 0, &until);
         assert_eq!((ended, sampler.count()), (Ended::Broken(60), 3));
     }
@@ -205,7 +174,7 @@ mod tests {
     fn loops_count_samples() {
         let mut grid = Grid::new(1_000, 1_000, u64::MAX);
         let mut sampler = Sampler::new(1, None, false);
-        let until = Until { stop: &FOREVER, samples: 5, break_above: u64::MAX };
+        let until = Until { samples: &AtomicU64::new(5), break_above: u64::MAX };
         assert_eq!(sample(&mut Fake::new(Arc::from([2_500])), &mut grid, &mut sampler, 0, &until), Ended::Complete);
         assert_eq!((sampler.count(), grid.missed()), (5, 10));
     }

@@ -94,7 +94,7 @@ impl Worker {
 }
 
 /// Starts every thread; each sets itself up and waits at the starting line.
-pub(super) fn prepare(s: &Settings, stop: &Arc<AtomicBool>) -> Result<Vec<Worker>, Failure> {
+pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
         ready: Barrier::new(s.threads as usize + 1),
         go: Barrier::new(s.threads as usize + 1),
@@ -110,10 +110,9 @@ pub(super) fn prepare(s: &Settings, stop: &Arc<AtomicBool>) -> Result<Vec<Worker
         let job = Job {
             role: role.clone(),
             line: Arc::clone(&line),
-            stop: Arc::clone(stop),
+            limit: Arc::clone(limit),
             tid: Arc::clone(&tid),
             broken: Arc::clone(&broken),
-            samples: s.loops.unwrap_or(u64::MAX),
             break_above: s.break_above.map_or(u64::MAX, |n| n.0),
         };
         let spawned =
@@ -143,10 +142,9 @@ pub(super) fn start(workers: &[Worker]) -> u64 {
 struct Job {
     role: Role,
     line: Arc<Line>,
-    stop: Arc<AtomicBool>,
+    limit: Arc<AtomicU64>,
     tid: Arc<AtomicU32>,
     broken: Arc<AtomicBool>,
-    samples: u64,
     break_above: u64,
 }
 
@@ -168,8 +166,8 @@ impl Job {
         }
         let first = start + self.role.offset + self.role.interval;
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
-        let until = Until { stop: &self.stop, samples: self.samples, break_above: self.break_above };
-        let ended = sample(&mut Kernel::new(), &mut grid, &mut sampler, start, &until);
+        let until = Until { samples: &self.limit, break_above: self.break_above };
+        let ended = sample(&mut Kernel, &mut grid, &mut sampler, start, &until);
         let broken = match ended {
             Ended::Broken(latency) => {
                 self.broken.store(true, Relaxed);

@@ -8,11 +8,58 @@ use crate::format::{NONE, clean, count, time, us, us_f64, us_opt};
 use crate::{ReportError, summarize};
 use rtscope_analysis::summary::Row;
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Nanos, Record};
+use rtscope_record::{Effect, Nanos, Record, Warning};
 use std::fmt::Write as _;
+
+/// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
+pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
+    let mut out = figures(record, style)?;
+    let (grave, notes): (Vec<_>, Vec<_>) = record.parts().warnings.iter().partition(|w| w.effect > Effect::Note);
+    out += &warnings(grave, style);
+    out += &load_proof(record, style);
+    if !notes.is_empty() {
+        let codes: Vec<String> = notes.iter().map(|w| clean(&w.code)).collect();
+        out.push('\n');
+        out += &super::wrapped(style, "", &format!("Notes: {}. `rtscope show {}` says everything.", codes.join(", "), record.id()));
+    }
+    Ok(out)
+}
 
 /// Everything that a record says, for people.
 pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
+    let p = record.parts();
+    let mut out = figures(record, style)?;
+    out += &worst(record, style);
+    out += &warnings(p.warnings.iter().collect(), style);
+    out += &load_proof(record, style);
+    for (title, facts) in [("Settings", settings_facts(record)), ("System", system_facts(record))] {
+        let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, title));
+        let width = facts.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
+        for (key, value) in facts {
+            out += &super::wrapped(style, &format!("  {key:width$}  "), &value);
+        }
+    }
+    if let Some(source) = &p.source {
+        let _ =
+            writeln!(out, "\nImported from {} ({}, SHA-256 {})", clean(&source.file), clean(&source.format), clean(&source.sha256));
+    }
+    Ok(out)
+}
+
+fn warnings(mut warnings: Vec<&Warning>, style: Style) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", style.paint(Paint::Bold, "Warnings"));
+    warnings.sort_by_key(|w| std::cmp::Reverse(w.effect));
+    for w in warnings {
+        out += &one(w, style);
+    }
+    out
+}
+
+/// What it is, and its figures.
+fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let s = summarize(record)?;
     let p = record.parts();
     let mut out = String::new();
@@ -34,27 +81,6 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     out += &distributions(&s.rows, s.merged.as_ref(), style);
     if let Some(all) = &s.merged {
         out += &percentiles(all, style);
-    }
-    out += &worst(record, style);
-    if !p.warnings.is_empty() {
-        let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, "Warnings"));
-        let mut sorted: Vec<_> = p.warnings.iter().collect();
-        sorted.sort_by_key(|w| std::cmp::Reverse(w.effect));
-        for w in sorted {
-            out += &one(w, style);
-        }
-    }
-    out += &load_proof(record, style);
-    for (title, facts) in [("Settings", settings_facts(record)), ("System", system_facts(record))] {
-        let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, title));
-        let width = facts.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
-        for (key, value) in facts {
-            out += &super::wrapped(style, &format!("  {key:width$}  "), &value);
-        }
-    }
-    if let Some(source) = &p.source {
-        let _ =
-            writeln!(out, "\nImported from {} ({}, SHA-256 {})", clean(&source.file), clean(&source.format), clean(&source.sha256));
     }
     Ok(out)
 }

@@ -10,7 +10,7 @@ mod loads;
 
 pub use comparison::{comparison, evaluations};
 pub(crate) use comparison::{figure, metric, ratio};
-pub use detail::detail;
+pub use detail::{brief, detail};
 pub use findings::findings;
 pub use kernels::kernels;
 pub use list::{Entry, list};

@@ -72,7 +72,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         options.load.clone_from(&a.load);
         options.nanoseconds = a.nsecs.then_some(true);
         let records = formats::import(&bytes, &options)
-            .map_err(|e| Failure::failed(format!("{name}: {e}"), "nothing of this file was imported"))?;
+            .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
         archive.insert_many(&records)?;
         for r in &records {
             if a.json {

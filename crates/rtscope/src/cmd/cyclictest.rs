@@ -120,9 +120,18 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         super::report::write(path, json.as_bytes())?;
     }
     let mut out = String::new();
+    if o.verbose {
+        // The samples are all that cyclictest prints then; what it says after them are comments.
+        let summary = text::write_text(record, &TextOptions { histogram: None, ..*format }).map_err(|e| export(&e))?;
+        summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
+        return output::result(&out);
+    }
     if again {
-        // Over the threads' lines of the last refresh.
-        out += &format!("\u{1b}[{}A", record.distributions().len());
+        // Over the last refresh, as another one.
+        out += &format!("\u{1b}[{}A", record.distributions().len() + 2);
+    }
+    if !o.quiet {
+        out += &text::write_live(record.parts().settings.policy, &loadavg(), &[], format, false);
     }
     if let Some(path) = &o.histfile {
         let whole = text::write_text(record, &TextOptions { quiet: true, ..*format }).map_err(|e| export(&e))?;
@@ -134,6 +143,11 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         out += &text::write_text(record, format).map_err(|e| export(&e))?;
     }
     output::result(&out)
+}
+
+/// The line that cyclictest repeats; empty where the kernel does not say.
+fn loadavg() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }
 
 /// What is printed while it runs.
@@ -152,8 +166,7 @@ impl Screen<'_> {
             Event::Started => self.header(&mut out),
             Event::Progress { threads, .. } if !self.o.quiet && !self.o.verbose => {
                 let lines: Vec<LiveLine> = threads.iter().enumerate().map(line).collect();
-                let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-                out = text::write_live(self.settings.policy, &load, &lines, &self.format, self.again);
+                out = text::write_live(self.settings.policy, &loadavg(), &lines, &self.format, self.again);
                 self.again = true;
             }
             Event::Sample { thread, cycle, value } => text::write_verbose_line(&mut out, *thread, *cycle, *value, &self.format),

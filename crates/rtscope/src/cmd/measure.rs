@@ -25,6 +25,12 @@ pub(crate) const PROBE: &str = "__probe";
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let assertions = parse_assertions(&a.assertions)?;
     let loads = loads(&a.load)?;
+    if a.raw.is_some() && loads.len() > 1 {
+        return Err(Failure::usage(
+            "--raw takes one load: its lines do not say which run they are of",
+            "measure once for each load",
+        ));
+    }
     let settings = settings(context, a)?;
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
     let target = target(&a.target)?;
@@ -79,7 +85,7 @@ fn finish(records: &[Record], assertions: &[Assertion], a: &Measure, so_far: Cod
     }
     if !a.json {
         if let [one] = records {
-            output::result(&table::detail(one, style())?)?;
+            output::result(&table::brief(one, style())?)?;
         } else {
             output::result(&table::loads(records, style())?)?;
         }

@@ -1,9 +1,9 @@
 //! Writes cyclictest's `--json` from a record: its keys in its order and its number formats, with a few keys more at the end of each
 //! object (`overflow`, `missed`, `expected`, `schema`).
 
-use super::TextOptions;
 use super::kept::Kept;
 use super::table::printed_extremes;
+use super::{Dialect, TextOptions};
 use crate::formats::ExportError;
 use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Moments, Record, Test};
@@ -72,6 +72,9 @@ fn thread(out: &mut String, i: usize, d: &Distribution, node: &str, options: &Te
         overflow = Some(d.count() - bins.total());
         let rows: Vec<String> = bins.counts.iter().map(|(bin, n)| format!("\n        \"{bin}\": {n}")).collect();
         let _ = writeln!(out, "      \"histogram\": {{{}\n      }},", rows.join(","));
+    } else if options.dialect == Dialect::A {
+        // There without a histogram too, up to rt-tests 2.6.
+        out.push_str("      \"histogram\": {\n      },\n");
     }
     let (min, max) = printed_extremes(d, options);
     let unit = options.unit_ns();

@@ -322,6 +322,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_examples_of_the_help_text_are_understood() {
+        let commands = super::super::HELP.lines().filter_map(|l| l.strip_prefix("  rtscope cyclictest "));
+        let words = commands.map(|l| l.split("  ").next().unwrap_or_default().split(" >").next().unwrap_or_default());
+        let found: Vec<&str> = words.collect();
+        assert_eq!(found.len(), 2);
+        for line in found {
+            settings(line);
+        }
+    }
+
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(words in prop::collection::vec("-{0,2}[a-zA-Z0-9=,!.]{0,8}", 0..6)) {
