@@ -111,7 +111,7 @@ pub(crate) struct Check {
 Examples:
   rtscope measure timer -D 10s                                 one thread on each CPU, every 1ms, FIFO 95
   rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
-  rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run: free to migrate, stress-ng and iperf3
+  rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run, free to migrate
   rtscope measure timer -D 5s --load none,disk,full            three runs, one table
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
