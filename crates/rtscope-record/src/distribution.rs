@@ -1,7 +1,10 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
 
-use crate::hdr::{self, HdrError};
-use crate::histogram::{CountOverflow, Histogram, SlotError, slot_of};
+mod check;
+mod wire;
+
+use crate::hdr::HdrError;
+use crate::histogram::{CountOverflow, Histogram, SlotError};
 use crate::linear::LinearBins;
 use crate::quantile::Quantile;
 use crate::settings::Policy;
@@ -117,7 +120,7 @@ impl DistributionParts {
 
 /// A distribution whose counts add up; it can't be built otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Wire", try_from = "Wire")]
+#[serde(into = "wire::Wire", try_from = "wire::Wire")]
 pub struct Distribution(DistributionParts);
 
 /// Why parts are not a distribution.
@@ -182,7 +185,7 @@ impl Distribution {
                 return Err(DistributionError::Expected { label, expected, count, missed, dropped });
             }
         }
-        match contradiction(&p) {
+        match check::contradiction(&p) {
             Some(what) => Err(DistributionError::Contradiction { label: p.label, what: what.into() }),
             None => Ok(Self(p)),
         }
@@ -311,6 +314,22 @@ impl Distribution {
         supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
     }
 
+    /// The standard percentiles of the omission-corrected view; empty where the thread's interval is unknown.
+    pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
+        let Some(interval) = self.0.thread.as_ref().map(|t| t.interval).filter(|&i| i > 0) else { return BTreeMap::new() };
+        if self.0.overflow > 0 {
+            return BTreeMap::new();
+        }
+        if self.0.max.is_none_or(|max| max <= interval) {
+            return self.percentiles(); // nothing was omitted
+        }
+        let Ok(Some(c)) = crate::correction::Corrected::of(self, interval) else { return BTreeMap::new() };
+        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(c.count()));
+        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(c.count())).collect();
+        let values = c.histogram.values_at_ranks(&ranks);
+        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
+    }
+
     /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. Linear bins of equal width are
     /// merged, others dropped; the thread is dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
@@ -368,250 +387,5 @@ fn stddev_of(sum: u128, sum_sq: u128, count: u64) -> f64 {
     variance.sqrt()
 }
 
-/// What contradicts what, if anything does.
-fn contradiction(p: &DistributionParts) -> Option<&'static str> {
-    let first = p.histogram.iter().next();
-    let last = p.histogram.iter().next_back();
-    match (p.min, p.max) {
-        (None, None) if p.count == 0 => {}
-        (Some(min), Some(max)) if p.count > 0 && min <= max => {
-            let low = first.is_some_and(|(low, high, _)| !(low..=high).contains(&min));
-            if low && (p.overflow == 0 || first.is_some_and(|(low, ..)| min > low)) {
-                return Some("the minimum is not in the histogram's lowest slot");
-            }
-            let high = last.is_some_and(|(low, high, _)| !(low..=high).contains(&max));
-            if high && (p.overflow == 0 || last.is_some_and(|(_, high, _)| max < high)) {
-                return Some("the maximum is not in the histogram's highest slot");
-            }
-        }
-        _ => return Some("minimum and maximum do not fit the count"),
-    }
-    if p.resolution == 0 {
-        return Some("the resolution is 0");
-    }
-    match p.moments {
-        Moments::Exact { sum, sum_sq } => {
-            if p.overflow > 0 {
-                return Some("the sums can't be exact where samples overflowed");
-            }
-            let mut low = (0u128, 0u128);
-            let mut high = (0u128, 0u128);
-            for (lo, hi, n) in p.histogram.iter() {
-                let (lo, hi, n) = (u128::from(lo), u128::from(hi), u128::from(n));
-                low = (low.0 + lo * n, low.1.saturating_add((lo * lo).saturating_mul(n)));
-                high = (high.0 + hi * n, high.1.saturating_add((hi * hi).saturating_mul(n)));
-            }
-            if !(low.0..=high.0).contains(&sum) || !(low.1..=high.1).contains(&sum_sq) {
-                return Some("the sums lie outside what the histogram allows");
-            }
-        }
-        Moments::Reported { mean } => {
-            let (min, max) = (p.min.unwrap_or(0) as f64, p.max.unwrap_or(0) as f64);
-            // A foreign tool rounds the mean to its own unit.
-            let unit = p.resolution as f64;
-            if !mean.is_finite() || mean < min - unit || mean > max + unit {
-                return Some("the reported mean lies outside minimum and maximum");
-            }
-        }
-    }
-    if p.worst.windows(2).any(|w| w[0].value < w[1].value) || p.worst.len() as u64 > p.count {
-        return Some("the worst samples are not in descending order, or more than there are samples");
-    }
-    if p.worst.first().is_some_and(|w| Some(w.value) != p.max) {
-        return Some("the first of the worst samples is not the maximum");
-    }
-    if let Some(l) = &p.linear {
-        if let Some(fault) = l.fault() {
-            return Some(fault);
-        }
-        let fits = if p.resolution > 1 {
-            // Imported data: the bins are the samples, and the histogram is made from them.
-            l.total() == p.histogram.total() && Histogram::from_slots(l.as_slots()).as_ref() == Ok(&p.histogram)
-        } else {
-            l.total()
-                == p.histogram.iter().take_while(|&(low, ..)| low < l.size.saturating_mul(l.unit_ns)).map(|t| t.2).sum::<u64>()
-                || l.total() <= p.histogram.total() && straddles(p, l)
-        };
-        if !fits {
-            return Some("the linear bins do not agree with the histogram");
-        }
-    }
-    None
-}
-
-/// Whether a slot lies across the end of the linear bins, so that only bounds of their total are known, and the total keeps them.
-fn straddles(p: &DistributionParts, l: &LinearBins) -> bool {
-    let end = l.size.saturating_mul(l.unit_ns);
-    let below: u64 = p.histogram.iter().take_while(|&(_, high, _)| high < end).map(|t| t.2).sum();
-    let (_, within) = p.histogram.above(end.saturating_sub(1));
-    slot_of(end.saturating_sub(1)) == slot_of(end) && (below..=below + within).contains(&l.total())
-}
-
-/// A distribution as JSON: derived figures are written for readers and checked when read.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Distribution"))]
-pub(crate) struct Wire {
-    /// What was measured: "cpu0", "rising" ...
-    label: String,
-    /// Samples taken, overflowed ones included.
-    count: u64,
-    /// Lowest sample, ns; null when there is none.
-    min: Option<u64>,
-    /// Highest sample, ns; null when there is none.
-    max: Option<u64>,
-    /// Mean, ns.
-    mean: Option<f64>,
-    /// Standard deviation (population form), ns; null when unknown.
-    stddev: Option<f64>,
-    /// Events that gave no sample: grid points passed over, stimuli never answered.
-    missed: u64,
-    /// Samples or edges that nobody asked for; not in `count`.
-    spurious: u64,
-    /// Samples of `count` that the histogram does not hold (imported data only).
-    overflow: u64,
-    /// Samples taken and lost; not in `count`.
-    #[serde(default)]
-    dropped: u64,
-    /// Events that should have given a sample; equals count + missed + dropped.
-    #[serde(default)]
-    expected: Option<u64>,
-    /// Percentiles that the count supports, ns: at most 0.1 % too high, never too low.
-    percentiles: BTreeMap<String, u64>,
-    /// The same with the omitted samples put back (correction for coordinated omission at the thread's interval).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    corrected_percentiles: BTreeMap<String, u64>,
-    /// Exact sum of the samples, ns, as decimal text (it may exceed 2^53); absent when unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sum: Option<String>,
-    /// Exact sum of the squared samples, ns², as decimal text; absent when unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sum_sq: Option<String>,
-    /// Unit that values were rounded down to, ns.
-    #[serde(default = "one")]
-    resolution: u64,
-    /// Worst samples, highest first.
-    worst: Vec<Worst>,
-    /// The thread that took the samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    thread: Option<ThreadInfo>,
-    /// Exact equal-width bins beside the histogram.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    linear: Option<LinearBins>,
-    /// `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
-    histogram: String,
-}
-
-fn one() -> u64 {
-    1
-}
-
-impl From<Distribution> for Wire {
-    fn from(d: Distribution) -> Self {
-        let (mean, stddev, percentiles) = (d.mean(), d.stddev(), d.percentiles());
-        let corrected_percentiles = d.corrected_percentiles();
-        let p = d.0;
-        let (sum, sum_sq) = match p.moments {
-            Moments::Exact { sum, sum_sq } => (Some(sum.to_string()), Some(sum_sq.to_string())),
-            Moments::Reported { .. } => (None, None),
-        };
-        Self {
-            histogram: hdr::encode(&p.histogram),
-            label: p.label,
-            count: p.count,
-            min: p.min,
-            max: p.max,
-            mean,
-            stddev,
-            missed: p.missed,
-            spurious: p.spurious,
-            overflow: p.overflow,
-            dropped: p.dropped,
-            expected: p.expected,
-            percentiles,
-            corrected_percentiles,
-            sum,
-            sum_sq,
-            resolution: p.resolution,
-            worst: p.worst,
-            thread: p.thread,
-            linear: p.linear,
-        }
-    }
-}
-
-impl TryFrom<Wire> for Distribution {
-    type Error = DistributionError;
-
-    fn try_from(w: Wire) -> Result<Self, DistributionError> {
-        let label = w.label.clone();
-        let wrong = |what: &str| DistributionError::Contradiction { label: label.clone(), what: what.into() };
-        let number = |text: &String| text.parse::<u128>().map_err(|_| wrong("a sum is not a decimal number"));
-        let moments = match (&w.sum, &w.sum_sq) {
-            (Some(sum), Some(sum_sq)) => Moments::Exact { sum: number(sum)?, sum_sq: number(sum_sq)? },
-            (None, None) => Moments::Reported { mean: w.mean.unwrap_or(0.0) },
-            _ => return Err(wrong("only one of the two sums is there")),
-        };
-        let histogram = hdr::decode(&w.histogram).map_err(|error| DistributionError::Histogram { label: label.clone(), error })?;
-        let d = Self::new(DistributionParts {
-            label: w.label,
-            count: w.count,
-            min: w.min,
-            max: w.max,
-            moments,
-            missed: w.missed,
-            spurious: w.spurious,
-            overflow: w.overflow,
-            dropped: w.dropped,
-            expected: w.expected,
-            histogram,
-            worst: w.worst,
-            thread: w.thread,
-            linear: w.linear,
-            resolution: w.resolution,
-        })?;
-        let close = |stated: Option<f64>, own: Option<f64>| match (stated, own) {
-            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1.0),
-            (a, b) => a.is_none() == b.is_none(),
-        };
-        if !close(w.mean, d.mean()) || !close(w.stddev, d.stddev()) {
-            return Err(wrong("mean or standard deviation differ from what the sums give"));
-        }
-        if w.percentiles != d.percentiles() {
-            return Err(wrong("percentiles differ from what the histogram gives"));
-        }
-        Ok(d)
-    }
-}
-
-impl Distribution {
-    /// The standard percentiles of the omission-corrected view; empty where the thread's interval is unknown.
-    pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
-        let Some(interval) = self.0.thread.as_ref().map(|t| t.interval).filter(|&i| i > 0) else { return BTreeMap::new() };
-        if self.0.overflow > 0 {
-            return BTreeMap::new();
-        }
-        if self.0.max.is_none_or(|max| max <= interval) {
-            return self.percentiles(); // nothing was omitted
-        }
-        let Ok(Some(c)) = crate::correction::Corrected::of(self, interval) else { return BTreeMap::new() };
-        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(c.count()));
-        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(c.count())).collect();
-        let values = c.histogram.values_at_ranks(&ranks);
-        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Distribution {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Wire::schema_name()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Wire::json_schema(generator)
-    }
-}
-
 #[cfg(test)]
-#[path = "distribution_tests.rs"]
 mod tests;

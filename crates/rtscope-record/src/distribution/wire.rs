@@ -1,0 +1,154 @@
+//! A distribution as JSON: what is written for readers, and checked when it is read.
+
+use super::{Distribution, DistributionError, DistributionParts, Moments, ThreadInfo, Worst};
+use crate::hdr;
+use crate::linear::LinearBins;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A distribution as JSON: derived figures are written for readers and checked when read.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Distribution"))]
+pub(super) struct Wire {
+    /// What was measured: "cpu0", "rising" ...
+    label: String,
+    /// Samples taken, overflowed ones included.
+    count: u64,
+    /// Lowest sample, ns; null when there is none.
+    min: Option<u64>,
+    /// Highest sample, ns; null when there is none.
+    max: Option<u64>,
+    /// Mean, ns.
+    mean: Option<f64>,
+    /// Standard deviation (population form), ns; null when unknown.
+    stddev: Option<f64>,
+    /// Events that gave no sample: grid points passed over, stimuli never answered.
+    missed: u64,
+    /// Samples or edges that nobody asked for; not in `count`.
+    spurious: u64,
+    /// Samples of `count` that the histogram does not hold (imported data only).
+    overflow: u64,
+    /// Samples taken and lost; not in `count`.
+    #[serde(default)]
+    dropped: u64,
+    /// Events that should have given a sample; equals count + missed + dropped.
+    #[serde(default)]
+    expected: Option<u64>,
+    /// Percentiles that the count supports, ns: at most 0.1 % too high, never too low.
+    percentiles: BTreeMap<String, u64>,
+    /// The same with the omitted samples put back (correction for coordinated omission at the thread's interval).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    corrected_percentiles: BTreeMap<String, u64>,
+    /// Exact sum of the samples, ns, as decimal text (it may exceed 2^53); absent when unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sum: Option<String>,
+    /// Exact sum of the squared samples, ns², as decimal text; absent when unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sum_sq: Option<String>,
+    /// Unit that values were rounded down to, ns.
+    #[serde(default = "one")]
+    resolution: u64,
+    /// Worst samples, highest first.
+    worst: Vec<Worst>,
+    /// The thread that took the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thread: Option<ThreadInfo>,
+    /// Exact equal-width bins beside the histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    linear: Option<LinearBins>,
+    /// `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
+    histogram: String,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl From<Distribution> for Wire {
+    fn from(d: Distribution) -> Self {
+        let (mean, stddev, percentiles) = (d.mean(), d.stddev(), d.percentiles());
+        let corrected_percentiles = d.corrected_percentiles();
+        let p = d.0;
+        let (sum, sum_sq) = match p.moments {
+            Moments::Exact { sum, sum_sq } => (Some(sum.to_string()), Some(sum_sq.to_string())),
+            Moments::Reported { .. } => (None, None),
+        };
+        Self {
+            histogram: hdr::encode(&p.histogram),
+            label: p.label,
+            count: p.count,
+            min: p.min,
+            max: p.max,
+            mean,
+            stddev,
+            missed: p.missed,
+            spurious: p.spurious,
+            overflow: p.overflow,
+            dropped: p.dropped,
+            expected: p.expected,
+            percentiles,
+            corrected_percentiles,
+            sum,
+            sum_sq,
+            resolution: p.resolution,
+            worst: p.worst,
+            thread: p.thread,
+            linear: p.linear,
+        }
+    }
+}
+
+impl TryFrom<Wire> for Distribution {
+    type Error = DistributionError;
+
+    fn try_from(w: Wire) -> Result<Self, DistributionError> {
+        let label = w.label.clone();
+        let wrong = |what: &str| DistributionError::Contradiction { label: label.clone(), what: what.into() };
+        let number = |text: &String| text.parse::<u128>().map_err(|_| wrong("a sum is not a decimal number"));
+        let moments = match (&w.sum, &w.sum_sq) {
+            (Some(sum), Some(sum_sq)) => Moments::Exact { sum: number(sum)?, sum_sq: number(sum_sq)? },
+            (None, None) => Moments::Reported { mean: w.mean.unwrap_or(0.0) },
+            _ => return Err(wrong("only one of the two sums is there")),
+        };
+        let histogram = hdr::decode(&w.histogram).map_err(|error| DistributionError::Histogram { label: label.clone(), error })?;
+        let d = Self::new(DistributionParts {
+            label: w.label,
+            count: w.count,
+            min: w.min,
+            max: w.max,
+            moments,
+            missed: w.missed,
+            spurious: w.spurious,
+            overflow: w.overflow,
+            dropped: w.dropped,
+            expected: w.expected,
+            histogram,
+            worst: w.worst,
+            thread: w.thread,
+            linear: w.linear,
+            resolution: w.resolution,
+        })?;
+        let close = |stated: Option<f64>, own: Option<f64>| match (stated, own) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1.0),
+            (a, b) => a.is_none() == b.is_none(),
+        };
+        if !close(w.mean, d.mean()) || !close(w.stddev, d.stddev()) {
+            return Err(wrong("mean or standard deviation differ from what the sums give"));
+        }
+        if w.percentiles != d.percentiles() {
+            return Err(wrong("percentiles differ from what the histogram gives"));
+        }
+        Ok(d)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Distribution {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Wire::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Wire::json_schema(generator)
+    }
+}
