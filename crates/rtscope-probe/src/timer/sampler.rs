@@ -104,6 +104,8 @@ pub struct Sampler {
     max: u64,
     worst: Vec<Worst>,
     /// Only samples at or above this can be among the worst, or the maximum.
+    worst_floor: u64,
+    /// Only samples at or above this need [`Self::keep`]: the floor, or 0 where every sample does.
     worst_from: u64,
     keep: usize,
     early: u64,
@@ -144,6 +146,7 @@ impl Sampler {
             min: u64::MAX,
             max: 0,
             worst,
+            worst_floor: 0,
             worst_from: 0,
             keep,
             early: 0,
@@ -189,10 +192,7 @@ impl Sampler {
         if value < self.min {
             self.new_min(value);
         }
-        let highest = value >= self.worst_from && self.keep_worst(value, now - start);
-        if self.extra {
-            self.record_extra(value);
-        }
+        let highest = value >= self.worst_from && self.keep(value, now - start);
         self.live.count.store(self.count() + 1, Relaxed);
         highest
     }
@@ -224,7 +224,15 @@ impl Sampler {
         self.far.push(slot_of(value) as u64);
     }
 
+    /// What few samples need: to be kept among the worst, or, where it is asked for, in bins and a ring. One check in the loop for both.
     #[cold]
+    fn keep(&mut self, value: u64, at: u64) -> bool {
+        if self.extra {
+            self.record_extra(value);
+        }
+        value >= self.worst_floor && self.keep_worst(value, at)
+    }
+
     fn keep_worst(&mut self, value: u64, at: u64) -> bool {
         let highest = value > self.max;
         if highest {
@@ -238,12 +246,12 @@ impl Sampler {
         }
         if self.worst.len() == self.keep {
             let least = self.worst.iter().map(|w| w.value).min().unwrap_or(self.max);
-            self.worst_from = least.saturating_add(1);
+            self.worst_floor = least.saturating_add(1);
+            self.worst_from = if self.extra { 0 } else { self.worst_floor };
         }
         highest
     }
 
-    #[inline(never)]
     fn record_extra(&mut self, value: u64) {
         if let Some(l) = &mut self.linear {
             let bin = usize::try_from(value / l.unit).unwrap_or(usize::MAX);
