@@ -48,7 +48,11 @@ impl Progress {
                 }
                 self.bar.set_message(figures(threads));
             }
-            Step::LoadDied(what) => self.bar.println(format!("rtscope: warning: the load died: {what}")),
+            Step::LoadDied(what) => {
+                let text = format!("rtscope: warning: the load died: {what}");
+                // A hidden bar would swallow it.
+                self.bar.suspend(|| crate::output::note(&text));
+            }
             Step::LoadStopping => self.bar.set_message("ending the load"),
             Step::Event(_) => {}
         }

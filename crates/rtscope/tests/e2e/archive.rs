@@ -1,0 +1,318 @@
+//! import, export, list, show, report, compare: what goes into the archive comes out of it unchanged, to wherever it is sent.
+
+use crate::world::{PROGRAM, Said, World};
+use rtscope_record::Record;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../rtscope-archive/tests/fixtures"))
+}
+
+fn fixture(name: &str) -> String {
+    fs::read_to_string(fixtures().join(name)).unwrap()
+}
+
+fn import(w: &World, name: &str) -> String {
+    let said = w.run(&["import", fixtures().join(name).to_str().unwrap()]).ends_with(0);
+    said.out.trim().to_owned()
+}
+
+/// The figures of a table and of its summary: rows that hold a count, and the comment lines with figures.
+fn figures(text: &str) -> Vec<String> {
+    let counts = |l: &str| l.split_whitespace().skip(1).any(|n| n.bytes().any(|b| (b'1'..=b'9').contains(&b)));
+    let kept = |l: &&str| {
+        if l.starts_with('#') { l.contains("Latencies") || l.contains("verflow") || l.starts_with("# Thread") } else { counts(l) }
+    };
+    // Dialect B leaves a blank behind the colon of an empty list.
+    text.lines().filter(kept).map(|l| l.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn every_count_of_a_table_comes_out_again_in_both_dialects() {
+    for name in [
+        "a24-smp.txt",
+        "a24-sum-overflow.txt",
+        "a26-sum-overflow.txt",
+        "a24-others.txt",
+        "a24-sum-one-thread.txt",
+        "a24-no-cycles.txt",
+    ] {
+        let (w, text) = (World::new(), fixture(name));
+        let id = import(&w, name);
+        assert_eq!(w.line(&format!("export {id} --format cyclictest-a")).ends_with(0).out, text, "{name}");
+        let other = w.line(&format!("export {id} -f cyclictest-b")).ends_with(0).out;
+        assert_eq!(figures(&other), figures(&text), "{name}");
+        // And from the other dialect back.
+        let again = World::new();
+        again.file("b.txt", &other);
+        again.line("import b.txt").ends_with(0);
+        assert_eq!(figures(&again.line("export latest -f cyclictest-a").ends_with(0).out), figures(&text), "{name}");
+    }
+    for name in ["b210-smp.txt", "b210-sum-overflow.txt", "b210-others.txt", "b210-nanoseconds.txt", "b210-sum-one-thread.txt"] {
+        let (w, text) = (World::new(), fixture(name));
+        let id = import(&w, name);
+        assert_eq!(w.line(&format!("export {id} --format cyclictest-b")).ends_with(0).out, text, "{name}");
+        assert_eq!(figures(&w.line(&format!("export {id} -f cyclictest-a")).ends_with(0).out), figures(&text), "{name}");
+    }
+}
+
+#[test]
+fn every_count_of_json_comes_out_again() {
+    for name in ["a24.json", "a24-overflow.json", "b210-overflow.json", "a24-plain.json", "b210-plain.json"] {
+        let w = World::new();
+        import(&w, name);
+        let own: Value = serde_json::from_str(&w.line("export latest -f cyclictest-json").ends_with(0).out).unwrap();
+        let theirs: Value = serde_json::from_str(&fixture(name)).unwrap();
+        for (nr, thread) in theirs["thread"].as_object().unwrap() {
+            // A thread without a histogram has an empty one in one version and none in the other.
+            let binned = thread["histogram"].as_object().is_some_and(|h| !h.is_empty());
+            for key in ["histogram", "cycles", "min", "max"].into_iter().skip(usize::from(!binned)) {
+                assert_eq!(own["thread"][nr][key], thread[key], "{name}: thread {nr}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fixture_goes_through_import_list_show_and_json() {
+    let w = World::new();
+    let mut names: Vec<String> = fs::read_dir(fixtures())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter(|n| n != "README.md")
+        .collect();
+    names.sort();
+    for name in &names {
+        let nsecs = name.contains("-ns") || name.contains("nanoseconds");
+        let path = fixtures().join(name);
+        let mut args = vec!["import", "--load", "full", "--json", path.to_str().unwrap()];
+        if nsecs {
+            args.push("--nsecs");
+        }
+        let record = w.run(&args).ends_with(0).record();
+        let shown = w.line(&format!("show --json {}", record.id())).out;
+        assert_eq!(serde_json::from_str::<Record>(&shown).unwrap(), record, "{name}");
+        assert_eq!(record.parts().load, "full");
+        // Out and in again: the very same text.
+        let other = World::new();
+        assert_eq!(other.feed(&["import", "-", "--json"], shown.as_bytes()).ends_with(0).out, shown, "{name}");
+        assert_eq!(other.line("show --json").out, shown, "{name}");
+        // As a file that is named in a selection, without any archive.
+        let file = other.file("r.json", &shown);
+        let third = World::new();
+        assert_eq!(third.run(&["show", "--json", file.to_str().unwrap()]).out, shown);
+        assert!(!third.archive().exists());
+    }
+    let list: Vec<Value> = serde_json::from_str(&w.line("list --json").ends_with(0).out).unwrap();
+    assert_eq!(list.len(), names.len());
+    assert!(w.line("verify").ends_with(0).out.contains(&format!("sound, {} runs", names.len())));
+    let all = w.line("show all --json").out;
+    let other = World::new();
+    other.feed(&["import", "-"], all.as_bytes()).ends_with(0);
+    assert_eq!(other.line("show all --json").out, all, "a whole archive goes through a pipe");
+}
+
+#[test]
+fn importing_again_changes_nothing() {
+    let w = World::new();
+    let (a, b) = (import(&w, "a24-smp.txt"), import(&w, "a24-smp.txt"));
+    assert_eq!((a == b, w.records().len()), (true, 1));
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let w = World::new();
+    let id = w.feed(&["import", "-"], fixture("b210-smp.txt").as_bytes()).ends_with(0).out;
+    assert_eq!(w.line(&format!("export {} -f cyclictest-b", id.trim())).out, fixture("b210-smp.txt"));
+}
+
+#[test]
+fn every_format_is_written() {
+    let w = World::new();
+    import(&w, "a24-smp.txt");
+    for format in ["json", "cyclictest-a", "cyclictest-b", "cyclictest-json", "csv", "hdr", "hgrm"] {
+        let out = w.line(&format!("export -f {format}")).ends_with(0).out;
+        assert!(out.len() > 200, "{format}: {out}");
+        w.line(&format!("export -f {format} -o file.{format}")).ends_with(0);
+        assert_eq!(fs::read_to_string(w.path(format!("file.{format}"))).unwrap(), out, "{format}");
+    }
+    w.line("export -f nonsense").ends_with(2).complains(&["`nonsense` is not a format", "hgrm"]);
+}
+
+#[test]
+fn selections() {
+    let w = World::new();
+    let ids: Vec<String> = ["a24-smp.txt", "a24-others.txt", "b210-smp.txt"].iter().map(|n| import(&w, n)).collect();
+    let shown = |words: &str| -> usize { w.line(&format!("show --json {words}")).out.lines().count() };
+    assert_eq!((shown("all"), shown("last=2"), shown("load=unknown"), shown("latest"), shown("")), (3, 3 - 1, 3, 1, 1));
+    assert_eq!(shown(&format!("{},{}", ids[0], ids[1])), 2);
+    assert_eq!(shown(&format!("{} {}", ids[0], ids[0])), 1, "the same run once");
+    w.line("show load=full").ends_with(2).complains(&["no run", "load=full"]);
+    w.line("show colour=red").ends_with(2).complains(&["is not a filter"]);
+    w.line("show 9999").ends_with(3).complains(&["9999"]);
+    w.line("show 2026").ends_with(3);
+    assert_eq!(w.line("list -n 2 --json").out.matches("\"id\"").count(), 2);
+    let removed = w.line(&format!("remove {}", ids[2])).ends_with(0).out;
+    assert_eq!((removed.trim(), w.records().len()), (ids[2].as_str(), 2));
+}
+
+/// Injected latencies of 1 to 1000 us: figures that are known.
+fn known(w: &World, load: &str) -> Record {
+    let lines: Vec<String> = (1..=1000).map(|us| (us * 1000 - 1).to_string()).collect();
+    w.file("latencies", lines.join("\n"));
+    let line = "measure timer -D 2s -t 1 --target fake:latencies --json --no-save";
+    let mut parts = w.line(line).record().into_parts();
+    // What a real machine's record would be: the fake's warning would refuse every assertion.
+    parts.warnings.clear();
+    parts.load = load.into();
+    Record::new(parts).unwrap()
+}
+
+#[test]
+fn assertions_pass_fail_and_are_refused() {
+    let w = World::new();
+    let record = known(&w, "none");
+    w.file("r.json", serde_json::to_string(&record).unwrap());
+    let show = |limit: &str| w.run(&["show", "r.json", "--assert", limit]);
+    for (limit, code) in [
+        ("p50<600us", 0),
+        ("p50<400us", 1),
+        ("max<1ms", 0),
+        ("max<999us", 1),
+        ("max==999999ns", 0),
+        ("missed==0", 0),
+        ("missed>0", 1),
+        ("min>=999ns", 0),
+        ("mean<1ms", 0),
+        ("p99.9<=1ms", 0),
+        // 2,000 samples can't speak of one in 100,000.
+        ("p99.999<1s", 1),
+        ("p99.999<10us", 1),
+        ("p50<", 2),
+        ("median<1ms", 2),
+        ("p50=1ms", 2),
+        ("missed<1us", 2),
+        ("p101<1ms", 2),
+    ] {
+        let said = show(limit).ends_with(code);
+        match code {
+            2 => assert!(said.err.contains("--assert") && said.out.is_empty(), "{said:?}"),
+            _ => assert!(said.out.contains(limit.split(['<', '>', '=']).next().unwrap()), "{said:?}"),
+        }
+    }
+    let both = w.run(&["show", "r.json", "--assert", "max<1ms", "--assert", "p50<1us"]);
+    both.ends_with(1);
+    let fake = "measure timer -D 2s --target fake:latencies --assert max<1s --assert p50<1ns";
+    w.line(fake).ends_with(4);
+}
+
+#[test]
+fn strict_makes_an_inconclusive_verdict_an_exit_code() {
+    let w = World::new();
+    // An ordinary task, as asked, is INCONCLUSIVE on every machine; without the right to lock memory it is INVALID.
+    let words = "measure timer -D 200ms --policy other --no-mlockall --no-save";
+    w.line(words).ends_with(0);
+    w.line(&format!("{words} --strict")).ends_with(4);
+}
+
+#[test]
+fn a_report_is_written_whole_or_not_at_all() {
+    let w = World::new();
+    import(&w, "a24-smp.txt");
+    import(&w, "b210-smp.txt");
+    let said = w.line("report all -o page.html --title A<B --svg plots").ends_with(0);
+    assert_eq!(said.out.trim(), w.path("page.html").canonicalize().unwrap().to_str().unwrap(), "its path is all that is printed");
+    let page = fs::read_to_string(w.path("page.html")).unwrap();
+    assert!(page.starts_with("<!") && page.trim_end().ends_with("</html>") && page.contains("A&lt;B"));
+    assert_eq!(fs::read_dir(w.path("plots")).unwrap().count(), 2);
+    assert_eq!(w.line("report all -o - --title A<B").ends_with(0).out, page);
+    w.line("report -o /dev/full").ends_with(3).complains(&["/dev/full", "No space left"]);
+    w.line("report -o no/such/dir/page.html").ends_with(3).complains(&["No such file"]);
+    w.line("export -f csv -o /dev/full").ends_with(3).complains(&["No space left"]);
+    // A page that is there stays as it is when the new one can't be written.
+    let left: Vec<_> = fs::read_dir(w.path("")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!left.iter().any(|n| n.contains(".part")), "{left:?}");
+}
+
+#[test]
+fn a_full_standard_output_is_an_error_and_a_closed_one_is_not() {
+    let w = World::new();
+    import(&w, "a24-smp.txt");
+    for words in [
+        "show",
+        "show --json",
+        "list",
+        "list --json",
+        "export -f csv",
+        "report -o -",
+        "schema",
+        "loads",
+        "check",
+        "--help",
+        "check --help",
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let args: Vec<&str> = words.split_whitespace().collect();
+        let said: Said = w.command(&args).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap().into();
+        said.ends_with(3).complains(&["standard output", "No space left"]);
+        let script = format!("{PROGRAM} {words} 2>errors | head -1 >/dev/null; cat errors");
+        let said: Said = w.command_of("sh").args(["-c", &script]).output().unwrap().into();
+        assert_eq!(said.out, "", "{words}: a reader that went away is no error");
+    }
+}
+
+#[test]
+fn a_program_that_reads_the_output_gets_no_escapes() {
+    let w = World::new();
+    import(&w, "a24-smp.txt");
+    import(&w, "b210-smp.txt");
+    for words in ["show", "list", "check", "loads", "compare last=1 all", "report -o -", "show --assert max<1ns", "nonsense"] {
+        for (name, value) in [("TERM", "xterm-256color"), ("NO_COLOR", "1"), ("COLUMNS", "60")] {
+            let args: Vec<&str> = words.split_whitespace().collect();
+            let said: Said = w.command(&args).env(name, value).output().unwrap().into();
+            assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{words} with {name}={value}");
+        }
+    }
+    // On a terminal there is colour unless NO_COLOR says otherwise; util-linux's `script` makes a terminal.
+    if !crate::world::installed("script") {
+        return crate::world::skip("no `script` to make a terminal");
+    }
+    let on_terminal = |no_color: &str| {
+        let mut c = w.command_of("script");
+        c.args(["-qec", &format!("{PROGRAM} show"), "/dev/null"]).env("TERM", "xterm-256color").env("NO_COLOR", no_color);
+        String::from_utf8_lossy(&c.output().unwrap().stdout).contains("\u{1b}[")
+    };
+    assert_eq!((on_terminal(""), on_terminal("1")), (true, false));
+}
+
+#[test]
+fn runs_are_compared() {
+    let w = World::new();
+    let (a, b) = (known(&w, "none"), known(&w, "full"));
+    let same = known(&w, "none");
+    for (name, r) in [("a.json", &a), ("b.json", &b), ("same.json", &same)] {
+        w.file(name, serde_json::to_string(r).unwrap());
+    }
+    let compare =
+        |words: &str| -> Value { serde_json::from_str(&w.line(&format!("compare --json {words}")).ends_with(0).out).unwrap() };
+    let rows = |c: &Value| -> BTreeMap<String, f64> {
+        let rows = c["loads"][0]["rows"].as_array().unwrap();
+        rows.iter().filter_map(|r| Some((r["metric"].as_str()?.to_owned(), r["ratio"].as_f64()?))).collect()
+    };
+    let codes = |c: &Value| -> Vec<String> {
+        c["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let c = compare("a.json same.json");
+    assert!(rows(&c).values().all(|&r| (r - 1.0).abs() < 1e-12) && rows(&c).contains_key("p99.9"), "{c}");
+    assert!(!codes(&c).contains(&"load-differs".to_owned()));
+    let c = compare("a.json b.json");
+    assert_eq!(c["loads"][0]["load"], "none / full");
+    assert!(codes(&c).contains(&"load-differs".to_owned()), "{c}");
+    let text = w.line("compare a.json b.json").ends_with(0).out;
+    assert!(text.contains("none / full") && text.contains("load-differs"), "{text}");
+    w.line("compare a.json none.json").ends_with(2).complains(&["none.json"]);
+}

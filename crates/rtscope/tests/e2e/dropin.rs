@@ -1,0 +1,237 @@
+//! `rtscope cyclictest` beside the real cyclictest: the same lines but for the figures, the same keys, the same end on Ctrl-C.
+
+use crate::world::{Said, World, cpus, end_of, installed, privileged, probe_of, signal, skip};
+use serde_json::Value;
+use std::fs;
+
+/// Why the two can't be run side by side here.
+fn lacking() -> Option<&'static str> {
+    if !installed("cyclictest") {
+        return Some("cyclictest is not installed (apt-get install rt-tests)");
+    }
+    (!privileged()).then_some("no right to a real-time priority")
+}
+
+/// Rows of a histogram, samples of a stream and refreshes come in as many as the run had: each kind once in a row.
+fn shape(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.replace("\u{1b}[", "ESC[").lines() {
+        if line.starts_with("# Missed:") || line.starts_with("# Expected:") {
+            continue;
+        }
+        // How many cycles overflowed is a figure too.
+        let line = if line.starts_with("# Thread ") && !line.contains("Ids") { line.split_once(':').unwrap().0 } else { line };
+        let mut kind = String::new();
+        let mut in_number = false;
+        for c in line.chars() {
+            match c {
+                '0'..='9' => {
+                    if !in_number {
+                        // Blanks that pad a figure depend on its width.
+                        let end = kind.trim_end_matches(' ').len();
+                        kind.truncate(end);
+                        kind.push('N');
+                    }
+                    in_number = true;
+                }
+                c => {
+                    in_number = false;
+                    kind.push(c);
+                }
+            }
+        }
+        // Overflowed samples or none: a matter of luck.
+        if kind.starts_with("# Thread") && !kind.contains("Ids") {
+            continue;
+        }
+        if lines.last() != Some(&kind) && !(kind.is_empty() && lines.last().is_some_and(String::is_empty)) {
+            lines.push(kind);
+        }
+    }
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
+}
+
+/// The refreshes of a run that is not quiet, once.
+fn once_refreshed(lines: &[String]) -> Vec<String> {
+    let last = lines.iter().rposition(|l| l.contains("policy:")).unwrap_or(0);
+    let mut rest: Vec<String> = lines[last..].to_vec();
+    if let Some(first) = rest.first_mut() {
+        *first = first.trim_start_matches(|c| c != 'p').to_owned();
+    }
+    rest
+}
+
+fn real(w: &World, words: &str) -> String {
+    let said: Said = w.command_of("cyclictest").args(words.split_whitespace()).output().unwrap().into();
+    said.ends_with(0).out
+}
+
+fn dialect(w: &World) -> &'static str {
+    if real(w, "-q -l 2 -h 3").contains("# Total:") { "" } else { "--rtscope-dialect=B " }
+}
+
+fn ours(w: &World, dialect: &str, words: &str) -> Said {
+    w.line(&format!("cyclictest {dialect}{words}"))
+}
+
+#[test]
+fn the_lines_are_those_of_cyclictest() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::new();
+    let dialect = dialect(&w);
+    for words in [
+        "-q -l 50",
+        "-q -l 50 -m -Sp90",
+        "-q -D 1 -m -Sp90 -i200 -h400",
+        "-q -l 100 -t 2 -d0 -a -p 80",
+        "-q -l 100 -t 2 -a -p 80 -H 30",
+        "-q -l 100 -t 2 -p 80 -N",
+        "-q -l 100 -N -h 60000 -p 80",
+        "-q -l 100 -h 2 -p 80",
+        "-q -l 100 -t -p 80 --priospread",
+        "-q --loops=40 --mlockall --smp --priority=80 --interval=500 --distance=0",
+        "-q -l 5000 -t 2 -b 1 -p 80",
+        "-q -l 5000 -h 20 -b 1 -p 80",
+        "-q -l 40 --policy=rr -p 20",
+        "-q -l 40 --laptop -p 20",
+        "-v -l 20 -t 2 -p 80",
+        "-v -l 20 -Sp80 -m -i 500",
+    ] {
+        let (real, own) = (real(&w, words), ours(&w, dialect, words).ends_with(0));
+        assert_eq!(shape(&own.out), shape(&real), "{words}\n{}\n{real}", own.out);
+        if !words.contains("-v") {
+            let count =
+                |text: &str| text.lines().filter(|l| l.starts_with("T:") || l.starts_with(|c: char| c.is_ascii_digit())).count();
+            assert!(dialect.contains('B') || count(&own.out) == count(&real), "{words}: as many rows");
+            assert!(own.out.contains("# Missed:") && own.out.contains("# Expected:"), "{words}");
+        }
+    }
+}
+
+#[test]
+fn refreshed_lines_are_those_of_cyclictest() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::new();
+    let dialect = dialect(&w);
+    for words in ["-l 20 -t 2 -p 80", "-D 1 -Sp90 -m", "-l 20 -Sp80 -h 30"] {
+        let (real, own) = (real(&w, words), ours(&w, dialect, words).ends_with(0));
+        assert_eq!(once_refreshed(&shape(&own.out)), once_refreshed(&shape(&real)), "{words}\n{}\n{real}", own.out);
+    }
+}
+
+/// Every key with its place, as in `thread.N.histogram`.
+fn keys(value: &Value, at: &str, found: &mut std::collections::BTreeSet<String>) {
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        let name = if name.bytes().all(|b| b.is_ascii_digit()) { "N" } else { name };
+        let place = format!("{at}.{name}");
+        keys(inner, &place, found);
+        found.insert(place);
+    }
+}
+
+#[test]
+fn json_has_the_keys_of_cyclictest_and_the_missed() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::new();
+    for words in ["-q -l 50 -t 2 -p 80 --json=OUT.json", "-q -l 50 -h 500 -Sp90 -m --json=OUT.json"] {
+        real(&w, &words.replace("OUT", "real"));
+        ours(&w, "", &words.replace("OUT", "own")).ends_with(0);
+        let read = |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(w.path(name)).unwrap()).unwrap() };
+        let (real, own) = (read("real.json"), read("own.json"));
+        let (mut of_real, mut of_own) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+        keys(&real, "", &mut of_real);
+        keys(&own, "", &mut of_own);
+        let absent: Vec<_> = of_real.difference(&of_own).collect();
+        assert!(absent.is_empty(), "{words}: {absent:?}");
+        for added in of_own.difference(&of_real) {
+            assert!(["missed", "expected", "overflow", "schema"].iter().any(|n| added.ends_with(n)), "{words}: {added}");
+        }
+        for name in ["sysname", "release", "version", "machine"] {
+            assert_eq!(own["sysinfo"][name], real["sysinfo"][name]);
+        }
+    }
+}
+
+#[test]
+fn the_plotting_script_of_osadl_finds_a_column_for_each_cpu() {
+    if !privileged() {
+        return skip("no right to a real-time priority");
+    }
+    let w = World::new();
+    let said = w.line("cyclictest -l1000 -m -Sp90 -i200 -h400 -q").ends_with(0);
+    w.file("output", &said.out);
+    let sh = |script: &str| {
+        let out: Said = w.command_of("sh").args(["-c", script]).output().unwrap().into();
+        out.ends_with(0).out
+    };
+    let max = sh(r#"grep "Max Latencies" output | tr " " "\n" | sort -n | tail -1 | sed s/^0*//"#);
+    let record = &w.records()[0];
+    let highest = record.distributions().iter().map(|d| d.max().unwrap() / 1000).max().unwrap();
+    assert_eq!(max.trim(), highest.to_string());
+    sh(r#"grep -v -e "^#" -e "^$" output | tr " " "\t" >histogram"#);
+    for (i, d) in record.distributions().iter().enumerate() {
+        let column = sh(&format!("cut -f1,{} histogram", i + 2));
+        let rows: Vec<Vec<u64>> = column.lines().map(|l| l.split('\t').map(|f| f.parse().unwrap()).collect()).collect();
+        assert_eq!(rows.len(), 400, "every bin is a row");
+        let in_bins: u64 = rows.iter().map(|r| r[1]).sum();
+        assert_eq!(in_bins, d.parts().linear.as_ref().unwrap().total(), "{}", d.label());
+        assert!(in_bins <= 1000 && d.count() == 1000);
+    }
+    let columns = sh("head -1 histogram | wc -w");
+    assert_eq!(columns.trim(), (cpus().len() + 1).to_string());
+}
+
+#[test]
+fn ctrl_c_ends_it_with_results() {
+    let w = World::new();
+    for ending in [libc::SIGINT, libc::SIGTERM] {
+        let child = w.start("cyclictest -q -Sp90 -m -h 100");
+        probe_of(child.id());
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal(child.id(), ending);
+        let said = end_of(child).measured();
+        assert!(said.out.contains("# Max Latencies:") && said.out.contains("# Missed:"), "{said:?}");
+    }
+    let records = w.records();
+    assert_eq!(records.len(), 2);
+    for r in &records {
+        assert!(r.parts().interrupted && r.distributions().iter().all(|d| d.count() > 0));
+    }
+}
+
+#[test]
+fn the_histogram_goes_to_its_file() {
+    if !privileged() {
+        return skip("no right to a real-time priority");
+    }
+    let w = World::new();
+    let said = w.line("cyclictest -q -l 30 -Sp90 -h 20 --histfile=h.txt").ends_with(0);
+    assert!(!said.out.contains("# Histogram"), "{}", said.out);
+    assert!(fs::read_to_string(w.path("h.txt")).unwrap().contains("# Total:"));
+}
+
+#[test]
+fn what_is_wrong_with_the_options_is_told() {
+    let w = World::new();
+    for (words, part) in [
+        ("-i x", "is not a number"),
+        ("-p 100", "is not 0 to 99"),
+        ("--nonsense", "nonsense"),
+        ("-a 999 -l 1 -q", "CPU 999"),
+        ("-i 0 -l 1 -q", "interval"),
+        ("-v -h 10", "can't be had together"),
+        ("-R", "is not provided"),
+    ] {
+        ours(&w, "", words).ends_with(2).complains(&["rtscope: error: ", part]);
+    }
+    assert!(ours(&w, "", "--help").ends_with(0).out.contains("Usage: rtscope cyclictest"));
+}

@@ -1,0 +1,137 @@
+//! The target `fake:FILE`: injected latencies come back, every figure compared with one computed here from the list itself.
+
+use crate::world::{World, adds_up, codes};
+use rtscope_record::{Distribution, Quantile, Record, Verdict};
+
+const INTERVAL: u64 = 1_000_000;
+
+/// What the injected list gives on the grid: the samples, and the points passed over.
+fn expected(latencies: &[u64], points: u64) -> (Vec<u64>, u64) {
+    let (mut at, mut samples, mut missed) = (0, Vec::new(), 0);
+    for latency in latencies.iter().cycle() {
+        if at >= points {
+            break;
+        }
+        samples.push(*latency);
+        // A latency of k whole intervals reaches to the k-th point after its own, which is then passed over with those between.
+        let passed = (latency / INTERVAL).min(points - at - 1);
+        missed += passed;
+        at += 1 + passed;
+    }
+    (samples, missed)
+}
+
+#[track_caller]
+fn holds(d: &Distribution, mut samples: Vec<u64>, missed: u64) {
+    samples.sort_unstable();
+    let n = samples.len() as u64;
+    assert_eq!((d.count(), d.missed()), (n, missed));
+    assert_eq!((d.min(), d.max()), (samples.first().copied(), samples.last().copied()));
+    let sum: u128 = samples.iter().map(|&s| u128::from(s)).sum();
+    assert_eq!(
+        d.parts().moments,
+        rtscope_record::distribution::Moments::Exact { sum, sum_sq: samples.iter().map(|&s| u128::from(s).pow(2)).sum() }
+    );
+    let mean = d.mean().unwrap();
+    assert!((mean - sum as f64 / n as f64).abs() <= 1e-9 * mean, "mean {mean}");
+    let percentiles = d.percentiles();
+    for q in Quantile::STANDARD {
+        let Some(&value) = percentiles.get(&q.to_string()) else {
+            assert!(n < q.samples_needed(), "{q} of {n} samples is not there");
+            continue;
+        };
+        let exact = samples[usize::try_from(q.rank(n)).unwrap() - 1];
+        let most = exact + exact / 1000;
+        assert!(value >= exact && value <= most, "{q}: {value}, exactly {exact}");
+    }
+}
+
+#[track_caller]
+fn case(latencies: &[u64], points: u64, threads: usize) -> Record {
+    let w = World::new();
+    let lines: Vec<String> = latencies.iter().map(u64::to_string).collect();
+    let file = w.file("latencies", format!("# injected\n\n{}\n", lines.join("\n")));
+    let target = format!("fake:{}", file.display());
+    let (duration, threads_text) = (format!("{points}ms"), threads.to_string());
+    let args = ["measure", "timer", "-i", "1ms", "-D", &duration, "-t", &threads_text, "--target", &target, "--json"];
+    let r = w.run(&args).ends_with(4).record();
+    assert_eq!((r.verdict(), codes(&r).contains(&"fake")), (Verdict::Invalid, true));
+    assert_eq!(r.distributions().len(), threads);
+    adds_up(&r, |_| points);
+    let (samples, missed) = expected(latencies, points);
+    for d in r.distributions() {
+        assert_eq!(d.parts().expected, Some(points));
+        holds(d, samples.clone(), missed);
+    }
+    assert_eq!(w.records(), std::slice::from_ref(&r), "kept as printed");
+    r
+}
+
+#[test]
+fn constant() {
+    for value in [0, 1, 999, 12_345, 999_999] {
+        case(&[value], 10_000, 2);
+    }
+}
+
+#[test]
+fn two_valued() {
+    case(&[5_000, 50_000], 10_000, 1);
+    case(&[5_000, 5_000, 5_000, 777_777], 100_000, 1);
+}
+
+#[test]
+fn one_in_a_thousand_late() {
+    let mut latencies = vec![8_000; 999];
+    latencies.push(654_321);
+    case(&latencies, 200_000, 2);
+}
+
+#[test]
+fn uniform() {
+    // Knuth's 64-bit linear congruential generator (MMIX), upper bits.
+    let mut state = 42u64;
+    let latencies: Vec<u64> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 900_000
+    })
+    .take(50_000)
+    .collect();
+    case(&latencies, 300_000, 1);
+    let wide: Vec<u64> = latencies.iter().map(|l| l * l / 1000).collect();
+    let r = case(&wide, 300_000, 1);
+    assert!(r.distributions()[0].missed() > 100_000, "the larger ones reach over many points");
+}
+
+#[test]
+fn latencies_beyond_the_interval_pass_points_over() {
+    let r = case(&[10_000, 10_000, 3_500_000], 10_000, 1);
+    let d = &r.distributions()[0];
+    assert!(d.missed() > 4_000 && codes(&r).contains(&"fake"));
+    assert!(d.corrected_percentiles()["p50"] > d.percentiles()["p50"]);
+    // A latency of exactly the interval reaches the next point: it is passed over.
+    case(&[1_000_000], 1_000, 1);
+    case(&[999_999, 1_000_000, 1_000_001, 2_000_000], 1_000, 1);
+    case(&[3_600_000_000_000], 1_000, 1);
+}
+
+#[test]
+fn what_is_wrong_with_the_file_is_told() {
+    let w = World::new();
+    w.file("bad", "10\nx\n");
+    w.file("bytes", [0xff, 0xfe, b'\n']);
+    let run = |file: &str| w.line(&format!("measure timer -D 1s --target fake:{file}"));
+    run("bad").ends_with(2).complains(&["line 2", "`x` is not a latency in ns"]);
+    run("none").ends_with(2).complains(&["none", "No such file"]);
+    run("bytes").ends_with(2);
+    w.line("measure timer -D 1s --target fake:").ends_with(2).complains(&["names no file"]);
+    assert!(!w.archive().exists(), "nothing was kept");
+}
+
+#[test]
+fn an_empty_file_gives_no_sample_or_is_refused() {
+    let w = World::new();
+    w.file("empty", "# nothing\n");
+    let said = w.line("measure timer -D 1s --target fake:empty --json");
+    assert!(matches!(said.code, Some(2 | 4)), "{said:?}");
+}

@@ -1,0 +1,176 @@
+//! What the program says of itself, held to golden files: help, errors, man pages, completions, the doctor.
+//!
+//! After a change on purpose: `INSTA_UPDATE=always cargo test -p rtscope --test e2e golden`, then read the difference.
+
+use crate::world::World;
+use serde_json::Value;
+use std::fs;
+
+const COMMANDS: [&str; 16] = [
+    "check",
+    "measure",
+    "cyclictest",
+    "list",
+    "show",
+    "import",
+    "export",
+    "remove",
+    "verify",
+    "report",
+    "compare",
+    "loads",
+    "summarize",
+    "schema",
+    "completions",
+    "man",
+];
+
+#[test]
+fn help() {
+    let w = World::new();
+    insta::assert_snapshot!("help", w.line("--help").ends_with(0).out);
+    for command in COMMANDS {
+        let said = w.line(&format!("{command} --help")).ends_with(0);
+        assert_eq!(said.err, "");
+        insta::assert_snapshot!(format!("help-{command}"), said.out);
+    }
+    assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
+    // No command is left out above.
+    let listed = w.line("--help").out;
+    let names = listed.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    let names: Vec<&str> = names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
+    assert_eq!(names, COMMANDS);
+}
+
+#[test]
+fn errors() {
+    let w = World::new();
+    w.file("words.txt", "these are no figures\n");
+    w.file("half.json", "{\"schema\":\"rtscope-record/1\",\"id\":\"x\"");
+    let mut text = String::new();
+    for words in [
+        "nonsense",
+        "measure",
+        "measure timer -i 0",
+        "measure timer -i x",
+        "measure timer -D 1y",
+        "measure timer -a x",
+        "measure timer -t 0",
+        "measure timer -p 100",
+        "measure timer --policy idle",
+        "measure timer --space kernel",
+        "measure timer --load nonsense",
+        "measure timer --load stress-ng:--timeout=5",
+        "measure timer --target nonsense",
+        "measure timer --target fake:",
+        "measure timer --target fake:none -D 1",
+        "measure timer --assert p99",
+        "measure timer --assert p99<x",
+        "measure timer --assert missed<1us",
+        "measure timer --load-dir /no/such/directory --load disk",
+        "show",
+        "show 123",
+        "show load=full",
+        "show colour=red",
+        "show none.json",
+        "show half.json",
+        "list since=yesterday",
+        "import none.txt",
+        "import words.txt",
+        "import --format nonsense words.txt",
+        "import --format csv words.txt",
+        "export --format nonsense",
+        "remove 123",
+        "report -o /no/such/directory/page.html",
+        "compare latest 123",
+        "summarize none.bin",
+        "summarize words.txt --width u64",
+        "cyclictest -i x",
+        "cyclictest -R",
+        "cyclictest stray",
+        "man /proc/nonsense",
+    ] {
+        // A tool that is missing would be another error.
+        if words.contains("disk") && !crate::world::installed("stress-ng") {
+            return crate::world::skip("stress-ng is not installed");
+        }
+        let said = w.line(words);
+        assert!(matches!(said.code, Some(2 | 3)) && said.out.is_empty(), "{words}: {said:?}");
+        let err = said.err.replace(w.path("").to_str().unwrap().trim_end_matches('/'), "WORLD");
+        text += &format!("$ rtscope {words}\n{err}=> {}\n\n", said.code.unwrap());
+    }
+    insta::assert_snapshot!("errors", text);
+}
+
+#[test]
+fn man_pages_and_completions() {
+    let w = World::new();
+    w.line("man pages").ends_with(0);
+    for command in COMMANDS {
+        let page = fs::read_to_string(w.path(format!("pages/rtscope-{command}.1"))).unwrap();
+        assert!(page.contains(".TH") && page.contains(command), "{command}");
+    }
+    assert!(fs::read_to_string(w.path("pages/rtscope.1")).unwrap().contains(".SH"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let out = w.line(&format!("completions {shell}")).ends_with(0).out;
+        assert!(out.contains("rtscope") && out.contains("cyclictest") && !out.contains("__probe"), "{shell}");
+    }
+    // bash itself takes its completions.
+    let bash = w.feed(&["completions", "bash"], b"").out;
+    w.file("completions.bash", bash);
+    let taken: crate::world::Said =
+        w.command_of("bash").args(["-c", ". ./completions.bash && complete -p rtscope"]).output().unwrap().into();
+    taken.ends_with(0);
+    w.line("completions nonsense").ends_with(2);
+}
+
+#[test]
+fn the_doctor_reports() {
+    let w = World::new();
+    let json = w.line("check --json");
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    let verdict = report["verdict"].as_str().unwrap();
+    let invalid = verdict == "INVALID";
+    assert_eq!(json.code, Some(if invalid { 4 } else { 0 }));
+    for f in report["findings"].as_array().unwrap() {
+        for key in ["code", "message", "remedy"] {
+            assert!(!f[key].as_str().unwrap().is_empty(), "{f}");
+        }
+        assert!(matches!(f["effect"].as_str(), Some("note" | "inconclusive" | "invalid")), "{f}");
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(report["system"]["kernel"]["release"], release.trim());
+    let text = w.line("check").out;
+    assert!(text.contains(release.trim()) && text.contains(&format!("A measurement here can be {verdict} at best.")), "{text}");
+    let strict = if verdict == "VALID" { 0 } else { 4 };
+    w.line("check --strict").ends_with(strict);
+    // The same findings are stamped into every record.
+    let record = w.line("measure timer -D 100ms --json --no-save").record();
+    let of_record = crate::world::codes(&record);
+    for f in report["findings"].as_array().unwrap() {
+        assert!(of_record.contains(&f["code"].as_str().unwrap()), "{f} is not in {of_record:?}");
+    }
+    assert!(!w.archive().exists(), "looking makes no archive");
+}
+
+#[test]
+fn loads_are_listed() {
+    let w = World::new();
+    let json: Vec<Value> = serde_json::from_str(&w.line("loads --json").ends_with(0).out).unwrap();
+    let names: Vec<&str> = json.iter().map(|l| l["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["none", "background", "calculation", "disk", "network", "full", "dewit"]);
+    let text = w.line("loads").ends_with(0).out;
+    assert!(names.iter().all(|n| text.contains(n)) && text.contains("stress-ng:ARGS"));
+}
+
+#[test]
+fn raw_samples_are_summarized() {
+    let w = World::new();
+    let bytes: Vec<u8> = (1..=1000u32).flat_map(|n| (n * 1000).to_le_bytes()).collect();
+    w.file("raw.bin", &bytes);
+    let d: Value = serde_json::from_str(&w.line("summarize raw.bin --json").ends_with(0).out).unwrap();
+    assert_eq!((&d["count"], &d["min"], &d["max"]), (&1000.into(), &1000.into(), &1_000_000.into()));
+    assert_eq!(w.feed(&["summarize", "-"], &bytes).ends_with(0).out, w.line("summarize raw.bin").out);
+    w.file("cut.bin", &bytes[..bytes.len() - 1]);
+    w.line("summarize cut.bin").ends_with(3).complains(&["cut.bin"]);
+}

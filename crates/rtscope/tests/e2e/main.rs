@@ -1,0 +1,14 @@
+//! The built program from end to end: every case starts `rtscope` in a home of its own and looks at what it prints, keeps and leaves.
+//!
+//! Nothing here depends on a latency being small: counts must add up however busy the machine is.
+
+mod archive;
+mod dropin;
+mod fake;
+mod golden;
+mod loads;
+mod mishaps;
+mod signals;
+mod stall;
+mod timer;
+mod world;
