@@ -44,6 +44,21 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
     }
     let is_work = |name: &str| matches!(name.rsplit_once('.'), Some((_, "bogo_ops" | "bytes")));
     let work: Vec<(&String, f64)> = process.achieved.iter().filter(|(k, _)| is_work(k)).map(|(k, v)| (k, *v)).collect();
+    let seen = |name: &str| process.achieved.get(name).copied().unwrap_or(0.0);
+    // A tenth of one CPU and half a second, or more than a connection's worth of bytes: what no idle tool reaches.
+    let cpu = seen("stress-ng.cpu_seconds");
+    let worked = (cpu >= 0.5 && cpu * 1e9 >= 0.1 * proof.ran_ns as f64) || seen("iperf3.bytes_written") >= 1e8;
+    if work.is_empty() && worked {
+        return Some(Warning::new(
+            "load-figures-missing",
+            Effect::Inconclusive,
+            format!(
+                "`{command}` was at work until it was told to end, by the kernel's account of it, but left no figures of its own of \
+                 what it did{said}"
+            ),
+            "some stressors can't be ended in time: leave them out by a load of your own, stress-ng:ARGS",
+        ));
+    }
     if work.is_empty() {
         return Some(Warning::new(
             "load-unproven",
@@ -111,6 +126,19 @@ mod tests {
         let mut server = process("iperf3 -s -1", &[]);
         server.exit_code = Some(1);
         assert_eq!(codes(vec![stress, client, server], Some(0)), []);
+    }
+
+    #[test]
+    fn the_kernels_account_proves_that_there_was_a_load_but_not_what_it_did() {
+        let of = |figures: &[(&str, f64)]| {
+            let processes = vec![process("stress-ng --all 1", figures)];
+            let proof = LoadProof { name: "dewit".into(), processes, ran_ns: 10_000_000_000, ..LoadProof::default() };
+            warnings(&proof).into_iter().map(|w| (w.code, w.effect)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[("stress-ng.cpu_seconds", 5.0)]), [("load-figures-missing".to_owned(), Effect::Inconclusive)]);
+        assert_eq!(of(&[("stress-ng.cpu_seconds", 0.7)]), [("load-unproven".to_owned(), Effect::Invalid)]);
+        assert_eq!(of(&[("iperf3.bytes_written", 1e9)]), [("load-figures-missing".to_owned(), Effect::Inconclusive)]);
+        assert_eq!(of(&[("iperf3.bytes_written", 1e4)]), [("load-unproven".to_owned(), Effect::Invalid)]);
     }
 
     #[test]

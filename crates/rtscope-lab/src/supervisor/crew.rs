@@ -215,6 +215,8 @@ impl<'a> Crew<'a> {
     /// (`mmapfork` of 0.15 fills all memory before it looks); after two thirds urges (SIGTERM), at the limit kills.
     pub(super) fn stop(&mut self) {
         self.collect(true);
+        let processes = process_tree::all();
+        self.tools.iter_mut().for_each(|t| t.look(&processes));
         let begin = Instant::now();
         let limit = self.job.stop_timeout;
         self.signal_all(libc::SIGINT, |t| t.role != Role::Server);

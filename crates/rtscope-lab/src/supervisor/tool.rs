@@ -4,6 +4,7 @@ use super::process_tree::{self, Process};
 use crate::load::achieved;
 use rtscope_probe::sys;
 use rtscope_record::LoadProcess;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
@@ -55,6 +56,8 @@ pub(super) struct Tool {
     pub(super) pid: u32,
     pub(super) ended: Option<ExitStatus>,
     pub(super) early: bool,
+    /// What the kernel said of it when it was told to end.
+    seen: BTreeMap<String, f64>,
     command: Vec<String>,
     files: Files,
 }
@@ -68,12 +71,29 @@ impl Tool {
         start.stdin(Stdio::null()).stdout(out).stderr(log).current_dir(&files.dir).env("LC_ALL", "C");
         sys::process::die_with_spawner(&mut start, libc::SIGKILL);
         let pid = start.spawn()?.id();
-        Ok(Self { role, pid, ended: None, early: false, command, files })
+        Ok(Self { role, pid, ended: None, early: false, seen: BTreeMap::new(), command, files })
     }
 
     /// For messages.
     pub(super) fn name(&self) -> String {
         self.command.join(" ")
+    }
+
+    /// Takes down what the kernel says it has done, just before it is told to end: proof of a tool that then leaves no figures of its own.
+    pub(super) fn look(&mut self, processes: &[Process]) {
+        if self.ended.is_some() {
+            return;
+        }
+        let (name, value) = match self.role {
+            Role::StressNg { .. } => {
+                let own = processes.iter().filter(|p| p.pid == self.pid);
+                let ns: u64 = process_tree::descendants(processes, self.pid).into_iter().chain(own).map(process_tree::cpu_ns).sum();
+                ("stress-ng.cpu_seconds", ns as f64 / 1e9)
+            }
+            Role::Client => ("iperf3.bytes_written", process_tree::bytes_written(self.pid).unwrap_or(0) as f64),
+            Role::Server => return,
+        };
+        self.seen.insert(name.into(), value);
     }
 
     /// Why it is not at work yet; `None` when it is.
@@ -128,7 +148,7 @@ impl Tool {
 
     /// What it did, once it has ended.
     pub(super) fn done(&self) -> LoadProcess {
-        let achieved = match self.role {
+        let mut achieved = match self.role {
             Role::StressNg { .. } => achieved::stress_ng(&self.figures()),
             Role::Client | Role::Server => achieved::iperf3(&self.figures(), self.side()).achieved,
         };
@@ -136,6 +156,7 @@ impl Tool {
         let stress_ng = matches!(self.role, Role::StressNg { .. });
         // An interrupted iperf3 exits with 1 and says that it was interrupted.
         let wrong = self.early || achieved.is_empty() || (stress_ng && exit_code != Some(0));
+        achieved.extend(self.seen.clone());
         LoadProcess {
             command: self.command.clone(),
             exit_code,
