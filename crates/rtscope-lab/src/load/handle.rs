@@ -29,6 +29,7 @@ pub struct LoadHandle {
     isolation: String,
     warnings: Vec<Warning>,
     died: Option<String>,
+    seen: Vec<LoadProcess>,
     done: Option<Vec<LoadProcess>>,
     up_since: Instant,
     oom_before: Option<u64>,
@@ -107,6 +108,7 @@ impl LoadHandle {
             isolation: String::new(),
             warnings: Vec::new(),
             died: None,
+            seen: Vec::new(),
             done: None,
             up_since: Instant::now(),
             oom_before: oom_kills(),
@@ -134,7 +136,7 @@ impl LoadHandle {
                 Ok(Report::Died(who)) => return Err(failed(who, "run again; if it happens again, report it")),
                 Ok(Report::Isolated(how)) => self.isolation = how,
                 Ok(Report::Warning(warning)) => self.warnings.push(warning),
-                Ok(Report::NotIsolated(_) | Report::Done(_)) => {}
+                Ok(Report::NotIsolated(_) | Report::Seen(_) | Report::Done(_)) => {}
                 Err(_) => {
                     self.orders = None;
                     self.end_supervisor(Duration::from_secs(5));
@@ -167,6 +169,7 @@ impl LoadHandle {
     fn take_in(&mut self, report: Report) {
         match report {
             Report::Died(who) => _ = self.died.get_or_insert(who),
+            Report::Seen(processes) => self.seen = processes,
             Report::Done(processes) => self.done = Some(processes),
             Report::Isolated(how) => self.isolation = how,
             Report::Warning(warning) => self.warnings.push(warning),
@@ -220,6 +223,10 @@ impl LoadHandle {
     /// What is known of the processes when nobody is left to tell.
     fn lost(&self, died_early: bool) -> Vec<LoadProcess> {
         let why = self.died.clone().unwrap_or_else(|| "the load's supervisor was killed or got stuck".into());
+        if !self.seen.is_empty() {
+            let known = |p: &LoadProcess| LoadProcess { died_early: p.died_early || died_early, stderr: why.clone(), ..p.clone() };
+            return self.seen.iter().map(known).collect();
+        }
         let stress =
             self.sized.stress_ng.iter().map(|s| std::iter::once("stress-ng".to_owned()).chain(s.args.iter().cloned()).collect());
         let iperf3 = self.sized.iperf3.iter().map(|i| vec!["iperf3".to_owned(), "-P".into(), i.streams.to_string()]);

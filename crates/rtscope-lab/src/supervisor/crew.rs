@@ -19,6 +19,9 @@ const SERVER_GRACE: Duration = Duration::from_millis(500);
 /// of what was free at the start.
 const LEAST_FREE: u64 = 1 << 30;
 
+/// How many ended processes are collected at once, before something else gets its turn.
+const MOST_COLLECTED: u32 = 4096;
+
 /// All tools of one load.
 pub(super) struct Crew<'a> {
     job: &'a Job,
@@ -157,7 +160,9 @@ impl<'a> Crew<'a> {
     /// Collects what has ended; the names of tools that ended unasked if `early`.
     pub(super) fn collect(&mut self, early: bool) -> Vec<String> {
         let mut died = Vec::new();
-        while let Ok(Some((pid, status))) = sys::process::reap() {
+        // Bounded: stressors that fork all the time leave orphans faster than they can be collected.
+        for _ in 0..MOST_COLLECTED {
+            let Ok(Some((pid, status))) = sys::process::reap() else { break };
             if let Some(tool) = self.tools.iter_mut().find(|t| t.pid == pid && t.ended.is_none()) {
                 tool.ended = Some(status);
                 tool.early = early;
@@ -211,12 +216,17 @@ impl<'a> Crew<'a> {
         (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
     }
 
+    /// What the kernel says of each until now.
+    pub(super) fn look(&mut self) -> Vec<LoadProcess> {
+        let processes = process_tree::all();
+        self.tools.iter_mut().for_each(|t| t.look(&processes));
+        self.tools.iter().map(Tool::seen).collect()
+    }
+
     /// Asks all to end (SIGINT); after a third of the time limit kills workers that go on, so that stress-ng itself can end with its figures
     /// (`mmapfork` of 0.15 fills all memory before it looks); after two thirds urges (SIGTERM), at the limit kills.
     pub(super) fn stop(&mut self) {
         self.collect(true);
-        let processes = process_tree::all();
-        self.tools.iter_mut().for_each(|t| t.look(&processes));
         let begin = Instant::now();
         let limit = self.job.stop_timeout;
         self.signal_all(libc::SIGINT, |t| t.role != Role::Server);

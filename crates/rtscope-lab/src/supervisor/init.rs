@@ -61,9 +61,9 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
         return Ok("process tree, no namespaces".into());
     }
     sys::process::make_mounts_private().map_err(|e| format!("private mounts: {e}"))?;
-    sys::process::mount_virtual("proc", Path::new("/proc")).map_err(|e| format!("/proc of the PID namespace: {e}"))?;
+    sys::process::mount_virtual("proc", Path::new("/proc"), "").map_err(|e| format!("/proc of the PID namespace: {e}"))?;
     // Shared memory files of stressors then go with the namespace. Not every machine has the directory.
-    let _ = sys::process::mount_virtual("tmpfs", Path::new("/dev/shm"));
+    let _ = sys::process::mount_virtual("tmpfs", Path::new("/dev/shm"), "");
     if net {
         ip(&["link", "set", "lo", "up"]).map_err(|e| format!("loopback of the network namespace: {e}"))?;
     }
@@ -72,13 +72,13 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
     Ok(format!("{net}{user}"))
 }
 
-/// Gives the load a /tmp of its own, in memory: some stressors leave sockets there whatever `--temp-path` says. Not where the load's
-/// directory or this program lie under it.
+/// Gives the load a small /tmp of its own, in memory: whatever `--temp-path` says, some stressors leave sockets there, and `forkheavy` of
+/// 0.15 allocates what the disk has (52 GB, seen). Not where the load's directory or this program lie under it.
 fn private_tmp(job: &Job, kind: Kind) {
     let needed = [job.scratch.as_path(), job.reexec.program.as_path(), job.journal.as_path()];
     if kind != Kind::Tree && !needed.iter().any(|p| p.starts_with("/tmp")) {
-        // Without it a socket may be left, no more.
-        let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"));
+        // Without it a socket may be left, and a disk that fills up ends the load.
+        let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"), "size=64m");
     }
 }
 
@@ -138,6 +138,7 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
 }
 
 fn finish(crew: &mut Crew<'_>) -> u8 {
+    say(&Report::Seen(crew.look()));
     crew.stop();
     say(&Report::Done(crew.achieved()));
     0

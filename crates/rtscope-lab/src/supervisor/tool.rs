@@ -146,6 +146,11 @@ impl Tool {
         if self.role == Role::Server { "sum_received" } else { "sum_sent" }
     }
 
+    /// What was taken down by [`Self::look`].
+    pub(super) fn seen(&self) -> LoadProcess {
+        LoadProcess { command: self.command.clone(), died_early: self.early, achieved: self.seen.clone(), ..LoadProcess::default() }
+    }
+
     /// What it did, once it has ended.
     pub(super) fn done(&self) -> LoadProcess {
         let mut achieved = match self.role {

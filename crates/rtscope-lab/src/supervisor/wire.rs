@@ -82,6 +82,8 @@ pub(crate) enum Report {
         /// What to do.
         remedy: String,
     },
+    /// What the kernel says of each process, just before all are told to end: the proof of a load that then can't be ended in time.
+    Seen(Vec<LoadProcess>),
     /// The end: what each process did.
     Done(Vec<LoadProcess>),
 }

@@ -68,18 +68,20 @@ pub fn make_mounts_private() -> io::Result<()> {
     })
 }
 
-/// Mounts a new file system that needs no device (`proc`, `tmpfs`) on `target`, without set-uid programs and devices.
-pub fn mount_virtual(kind: &str, target: &Path) -> io::Result<()> {
-    let kind = CString::new(kind).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+/// Mounts a new file system that needs no device (`proc`, `tmpfs`) on `target`, without set-uid programs and devices. `options` are its
+/// own, such as `size=64m`; none when empty.
+pub fn mount_virtual(kind: &str, target: &Path, options: &str) -> io::Result<()> {
+    let c_string = |text: &str| CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+    let (kind, options) = (c_string(kind)?, c_string(options)?);
     let target = c_path(target)?;
-    // SAFETY: three valid C strings, no data.
+    // SAFETY: four valid C strings; the data of these file systems are text.
     check(unsafe {
         libc::mount(
             kind.as_ptr(),
             target.as_ptr(),
             kind.as_ptr(),
             libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-            std::ptr::null(),
+            options.as_ptr().cast(),
         )
     })
 }
