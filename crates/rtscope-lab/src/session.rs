@@ -72,6 +72,8 @@ pub fn measure(
     if running.is_some() {
         on_step(Step::LoadUp);
     }
+    // Until the load is down; the record is then made by an ordinary task again.
+    let _awake = running.as_ref().map(|_| Awake::new());
     let mut told = false;
     let outcome = target.run(plan, stop, &mut |event| {
         on_step(Step::Event(event));
@@ -94,6 +96,22 @@ pub fn measure(
         parts.load_proof = Some(proof);
     }
     Ok(Record::new(parts)?)
+}
+
+/// Keeps this thread from waiting behind the load that it watches, as far as that is allowed; ordinary again when dropped.
+struct Awake;
+
+impl Awake {
+    fn new() -> Self {
+        let _ = rtscope_probe::sys::rt::come_before_ordinary_tasks();
+        Self
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        let _ = rtscope_probe::sys::rt::set_policy(rtscope_record::Policy::Other, 0, 0);
+    }
 }
 
 /// First line of what each tool of the load says of its version, by name.

@@ -77,6 +77,11 @@ fn ordinary_process() {
     let _ = sys::rt::set_policy(Policy::Other, 0, 0);
 }
 
+/// Keeps the calling thread of a stage awake under its own load. Without privilege it must do without.
+fn stay_awake() {
+    let _ = sys::rt::come_before_ordinary_tasks();
+}
+
 /// A program in `$PATH` or in the system directories that an ordinary user's `$PATH` lacks.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;

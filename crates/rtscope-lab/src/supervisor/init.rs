@@ -2,7 +2,7 @@
 
 use super::crew::Crew;
 use super::wire::{Job, Order, Report, receive, send};
-use super::{Kind, call_myself, find_program, ordinary_process, process_tree};
+use super::{Kind, call_myself, find_program, ordinary_process, process_tree, stay_awake};
 use rtscope_probe::sys;
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -21,8 +21,10 @@ pub(super) fn run(kind: Kind, net: bool) -> u8 {
     }
     call_myself("rt-load-init");
     ordinary_process();
+    stay_awake();
     let (sender, orders) = channel();
     std::thread::spawn(move || {
+        stay_awake();
         let mut from = BufReader::new(io::stdin());
         // The end of the orders closes the channel, which is how the main thread learns of it.
         while let Ok(Some(order)) = receive::<Order>(&mut from) {

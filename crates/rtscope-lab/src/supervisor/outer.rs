@@ -1,7 +1,7 @@
 //! The outer stage: the load's directory and journal, the choice of isolation, and the end of everything.
 
 use super::wire::{Job, Order, Report, receive, send};
-use super::{Kind, call_myself, find_program, ordinary_process, process_tree};
+use super::{Kind, call_myself, find_program, ordinary_process, process_tree, stay_awake};
 use crate::journal::{self, Entered, Journal, MARKER, Undo};
 use crate::load::Isolation;
 use rtscope_probe::sys;
@@ -39,12 +39,14 @@ enum Attempt {
 pub(super) fn run() -> u8 {
     call_myself("rt-load-guard");
     ordinary_process();
+    stay_awake();
     // Fails only when this process leads a group already; then a Ctrl-C does not reach it either.
     let _ = sys::process::new_session();
     let _ = sys::adopt_orphans();
     let (sender, messages) = channel();
     let orders = sender.clone();
     std::thread::spawn(move || {
+        stay_awake();
         let mut from = BufReader::new(io::stdin());
         while let Ok(Some(order)) = receive(&mut from) {
             if orders.send(Message::Order(order)).is_err() {
@@ -137,6 +139,7 @@ fn attempt(job: &Job, kind: Kind, number: usize, sender: &Sender<Message>, messa
     if let Some(reports) = child.stdout.take() {
         let sender = sender.clone();
         std::thread::spawn(move || {
+            stay_awake();
             let mut from = BufReader::new(reports);
             while let Ok(Some(report)) = receive(&mut from) {
                 if sender.send(Message::Report(number, report)).is_err() {

@@ -172,6 +172,16 @@ const _: () = assert!(size_of::<SchedAttr>() == 48);
 ///
 /// `sched_setattr` by number: musl has no working `sched_setscheduler`. `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
 pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()> {
+    set_attributes(policy, priority, period_ns, 0)
+}
+
+/// Lets the calling thread come before all ordinary tasks, and after every other real-time task, so that a load of hundreds of processes
+/// can't starve what watches it. What the thread starts is ordinary again. `EPERM` without privilege.
+pub fn come_before_ordinary_tasks() -> io::Result<()> {
+    set_attributes(Policy::Fifo, 1, 0, libc::SCHED_FLAG_RESET_ON_FORK as u64)
+}
+
+fn set_attributes(policy: Policy, priority: u8, period_ns: u64, flags: u64) -> io::Result<()> {
     let number = match policy {
         Policy::Fifo => libc::SCHED_FIFO,
         Policy::Rr => libc::SCHED_RR,
@@ -182,7 +192,7 @@ pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()
     let attr = SchedAttr {
         size: 48,
         policy: u32::try_from(number).unwrap_or(0),
-        flags: 0,
+        flags,
         nice: 0,
         priority: if policy.has_priority() { priority.into() } else { 0 },
         runtime: if deadline { (period_ns / 10).max(2048) } else { 0 },
