@@ -229,18 +229,25 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Names of a process's threads.
-pub(crate) fn threads(pid: u32) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    tasks.filter_map(|t| Some(fs::read_to_string(t.path().join("comm")).ok()?.trim().to_owned())).collect()
-}
-
-/// The probe of a running `rtscope`, once its measuring threads are there.
+/// The probe of a running `rtscope`, once each of its measuring threads has slept and woken up several times: on a busy machine some time
+/// may pass between their start and their first sample.
 #[track_caller]
 pub(crate) fn probe_of(rtscope: u32) -> u32 {
     wait_for("the probe's measuring threads", || {
-        children(rtscope).into_iter().find(|&c| threads(c).iter().any(|t| t.starts_with("rts-")))
+        children(rtscope).into_iter().find(|&c| {
+            let sleeps = measuring_sleeps(c);
+            !sleeps.is_empty() && sleeps.iter().all(|&n| n >= 8)
+        })
     })
+}
+
+/// How often each measuring thread of a probe went to sleep.
+fn measuring_sleeps(probe: u32) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{probe}/task")).into_iter().flatten().flatten();
+    let status = tasks.filter_map(|t| fs::read_to_string(t.path().join("status")).ok());
+    let figure = |status: &str, key: &str| status.lines().find_map(|l| Some(l.strip_prefix(key)?.trim().to_owned()));
+    let measuring = status.filter(|s| figure(s, "Name:").is_some_and(|n| n.starts_with("rts-")));
+    measuring.filter_map(|s| figure(&s, "voluntary_ctxt_switches:")?.parse().ok()).collect()
 }
 
 /// Whether the kernel lets this process have a real-time priority and lock its memory: root with its capabilities.
