@@ -52,13 +52,14 @@ def peak_kib(command):
 
 
 def median_of_cyclictest(text):
+    """The bin that holds the median: ns with -N."""
     rows = [l.split() for l in text.splitlines() if re.match(r"^\d{6} ", l)]
     counts = [(int(r[0]), int(r[1])) for r in rows]
     total, seen = sum(n for _, n in counts), 0
-    for us, n in counts:
+    for value, n in counts:
         seen += n
         if seen * 2 >= total:
-            return us * 1000
+            return value
     return None
 
 
@@ -84,7 +85,7 @@ def main():
 
             def peer_median():
                 # -N: nanoseconds, so that the peer's median is as fine as ours.
-                return median_of_cyclictest_ns(run(cyclictest(200, loops)[:-2] + ["-N", "-h200000", f"-l{loops}"]).stdout)
+                return median_of_cyclictest(run(cyclictest(200, loops)[:-2] + ["-N", "-h200000", f"-l{loops}"]).stdout)
             # Alternating order, so that a drift of the machine hits both.
             first, second = (probe_median, peer_median) if i % 2 == 0 else (peer_median, probe_median)
             a, b = first(), second()
@@ -118,11 +119,6 @@ def main():
         report("100 M raw samples summarized", ours, theirs, "s", "<= 0.1", lambda r: r <= 0.1)
         assert ours_figures["count"] == int(theirs_figures[0]) and ours_figures["max"] == int(theirs_figures[2])
         assert abs(ours_figures["mean"] - float(theirs_figures[3])) < 1e-6 * float(theirs_figures[3])
-
-
-def median_of_cyclictest_ns(text):
-    found = median_of_cyclictest(text)
-    return None if found is None else found // 1000
 
 
 main()
