@@ -22,6 +22,7 @@ impl Build {
             load_proof: None,
             distributions: Vec::new(),
             source: None,
+            lab: None,
         })
     }
 

@@ -62,6 +62,7 @@ fn record(threads: Vec<Distribution>, settings: Settings) -> Record {
         load_proof: None,
         distributions: threads,
         source: None,
+        lab: None,
     })
     .unwrap()
 }

@@ -27,6 +27,7 @@ fn record(id: &str, samples: &[&[u64]]) -> Record {
         load_proof: Some(LoadProof::default()),
         distributions: samples.iter().enumerate().map(one).collect(),
         source: None,
+        lab: None,
     })
     .unwrap()
 }

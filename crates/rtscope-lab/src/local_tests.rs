@@ -38,6 +38,7 @@ pub(crate) fn record() -> Record {
         load_proof: None,
         distributions: vec![Distribution::from_samples("cpu0", &[1_000, 2_000, 70_000], 2).unwrap()],
         source: None,
+        lab: None,
     })
     .unwrap()
 }

@@ -128,6 +128,7 @@ mod tests {
             load_proof: None,
             distributions: Vec::new(),
             source: None,
+            lab: None,
         });
         let event = Event::Record { record: Box::new(record.unwrap()) };
         let text = serde_json::to_string(&event).unwrap();

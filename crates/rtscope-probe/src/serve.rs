@@ -98,6 +98,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         load_proof: None,
         distributions,
         source: None,
+        lab: None,
     })
     .map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
 }

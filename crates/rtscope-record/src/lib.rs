@@ -7,8 +7,10 @@
 pub mod correction;
 pub mod distribution;
 pub mod findings;
+pub mod fingerprint;
 pub mod hdr;
 pub mod histogram;
+pub mod lab;
 pub mod linear;
 pub mod load;
 pub mod quantile;
@@ -19,7 +21,9 @@ pub mod units;
 pub mod warning;
 
 pub use distribution::{Distribution, DistributionError, DistributionParts, Moments, ThreadInfo, Worst};
+pub use fingerprint::Fingerprint;
 pub use histogram::Histogram;
+pub use lab::{GuestModule, Lab};
 pub use linear::LinearBins;
 pub use load::{LoadProcess, LoadProof};
 pub use quantile::Quantile;

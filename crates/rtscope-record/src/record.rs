@@ -1,6 +1,8 @@
 //! The record: the versioned document that a run leaves behind.
 
 use crate::distribution::{Distribution, DistributionError};
+use crate::fingerprint::Fingerprint;
+use crate::lab::Lab;
 use crate::load::LoadProof;
 use crate::settings::Settings;
 use crate::system::System;
@@ -123,6 +125,8 @@ pub struct RecordParts {
     pub distributions: Vec<Distribution>,
     /// Where it was imported from.
     pub source: Option<Source>,
+    /// The virtual machine that it was taken in, when the lab made it.
+    pub lab: Option<Lab>,
 }
 
 /// A checked record.
@@ -153,6 +157,14 @@ pub enum RecordError {
     /// Two distributions under one label.
     #[error("two distributions are called `{0}`")]
     Label(String),
+    /// The stated fingerprint is not that of the distributions.
+    #[error("the record's fingerprint is {stated}, its distributions have {own}: it was changed after it was taken")]
+    Fingerprint {
+        /// As stated.
+        stated: Fingerprint,
+        /// What the distributions have.
+        own: Fingerprint,
+    },
 }
 
 impl Record {
@@ -189,6 +201,11 @@ impl Record {
     /// The verdict that its warnings leave.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.0.warnings)
+    }
+
+    /// What two runs have in common exactly when every distribution of theirs is the same.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.0.distributions)
     }
 
     /// Its distributions.
@@ -244,14 +261,20 @@ struct Wire {
     load_proof: Option<LoadProof>,
     /// The figures.
     distributions: Vec<Distribution>,
+    /// SHA-256 over the distributions (first 128 bits, hex): equal exactly when every count and sample statistic is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<Fingerprint>,
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
+    /// The virtual machine that it was taken in, when the lab made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lab: Option<Lab>,
 }
 
 impl From<Record> for Wire {
     fn from(r: Record) -> Self {
-        let verdict = r.verdict();
+        let (verdict, fingerprint) = (r.verdict(), r.fingerprint());
         let p = r.0;
         Self {
             schema: SCHEMA.into(),
@@ -270,7 +293,9 @@ impl From<Record> for Wire {
             system: p.system,
             load_proof: p.load_proof,
             distributions: p.distributions,
+            fingerprint: Some(fingerprint),
             source: p.source,
+            lab: p.lab,
         }
     }
 }
@@ -298,7 +323,14 @@ impl TryFrom<Wire> for Record {
             load_proof: w.load_proof,
             distributions: w.distributions,
             source: w.source,
+            lab: w.lab,
         })?;
+        if let Some(stated) = w.fingerprint {
+            let own = record.fingerprint();
+            if stated != own {
+                return Err(RecordError::Fingerprint { stated, own });
+            }
+        }
         let own = record.verdict();
         if w.verdict == own { Ok(record) } else { Err(RecordError::Verdict { stated: w.verdict, own }) }
     }

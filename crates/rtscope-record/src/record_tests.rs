@@ -20,6 +20,7 @@ pub(crate) fn parts() -> RecordParts {
         load_proof: Some(LoadProof::default()),
         distributions: vec![Distribution::from_samples("cpu0", &[1, 5, 70_000], 2).unwrap()],
         source: None,
+        lab: None,
     }
 }
 

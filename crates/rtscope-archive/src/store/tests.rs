@@ -35,6 +35,7 @@ fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
             Distribution::from_samples("cpu2", &[], 4).unwrap(),
         ],
         source: None,
+        lab: None,
     })
     .unwrap()
 }

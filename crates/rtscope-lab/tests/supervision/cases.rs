@@ -365,6 +365,7 @@ impl Target for Fake<'_> {
             load_proof: None,
             distributions: Vec::new(),
             source: None,
+            lab: None,
         })?)
     }
 }

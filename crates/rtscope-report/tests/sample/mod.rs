@@ -142,6 +142,7 @@ pub(crate) fn parts(load: &str) -> RecordParts {
         load_proof: None,
         distributions: Vec::new(),
         source: None,
+        lab: None,
     }
 }
 

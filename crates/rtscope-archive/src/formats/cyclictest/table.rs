@@ -158,6 +158,7 @@ impl Table {
                 sha256,
                 kept: self.kept.into_lines(),
             }),
+            lab: None,
         })?)
     }
 

@@ -1,0 +1,133 @@
+//! A fingerprint of distributions: two runs have the same one exactly when nothing in their figures differs.
+
+use crate::distribution::{Distribution, Moments};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// The first 128 bits of a SHA-256 over everything in the distributions but which threads took them. Written as 32 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+pub struct Fingerprint(u128);
+
+impl Fingerprint {
+    /// Of these distributions, in their order. Thread ids are left out: they say nothing about what was measured.
+    ///
+    /// What is hashed is a text, one fact a line, so that it depends on no encoder's version: label, every counter, extremes, sums,
+    /// resolution, each used slot of the histogram with its count, the worst samples with their times, and the linear bins.
+    pub fn of(distributions: &[Distribution]) -> Self {
+        let mut text = String::new();
+        for d in distributions {
+            let p = d.parts();
+            let moments = match p.moments {
+                Moments::Exact { sum, sum_sq } => format!("sum {sum} {sum_sq}"),
+                Moments::Reported { mean } => format!("mean {:016x}", mean.to_bits()),
+            };
+            // The label's length keeps any label from being read as the lines that follow.
+            let _ = writeln!(
+                text,
+                "distribution {} {}\ncount {}\nmin {:?}\nmax {:?}\n{moments}\nmissed {}\nspurious {}\noverflow {}\ndropped {}\nexpected {:?}\nresolution {}",
+                p.label.len(), p.label, p.count, p.min, p.max, p.missed, p.spurious, p.overflow, p.dropped, p.expected, p.resolution
+            );
+            for (slot, n) in p.histogram.slots() {
+                let _ = writeln!(text, "{slot} {n}");
+            }
+            for w in &p.worst {
+                let _ = writeln!(text, "worst {} {}", w.value, w.at);
+            }
+            if let Some(bins) = &p.linear {
+                let _ = writeln!(text, "linear {} {} {:?} {:?}", bins.unit_ns, bins.size, bins.counts, bins.overflow_at);
+            }
+        }
+        let hash = Sha256::digest(text.as_bytes());
+        let mut first = [0u8; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(f: Fingerprint) -> Self {
+        f.to_string()
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let hex = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let value = if hex { u128::from_str_radix(text, 16).ok() } else { None };
+        value.map(Self).ok_or_else(|| format!("`{text}` is no fingerprint: 32 hex digits"))
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::ThreadInfo;
+    use proptest::prelude::*;
+
+    fn of(samples: &[u64]) -> Distribution {
+        Distribution::from_samples("cpu0", samples, 4).unwrap()
+    }
+
+    #[test]
+    fn every_fact_counts_but_the_thread() {
+        let base = of(&[3000, 5000, 4000]);
+        let own = Fingerprint::of(std::slice::from_ref(&base));
+        let changed = |change: &dyn Fn(&mut crate::DistributionParts)| {
+            let mut p = base.clone().into_parts();
+            change(&mut p);
+            Fingerprint::of(&[Distribution::new(p).unwrap()])
+        };
+        assert_eq!(changed(&|p| p.thread = Some(ThreadInfo { tid: 7, ..ThreadInfo::default() })), own);
+        assert_ne!(changed(&|p| p.label = "cpu1".into()), own);
+        assert_ne!(changed(&|p| (p.missed, p.expected) = (1, Some(4))), own);
+        assert_ne!(changed(&|p| p.spurious = 1), own);
+        assert_ne!(changed(&|p| p.worst[0].at = 9), own);
+        assert_ne!(Fingerprint::of(&[of(&[3000, 5000, 4001])]), own);
+        assert_ne!(Fingerprint::of(&[]), own);
+        assert_ne!(Fingerprint::of(&[base.clone(), of(&[1])]), own);
+    }
+
+    proptest! {
+        #[test]
+        fn it_survives_being_written_and_read(samples in prop::collection::vec(any::<u32>(), 0..50)) {
+            let samples: Vec<u64> = samples.into_iter().map(u64::from).collect();
+            let d = of(&samples);
+            let own = Fingerprint::of(std::slice::from_ref(&d));
+            let back: Distribution = serde_json::from_str(&serde_json::to_string(&d).unwrap()).unwrap();
+            prop_assert_eq!(Fingerprint::of(&[back]), own);
+            prop_assert_eq!(own.to_string().parse::<Fingerprint>().unwrap(), own);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,40}") {
+            let _ = text.parse::<Fingerprint>();
+        }
+    }
+}
