@@ -1,12 +1,15 @@
 //! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, and a measuring session.
 #![forbid(unsafe_code)]
 
+pub mod guest;
 pub mod journal;
+pub mod kernels;
 pub mod load;
 pub mod local;
 pub mod session;
 pub mod supervisor;
 pub mod target;
+pub mod vm;
 
 pub use journal::{Journal, JournalError, Replayed};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};

@@ -2,6 +2,7 @@
 
 use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
 use crate::supervisor::find_program;
+use crate::vm::{Progress, VmError};
 use crate::target::{StopHandle, Target, TargetError};
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{Record, RecordError};
@@ -11,6 +12,13 @@ use std::process::{Command, Stdio};
 /// Where a session is, for a progress display.
 #[derive(Debug)]
 pub enum Step<'a> {
+    /// A virtual machine is being started: from its kept state, or by booting it first.
+    GuestStarting {
+        /// It must boot.
+        boots: bool,
+    },
+    /// How far the virtual machine is.
+    Guest(Progress),
     /// The load of this name is being started.
     LoadStarting(&'a str),
     /// It does work; the probe is next.
@@ -32,6 +40,9 @@ pub enum MeasureError {
     /// The probe could not measure.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// The virtual machine did not do its work.
+    #[error(transparent)]
+    Vm(#[from] VmError),
     /// With the load's proof the record does not hold together.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
@@ -43,13 +54,14 @@ impl MeasureError {
         match self {
             Self::Load(e) => e.is_usage(),
             Self::Target(e) => e.is_usage(),
+            Self::Vm(e) => e.is_usage(),
             Self::Record(_) => false,
         }
     }
 
     /// It was ended before anything was measured (exit code 130).
     pub fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Interrupted))
+        matches!(self, Self::Load(LoadError::Interrupted) | Self::Vm(VmError::Interrupted))
     }
 }
 

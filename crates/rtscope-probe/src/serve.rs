@@ -104,7 +104,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
 }
 
 /// Wall time in RFC 3339, UTC, to the second.
-fn utc_now() -> String {
+pub fn utc_now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     rfc3339(since.as_secs())
 }

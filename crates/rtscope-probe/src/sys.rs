@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 pub mod host;
+pub mod machine;
+pub mod mapped;
 pub mod process;
 pub mod rt;
 

@@ -34,11 +34,13 @@
 //! | `kernel-rt-threads` | Note | kernel threads, interrupts' among them, at or above the measuring priority |
 //! | `tasks-hidden` | Note | other users' or the host's real-time tasks can't be seen |
 //! | `container` | Note | limits and views are the container's |
+//! | `virtual-clock`, `virtual-cpus-take-turns`, `lab-host-clock` | Note, Inconclusive, Inconclusive | in the lab: whose time it is |
 //! | `throttled-since-boot` | Note | it was slowed down at some time before |
 
 mod cpu;
 mod host;
 mod kernel;
+mod lab;
 #[cfg(test)]
 mod tests;
 
@@ -96,6 +98,11 @@ pub fn findings(system: &System, settings: &Settings) -> Vec<Warning> {
     let mut found: Vec<Warning> = RULES.iter().filter_map(|rule| rule(&context)).collect();
     found.sort_by_key(|warning| std::cmp::Reverse(warning.effect));
     found
+}
+
+/// What was found in a guest of the lab, in place of what it could know itself about the machine that it is on.
+pub fn in_the_lab(found: Vec<Warning>, clock: crate::Clock, cpus: u32) -> Vec<Warning> {
+    lab::in_the_lab(found, clock, cpus)
 }
 
 /// CPUs that the measuring threads of such a run may be on.

@@ -45,6 +45,14 @@ pub fn reap() -> io::Result<Option<(u32, ExitStatus)>> {
     Ok(u32::try_from(pid).ok().filter(|&p| p > 0).map(|p| (p, ExitStatus::from_raw(status))))
 }
 
+/// Waits until any child has ended and collects it: its own or, of the first process, one that lost its parent. `ECHILD` without children.
+pub fn reap_next() -> io::Result<(u32, ExitStatus)> {
+    let mut status = 0;
+    // SAFETY: the pointer is valid for one int.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, 0) };
+    u32::try_from(pid).map(|pid| (pid, ExitStatus::from_raw(status))).map_err(|_| io::Error::last_os_error())
+}
+
 /// Lets every signal through to the calling thread and to what it starts, whatever mask it was started with.
 pub fn unblock_signals() -> io::Result<()> {
     // SAFETY: the set is initialized by sigemptyset before it is read.
@@ -56,7 +64,7 @@ pub fn unblock_signals() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
 }
 
-fn c_path(path: &Path) -> io::Result<CString> {
+pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
 }
 

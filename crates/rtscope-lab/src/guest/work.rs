@@ -1,0 +1,165 @@
+//! Does the one job of a guest: measures under a load, or runs a program under one.
+
+use super::mailbox::Mailbox;
+use super::setup::DISK;
+use super::{PROBE, SUPERVISOR};
+use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
+use crate::local::{Local, ProbeCommand};
+use crate::session::{self, MeasureError, Step};
+use crate::target::{StopHandle, TargetError};
+use crate::vm::wire::{Job, JobModule, Ran, Said, Work};
+use crate::Journal;
+use base64::Engine;
+use rtscope_probe::protocol::Plan;
+use rtscope_probe::sys;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where this program lies.
+const MYSELF: &str = "/init";
+/// Seeds begin within this, ns: four ticks of the kernel's.
+const PHASES_NS: u64 = 16_000_000;
+
+/// Does `job` and says how it ended.
+pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
+    stir(job.seed);
+    let modules = match job.modules.iter().map(load).collect::<Result<Vec<String>, String>>() {
+        Ok(names) => names,
+        Err(message) => return mailbox.fail(&message, "is it built for this kernel? see the console's last lines", false),
+    };
+    let last = match job.work {
+        Work::Measure { plan } => measure(&plan, mailbox),
+        Work::Run { command, load } => program(&command, &load, mailbox),
+    };
+    for name in modules.iter().rev() {
+        // Nothing is measured any more, and the machine is about to end.
+        let _ = sys::machine::unload_module(name);
+    }
+    mailbox.finish(&last);
+}
+
+/// Makes this run the one of its seed: other random numbers, and another moment between two ticks at which it begins.
+fn stir(seed: u64) {
+    let _ = fs::write("/dev/urandom", seed.to_le_bytes());
+    std::thread::sleep(Duration::from_nanos(mix(seed) % PHASES_NS));
+}
+
+/// One step of SplitMix64 (Steele, Lea, Flood 2014): neighbouring seeds give distant numbers.
+fn mix(seed: u64) -> u64 {
+    let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Loads a module that came with the job; returns its name.
+fn load(module: &JobModule) -> Result<String, String> {
+    let failed = |e: &dyn std::fmt::Display| format!("the module {} can't be loaded: {e}", module.name);
+    let data = base64::engine::general_purpose::STANDARD.decode(&module.data).map_err(|e| failed(&e))?;
+    let file = Path::new(&module.name).file_name().map_or_else(|| PathBuf::from("module.ko"), PathBuf::from);
+    let path = Path::new("/run").join(&file);
+    fs::write(&path, data).map_err(|e| failed(&e))?;
+    sys::machine::load_module(&path, &module.parameters).map_err(|e| failed(&e))?;
+    Ok(file.with_extension("").to_string_lossy().replace('-', "_"))
+}
+
+fn options() -> StartOptions {
+    StartOptions {
+        reexec: Reexec { program: MYSELF.into(), args: vec![SUPERVISOR.into()] },
+        cpus: sys::rt::allowed_cpus().map_or(1, |c| u32::try_from(c.len()).unwrap_or(1)),
+        dir: Path::new(DISK).exists().then(|| DISK.into()),
+        journal: Journal::at("/run/rtscope/journal"),
+        isolation: Isolation::Namespaces,
+        up_timeout: Duration::from_secs(60),
+        stop_timeout: Duration::from_secs(30),
+        stop: StopHandle::new(),
+    }
+}
+
+fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
+    let load = match Load::parse(&plan.load) {
+        Ok(load) => load,
+        Err(e) => return failed(&MeasureError::Load(e)),
+    };
+    let target = Local { probe: ProbeCommand { program: MYSELF.into(), args: vec![PROBE.into()] } };
+    let outcome = session::measure(plan, &load, &options(), &target, &StopHandle::new(), &mut |step| match step {
+        Step::LoadStarting(name) => mailbox.say(&Said::LoadStarting(name.into())),
+        Step::LoadUp => mailbox.say(&Said::LoadUp),
+        Step::Event(event) => mailbox.say(&Said::Event(Box::new(event.clone()))),
+        Step::LoadDied(who) => mailbox.say(&Said::LoadDied(who.into())),
+        Step::LoadStopping => mailbox.say(&Said::LoadStopping),
+        // A guest starts no guests.
+        Step::GuestStarting { .. } | Step::Guest(_) => {}
+    });
+    match outcome {
+        Ok(record) => Said::Record(Box::new(record)),
+        Err(e) => failed(&e),
+    }
+}
+
+fn failed(e: &MeasureError) -> Said {
+    // The probe's own words come apart in message and remedy; the others hold both.
+    let (message, remedy) = match e {
+        MeasureError::Target(TargetError::Probe { message, remedy } | TargetError::Usage { message, remedy }) => {
+            (message.clone(), remedy.clone())
+        }
+        e => (e.to_string(), "`rtscope lab shell` looks around in the same guest".to_owned()),
+    };
+    Said::Failed { message, remedy, usage: e.is_usage() }
+}
+
+/// Runs a program under a load.
+fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
+    let of_load = |e: LoadError| failed(&MeasureError::Load(e));
+    let load = match Load::parse(load) {
+        Ok(load) => load,
+        Err(e) => return of_load(e),
+    };
+    if !load.is_none() {
+        mailbox.say(&Said::LoadStarting(load.name().into()));
+    }
+    let running = match load.start(&options()) {
+        Ok(running) => running,
+        Err(e) => return of_load(e),
+    };
+    if running.is_some() {
+        mailbox.say(&Said::LoadUp);
+    }
+    let Some((program, args)) = command.split_first() else {
+        return Said::Failed { message: "no program is named".into(), remedy: "name one after --".into(), usage: true };
+    };
+    let _ = sys::rt::come_before_ordinary_tasks();
+    let begun = Instant::now();
+    let out = Command::new(program)
+        .args(args)
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/root")
+        .current_dir("/root")
+        .stdin(Stdio::null())
+        .output();
+    let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let mut ran = Ran { elapsed_ns, ..Ran::default() };
+    if let Some(handle) = running {
+        mailbox.say(&Said::LoadStopping);
+        ran.warnings.extend_from_slice(handle.start_warnings());
+        let proof = handle.stop();
+        ran.warnings.extend(load::warnings(&proof));
+        ran.load_proof = Some(proof);
+    }
+    match out {
+        Ok(out) => {
+            ran.stdout = String::from_utf8_lossy(&out.stdout).into_owned();
+            ran.stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+            (ran.code, ran.signal) = (out.status.code(), out.status.signal());
+            Said::Ran(ran)
+        }
+        Err(e) => Said::Failed {
+            message: format!("{program} can't be started in the guest: {e}"),
+            remedy: "`rtscope lab shell` shows what there is".into(),
+            usage: true,
+        },
+    }
+}

@@ -1,0 +1,352 @@
+//! One running virtual machine: started from power-on or from a kept state, its mailbox, its console, its end.
+
+use super::qemu::{MachineSpec, Qemu};
+use super::qmp::Qmp;
+use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, SAID, SAID_LEN_AT, SIZE, Said};
+use super::{VmError, scratch};
+use crate::target::StopHandle;
+use rtscope_probe::sys;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often the mailbox is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// How often the virtual time is asked for.
+const ASK: Duration = Duration::from_millis(500);
+/// Lines of the console that an error shows.
+const LAST_LINES: usize = 15;
+
+/// How long something may take before the guest is said to hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    /// In virtual time, where that can be read from outside.
+    pub(super) virtual_time: Duration,
+    /// Else in the host's.
+    pub(super) wall: Duration,
+}
+
+/// How far a machine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Virtual time since it was started or went on, whole seconds; `None` where it can't be read from outside (Arm).
+    pub virtual_s: Option<u64>,
+}
+
+/// A file that holds all that a machine's console printed.
+#[derive(Debug, Clone)]
+pub struct Console(PathBuf);
+
+impl Console {
+    /// Its last lines.
+    pub fn last_lines(&self) -> String {
+        let text = fs::read(&self.0).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
+        let lines: Vec<&str> = lines[lines.len().saturating_sub(LAST_LINES)..].to_vec();
+        if lines.is_empty() { "(it printed nothing)".into() } else { lines.join("\n") }
+    }
+}
+
+/// A running machine. Dropping it ends it, and removes what it left on the host.
+pub struct Machine {
+    child: Child,
+    qmp: Qmp,
+    mailbox: File,
+    /// Of what the guest says, what was read.
+    read: u64,
+    heard: VecDeque<Said>,
+    console: Console,
+    /// Where the console is kept when something goes wrong.
+    keep: PathBuf,
+    /// Virtual time at the start or when it went on, s.
+    begun: Option<u64>,
+    // Last: removed when all else is gone.
+    dir: scratch::Dir,
+}
+
+impl Machine {
+    /// Starts `spec`; from the kept state `from`, else from power-on. Consoles of failed machines go to the directory `keep`.
+    pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Option<&Path>, keep: &Path) -> Result<Self, VmError> {
+        let dir = scratch::Dir::new().map_err(VmError::io("a directory for the virtual machine"))?;
+        let at = |name: &str| dir.path().join(name);
+        let mailbox = File::options().read(true).write(true).create_new(true).open(at("mailbox"));
+        let mailbox = mailbox.map_err(VmError::io("the mailbox"))?;
+        mailbox.set_len(SIZE as u64).map_err(VmError::io("the mailbox"))?;
+        let listener = UnixListener::bind(at("control")).map_err(VmError::io("QEMU's control channel"))?;
+        let mut command = Command::new(&qemu.program);
+        command.args(spec.all_arguments()).args(MachineSpec::mailbox_arguments(&at("mailbox")));
+        command.args([OsString::from("-serial"), prefixed("file:", &at("console"))]);
+        command.args([OsString::from("-qmp"), prefixed("unix:", &at("control"))]);
+        let stdin = match from {
+            None => Stdio::null(),
+            Some(state) => {
+                command.args(["-incoming", "fd:0"]);
+                Stdio::from(File::open(state).map_err(VmError::io(format!("{}", state.display())))?)
+            }
+        };
+        let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
+        command.stdin(stdin).stdout(Stdio::null()).stderr(said);
+        sys::process::die_with_spawner(&mut command, libc::SIGKILL);
+        let mut child =
+            command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
+        let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
+            program: qemu.program.clone(),
+            reason: match fs::read_to_string(at("said")) {
+                Ok(text) if !text.trim().is_empty() => text.trim().to_owned(),
+                _ => e.to_string(),
+            },
+        });
+        let qmp = socket.and_then(|s| Qmp::new(s, PATIENCE));
+        let qmp = match qmp {
+            Ok(qmp) => qmp,
+            Err(e) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(e);
+            }
+        };
+        let console = Console(at("console"));
+        Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, dir })
+    }
+
+    /// Waits until the guest has booted and paused itself; returns what it said of itself.
+    pub(super) fn wait_paused(
+        &mut self,
+        limit: Limit,
+        stop: &StopHandle,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<super::wire::Facts, VmError> {
+        self.begun = self.virtual_seconds();
+        let mut watch = Watch::new(limit);
+        loop {
+            if self.word(MAGIC_AT)? == MAGIC && self.qmp.status()? == "guest-panicked" {
+                break;
+            }
+            self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
+        }
+        match self.hear()? {
+            Some(Said::Ready(facts)) => Ok(facts),
+            other => Err(VmError::Garbled(format!("{other:?}"))),
+        }
+    }
+
+    /// Waits until a state has been taken in.
+    pub(super) fn wait_restored(&mut self) -> Result<(), VmError> {
+        let end = Instant::now() + PATIENCE;
+        while self.qmp.status()? == "inmigrate" {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                let said = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
+                return Err(VmError::Control(format!("the kept state was refused ({status}): {}", said.trim())));
+            }
+            if Instant::now() > end {
+                return Err(VmError::Control("the kept state was not taken in".into()));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // What the guest said until it paused is known.
+        self.read = self.word(SAID_LEN_AT)?;
+        Ok(())
+    }
+
+    /// Writes the paused machine's state to `to`.
+    pub(super) fn save(&mut self, to: &mut File) -> Result<(), VmError> {
+        let path = self.dir.path().join("state");
+        let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
+        // Without a limit: the machine stands still anyway.
+        self.qmp.run("migrate-set-parameters", json!({ "max-bandwidth": 100_000_000_000u64 }))?;
+        self.qmp.run("migrate", json!({ "uri": format!("unix:{}", path.display()) }))?;
+        let mut from = accept(&listener, &mut self.child).map_err(VmError::io("the machine's state"))?;
+        io::copy(&mut from, to).map_err(VmError::io("the machine's state"))?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.qmp.run("query-migrate", json!({}))?;
+            match answer.get("status").and_then(Value::as_str) {
+                Some("completed") => return Ok(()),
+                Some("failed" | "cancelled") => return Err(VmError::Control(format!("saving the state: {answer}"))),
+                _ if Instant::now() > end => return Err(VmError::Control(format!("saving the state takes too long: {answer}"))),
+                _ => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// Leaves `job` in the mailbox and lets the machine go on.
+    pub(super) fn resume(&mut self, job: &Job) -> Result<(), VmError> {
+        let text = serde_json::to_vec(job).map_err(|e| VmError::Garbled(e.to_string()))?;
+        if text.len() > SAID - JOB {
+            return Err(VmError::Failed {
+                message: format!("the job takes {} bytes, the mailbox has {}", text.len(), SAID - JOB),
+                remedy: "give fewer or smaller modules (strip --strip-debug)".into(),
+                usage: true,
+            });
+        }
+        let write = |at: usize, bytes: &[u8]| self.mailbox.write_all_at(bytes, at as u64).map_err(VmError::io("the mailbox"));
+        write(JOB, &text)?;
+        write(JOB_LEN_AT, &(text.len() as u64).to_le_bytes())?;
+        self.begun = self.virtual_seconds();
+        self.qmp.run("cont", json!({}))?;
+        Ok(())
+    }
+
+    /// The next thing that the guest says.
+    pub(super) fn next(
+        &mut self,
+        watch: &mut Watch,
+        stop: &StopHandle,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Said, VmError> {
+        loop {
+            if let Some(said) = self.hear()? {
+                return Ok(said);
+            }
+            self.look_after("before it was done", "it did not finish in time", watch, stop, on_progress)?;
+        }
+    }
+
+    /// Between two looks at the mailbox: is the machine alive, is it in time, was it told to end?
+    fn look_after(
+        &mut self,
+        when: &str,
+        hang: &str,
+        watch: &mut Watch,
+        stop: &StopHandle,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), VmError> {
+        if stop.is_stopped() {
+            return Err(VmError::Interrupted);
+        }
+        if let Ok(Some(status)) = self.child.try_wait() {
+            let qemu = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
+            let qemu = if qemu.trim().is_empty() { String::new() } else { format!("; QEMU said: {}", qemu.trim()) };
+            let file = self.keep_console();
+            return Err(VmError::Ended { when: format!("{when} (QEMU: {status}{qemu})"), console: self.console.last_lines(), file });
+        }
+        if watch.asked.elapsed() >= ASK {
+            watch.asked = Instant::now();
+            let now = self.virtual_seconds();
+            let virtual_s = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
+            on_progress(Progress { virtual_s });
+            let late = match virtual_s {
+                Some(s) => s > watch.limit.virtual_time.as_secs(),
+                None => watch.begun.elapsed() > watch.limit.wall,
+            };
+            if late {
+                let file = self.keep_console();
+                let (time, kind) = match virtual_s {
+                    Some(s) => (Duration::from_secs(s), "virtual time"),
+                    None => (watch.begun.elapsed(), "the host's time"),
+                };
+                let what = format!("{hang} ({} s of {kind})", time.as_secs());
+                return Err(VmError::Hang { what, console: self.console.last_lines(), file });
+            }
+        }
+        std::thread::sleep(LOOK);
+        Ok(())
+    }
+
+    /// One more line from the mailbox, when there is one.
+    fn hear(&mut self) -> Result<Option<Said>, VmError> {
+        if self.heard.is_empty() {
+            let len = self.word(SAID_LEN_AT)?;
+            if len > (SIZE - SAID) as u64 || len < self.read {
+                return Err(VmError::Garbled(format!("{len} bytes in its mailbox, {} before", self.read)));
+            }
+            let mut text = vec![0; usize::try_from(len - self.read).unwrap_or(0)];
+            self.mailbox.read_exact_at(&mut text, SAID as u64 + self.read).map_err(VmError::io("the mailbox"))?;
+            self.read = len;
+            for line in text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+                self.heard.push_back(serde_json::from_slice(line).map_err(|e| VmError::Garbled(e.to_string()))?);
+            }
+        }
+        Ok(self.heard.pop_front())
+    }
+
+    fn word(&self, at: usize) -> Result<u64, VmError> {
+        let mut bytes = [0; 8];
+        self.mailbox.read_exact_at(&mut bytes, at as u64).map_err(VmError::io("the mailbox"))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// The guest's real-time clock, s: it runs in virtual time, and asking costs the guest nothing. x86 only.
+    fn virtual_seconds(&mut self) -> Option<u64> {
+        let tm = self.qmp.run("qom-get", json!({ "path": "/machine", "property": "rtc-time" })).ok()?;
+        let field = |name: &str| tm.get(name).and_then(Value::as_u64);
+        let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")?, field("tm_mday")?);
+        // Days since 1 March of year 0 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"); only differences count.
+        let (y, m) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
+        let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day;
+        Some(((days * 24 + field("tm_hour")?) * 60 + field("tm_min")?) * 60 + field("tm_sec")?)
+    }
+
+    /// Resident memory of QEMU, KiB.
+    pub fn resident_kib(&self) -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        text.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Copies the console to where it stays; returns where.
+    fn keep_console(&self) -> PathBuf {
+        let name = self.dir.path().file_name().unwrap_or_default();
+        let kept = self.keep.join(name).with_extension("log");
+        let copied = fs::create_dir_all(&self.keep).and_then(|()| fs::copy(&self.console.0, &kept));
+        if copied.is_ok() { kept } else { self.console.0.clone() }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Watches over a guest's time.
+pub(super) struct Watch {
+    limit: Limit,
+    begun: Instant,
+    asked: Instant,
+}
+
+impl Watch {
+    pub(super) fn new(limit: Limit) -> Self {
+        Self { limit, begun: Instant::now(), asked: Instant::now() }
+    }
+}
+
+fn prefixed(prefix: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(prefix);
+    word.push(path.to_string_lossy().replace(',', ",,"));
+    word
+}
+
+/// Waits for the one connection of the process `child`.
+fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
+    listener.set_nonblocking(true)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match listener.accept() {
+            Ok((socket, _)) => {
+                socket.set_nonblocking(false)?;
+                return Ok(socket);
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+        if let Some(status) = child.try_wait()? {
+            return Err(io::Error::other(format!("it ended ({status})")));
+        }
+        if Instant::now() > end {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,121 @@
+//! QEMU, and the machine that it is told to be: everything that a run's figures depend on stands in its arguments.
+
+use super::VmError;
+use super::wire::SIZE;
+use crate::kernels::Arch;
+use crate::supervisor::find_program;
+use rtscope_record::Clock;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// QEMU for one architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qemu {
+    /// The program.
+    pub program: PathBuf,
+    /// What it says of its version.
+    pub version: String,
+}
+
+impl Qemu {
+    /// The one that is installed.
+    pub fn find(arch: Arch) -> Result<Self, VmError> {
+        let (name, package) = match arch {
+            Arch::Amd64 => ("qemu-system-x86_64", "qemu-system-x86"),
+            Arch::Arm64 => ("qemu-system-aarch64", "qemu-system-arm"),
+            Arch::Armhf => ("qemu-system-arm", "qemu-system-arm"),
+        };
+        let program = find_program(name).ok_or(VmError::NoQemu { program: name, package })?;
+        let out = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
+        let out = out.map_err(|e| VmError::Start { program: program.clone(), reason: e.to_string() })?;
+        let text = String::from_utf8_lossy(&out.stdout);
+        let version = text.lines().next().unwrap_or_default().trim().trim_start_matches("QEMU emulator version ").to_owned();
+        if version.is_empty() {
+            let reason = format!("it does not tell its version: {}", String::from_utf8_lossy(&out.stderr).trim());
+            return Err(VmError::Start { program, reason });
+        }
+        Ok(Self { program, version })
+    }
+}
+
+/// A machine to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineSpec {
+    /// Architecture.
+    pub arch: Arch,
+    /// Virtual: one instruction is one nanosecond, everything repeats. Host: as fast as it goes, CPUs in parallel.
+    pub clock: Clock,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// What the guest's hardware random numbers and the kernel's layout come from.
+    pub boot_seed: u64,
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// Its initramfs.
+    pub image: PathBuf,
+}
+
+/// Instructions per virtual nanosecond (2^0), and no waiting for the host's clock when the guest is idle.
+const ICOUNT: &str = "shift=0,sleep=off";
+
+impl MachineSpec {
+    /// `-icount`, in virtual time.
+    pub fn icount(&self) -> Option<&'static str> {
+        (self.clock == Clock::Virtual).then_some(ICOUNT)
+    }
+
+    fn console(&self) -> &'static str {
+        if self.arch == Arch::Amd64 { "ttyS0" } else { "ttyAMA0" }
+    }
+
+    /// The arguments that make the machine, without paths. Two machines with the same ones, the same kernel and image, and the same QEMU
+    /// do the same.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
+        match self.arch {
+            Arch::Amd64 => add("-M pc -cpu max"),
+            Arch::Arm64 => add("-M virt,gic-version=3 -cpu cortex-a53"),
+            // Without PCI windows above 4 GiB, which a 32-bit kernel does not reach.
+            Arch::Armhf => add("-M virt,highmem=off -cpu cortex-a15"),
+        }
+        match self.icount() {
+            Some(icount) => add(&format!("-accel tcg -icount {icount}")),
+            None => add("-accel tcg,thread=multi"),
+        }
+        let clock = if self.icount().is_some() { "vm" } else { "host" };
+        add(&format!("-smp {} -m {} -rtc base=2024-01-01T00:00:00,clock={clock}", self.cpus, self.memory_mib));
+        add(&format!("-seed {} -display none -monitor none -nodefaults -no-reboot -action panic=pause", self.boot_seed));
+        words
+    }
+
+    /// The kernel's command line.
+    pub fn command_line(&self) -> String {
+        let clock = match self.arch {
+            Arch::Amd64 if self.clock == Clock::Virtual => " clocksource=tsc tsc=reliable",
+            _ => "",
+        };
+        format!("console={} quiet panic=-1{clock}", self.console())
+    }
+
+    /// All arguments but those for mailbox, control channel, console and start.
+    pub(super) fn all_arguments(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = self.arguments().into_iter().map(OsString::from).collect();
+        words.extend(["-kernel".into(), self.kernel.clone().into()]);
+        words.extend(["-initrd".into(), self.image.clone().into()]);
+        words.extend(["-append".into(), self.command_line().into()]);
+        words
+    }
+
+    /// Arguments for the mailbox in `file` and the bell.
+    pub(super) fn mailbox_arguments(file: &Path) -> Vec<OsString> {
+        let mut backend = OsString::from(format!("memory-backend-file,id=mailbox,share=on,size={SIZE},mem-path="));
+        // QEMU reads a comma in a value as the end of it, unless it is doubled.
+        backend.push(file.to_string_lossy().replace(',', ",,"));
+        let device = "ivshmem-plain,memdev=mailbox,master=on";
+        ["-object".into(), backend, "-device".into(), device.into(), "-device".into(), "pvpanic-pci".into()].into()
+    }
+}

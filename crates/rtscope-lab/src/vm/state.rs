@@ -1,0 +1,160 @@
+//! Kept machine states: a guest that has booted and paused itself, in a file from which every run starts.
+//!
+//! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
+//! boots from the same of these are the same, so nothing is lost when one is removed.
+
+use super::machine::{Limit, Machine, Progress};
+use super::qemu::{MachineSpec, Qemu};
+use super::wire::Facts;
+use super::VmError;
+use crate::target::StopHandle;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How states are made; another number makes all of them anew.
+const FORMAT: u32 = 1;
+/// States that are kept; the one not used for longest goes when another is made.
+const KEPT: usize = 12;
+/// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.
+pub(super) const BOOT: Limit = Limit { virtual_time: Duration::from_secs(300), wall: Duration::from_secs(1200) };
+
+/// A directory of kept states.
+#[derive(Debug, Clone)]
+pub struct States {
+    dir: PathBuf,
+}
+
+/// One kept state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// What it was made from: SHA-256, hex.
+    pub key: String,
+    /// The file.
+    pub path: PathBuf,
+    /// What the guest said of itself.
+    pub facts: Facts,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sidecar {
+    bytes: u64,
+    facts: Facts,
+}
+
+/// What a state follows from, as a hash: kernel and image by their SHA-256.
+pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sha256: &str) -> String {
+    let mut hash = Sha256::new();
+    let words = spec.arguments();
+    let command_line = spec.command_line();
+    let parts = [kernel_sha256, image_sha256, &qemu.version, &command_line];
+    hash.update(FORMAT.to_le_bytes());
+    for part in parts.into_iter().chain(words.iter().map(String::as_str)) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+impl States {
+    /// States in `dir`, which is made when the first one is.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Where consoles of failed machines are kept.
+    pub(super) fn consoles(&self) -> PathBuf {
+        self.dir.join("consoles")
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.dir.join(format!("{}.state", &key[..32.min(key.len())]))
+    }
+
+    /// The state of this key, when it is kept and whole.
+    pub(super) fn get(&self, key: &str) -> Option<Stored> {
+        let path = self.path(key);
+        let side: Sidecar = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
+        if fs::metadata(&path).ok()?.len() != side.bytes {
+            return None;
+        }
+        // Used now: the oldest goes first. A directory that can't be written does without.
+        let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
+        Some(Stored { key: key.into(), path, facts: side.facts })
+    }
+
+    /// The state of this key: the kept one, else a machine is booted and its state kept.
+    pub(super) fn get_or_make(
+        &self,
+        qemu: &Qemu,
+        spec: &MachineSpec,
+        key: &str,
+        stop: &StopHandle,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Stored, VmError> {
+        let turn = one_at_a_time(&self.path(key));
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stored) = self.get(key) {
+            return Ok(stored);
+        }
+        let mut machine = Machine::start(qemu, spec, None, &self.consoles())?;
+        let facts = machine.wait_paused(BOOT, stop, on_progress)?;
+        let path = self.path(key);
+        let wrote = |e: io::Error| VmError::io(format!("keeping the machine's state in {}", self.dir.display()))(e);
+        fs::create_dir_all(&self.dir).map_err(wrote)?;
+        let unfinished = path.with_extension(format!("{}.new", std::process::id()));
+        let saved = File::create(&unfinished).map_err(wrote).and_then(|mut file| {
+            machine.save(&mut file)?;
+            file.metadata().map(|m| m.len()).map_err(wrote)
+        });
+        let keep = saved.and_then(|bytes| {
+            let side = serde_json::to_vec(&Sidecar { bytes, facts: facts.clone() }).map_err(io::Error::from).map_err(wrote)?;
+            // The size in the second file makes the pair whole or nothing.
+            fs::rename(&unfinished, &path).map_err(wrote)?;
+            fs::write(path.with_extension("json"), side).map_err(wrote)
+        });
+        if let Err(e) = keep {
+            let _ = fs::remove_file(&unfinished);
+            return Err(e);
+        }
+        self.prune(&path);
+        Ok(Stored { key: key.into(), path, facts })
+    }
+
+    /// Removes the state of this key, so that it is made anew.
+    pub(super) fn forget(&self, key: &str) {
+        let path = self.path(key);
+        let _ = fs::remove_file(path.with_extension("json"));
+        let _ = fs::remove_file(path);
+    }
+
+    /// Keeps the [`KEPT`] states used last, and `newest`.
+    fn prune(&self, newest: &Path) {
+        let mut all: Vec<(SystemTime, PathBuf)> = fs::read_dir(&self.dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path())
+            .filter(|p| p.extension().is_some_and(|e| e == "state") && p != newest)
+            .filter_map(|p| Some((fs::metadata(&p).ok()?.modified().ok()?, p)))
+            .collect();
+        all.sort();
+        for (_, path) in all.iter().take((all.len() + 1).saturating_sub(KEPT)) {
+            // A run that has it open goes on.
+            let _ = fs::remove_file(path.with_extension("json"));
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Two threads that want the same state shall not both boot a machine for it.
+fn one_at_a_time(path: &Path) -> Arc<Mutex<()>> {
+    static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+    let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(turns.entry(path.into()).or_default())
+}

@@ -1,0 +1,254 @@
+//! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
+
+use super::machine::{Limit, Machine, Progress, Watch};
+use super::qemu::{MachineSpec, Qemu};
+use super::state::{self, States};
+use super::wire::{Facts, Job, JobModule, Ran, Said, Work};
+use super::VmError;
+use crate::session::Step;
+use crate::target::StopHandle;
+use base64::Engine;
+use rtscope_probe::protocol::Plan;
+use rtscope_record::{Clock, Effect, GuestModule, Record, Warning, findings};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Beyond the measured time, what a guest may take to bring its load up and down. Virtual.
+const AROUND: Duration = Duration::from_secs(240);
+/// Seconds of the host for one virtual second, where virtual time can't be read from outside: five times what was seen under full load.
+const SLOWEST: u32 = 60;
+
+/// What may be chosen of a guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabOptions {
+    /// Virtual or host.
+    pub clock: Clock,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Start from a kept state; else boot for this run alone.
+    pub keep_state: bool,
+    /// Kernel modules to load first: file and parameters.
+    pub modules: Vec<(PathBuf, Vec<String>)>,
+}
+
+impl Default for LabOptions {
+    fn default() -> Self {
+        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new() }
+    }
+}
+
+/// A kernel and an initramfs for it, by their contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boot {
+    /// Architecture.
+    pub arch: crate::kernels::Arch,
+    /// Name in the lab: `debian/6.12-rt/amd64`.
+    pub name: String,
+    /// Package and version, empty for one's own.
+    pub package: String,
+    /// The kernel, and its SHA-256 in hex.
+    pub kernel: (PathBuf, String),
+    /// The initramfs, and its SHA-256 in hex.
+    pub image: (PathBuf, String),
+}
+
+/// A guest of the lab, ready to be started as often as one likes.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    boot: Boot,
+    options: LabOptions,
+    qemu: Qemu,
+    spec: MachineSpec,
+    key: String,
+    states: States,
+    modules: Vec<(JobModule, GuestModule)>,
+}
+
+/// A machine that is paused after its boot, and what it said of itself.
+pub struct Started {
+    machine: Machine,
+    /// What the guest found when it had booted.
+    pub facts: Facts,
+    /// It came from a kept state.
+    pub kept: bool,
+}
+
+impl Started {
+    /// Resident memory of QEMU, KiB.
+    pub fn resident_kib(&self) -> Option<u64> {
+        self.machine.resident_kib()
+    }
+}
+
+impl Lab {
+    /// A guest of `boot` whose states are kept in `states`. Reads the modules that go with its runs.
+    pub fn new(boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
+        let qemu = Qemu::find(boot.arch)?;
+        let spec = MachineSpec {
+            arch: boot.arch,
+            clock: options.clock,
+            cpus: options.cpus,
+            memory_mib: options.memory_mib,
+            boot_seed: 1,
+            kernel: boot.kernel.0.clone(),
+            image: boot.image.0.clone(),
+        };
+        let key = state::key(&qemu, &spec, &boot.kernel.1, &boot.image.1);
+        let modules = options.modules.iter().map(module).collect::<Result<_, _>>()?;
+        Ok(Self { boot, options, qemu, spec, key, states, modules })
+    }
+
+    /// What was chosen.
+    pub fn options(&self) -> &LabOptions {
+        &self.options
+    }
+
+    /// The same guest with another seed.
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut other = self.clone();
+        other.options.seed = seed;
+        other
+    }
+
+    /// Removes the kept state, so that the next start boots.
+    pub fn forget_state(&self) {
+        self.states.forget(&self.key);
+    }
+
+    /// Whether a state is kept.
+    pub fn has_state(&self) -> bool {
+        self.states.get(&self.key).is_some()
+    }
+
+    /// Starts the machine: from the kept state, which is made if there is none, or by a boot of its own.
+    pub fn start(&self, stop: &StopHandle, on_progress: &mut dyn FnMut(Progress)) -> Result<Started, VmError> {
+        if !self.options.keep_state || self.options.clock == Clock::Host {
+            let mut machine = Machine::start(&self.qemu, &self.spec, None, &self.states.consoles())?;
+            let facts = machine.wait_paused(state::BOOT, stop, on_progress)?;
+            return Ok(Started { machine, facts, kept: false });
+        }
+        let stored = self.states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
+        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &self.states.consoles())?;
+        machine.wait_restored()?;
+        Ok(Started { machine, facts: stored.facts, kept: true })
+    }
+
+    /// Measures `plan` in the guest, under the plan's load there.
+    pub fn measure(&self, plan: &Plan, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, VmError> {
+        on_step(Step::GuestStarting { boots: !(self.options.keep_state && self.has_state()) });
+        let begun = rtscope_probe::serve::utc_now();
+        let mut plan = plan.clone();
+        if self.options.clock == Clock::Virtual {
+            // What the probe would tell costs the guest; how far it is, QEMU's clock tells.
+            plan.progress_ms = 0;
+        }
+        let settings = &plan.settings;
+        let measured = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
+        let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
+        let problems = started.facts.problems.clone();
+        let work = Work::Measure { plan: Box::new(plan.clone()) };
+        match self.work(started, work, Duration::from_nanos(measured), stop, on_step)? {
+            Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, &problems),
+            other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+        }
+    }
+
+    /// Runs a program in the guest under a load; it may take `limit` of virtual time.
+    pub fn run(
+        &self,
+        command: &[String],
+        load: &str,
+        limit: Duration,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Ran, VmError> {
+        on_step(Step::GuestStarting { boots: !(self.options.keep_state && self.has_state()) });
+        let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
+        let work = Work::Run { command: command.to_vec(), load: load.into() };
+        match self.work(started, work, limit, stop, on_step)? {
+            Said::Ran(ran) => Ok(ran),
+            other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+        }
+    }
+
+    /// Has the guest do `work`, passes on what it says, and returns its last word.
+    fn work(
+        &self,
+        mut started: Started,
+        work: Work,
+        takes: Duration,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Said, VmError> {
+        let modules = self.modules.iter().map(|(job, _)| job.clone()).collect();
+        let limit = Limit { virtual_time: takes + AROUND, wall: (takes + AROUND) * SLOWEST };
+        started.machine.resume(&Job { seed: self.options.seed, modules, work })?;
+        let mut watch = Watch::new(limit);
+        loop {
+            let said = started.machine.next(&mut watch, stop, &mut |p| on_step(Step::Guest(p)))?;
+            match &said {
+                Said::LoadStarting(name) => on_step(Step::LoadStarting(name)),
+                Said::LoadUp => on_step(Step::LoadUp),
+                Said::Event(event) => on_step(Step::Event(event)),
+                Said::LoadDied(who) => on_step(Step::LoadDied(who)),
+                Said::LoadStopping => on_step(Step::LoadStopping),
+                Said::Failed { message, remedy, usage } => {
+                    return Err(VmError::Failed { message: message.clone(), remedy: remedy.clone(), usage: *usage });
+                }
+                Said::Record(_) | Said::Ran(_) => return Ok(said),
+                Said::Ready(_) => return Err(VmError::Garbled("it was ready twice".into())),
+            }
+        }
+    }
+
+    /// Says in the record what the guest can't know.
+    fn finish(&self, record: Record, begun: String, problems: &[String]) -> Result<Record, VmError> {
+        let mut parts = record.into_parts();
+        parts.started = begun;
+        parts.clock = self.options.clock;
+        parts.system.tools.insert("qemu".into(), self.qemu.version.clone());
+        let lab = rtscope_record::Lab {
+            kernel: self.boot.name.clone(),
+            package: self.boot.package.clone(),
+            kernel_sha256: self.boot.kernel.1.clone(),
+            image_sha256: self.boot.image.1.clone(),
+            qemu: self.qemu.version.clone(),
+            machine: self.spec.arguments(),
+            icount: self.spec.icount().map(Into::into),
+            boot_seed: self.spec.boot_seed,
+            seed: self.options.seed,
+            state: self.key.clone(),
+            modules: self.modules.iter().map(|(_, m)| m.clone()).collect(),
+        };
+        parts.warnings = findings::in_the_lab(std::mem::take(&mut parts.warnings), parts.clock, self.options.cpus);
+        if !problems.is_empty() {
+            parts.warnings.push(Warning::new(
+                "guest-incomplete",
+                Effect::Note,
+                format!("the guest could not set up everything: {}", problems.join("; ")),
+                "see whether the kernel has these modules",
+            ));
+        }
+        parts.lab = Some(lab);
+        Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
+    }
+}
+
+/// Reads a module that is to go with the runs.
+fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, GuestModule), VmError> {
+    let data = fs::read(path).map_err(VmError::io(format!("the module {}", path.display())))?;
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let sha256 = Sha256::digest(&data).iter().map(|b| format!("{b:02x}")).collect();
+    let job = JobModule {
+        name: name.clone(),
+        parameters: parameters.clone(),
+        data: base64::engine::general_purpose::STANDARD.encode(data),
+    };
+    Ok((job, GuestModule { name, sha256, parameters: parameters.clone() }))
+}

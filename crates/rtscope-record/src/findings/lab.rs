@@ -1,0 +1,38 @@
+//! Findings about runs in the virtual lab: what a virtual machine's time is worth.
+
+use crate::record::Clock;
+use crate::warning::{Effect, Warning};
+
+/// What the guest's probe found, seen from outside: in virtual time no hypervisor is in any latency, but neither is a cache or a board;
+/// in the host's time everything of the host's is.
+pub(super) fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32) -> Vec<Warning> {
+    found.retain(|w| w.code != "virtual-machine");
+    match clock {
+        Clock::Virtual => {
+            found.push(Warning::new(
+                "virtual-clock",
+                Effect::Note,
+                "the figures are in instruction-counted virtual time, one nanosecond for each instruction: they repeat to the last bit and \
+                 compare kernels, but know no caches, no memory and no board",
+                "measure on the board for its own figures",
+            ));
+            if cpus > 1 {
+                found.push(Warning::new(
+                    "virtual-cpus-take-turns",
+                    Effect::Inconclusive,
+                    format!("in virtual time the {cpus} CPUs take turns of milliseconds: a CPU's latency holds the turns of the others"),
+                    "measure with one CPU, or with --clock host",
+                ));
+            }
+        }
+        Clock::Host => found.push(Warning::new(
+            "lab-host-clock",
+            Effect::Inconclusive,
+            "the virtual machine ran in the host's time, and every instruction of it was translated: the latencies are mostly those of host \
+             and translator, and no run repeats",
+            "measure with --clock virtual, or on a board",
+        )),
+    }
+    found.sort_by_key(|warning| std::cmp::Reverse(warning.effect));
+    found
+}
