@@ -1,14 +1,19 @@
 //! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, and a measuring session.
 #![forbid(unsafe_code)]
 
+pub mod debian;
+mod digest;
 pub mod journal;
+pub mod kernels;
 pub mod load;
 pub mod local;
 pub mod session;
 pub mod supervisor;
 pub mod target;
 
+pub use debian::DebianError;
 pub use journal::{Journal, JournalError, Replayed};
+pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
 pub use local::{Local, ProbeCommand, run_local};
 pub use session::{MeasureError, measure};
