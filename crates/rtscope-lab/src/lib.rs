@@ -1,6 +1,8 @@
 //! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, and a measuring session.
 #![forbid(unsafe_code)]
 
+pub mod debian;
+mod digest;
 pub mod guest;
 pub mod journal;
 pub mod kernels;
@@ -11,7 +13,9 @@ pub mod supervisor;
 pub mod target;
 pub mod vm;
 
+pub use debian::DebianError;
 pub use journal::{Journal, JournalError, Replayed};
+pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
 pub use local::{Local, ProbeCommand, run_local};
 pub use session::{MeasureError, measure};

@@ -1,5 +1,7 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
+pub(crate) mod lab;
+
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
 use std::path::PathBuf;
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// The loads that can be measured under
     Loads(Json),
+    /// Virtual machines with real kernels
+    Lab(lab::Lab),
     /// Summarize a file of raw samples (packed little-endian ns)
     Summarize(Summarize),
     /// The JSON Schema of a record
@@ -354,14 +358,17 @@ mod tests {
         commands
     }
 
+    fn all_examples(command: &mut clap::Command, found: &mut Vec<Vec<String>>) {
+        found.extend(examples(&command.render_long_help().to_string()));
+        command.get_subcommands_mut().for_each(|c| all_examples(c, found));
+    }
+
     #[test]
     fn every_example_of_the_help_texts_parses() {
         let mut cli = Cli::command();
-        let mut found = examples(&cli.render_long_help().to_string());
-        for command in cli.get_subcommands_mut() {
-            found.extend(examples(&command.render_long_help().to_string()));
-        }
-        assert!(found.len() >= 14, "{found:?}");
+        let mut found = Vec::new();
+        all_examples(&mut cli, &mut found);
+        assert!(found.len() >= 22, "{found:?}");
         for words in found {
             assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}: {:?}", Cli::try_parse_from(&words));
         }
@@ -370,7 +377,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
+pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;
 pub(crate) mod report;

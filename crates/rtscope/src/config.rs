@@ -42,13 +42,28 @@ pub(crate) struct Context {
     pub measure: MeasureDefaults,
 }
 
-fn xdg(variable: &str, under_home: &str) -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+fn xdg(variable: &str, under_home: &str, remedy: &str) -> Result<PathBuf, Failure> {
     absolute(variable)
         .or_else(|| absolute("HOME").map(|h| h.join(under_home)))
         .map(|p| p.join("rtscope"))
-        .ok_or_else(|| Failure::usage(format!("neither ${variable} nor $HOME is set"), "name the archive with --archive FILE"))
+        .ok_or_else(|| Failure::usage(format!("neither ${variable} nor $HOME is set"), remedy))
 }
+
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute())
+}
+
+/// Where kernels and images are kept: `$RTSCOPE_CACHE`, else `$XDG_CACHE_HOME/rtscope`, else `~/.cache/rtscope`.
+pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
+    match std::env::var_os(CACHE).filter(|v| !v.is_empty()) {
+        None => xdg("XDG_CACHE_HOME", ".cache", "name a directory with RTSCOPE_CACHE"),
+        Some(_) => absolute(CACHE).ok_or_else(|| Failure::usage(format!("${CACHE} is no absolute path"), "name a directory from / on")),
+    }
+}
+
+/// What helps where no home is set.
+const ARCHIVE: &str = "name the archive with --archive FILE";
+const CACHE: &str = "RTSCOPE_CACHE";
 
 impl Context {
     /// From the global flags, the environment and the configuration file.
@@ -56,7 +71,7 @@ impl Context {
         let file = read_file()?;
         let archive = match global.archive.clone().or(file.archive) {
             Some(path) => path,
-            None => xdg("XDG_DATA_HOME", ".local/share")?.join("archive.db"),
+            None => xdg("XDG_DATA_HOME", ".local/share", ARCHIVE)?.join("archive.db"),
         };
         Ok(Self { quiet: global.quiet, archive, measure: file.measure })
     }
@@ -90,7 +105,7 @@ impl Context {
 }
 
 fn read_file() -> Result<File, Failure> {
-    let Ok(dir) = xdg("XDG_CONFIG_HOME", ".config") else { return Ok(File::default()) };
+    let Ok(dir) = xdg("XDG_CONFIG_HOME", ".config", ARCHIVE) else { return Ok(File::default()) };
     let path = dir.join("config.toml");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,

@@ -40,6 +40,13 @@ impl Progress {
     /// Follows one step of a session.
     pub(crate) fn step(&self, step: &Step<'_>) {
         match step {
+            Step::GuestStarting { boots: true } => self.bar.set_message("booting the virtual machine (once; its state is kept)"),
+            Step::GuestStarting { boots: false } => self.bar.set_message("starting the virtual machine"),
+            Step::Guest(progress) => {
+                if let Some(s) = progress.virtual_s {
+                    self.bar.set_message(format!("{s} s of virtual time"));
+                }
+            }
             Step::LoadStarting(load) => self.bar.set_message(format!("starting the load `{load}`")),
             Step::LoadUp => self.bar.set_message("the load is up"),
             Step::Event(Event::Progress { elapsed_ns, threads }) => {

@@ -7,6 +7,7 @@ use super::machine::{Limit, Machine, Progress};
 use super::qemu::{MachineSpec, Qemu};
 use super::wire::Facts;
 use super::VmError;
+use crate::digest;
 use crate::target::StopHandle;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -58,7 +59,7 @@ pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sh
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    digest::hex(hash.finalize())
 }
 
 impl States {

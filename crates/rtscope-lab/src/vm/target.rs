@@ -5,12 +5,12 @@ use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
 use super::wire::{Facts, Job, JobModule, Ran, Said, Work};
 use super::VmError;
+use crate::digest;
 use crate::session::Step;
 use crate::target::StopHandle;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
 use rtscope_record::{Clock, Effect, GuestModule, Record, Warning, findings};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -244,7 +244,7 @@ impl Lab {
 fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, GuestModule), VmError> {
     let data = fs::read(path).map_err(VmError::io(format!("the module {}", path.display())))?;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let sha256 = Sha256::digest(&data).iter().map(|b| format!("{b:02x}")).collect();
+    let sha256 = digest::bytes(&data);
     let job = JobModule {
         name: name.clone(),
         parameters: parameters.clone(),

@@ -1,0 +1,316 @@
+//! The private apt: its configuration, what it may be asked, and what can be missing on a host.
+
+use super::control::{self, Paragraph};
+use super::{Lock, megabytes};
+use crate::digest;
+use crate::kernels::Arch;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const MIRROR: &str = "http://deb.debian.org/debian";
+/// Names another mirror than deb.debian.org; the security archive is looked for beside it, with `-security` appended.
+const MIRROR_VARIABLE: &str = "RTSCOPE_DEBIAN_MIRROR";
+
+/// Why packages of Debian can't be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DebianError {
+    /// A program or file of the host is not there.
+    #[error("{what} is missing on this host; install it (Debian, Ubuntu: apt install {package}), or fetch on a host that has it and copy the cache")]
+    Missing {
+        /// What.
+        what: String,
+        /// The package that has it.
+        package: &'static str,
+    },
+    /// `$RTSCOPE_DEBIAN_MIRROR` or the cache's path can't be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// apt knows no such package.
+    #[error("{wanted} is not in Debian's index for {arch}{said}; is there a network, and is the mirror complete?")]
+    NotFound {
+        /// What was looked for.
+        wanted: String,
+        /// For which architecture.
+        arch: Arch,
+        /// What apt said when it read the index, after `; apt said: `.
+        said: String,
+    },
+    /// A program failed.
+    #[error("{program} failed: {said}; is there a network, and does $RTSCOPE_DEBIAN_MIRROR, if set, name a Debian mirror?")]
+    Apt {
+        /// Which one.
+        program: String,
+        /// Its last words.
+        said: String,
+    },
+    /// A file of the cache can't be read or written.
+    #[error("{path}: {source}; make it writable or set RTSCOPE_CACHE to another directory", path = path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl DebianError {
+    /// The request was wrong (exit code 2), not the machine (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Unusable(_))
+    }
+
+    /// For `map_err` on a file.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// A package as it was fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub package: String,
+    /// Its exact version.
+    pub version: String,
+    /// Debian's word for its architecture, or `all`.
+    pub arch: String,
+    /// SHA-256 of the `.deb` file.
+    pub sha256: String,
+}
+
+/// apt for one architecture. Two processes do not use one at a time.
+#[derive(Debug)]
+pub(crate) struct Apt {
+    dir: PathBuf,
+    arch: Arch,
+    /// What `update` complained of: some index may be stale while the others serve.
+    complaint: String,
+    _lock: Lock,
+}
+
+impl Apt {
+    /// Prepares apt in the cache and brings its index up to date.
+    pub(crate) fn open(cache: &Path, arch: Arch, on_step: &mut dyn FnMut(&str)) -> Result<Self, DebianError> {
+        for (program, package) in [("apt-get", "apt"), ("apt-cache", "apt"), ("dpkg-deb", "dpkg")] {
+            if !installed(program) {
+                return Err(DebianError::Missing { what: format!("the program {program}"), package });
+            }
+        }
+        if !Path::new(KEYRING).is_file() {
+            let what = format!("Debian's keyring {KEYRING}");
+            return Err(DebianError::Missing { what, package: "debian-archive-keyring" });
+        }
+        let mirror = mirror(std::env::var(MIRROR_VARIABLE).ok().as_deref())?;
+        let dir = cache.join("apt").join(arch.as_str());
+        let made = |d: PathBuf| fs::create_dir_all(&d).map_err(DebianError::io(&d));
+        made(dir.join("lists/partial"))?;
+        made(dir.join("archives/partial"))?;
+        let dir = dir.canonicalize().map_err(DebianError::io(&dir))?;
+        let lock = dir.join("lock");
+        let lock = Lock::take(&lock, on_step).map_err(DebianError::io(&lock))?;
+        for (file, text) in [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
+        {
+            let path = dir.join(file);
+            fs::write(&path, text).map_err(DebianError::io(&path))?;
+        }
+        let mut apt = Self { dir, arch, complaint: String::new(), _lock: lock };
+        on_step(&format!("reading Debian's index for {arch}"));
+        let out = apt.run(Command::new("apt-get").args(["-q", "update"]))?;
+        if !out.status.success() {
+            apt.complaint = format!("; apt said: {}", last_words(&out));
+        }
+        Ok(apt)
+    }
+
+    /// All versions of the packages that there are, those of one name newest first. Unknown names are left out.
+    pub(crate) fn show(&self, names: &[&str]) -> Result<Vec<Paragraph>, DebianError> {
+        let out = self.run(Command::new("apt-cache").arg("show").args(names))?;
+        Ok(control::parse(&String::from_utf8_lossy(&out.stdout)))
+    }
+
+    /// Downloads the packages (`NAME=VERSION`) into `dir`; apt checks them against the signed index.
+    pub(crate) fn download(&self, wanted: &[String], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
+        let uris = self.succeed(Command::new("apt-get").args(["-qq", "--print-uris", "download"]).args(wanted))?;
+        on_step(&format!("downloading {} ({})", wanted.join(", "), megabytes(total(&uris))));
+        self.succeed(Command::new("apt-get").args(["-qq", "download"]).args(wanted).current_dir(dir)).map(|_| ())
+    }
+
+    /// Downloads packages with all that they depend on into `dir`.
+    pub(crate) fn download_closure(&self, wanted: &[&str], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
+        let partial = dir.join("partial");
+        fs::create_dir_all(&partial).map_err(DebianError::io(&partial))?;
+        let archives = format!("Dir::Cache::Archives={}", dir.display());
+        let install = ["-qq", "-y", "--no-install-recommends", "-o", &archives, "install"];
+        let uris = self.succeed(Command::new("apt-get").args(install).arg("--print-uris").args(wanted))?;
+        on_step(&format!("downloading {} with their dependencies ({})", wanted.join(", "), megabytes(total(&uris))));
+        self.succeed(Command::new("apt-get").args(install).arg("--download-only").args(wanted)).map(|_| ())
+    }
+
+    /// That `wanted` was not found, with what apt said of its index.
+    pub(crate) fn not_found(&self, wanted: impl Into<String>) -> DebianError {
+        DebianError::NotFound { wanted: wanted.into(), arch: self.arch, said: self.complaint.clone() }
+    }
+
+    fn run(&self, command: &mut Command) -> Result<Output, DebianError> {
+        command.env("APT_CONFIG", self.dir.join("apt.conf"));
+        output(command)
+    }
+
+    fn succeed(&self, command: &mut Command) -> Result<String, DebianError> {
+        command.env("APT_CONFIG", self.dir.join("apt.conf"));
+        succeed(command)
+    }
+}
+
+impl Package {
+    /// Unpacks every `.deb` file in `dir` into `root` and removes it; what they are, sorted by name.
+    pub(crate) fn unpack_all(dir: &Path, root: &Path, on_step: &mut dyn FnMut(&str)) -> Result<Vec<Self>, DebianError> {
+        let entries = fs::read_dir(dir).map_err(DebianError::io(dir))?.flatten().map(|e| e.path());
+        let mut files: Vec<PathBuf> = entries.filter(|p| p.extension().is_some_and(|e| e == "deb")).collect();
+        files.sort();
+        let mut packages = Vec::new();
+        for file in files {
+            let fields = succeed(Command::new("dpkg-deb").arg("-f").arg(&file).args(["Package", "Version", "Architecture"]))?;
+            let [paragraph] = &control::parse(&fields)[..] else {
+                return Err(DebianError::Apt { program: "dpkg-deb -f".into(), said: format!("{}: {fields}", file.display()) });
+            };
+            on_step(&format!("unpacking {} {}", paragraph.get("Package"), paragraph.get("Version")));
+            packages.push(Self {
+                package: paragraph.get("Package").to_owned(),
+                version: paragraph.get("Version").to_owned(),
+                arch: paragraph.get("Architecture").to_owned(),
+                sha256: digest::file(&file).map_err(DebianError::io(&file))?,
+            });
+            succeed(Command::new("dpkg-deb").arg("-x").arg(&file).arg(root))?;
+            fs::remove_file(&file).map_err(DebianError::io(&file))?;
+        }
+        packages.sort_by(|a, b| a.package.cmp(&b.package));
+        Ok(packages)
+    }
+}
+
+fn output(command: &mut Command) -> Result<Output, DebianError> {
+    command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    let program = PathBuf::from(command.get_program());
+    command.output().map_err(DebianError::io(&program))
+}
+
+fn succeed(command: &mut Command) -> Result<String, DebianError> {
+    let out = output(command)?;
+    if out.status.success() {
+        return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
+    }
+    let words: Vec<_> = command.get_args().take(2).map(|a| a.to_string_lossy()).collect();
+    let program = format!("{} {}", command.get_program().to_string_lossy(), words.join(" "));
+    Err(DebianError::Apt { program, said: last_words(&out) })
+}
+
+/// What apt's errors say; the last line where none is marked as one.
+fn last_words(out: &Output) -> String {
+    let text = String::from_utf8_lossy(&out.stderr);
+    let errors: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("E: ")).take(4).collect();
+    if errors.is_empty() { text.lines().last().unwrap_or("it said nothing").trim().to_owned() } else { errors.join(" / ") }
+}
+
+/// Sum of the sizes in `'URI' FILE SIZE HASH` lines.
+fn total(uris: &str) -> u64 {
+    uris.lines().filter_map(|l| l.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
+}
+
+fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|d| d.join(program).is_file())
+}
+
+/// The mirror: what the variable says, if it is an address.
+fn mirror(set: Option<&str>) -> Result<String, DebianError> {
+    let Some(text) = set.filter(|t| !t.is_empty()) else { return Ok(MIRROR.into()) };
+    let known = ["http://", "https://", "file:/"].iter().any(|s| text.starts_with(s));
+    if !known || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '[') {
+        let why = format!("${MIRROR_VARIABLE} is `{text}`, which is no address of a Debian mirror; such as {MIRROR}");
+        return Err(DebianError::Unusable(why));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+fn sources(arch: Arch, mirror: &str) -> String {
+    let suites = [(mirror, "bookworm"), (mirror, "bookworm-backports"), (&*format!("{mirror}-security"), "bookworm-security")];
+    let line = |(from, suite): &(&str, &str)| format!("deb [arch={arch} signed-by={KEYRING}] {from} {suite} main\n");
+    suites.iter().map(line).collect()
+}
+
+fn configuration(dir: &Path, arch: Arch) -> Result<String, DebianError> {
+    let dir = dir.to_str().filter(|d| !d.contains(['"', '\\', '\n']));
+    let dir = dir.ok_or_else(|| DebianError::Unusable("apt can't use a cache whose path has quotes in it; set RTSCOPE_CACHE".into()))?;
+    let mut text = format!(
+        r#"Dir "{dir}";
+Dir::State "{dir}";
+Dir::State::status "{dir}/status";
+Dir::State::Lists "{dir}/lists";
+Dir::Cache "{dir}";
+Dir::Cache::Archives "{dir}/archives";
+Dir::Etc "{dir}";
+Dir::Etc::Main "/dev/null";
+Dir::Etc::Parts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::Etc::SourceList "{dir}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Log "{dir}";
+APT::Architecture "{arch}";
+APT::Architectures {{ "{arch}"; }};
+APT::Sandbox::User "root";
+Debug::NoLocking "1";
+Acquire::Languages "none";
+Acquire::Retries "3";
+"#
+    );
+    // How the host reaches the archive holds here too: proxies, and what it says of the archive's dates.
+    if let Ok(host) = output(Command::new("apt-config").arg("dump").env_remove("APT_CONFIG")) {
+        let host = String::from_utf8_lossy(&host.stdout).into_owned();
+        let wanted = ["Acquire::http", "Acquire::Check-", "Acquire::ForceIPv"];
+        for line in host.lines().filter(|l| wanted.iter().any(|w| l.starts_with(w))) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_are_mirrors() {
+        assert_eq!(mirror(None).unwrap(), MIRROR);
+        assert_eq!(mirror(Some("")).unwrap(), MIRROR);
+        assert_eq!(mirror(Some("https://mirror.example/debian/")).unwrap(), "https://mirror.example/debian");
+        for wrong in ["mirror.example", "http://a b", "http://a\ndeb http://b", "[x] http://c"] {
+            assert!(mirror(Some(wrong)).is_err_and(|e| e.is_usage()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_security_archive_lies_beside_the_mirror() {
+        let text = sources(Arch::Armhf, MIRROR);
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.contains("[arch=armhf signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main"));
+    }
+
+    #[test]
+    fn a_path_that_would_end_its_quotes_is_refused() {
+        assert!(configuration(Path::new("/a\";b"), Arch::Amd64).is_err());
+        assert!(configuration(Path::new("/a b"), Arch::Amd64).unwrap().contains("Dir \"/a b\";"));
+    }
+
+    #[test]
+    fn sizes_are_added_up() {
+        assert_eq!(total("'http://a' a_1.deb 106390460 SHA256:7f\n'http://b' b.deb 40 SHA256:00\nnoise\n"), 106_390_500);
+    }
+}

@@ -1,0 +1,114 @@
+//! `rtscope lab kernels`: list, fetch, remove, add, verify.
+
+use crate::args::lab::{Add, Fetch, Kernels as Options, KernelsCommand};
+use crate::config::{self, Context};
+use crate::error::{Code, Failure};
+use crate::output;
+use rtscope_lab::kernels::Listed;
+use rtscope_lab::{Arch, Kernel, KernelError, KernelName, Kernels};
+use serde_json::json;
+
+/// Carries out a command of `lab kernels`.
+pub(crate) fn run(context: &Context, a: &Options) -> Result<Code, Failure> {
+    let kernels = Kernels::new(config::cache_root()?);
+    match &a.command {
+        None => list(&kernels, a.json)?,
+        Some(KernelsCommand::List(a)) => list(&kernels, a.json)?,
+        Some(KernelsCommand::Fetch(a)) => fetch(context, &kernels, a)?,
+        Some(KernelsCommand::Add(a)) => add(&kernels, a)?,
+        Some(KernelsCommand::Remove { names }) => {
+            for name in names {
+                if !kernels.remove(name)? {
+                    return Err(KernelError::NotFetched { name: name.clone(), remedy: "there is nothing to remove".into() }.into());
+                }
+                output::result(&format!("{name} removed\n"))?;
+            }
+        }
+        Some(KernelsCommand::Verify { names }) => verify(&kernels, names)?,
+    }
+    Ok(Code::Done)
+}
+
+fn list(kernels: &Kernels, json: bool) -> Result<(), Failure> {
+    let all = kernels.list()?;
+    if json {
+        let rows: Vec<_> = all.iter().map(|l| json!({"name": l.name, "bytes": l.bytes, "kernel": l.fetched.as_ref().map(whole)})).collect();
+        return output::json(&rows);
+    }
+    let mut text = format!("{:<23} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
+    for l in &all {
+        text += &row(l);
+    }
+    output::result(&text)
+}
+
+fn row(l: &Listed) -> String {
+    let Some(k) = &l.fetched else { return format!("{:<23} {:<24} {:<28} {:<6} {}\n", l.name, "-", "-", "-", state(l)) };
+    let rt = k.rt.map_or("?", |rt| if rt { "rt" } else { "stock" });
+    format!("{:<23} {:<24} {:<28} {rt:<6} {}\n", l.name, k.version().unwrap_or("-"), k.release, state(l))
+}
+
+fn state(l: &Listed) -> String {
+    match (&l.fetched, l.bytes) {
+        (Some(_), bytes) => format!("{:.0} MB", bytes as f64 / 1e6),
+        (None, 0) => "no".into(),
+        (None, _) => "damaged".into(),
+    }
+}
+
+/// The manifest, with the paths that a program wants.
+fn whole(k: &Kernel) -> serde_json::Value {
+    let mut value = json!(k);
+    value["version"] = json!(k.version());
+    value["dir"] = json!(k.dir());
+    value["vmlinuz"] = json!(k.vmlinuz());
+    value["modules_dir"] = json!(k.modules_dir());
+    value["config"] = json!(k.config());
+    value["headers_dir"] = json!(k.headers_dir());
+    value
+}
+
+fn fetch(context: &Context, kernels: &Kernels, a: &Fetch) -> Result<(), Failure> {
+    for name in &a.names {
+        let kernel = kernels.fetch(name, a.update, &mut |step| context.say(&format!("{name}: {step}")))?;
+        print(&kernel, a.json)?;
+    }
+    Ok(())
+}
+
+fn print(k: &Kernel, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::json(&whole(k));
+    }
+    let version = k.version().unwrap_or("own");
+    output::result(&format!("{} {} {version} sha256 {}\n", k.name, k.release, k.vmlinuz_sha256))
+}
+
+fn add(kernels: &Kernels, a: &Add) -> Result<(), Failure> {
+    let name = KernelName::own(&a.name, a.arch.unwrap_or_else(Arch::host))?;
+    let kernel =
+        kernels.add_own(&name, &a.vmlinuz, a.modules.as_deref(), a.config.as_deref(), a.headers.as_deref())?;
+    print(&kernel, false)
+}
+
+fn verify(kernels: &Kernels, names: &[KernelName]) -> Result<(), Failure> {
+    let names = if names.is_empty() {
+        kernels.list()?.into_iter().filter(|l| l.bytes > 0).map(|l| l.name).collect()
+    } else {
+        names.to_vec()
+    };
+    for name in &names {
+        let kernel = kernels.get(name)?;
+        kernel.verify()?;
+        output::result(&format!("{name}: as it was fetched, {} {}\n", kernel.release, kernel.version().unwrap_or("own")))?;
+    }
+    Ok(())
+}
+
+/// The message says what to do, too.
+impl From<KernelError> for Failure {
+    fn from(e: KernelError) -> Self {
+        let text = e.to_string();
+        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
+    }
+}
