@@ -10,6 +10,7 @@ use rtscope_analysis::assertion::{Assertion, Outcome};
 use rtscope_lab::session::Step;
 use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle};
 use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
+use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
 use rtscope_report::table;
 use std::hash::{BuildHasher, Hasher};
@@ -176,25 +177,11 @@ pub(crate) fn command() -> Vec<String> {
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
 pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
     match list {
-        Some(text) => cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
         None => {
             rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
         }
     }
-}
-
-/// `0,2-3` in the order given; `None` for anything else, and for CPUs of 4096 and above.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last || last >= 4096 {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
 }
 
 fn target(text: &str) -> Result<String, Failure> {
@@ -326,15 +313,6 @@ impl Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn cpu_lists() {
-        assert_eq!(cpu_list("0,2-3"), Some(vec![0, 2, 3]));
-        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999"] {
-            assert_eq!(cpu_list(bad), None, "{bad}");
-        }
-    }
 
     #[test]
     fn loads_are_split_but_not_stress_ngs_arguments() {
@@ -342,12 +320,5 @@ mod tests {
         assert_eq!(names("none,disk"), ["none", "disk"]);
         assert_eq!(names("all").len(), 6);
         assert_eq!(names("stress-ng:--cpu 1 --cpu-method fft").len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn any_list_is_read_or_refused(text in "\\PC{0,20}") {
-            let _ = cpu_list(&text);
-        }
     }
 }
