@@ -83,7 +83,7 @@ pub struct Summary {
     pub failed: usize,
     /// Runs of the plan.
     pub of: usize,
-    /// It was ended before its time.
+    /// It was ended before its time: runs are left.
     pub interrupted: bool,
 }
 
@@ -139,8 +139,8 @@ pub fn run(
     campaign.phase(0..first_exclusive, jobs.max(1));
     campaign.phase(first_exclusive..runs.len(), 1);
     stop.on_stop(|| {});
-    let Books { done, failed, error, .. } = campaign.books;
-    error.map_or(Ok(Summary { done, failed, of: runs.len(), interrupted: stop.is_stopped() }), Err)
+    let Books { rest, done, failed, error, .. } = campaign.books;
+    error.map_or(Ok(Summary { done, failed, of: runs.len(), interrupted: !rest.is_empty() }), Err)
 }
 
 /// A run under way.
