@@ -1,5 +1,7 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
+pub(crate) mod campaign;
+
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
 use std::path::PathBuf;
@@ -18,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   rtscope check                                        is this machine fit to measure?
   rtscope measure timer -S -i 200us -D 1m --load full  every CPU under full load for a minute
+  rtscope campaign run plan.toml                       a matrix of kernels, loads and tests
   rtscope list                                         what was measured
   rtscope report last=6 -o report.html                 the last six runs as one page
 
@@ -41,6 +44,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Take a measurement and keep its record
     Measure(Measure),
+    /// Run a matrix of measurements that can be interrupted and taken up again
+    Campaign(campaign::Campaign),
     /// Drop-in for cyclictest: its flags, its text, its JSON
     #[command(disable_help_flag = true)]
     Cyclictest {
@@ -356,12 +361,13 @@ mod tests {
 
     #[test]
     fn every_example_of_the_help_texts_parses() {
-        let mut cli = Cli::command();
-        let mut found = examples(&cli.render_long_help().to_string());
-        for command in cli.get_subcommands_mut() {
-            found.extend(examples(&command.render_long_help().to_string()));
+        fn all(command: &mut clap::Command) -> Vec<Vec<String>> {
+            let mut found = examples(&command.render_long_help().to_string());
+            found.extend(command.get_subcommands_mut().flat_map(all));
+            found
         }
-        assert!(found.len() >= 14, "{found:?}");
+        let found = all(&mut Cli::command());
+        assert!(found.len() >= 20, "{found:?}");
         for words in found {
             assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}: {:?}", Cli::try_parse_from(&words));
         }
@@ -370,7 +376,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|campaign run|campaign status|check|list|show|import|export|report|compare|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

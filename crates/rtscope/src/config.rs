@@ -42,6 +42,11 @@ pub(crate) struct Context {
     pub measure: MeasureDefaults,
 }
 
+/// Where rtscope keeps what it can't make again, beside the archive's usual place.
+pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
+    xdg("XDG_DATA_HOME", ".local/share").map_err(|f| Failure { remedy: "name a directory with --state DIR".into(), ..f })
+}
+
 fn xdg(variable: &str, under_home: &str) -> Result<PathBuf, Failure> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     absolute(variable)

@@ -40,6 +40,8 @@ pub enum Happening<'a> {
         done: usize,
         /// In all.
         of: usize,
+        /// Written down as done, but their records are no longer kept: they are taken again.
+        gone: usize,
         /// How long the rest will take, if that can be said.
         left: Option<Duration>,
     },
@@ -113,10 +115,11 @@ pub fn run(
     let (runs, digest) = (plan.runs(), plan.digest());
     let ids: Vec<String> = runs.iter().map(|r| r.id(&plan.name, &digest)).collect();
     let kept = keeper.kept(&ids.iter().cloned().collect()).map_err(CampaignError::Keep)?;
-    let mut estimate = Estimate::new(&runs);
+    let (mut estimate, mut gone) = (Estimate::new(&runs), 0);
     for (i, id) in ids.iter().enumerate() {
         if let Some(Entry { outcome: Outcome::Done { .. }, wall_ms, .. }) = state.past().get(id) {
             estimate.add(i, Duration::from_millis(*wall_ms));
+            gone += usize::from(!kept.contains(id));
         }
     }
     let rest: BTreeSet<usize> = (0..runs.len()).filter(|&i| !kept.contains(&ids[i])).collect();
@@ -133,7 +136,7 @@ pub fn run(
     };
     let fan_out = Arc::clone(&campaign.running);
     stop.on_stop(move || lock(&fan_out).values().for_each(|r| r.stop.stop()));
-    observer(Happening::Begins { done, of: runs.len(), left: campaign.left() });
+    observer(Happening::Begins { done, of: runs.len(), gone, left: campaign.left() });
     // Sorted by it: `partition_point` finds where the exclusive ones begin.
     let first_exclusive = runs.partition_point(|r| !r.is_exclusive());
     campaign.phase(0..first_exclusive, jobs.max(1));

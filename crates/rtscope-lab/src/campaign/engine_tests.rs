@@ -202,7 +202,7 @@ fn the_observer_is_told_of_every_run() {
     let told: Mutex<Vec<String>> = Mutex::default();
     run(&plan, &mut state, &machine, &mut shelf, 1, &stop, &|h| {
         lock(&told).push(match h {
-            Happening::Begins { done, of, left } => format!("begins {done}/{of} {left:?}"),
+            Happening::Begins { done, of, gone, left } => format!("begins {done}/{of} {gone} {left:?}"),
             Happening::Started { index, .. } => format!("started {index}"),
             Happening::Step { index, .. } => format!("step {index}"),
             Happening::Ended { index, record, done, left, .. } => {
@@ -212,11 +212,20 @@ fn the_observer_is_told_of_every_run() {
     })
     .unwrap();
     let told = told.into_inner().unwrap();
-    assert_eq!(told[0], "begins 0/12 None");
+    assert_eq!(told[0], "begins 0/12 0 None");
     assert!(told.contains(&"ended 0 false 0 false".to_owned()) && told.contains(&"ended 1 true 1 true".to_owned()), "{told:?}");
     assert_eq!(told.iter().filter(|t| t.starts_with("started")).count(), RUNS);
     assert_eq!(told.iter().filter(|t| t.starts_with("step")).count(), RUNS);
     assert!(told.contains(&"ended 11 true 11 true".to_owned()), "{told:?}");
+    shelf.records.pop_first();
+    let again = Mutex::new(None);
+    run(&plan, &mut state, &machine, &mut shelf, 1, &stop, &|h| {
+        if let Happening::Begins { done, gone, left, .. } = h {
+            *lock(&again) = Some((done, gone, left.is_some()));
+        }
+    })
+    .unwrap();
+    assert_eq!(again.into_inner().unwrap(), Some((10, 1, true)), "one failed, one is gone");
 }
 
 /// What befalls a start of the campaign.

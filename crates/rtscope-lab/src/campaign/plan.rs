@@ -286,7 +286,7 @@ impl Plan {
         }
 
         let mut loads = Vec::new();
-        for l in file.loads.iter().flat_map(|l| l.get_ref()) {
+        for l in file.loads.iter().flat_map(Spanned::get_ref) {
             let load = Load::parse(l.get_ref()).map_err(|e| wrong(l.span(), e.to_string()))?;
             distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
         }

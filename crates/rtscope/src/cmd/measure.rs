@@ -1,5 +1,6 @@
 //! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
 
+use super::run::{Machine, Request, check_target};
 use super::style;
 use crate::args::{Measure, seconds};
 use crate::config::Context;
@@ -11,7 +12,7 @@ use rtscope_lab::session::Step;
 use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle};
 use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
 use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
+use rtscope_record::{Clock, Nanos, Record, Settings, Space, Test, Verdict};
 use rtscope_report::table;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
@@ -34,18 +35,26 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     }
     let settings = settings(context, a)?;
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
-    let target = target(&a.target)?;
-    let mut options = start_options(context)?;
-    options.dir = a.load_dir.clone().or_else(|| context.measure.load_dir.clone());
+    check_target(&a.target)?;
+    let machine = Machine::new(context, a.load_dir.clone())?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let mut records = Vec::new();
     let mut code = Code::Done;
     for load in &loads {
-        let plan = plan(Test::Timer, space, load.name(), &target, &settings);
+        let request = Request {
+            id: fresh_id(),
+            test: Test::Timer,
+            space,
+            load,
+            target: &a.target,
+            clock: Clock::Host,
+            seed: None,
+            settings: &settings,
+        };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
-        let outcome = rtscope_lab::measure(&plan, load, &options, &local()?, &stop, &mut |step| {
+        let outcome = machine.execute(request, &stop, &mut |step| {
             if let (Step::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
                 raw.sample(*thread, *cycle, *value);
             }
@@ -181,15 +190,6 @@ pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
         None => {
             rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
         }
-    }
-}
-
-fn target(text: &str) -> Result<String, Failure> {
-    match text.strip_prefix("fake:") {
-        Some("") => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
-        Some(_) => Ok(text.into()),
-        None if text == "local" => Ok(text.into()),
-        None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
     }
 }
 
