@@ -47,20 +47,18 @@ pub struct CampaignRow {
     pub reason: Option<String>,
 }
 
-/// One row for each run, in the order given, then why runs failed.
+/// One row for each run, in the order given, then why runs failed. Test and repetition have a column where they are not all the same.
 pub fn campaign(rows: &[CampaignRow], style: Style) -> String {
-    let mut grid = Grid::new()
-        .left("run", 0)
-        .left("target", 0)
-        .left("load", 0)
-        .left("test", 4)
-        .right("rep", 5)
-        .right("max us", 0)
-        .right("missed", 2)
-        .left("verdict", 0)
-        .left("clock", 0)
-        .right("took s", 3)
-        .left("id", 1);
+    let tests = rows.windows(2).any(|two| two[0].test != two[1].test);
+    let repetitions = rows.iter().any(|r| r.repetition > 1);
+    let mut grid = Grid::new().left("run", 0).left("target", 0).left("load", 0);
+    if tests {
+        grid = grid.left("test", 0);
+    }
+    if repetitions {
+        grid = grid.right("rep", 0);
+    }
+    grid = grid.right("max us", 0).right("missed", 2).left("verdict", 0).left("clock", 0).right("took s", 3).left("id", 1);
     for r in rows {
         let state = match r.state {
             CampaignState::Done => Cell::painted("done", Paint::Good),
@@ -69,12 +67,10 @@ pub fn campaign(rows: &[CampaignRow], style: Style) -> String {
         };
         let done = r.state == CampaignState::Done;
         let clock = r.clock.as_str();
-        grid.row(vec![
-            state,
-            r.target.as_str().into(),
-            r.load.as_str().into(),
-            r.test.as_str().into(),
-            r.repetition.to_string().into(),
+        let mut cells = vec![state, r.target.as_str().into(), r.load.as_str().into()];
+        cells.extend(tests.then(|| Cell::from(r.test.as_str())));
+        cells.extend(repetitions.then(|| Cell::from(r.repetition.to_string())));
+        cells.extend([
             us_opt(r.max).into(),
             r.missed.map_or_else(|| NONE.into(), count).into(),
             r.verdict.map_or_else(|| Cell::from(NONE), |v| Cell::painted(v.as_str(), verdict_paint(v))),
@@ -83,6 +79,7 @@ pub fn campaign(rows: &[CampaignRow], style: Style) -> String {
             // Only a record that is there can be shown.
             if done { r.id.as_str().into() } else { NONE.into() },
         ]);
+        grid.row(cells);
     }
     let mut out = grid.render(style);
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
@@ -139,10 +136,20 @@ mod tests {
         ];
         let text = campaign(&rows, Style::default());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "run     target  load  test          rep  max us  missed  verdict  clock    took s  id");
-        assert_eq!(lines[2], "done    lab:k   disk  timer 1ms 5s    1   12.35       0  VALID    virtual    35.0  c-1");
-        assert_eq!(lines[4], "to do   lab:k   disk  timer 1ms 5s    3       -       -  -        virtual       -  -");
+        assert_eq!(lines[0], "run     target  load  rep  max us  missed  verdict  clock    took s  id");
+        assert_eq!(lines[2], "done    lab:k   disk    1   12.35       0  VALID    virtual    35.0  c-1");
+        assert_eq!(lines[4], "to do   lab:k   disk    3       -       -  -        virtual       -  -");
         assert_eq!(lines[7], "failed: lab:k disk 2, lab:k disk 4: no\u{fffd}[2J room");
         assert_eq!(lines.len(), 8);
+    }
+
+    #[test]
+    fn what_tells_runs_apart_has_a_column() {
+        let rows = [row(CampaignState::Done, 1), CampaignRow { test: "timer 2ms 5s".into(), ..row(CampaignState::ToDo, 1) }];
+        let text = campaign(&rows, Style::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "run    target  load  test          max us  missed  verdict  clock    took s  id");
+        assert_eq!(lines[3], "to do  lab:k   disk  timer 2ms 5s       -       -  -        virtual       -  -");
+        assert!(campaign(&rows[..1], Style::default()).starts_with("run   target  load  max us"));
     }
 }

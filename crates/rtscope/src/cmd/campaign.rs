@@ -32,9 +32,9 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
     let dir = directory(a.state.as_deref(), &plan)?;
     let status = Status::of(context, &plan, &dir)?;
     if a.json {
-        output::json(&status)?
+        output::json(&status)?;
     } else {
-        output::result(&status.table(style()))?
+        output::result(&status.table(style()))?;
     }
     Ok(Code::Done)
 }

@@ -74,7 +74,7 @@ impl CampaignProgress {
                 }
                 let Some(entry) = entry else { return };
                 self.estimate(*done, *left);
-                let left = left.filter(|_| *done < self.of).map_or(String::new(), |l| format!("; about {} left", about(l)));
+                let left = left.filter(|l| !l.is_zero()).map_or(String::new(), |l| format!("; about {} left", about(l)));
                 let text = format!("rtscope: {done}/{} runs: {}: {}{left}", self.of, title(run), ended(entry, *record));
                 if record.is_some() {
                     self.say(&text);

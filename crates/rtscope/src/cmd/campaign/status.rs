@@ -100,7 +100,9 @@ impl Status {
     /// For people.
     pub(super) fn table(&self, style: Style) -> String {
         let mut out = self.name.clone();
-        for part in [&self.title, &self.running.as_ref().map(|who| format!("being run by {who}"))].into_iter().flatten() {
+        let tests: std::collections::BTreeSet<String> = self.runs.iter().map(|r| r.test.label()).collect();
+        let test = tests.into_iter().reduce(|a, b| format!("{a}, {b}"));
+        for part in [&self.title, &test, &self.running.as_ref().map(|who| format!("being run by {who}"))].into_iter().flatten() {
             out += &format!(" · {part}");
         }
         out += &format!("\n{} of {} runs done, {} failed, {} to do\n\n", self.done, self.runs.len(), self.failed, self.to_do);
