@@ -95,7 +95,7 @@ proptest! {
         let path = dir.path().join(JOURNAL);
         let mut bytes = fs::read(&path).unwrap();
         bytes.truncate(bytes.len().saturating_sub(cut));
-        let whole = bytes.iter().filter(|&&b| b == b'\n').count();
+        let whole = bytes.split(|&b| b == b'\n').count() - 1;
         bytes.extend(tail.iter().filter(|&&b| b != b'\n'));
         fs::write(&path, bytes).unwrap();
         let mut state = State::open(dir.path(), &plan("a")).unwrap();
@@ -110,6 +110,6 @@ proptest! {
     #[test]
     fn any_bytes_are_a_journal(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let (_, whole) = read(&bytes);
-        prop_assert!(whole as usize <= bytes.len());
+        prop_assert!(whole <= bytes.len() as u64);
     }
 }
