@@ -30,7 +30,7 @@ pub enum PlanError {
         source: io::Error,
     },
     /// It is no TOML, or has keys that no plan has.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {}", source.to_string().trim_end(), path = path.display())]
     Syntax {
         /// Which.
         path: PathBuf,

@@ -6,11 +6,11 @@ use crate::args::{Measure, seconds};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
-use crate::progress::{EVERY_MS, Progress};
+use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Outcome};
 use rtscope_lab::session::Step;
-use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle};
-use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
+use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_probe::protocol::Event;
 use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Clock, Nanos, Record, Settings, Space, Test, Verdict};
 use rtscope_report::table;
@@ -193,54 +193,10 @@ pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
     }
 }
 
-/// A plan with a fresh id.
-pub(crate) fn plan(test: Test, space: Space, load: &str, target: &str, settings: &Settings) -> Plan {
-    Plan {
-        protocol: PROTOCOL.into(),
-        id: fresh_id(),
-        test,
-        space,
-        load: load.into(),
-        target: target.into(),
-        settings: settings.clone(),
-        progress_ms: EVERY_MS,
-    }
-}
-
-/// Sorts by time, and is unique by 24 random bits for each second.
-fn fresh_id() -> String {
+/// An id for a record: sorts by time, and is unique by 24 random bits for each second.
+pub(crate) fn fresh_id() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
     format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
-}
-
-/// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
-pub(crate) fn local() -> Result<Local, Failure> {
-    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
-    let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
-    let probe = match named.or(beside) {
-        Some(program) => ProbeCommand { program, args: Vec::new() },
-        None => ProbeCommand { program: me, args: vec![PROBE.into()] },
-    };
-    Ok(Local { probe })
-}
-
-/// Where and how loads run; undoes first what a dead session left.
-pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
-    let reexec =
-        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
-    restore(&options.journal, context);
-    Ok(options)
-}
-
-fn restore(journal: &Journal, context: &Context) {
-    for undone in journal.replay() {
-        match undone.problem {
-            None => context.say(&format!("undone after a crash: {}", undone.what)),
-            Some(why) => output::note(&format!("rtscope: warning: left from a crash: {}: {why}", undone.what)),
-        }
-    }
 }
 
 /// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept.

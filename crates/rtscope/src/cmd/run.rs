@@ -1,11 +1,12 @@
 //! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
 
-use super::measure;
+use super::measure::{PROBE, SUPERVISOR};
 use crate::config::Context;
 use crate::error::Failure;
+use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_lab::session::Step;
-use rtscope_lab::{Load, Local, MeasureError, StartOptions, StopHandle, TargetError};
+use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
 use rtscope_record::{Clock, Record, Settings, Space, Test};
 use std::path::PathBuf;
@@ -41,9 +42,9 @@ pub(crate) struct Machine {
 impl Machine {
     /// Finds the probe, and undoes what a dead session left. Loads write in `load_dir`, else where the configuration says.
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
-        let mut options = measure::start_options(context)?;
+        let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
-        Ok(Self { options, local: measure::local()? })
+        Ok(Self { options, local: local()? })
     }
 
     /// Takes the run. This is the one place where a target's name decides who measures.
@@ -78,5 +79,35 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None if text == "local" => Ok(()),
         None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
+    }
+}
+
+/// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
+fn local() -> Result<Local, Failure> {
+    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
+    let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
+    let probe = match named.or(beside) {
+        Some(program) => ProbeCommand { program, args: Vec::new() },
+        None => ProbeCommand { program: me, args: vec![PROBE.into()] },
+    };
+    Ok(Local { probe })
+}
+
+/// Where and how loads run; undoes first what a dead session left.
+fn start_options(context: &Context) -> Result<StartOptions, Failure> {
+    let reexec =
+        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
+    restore(&options.journal, context);
+    Ok(options)
+}
+
+fn restore(journal: &Journal, context: &Context) {
+    for undone in journal.replay() {
+        match undone.problem {
+            None => context.say(&format!("undone after a crash: {}", undone.what)),
+            Some(why) => output::note(&format!("rtscope: warning: left from a crash: {}: {why}", undone.what)),
+        }
     }
 }
