@@ -1,6 +1,8 @@
-//! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, and a measuring session.
+//! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, a measuring
+//! session, and campaigns of many.
 #![forbid(unsafe_code)]
 
+pub mod campaign;
 pub mod debian;
 mod digest;
 pub mod guest;

@@ -283,6 +283,20 @@ pub fn cpu_list(cpus: &[u32]) -> String {
     texts.join(",")
 }
 
+/// Reads a list of CPUs such as `0,2-3`, in the order given; `None` for anything else, and for CPUs of 4096 and above.
+pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last >= 4096 {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
 /// A map by CPU number. JSON's keys are text, and within a tagged event serde hands them on as such.
 fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Result<BTreeMap<u32, V>, D::Error> {
     let map = BTreeMap::<String, V>::deserialize(from)?;
@@ -293,6 +307,7 @@ fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn cpu_lists() {
@@ -300,5 +315,28 @@ mod tests {
         assert_eq!(cpu_list(&[3]), "3");
         assert_eq!(cpu_list(&[8, 0, 2, 1, 2]), "0-2,8");
         assert_eq!(cpu_list(&[u32::MAX, u32::MAX - 1]), "4294967294-4294967295");
+    }
+
+    #[test]
+    fn lists_are_read() {
+        assert_eq!(parse_cpu_list("0,2-3"), Some(vec![0, 2, 3]));
+        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999"] {
+            assert_eq!(parse_cpu_list(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_is_read_or_refused(text in "\\PC{0,20}") {
+            let _ = parse_cpu_list(&text);
+        }
+
+        #[test]
+        fn what_is_written_reads_back(mut cpus in prop::collection::vec(0u32..4096, 1..9)) {
+            let text = cpu_list(&cpus);
+            cpus.sort_unstable();
+            cpus.dedup();
+            prop_assert_eq!(parse_cpu_list(&text), Some(cpus));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
+pub(crate) mod campaign;
 pub(crate) mod lab;
 
 use clap::{Args, Parser, Subcommand};
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   rtscope check                                        is this machine fit to measure?
   rtscope measure timer -S -i 200us -D 1m --load full  every CPU under full load for a minute
+  rtscope campaign run plan.toml                       a matrix of kernels, loads and tests
   rtscope list                                         what was measured
   rtscope report last=6 -o report.html                 the last six runs as one page
 
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Take a measurement and keep its record
     Measure(Measure),
+    /// Run a matrix of measurements that can be interrupted and taken up again
+    Campaign(campaign::Campaign),
     /// Drop-in for cyclictest: its flags, its text, its JSON
     #[command(disable_help_flag = true)]
     Cyclictest {
@@ -368,7 +372,7 @@ mod tests {
         let mut cli = Cli::command();
         let mut found = Vec::new();
         all_examples(&mut cli, &mut found);
-        assert!(found.len() >= 22, "{found:?}");
+        assert!(found.len() >= 25, "{found:?}");
         for words in found {
             assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}: {:?}", Cli::try_parse_from(&words));
         }
@@ -377,7 +381,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|campaign run|campaign status|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

@@ -1,12 +1,14 @@
 //! One module for each command, or for commands that share their work.
 
 pub(crate) mod archive;
+pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;
 pub(crate) mod report;
+pub(crate) mod run;
 
 use crate::output;
 use rtscope_report::table::Style;

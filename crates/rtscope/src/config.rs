@@ -42,6 +42,11 @@ pub(crate) struct Context {
     pub measure: MeasureDefaults,
 }
 
+/// Where rtscope keeps what it can't make again, beside the archive's usual place.
+pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
+    xdg("XDG_DATA_HOME", ".local/share", "name a directory with --state DIR")
+}
+
 fn xdg(variable: &str, under_home: &str, remedy: &str) -> Result<PathBuf, Failure> {
     absolute(variable)
         .or_else(|| absolute("HOME").map(|h| h.join(under_home)))

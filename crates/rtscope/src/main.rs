@@ -46,6 +46,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Check(a) => cmd::check::run(&context, a),
         Command::Measure(a) => cmd::measure::run(&context, a),
         Command::Cyclictest { .. } => cmd::cyclictest::help(),
+        Command::Campaign(a) => cmd::campaign::run(&context, a),
         Command::List(a) => cmd::archive::list(&context, a),
         Command::Show(a) => cmd::archive::show(&context, a),
         Command::Import(a) => cmd::archive::import(&context, a),

@@ -1,6 +1,8 @@
 //! Progress on standard error: a live line on a terminal, nothing elsewhere.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+pub(crate) mod campaign;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtscope_lab::session::Step;
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::Nanos;
@@ -19,11 +21,15 @@ pub(crate) struct Progress {
 impl Progress {
     /// For a run of `duration` ns (or until `loops` samples of `interval` ns each), named `title`.
     pub(crate) fn new(title: &str, end_ns: u64, quiet: bool) -> Self {
-        let visible = !quiet && std::io::stderr().is_terminal();
-        let bar = ProgressBar::with_draw_target(
-            Some(end_ns.max(1)),
-            if visible { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() },
-        );
+        Self::of(ProgressBar::with_draw_target(Some(end_ns.max(1)), screen(quiet)), title, end_ns)
+    }
+
+    /// The same as one line of several.
+    fn among(lines: &MultiProgress, title: &str, end_ns: u64) -> Self {
+        Self::of(lines.add(ProgressBar::with_draw_target(Some(end_ns.max(1)), ProgressDrawTarget::hidden())), title, end_ns)
+    }
+
+    fn of(bar: ProgressBar, title: &str, end_ns: u64) -> Self {
         let template = if end_ns > 0 {
             "{prefix:12.bold} [{bar:24}] {elapsed_precise} {wide_msg}"
         } else {
@@ -69,6 +75,12 @@ impl Progress {
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Standard error where it is a terminal.
+fn screen(quiet: bool) -> ProgressDrawTarget {
+    let visible = !quiet && std::io::stderr().is_terminal();
+    if visible { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() }
 }
 
 fn figures(threads: &[Live]) -> String {

@@ -1,5 +1,6 @@
 //! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
 
+mod campaign;
 mod comparison;
 mod detail;
 mod findings;
@@ -8,6 +9,7 @@ mod kernels;
 mod list;
 mod loads;
 
+pub use campaign::{CampaignRow, CampaignState, campaign};
 pub use comparison::{comparison, evaluations};
 pub(crate) use comparison::{figure, metric, ratio};
 pub use detail::{brief, detail};

@@ -3,6 +3,7 @@
 mod options;
 
 use crate::cmd::measure;
+use crate::cmd::run::{Machine, Request};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
@@ -11,7 +12,7 @@ use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
 use rtscope_lab::Load;
 use rtscope_lab::session::Step;
 use rtscope_probe::protocol::{Event, Live};
-use rtscope_record::{Record, Settings, Space, Test, Verdict};
+use rtscope_record::{Clock, Record, Settings, Space, Test, Verdict};
 use std::ffi::OsString;
 
 const HELP: &str = "\
@@ -82,10 +83,19 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         header: false,
     };
     let stop = measure::stop_on_signals()?;
-    let plan = measure::plan(Test::Timer, Space::User, &o.load, "local", &settings);
     let none = Load::parse("none").map_err(|e| Failure::failed(e.to_string(), ""))?;
     let mut screen = Screen { o: &o, settings: &settings, format, again: false, error: None };
-    let measured = rtscope_lab::measure(&plan, &none, &measure::start_options(&context)?, &measure::local()?, &stop, &mut |step| {
+    let request = Request {
+        id: measure::fresh_id(),
+        test: Test::Timer,
+        space: Space::User,
+        load: &none,
+        target: "local",
+        clock: Clock::Host,
+        seed: None,
+        settings: &settings,
+    };
+    let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {
         if let Step::Event(event) = step {
             screen.event(event);
         }

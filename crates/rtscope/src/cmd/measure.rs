@@ -1,16 +1,18 @@
 //! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
 
+use super::run::{Machine, Request, check_target};
 use super::style;
 use crate::args::{Measure, seconds};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
-use crate::progress::{EVERY_MS, Progress};
+use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Outcome};
 use rtscope_lab::session::Step;
-use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle};
-use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
-use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
+use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_probe::protocol::Event;
+use rtscope_record::system::parse_cpu_list;
+use rtscope_record::{Clock, Nanos, Record, Settings, Space, Test, Verdict};
 use rtscope_report::table;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
@@ -33,18 +35,26 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     }
     let settings = settings(context, a)?;
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
-    let target = target(&a.target)?;
-    let mut options = start_options(context)?;
-    options.dir = a.load_dir.clone().or_else(|| context.measure.load_dir.clone());
+    check_target(&a.target)?;
+    let machine = Machine::new(context, a.load_dir.clone())?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let mut records = Vec::new();
     let mut code = Code::Done;
     for load in &loads {
-        let plan = plan(Test::Timer, space, load.name(), &target, &settings);
+        let request = Request {
+            id: fresh_id(),
+            test: Test::Timer,
+            space,
+            load,
+            target: &a.target,
+            clock: Clock::Host,
+            seed: None,
+            settings: &settings,
+        };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
-        let outcome = rtscope_lab::measure(&plan, load, &options, &local()?, &stop, &mut |step| {
+        let outcome = machine.execute(request, &stop, &mut |step| {
             if let (Step::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
                 raw.sample(*thread, *cycle, *value);
             }
@@ -176,84 +186,17 @@ pub(crate) fn command() -> Vec<String> {
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
 pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
     match list {
-        Some(text) => cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
         None => {
             rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
         }
     }
 }
 
-/// `0,2-3` in the order given; `None` for anything else, and for CPUs of 4096 and above.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last || last >= 4096 {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
-}
-
-fn target(text: &str) -> Result<String, Failure> {
-    match text.strip_prefix("fake:") {
-        Some("") => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
-        Some(_) => Ok(text.into()),
-        None if text == "local" => Ok(text.into()),
-        None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
-    }
-}
-
-/// A plan with a fresh id.
-pub(crate) fn plan(test: Test, space: Space, load: &str, target: &str, settings: &Settings) -> Plan {
-    Plan {
-        protocol: PROTOCOL.into(),
-        id: fresh_id(),
-        test,
-        space,
-        load: load.into(),
-        target: target.into(),
-        settings: settings.clone(),
-        progress_ms: EVERY_MS,
-    }
-}
-
-/// Sorts by time, and is unique by 24 random bits for each second.
-fn fresh_id() -> String {
+/// An id for a record: sorts by time, and is unique by 24 random bits for each second.
+pub(crate) fn fresh_id() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
     format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
-}
-
-/// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
-pub(crate) fn local() -> Result<Local, Failure> {
-    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
-    let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
-    let probe = match named.or(beside) {
-        Some(program) => ProbeCommand { program, args: Vec::new() },
-        None => ProbeCommand { program: me, args: vec![PROBE.into()] },
-    };
-    Ok(Local { probe })
-}
-
-/// Where and how loads run; undoes first what a dead session left.
-pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
-    let reexec =
-        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
-    restore(&options.journal, context);
-    Ok(options)
-}
-
-fn restore(journal: &Journal, context: &Context) {
-    for undone in journal.replay() {
-        match undone.problem {
-            None => context.say(&format!("undone after a crash: {}", undone.what)),
-            Some(why) => output::note(&format!("rtscope: warning: left from a crash: {}: {why}", undone.what)),
-        }
-    }
 }
 
 /// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept.
@@ -326,15 +269,6 @@ impl Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn cpu_lists() {
-        assert_eq!(cpu_list("0,2-3"), Some(vec![0, 2, 3]));
-        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999"] {
-            assert_eq!(cpu_list(bad), None, "{bad}");
-        }
-    }
 
     #[test]
     fn loads_are_split_but_not_stress_ngs_arguments() {
@@ -342,12 +276,5 @@ mod tests {
         assert_eq!(names("none,disk"), ["none", "disk"]);
         assert_eq!(names("all").len(), 6);
         assert_eq!(names("stress-ng:--cpu 1 --cpu-method fft").len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn any_list_is_read_or_refused(text in "\\PC{0,20}") {
-            let _ = cpu_list(&text);
-        }
     }
 }

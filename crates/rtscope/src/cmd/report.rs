@@ -5,6 +5,7 @@ use crate::args::{Compare, Report};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::{output, select};
+use rtscope_record::Record;
 use rtscope_report::{html, svg};
 use std::io::Write;
 use std::path::Path;
@@ -12,13 +13,11 @@ use std::path::Path;
 /// Writes the page; its path is the only line on standard output.
 pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = select::records(context, &a.selection)?;
-    let title = a.title.clone().unwrap_or_default();
-    let options = html::Options { title: &title, comparison: None, version: env!("CARGO_PKG_VERSION") };
-    let page = html::page(&records, &options)?;
+    let title = a.title.as_deref().unwrap_or_default();
     if a.output.as_os_str() == "-" {
-        output::result(&page)?;
+        output::result(&page(&records, title)?)?;
     } else {
-        write(&a.output, page.as_bytes())?;
+        page_to(&a.output, &records, title)?;
     }
     if let Some(dir) = &a.svg {
         std::fs::create_dir_all(dir)
@@ -33,6 +32,16 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         output::result(&format!("{}\n", path.display()))?;
     }
     Ok(Code::Done)
+}
+
+fn page(records: &[Record], title: &str) -> Result<String, Failure> {
+    let options = html::Options { title, comparison: None, version: env!("CARGO_PKG_VERSION") };
+    Ok(html::page(records, &options)?)
+}
+
+/// Writes the page of `records` into a file.
+pub(crate) fn page_to(path: &Path, records: &[Record], title: &str) -> Result<(), Failure> {
+    write(path, page(records, title)?.as_bytes())
 }
 
 /// Writes a file whole or not at all: beside it first, then in its place.

@@ -6,9 +6,10 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "check",
     "measure",
+    "campaign",
     "cyclictest",
     "list",
     "show",
@@ -34,6 +35,10 @@ fn help() {
         assert_eq!(said.err, "");
         insta::assert_snapshot!(format!("help-{command}"), said.out);
     }
+    for command in ["campaign run", "campaign status"] {
+        let said = w.line(&format!("{command} --help")).ends_with(0);
+        insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
+    }
     assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
     // No command is left out above.
     let listed = w.line("--help").out;
@@ -46,6 +51,11 @@ fn help() {
 fn errors() {
     let w = World::new();
     w.file("words.txt", "these are no figures\n");
+    let plan = |name: &str, text: &str| w.file(name, format!("name = \"a\"\n{text}\n[[tests]]\ntest = \"timer\"\n"));
+    plan("lab.toml", "targets = [\"lab:debian/6.12-rt/amd64\"]");
+    plan("load.toml", "targets = [\"local\"]\nloads = [\"none\", \"nonsense\"]");
+    plan("key.toml", "target = [\"local\"]");
+    plan("twice.toml", "targets = [\"local\", \"local\"]");
     w.file("half.json", "{\"schema\":\"rtscope-record/1\",\"id\":\"x\"");
     let mut text = String::new();
     for words in [
@@ -68,6 +78,16 @@ fn errors() {
         "measure timer --assert p99<x",
         "measure timer --assert missed<1us",
         "measure timer --load-dir /no/such/directory --load disk",
+        "campaign",
+        "campaign run",
+        "campaign run none.toml",
+        "campaign run words.txt",
+        "campaign run lab.toml",
+        "campaign run load.toml",
+        "campaign run key.toml",
+        "campaign status twice.toml",
+        "campaign run lab.toml --jobs 0",
+        "campaign run lab.toml --assert p99",
         "show",
         "show 123",
         "show load=full",

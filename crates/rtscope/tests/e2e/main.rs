@@ -3,6 +3,7 @@
 //! Nothing here depends on a latency being small: counts must add up however busy the machine is.
 
 mod archive;
+mod campaign;
 mod dropin;
 mod fake;
 mod golden;

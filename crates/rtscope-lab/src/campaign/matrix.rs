@@ -1,0 +1,93 @@
+//! From a plan to its runs: what each is, what it is called, and in which order they are taken.
+
+use super::plan::{Plan, TestPlan, is_lab};
+use rtscope_record::Clock;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// One run of a campaign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// What it is, as JSON: the same whatever else is in the plan, and wherever it stands there.
+    pub key: String,
+    /// Where, as `--target` takes it.
+    pub target: String,
+    /// Whose time its figures are in.
+    pub clock: Clock,
+    /// Name of the load.
+    pub load: String,
+    /// What is measured.
+    pub test: TestPlan,
+    /// From 1.
+    pub repetition: u32,
+    /// Seed of the lab's machine; `None` for other targets.
+    pub seed: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Key<'a> {
+    target: &'a str,
+    clock: Clock,
+    load: &'a str,
+    test: &'a TestPlan,
+    repetition: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+impl Run {
+    /// Id of its record in the campaign with this name and digest.
+    pub fn id(&self, name: &str, digest: &str) -> String {
+        let mut hash = hash([digest, self.key.as_str()]);
+        hash.truncate(16);
+        format!("{name}-{hash}")
+    }
+
+    /// Whether nothing else may run on this machine meanwhile.
+    pub fn is_exclusive(&self) -> bool {
+        self.clock == Clock::Host
+    }
+}
+
+/// SHA-256 of texts, each with its length before it, hex.
+pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut sha = Sha256::new();
+    for text in texts {
+        sha.update((text.len() as u64).to_le_bytes());
+        sha.update(text);
+    }
+    let mut hex = String::with_capacity(64);
+    for byte in sha.finalize() {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// Every run, those in virtual time first. Targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
+/// by then falls on all targets alike.
+pub(super) fn expand(plan: &Plan) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for repetition in 1..=plan.repetitions {
+        for load in &plan.loads {
+            for test in &plan.tests {
+                for target in &plan.targets {
+                    let clock = if is_lab(target) { plan.clock } else { Clock::Host };
+                    // In virtual time one seed gives one result: a repetition with the same one would tell nothing.
+                    let seed = is_lab(target).then(|| plan.seed.wrapping_add(u64::from(repetition - 1)));
+                    let key = Key { target, clock, load, test, repetition, seed };
+                    // Words, numbers and lists of them always have a text.
+                    let key = serde_json::to_string(&key).unwrap_or_default();
+                    let (target, load, test) = (target.clone(), load.clone(), test.clone());
+                    runs.push(Run { key, target, clock, load, test, repetition, seed });
+                }
+            }
+        }
+    }
+    runs.sort_by_key(Run::is_exclusive);
+    runs
+}
+
+#[cfg(test)]
+#[path = "matrix_tests.rs"]
+mod tests;

@@ -1,0 +1,378 @@
+//! The plan of a campaign: a TOML file, read with every fault told by its line.
+
+use super::matrix::{Run, expand};
+use crate::load::Load;
+use rtscope_record::system::parse_cpu_list;
+use rtscope_record::{Clock, Nanos, Policy, Settings, Space, Test};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// Longest name; it becomes part of each record's id, which has at most 80 characters.
+const LONGEST_NAME: usize = 40;
+/// Most runs of one campaign.
+const MOST_RUNS: usize = 100_000;
+/// Largest plan that is read, bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Why a plan can't be used. Each is the request's fault (exit code 2).
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The file can't be read.
+    #[error("{path}: {source}; name a plan that can be read", path = path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no TOML, or has keys that no plan has.
+    #[error("{path}: {}", source.to_string().trim_end(), path = path.display())]
+    Syntax {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong, with line and excerpt.
+        source: Box<toml::de::Error>,
+    },
+    /// A value can't be meant.
+    #[error("{path}:{line}: {message}", path = path.display())]
+    Value {
+        /// Which file.
+        path: PathBuf,
+        /// Line of it, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+}
+
+/// A plan: what is measured where, under what, how often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Name; part of the records' ids.
+    pub name: String,
+    /// Title of the report, if one was given.
+    pub title: Option<String>,
+    /// Targets as `--target` takes them, the paths of fakes absolute.
+    pub targets: Vec<String>,
+    /// Clock of the lab's targets.
+    pub clock: Clock,
+    /// Names of loads.
+    pub loads: Vec<String>,
+    /// How often each run is repeated.
+    pub repetitions: u32,
+    /// How many runs may be taken at once where the clock is virtual; `None` leaves it to the number of CPUs.
+    pub jobs: Option<NonZeroU32>,
+    /// Seed of the lab's machines in the first repetition; each further one has the next.
+    pub seed: u64,
+    /// What is measured.
+    pub tests: Vec<TestPlan>,
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Spanned<String>,
+    title: Option<String>,
+    targets: Spanned<Vec<Spanned<String>>>,
+    clock: Option<Spanned<Clock>>,
+    loads: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default = "one")]
+    repetitions: Spanned<u32>,
+    jobs: Option<NonZeroU32>,
+    #[serde(default = "first_seed")]
+    seed: u64,
+    tests: Spanned<Vec<Spanned<TestPlan>>>,
+}
+
+fn one() -> Spanned<u32> {
+    Spanned::new(0..0, 1)
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+/// What is asked of each run of one test: the flags of `rtscope measure` by their names.
+///
+/// Its text as JSON is part of a run's key. A key that is added later must be left out of it where it has its default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TestPlan {
+    /// What is measured.
+    pub test: Test,
+    /// Where the measured task runs.
+    #[serde(default = "user")]
+    pub space: Space,
+    /// Grid, ns.
+    #[serde(default = "interval", deserialize_with = "time")]
+    pub interval: Nanos,
+    /// How long to measure, ns; 10 s when neither this nor `loops` is given.
+    #[serde(default, deserialize_with = "maybe_time")]
+    pub duration: Option<Nanos>,
+    /// Samples of each thread, instead of a duration.
+    #[serde(default)]
+    pub loops: Option<u64>,
+    /// Scheduling policy.
+    #[serde(default = "fifo", deserialize_with = "policy")]
+    pub policy: Policy,
+    /// Priority, 1 to 99.
+    #[serde(default = "priority")]
+    pub priority: u8,
+    /// Number of threads; `None` for one on each CPU.
+    #[serde(default)]
+    pub threads: Option<NonZeroU32>,
+    /// CPUs to measure on; `None` for all.
+    #[serde(default, deserialize_with = "cpus")]
+    pub affinity: Option<Vec<u32>>,
+    /// The threads are free to migrate.
+    #[serde(default)]
+    pub migrate: bool,
+    /// Start offset of each further thread, ns.
+    #[serde(default, deserialize_with = "time")]
+    pub distance: Nanos,
+    /// Each further thread one priority lower.
+    #[serde(default)]
+    pub priospread: bool,
+    /// Break a run at the first latency above this, ns.
+    #[serde(default, deserialize_with = "maybe_time")]
+    pub breaktrace: Option<Nanos>,
+    /// Do not lock memory.
+    #[serde(default)]
+    pub no_mlockall: bool,
+    /// Let the CPUs enter deep idle states.
+    #[serde(default)]
+    pub no_dma_latency: bool,
+    /// Worst samples to keep for each thread.
+    #[serde(default = "worst")]
+    pub worst: u32,
+}
+
+fn user() -> Space {
+    Space::User
+}
+
+fn interval() -> Nanos {
+    Nanos(1_000_000)
+}
+
+fn fifo() -> Policy {
+    Policy::Fifo
+}
+
+fn priority() -> u8 {
+    95
+}
+
+fn worst() -> u32 {
+    32
+}
+
+fn text<'de, D: Deserializer<'de>, T>(from: D, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, D::Error> {
+    read(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
+    text(from, |t| t.parse().map_err(|e: rtscope_record::units::ParseNanosError| e.to_string()))
+}
+
+fn maybe_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
+    time(from).map(Some)
+}
+
+fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Error> {
+    text(from, str::parse)
+}
+
+fn cpus<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D::Error> {
+    text(from, |t| parse_cpu_list(t).map(Some).ok_or_else(|| format!("`{t}` is not a list of CPUs: write 0,2-3")))
+}
+
+impl TestPlan {
+    /// For a listing: `timer 1ms 5s`, with the space where it is the kernel's.
+    pub fn label(&self) -> String {
+        let space = if self.space == Space::Kernel { " kernel" } else { "" };
+        let end = match (self.duration, self.loops) {
+            (Some(d), _) => d.to_string(),
+            (None, loops) => format!("{} loops", loops.unwrap_or(0)),
+        };
+        format!("{}{space} {} {end}", self.test, self.interval)
+    }
+
+    /// How long one run measures, ns.
+    pub fn span(&self) -> Nanos {
+        self.duration.unwrap_or_else(|| Nanos(self.loops.unwrap_or(0).saturating_mul(self.interval.0)))
+    }
+
+    /// The settings of a run on a machine whose usable CPUs are `all`; `command` is the command line that asks for it.
+    pub fn settings(&self, all: &[u32], command: Vec<String>) -> Settings {
+        let cpus = self.affinity.as_deref().unwrap_or(all);
+        let pinned = !self.migrate && (self.policy != Policy::Deadline || self.affinity.is_some());
+        Settings {
+            interval: self.interval,
+            start_offset: self.distance,
+            duration: self.duration,
+            loops: self.loops,
+            threads: self.threads.map_or(u32::try_from(cpus.len()).unwrap_or(1), NonZeroU32::get),
+            cpus: if pinned { cpus.to_vec() } else { Vec::new() },
+            migrate: !pinned,
+            policy: self.policy,
+            priority: if self.policy.has_priority() { self.priority } else { 0 },
+            priority_descends: self.priospread,
+            mlockall: !self.no_mlockall,
+            hold_dma_latency: !self.no_dma_latency,
+            break_above: self.breaktrace,
+            worst: self.worst,
+            command,
+            ..Settings::default()
+        }
+    }
+
+    /// What stands against it.
+    fn fault(&self) -> Option<String> {
+        if self.test != Test::Timer {
+            return Some(format!("`{}` can't be measured by a campaign yet: use test = \"timer\"", self.test));
+        }
+        if self.duration.is_some() && self.loops.is_some() {
+            return Some("duration and loops are two ends of one run: leave one out".into());
+        }
+        if self.interval.0 == 0 || self.span().0 == 0 {
+            return Some("a run needs an interval and an end above zero".into());
+        }
+        if !(1..=99).contains(&self.priority) {
+            return Some(format!("priority {} is not from 1 to 99", self.priority));
+        }
+        (self.worst > 10_000).then(|| format!("worst = {} is more than 10000", self.worst))
+    }
+}
+
+impl Plan {
+    /// Reads the plan in a file. Paths in it are relative to it.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let failed = |source| PlanError::Read { path: path.into(), source };
+        if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
+            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "larger than a plan may be (1 MiB)")));
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let whole = std::path::absolute(path).map_err(failed)?;
+        Self::parse(&text, path, whole.parent().unwrap_or(Path::new("/")))
+    }
+
+    /// Reads `text`, which lies in the file `path`; relative paths in it start at `dir`.
+    pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+        let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
+        let wrong = |at: std::ops::Range<usize>, message: String| {
+            let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();
+            PlanError::Value { path: path.into(), line, message }
+        };
+        check_name(file.name.get_ref()).map_err(|m| wrong(file.name.span(), m))?;
+
+        let mut targets = Vec::new();
+        for t in file.targets.get_ref() {
+            let target = target(t.get_ref(), dir).map_err(|m| wrong(t.span(), m))?;
+            distinct(&mut targets, target, "target").map_err(|m| wrong(t.span(), m))?;
+        }
+        if targets.is_empty() {
+            return Err(wrong(file.targets.span(), "there is no target: targets = [\"local\"]".into()));
+        }
+        let clock = file.clock.as_ref().map_or(Clock::Virtual, |c| *c.get_ref());
+        if let Some(c) = file.clock.filter(|_| clock == Clock::Virtual && !targets.iter().any(|t| is_lab(t))) {
+            let message = "only the lab has virtual time: leave `clock` out, or name a target such as lab:debian/6.12-rt/amd64";
+            return Err(wrong(c.span(), message.into()));
+        }
+
+        let mut loads = Vec::new();
+        for l in file.loads.iter().flat_map(Spanned::get_ref) {
+            let load = Load::parse(l.get_ref()).map_err(|e| wrong(l.span(), e.to_string()))?;
+            distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
+        }
+        match &file.loads {
+            None => loads.push("none".into()),
+            Some(l) if loads.is_empty() => {
+                return Err(wrong(l.span(), "there is no load: loads = [\"none\"], or leave it out".into()));
+            }
+            Some(_) => {}
+        }
+
+        let mut tests: Vec<TestPlan> = Vec::new();
+        for t in file.tests.get_ref() {
+            let mut test = t.get_ref().clone();
+            if test.duration.is_none() && test.loops.is_none() {
+                test.duration = Some(Nanos(10 * Nanos::PER_SEC));
+            }
+            if let Some(m) = test.fault() {
+                return Err(wrong(t.span(), m));
+            }
+            if tests.contains(&test) {
+                return Err(wrong(t.span(), "this test is there already: use `repetitions` to measure again".into()));
+            }
+            tests.push(test);
+        }
+        if tests.is_empty() {
+            return Err(wrong(file.tests.span(), "there is no test: [[tests]] with test = \"timer\"".into()));
+        }
+
+        let repetitions = *file.repetitions.get_ref();
+        let each = targets.len() * loads.len() * tests.len();
+        let runs = each.checked_mul(usize::try_from(repetitions).unwrap_or(usize::MAX));
+        if repetitions == 0 || runs.is_none_or(|n| n > MOST_RUNS) {
+            let message = format!("repetitions = {repetitions}: from 1 on, and at most {MOST_RUNS} runs in all");
+            return Err(wrong(file.repetitions.span(), message));
+        }
+        let name = file.name.into_inner();
+        Ok(Self { name, title: file.title, targets, clock, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
+    }
+
+    /// Every run, in the order in which they are taken.
+    pub fn runs(&self) -> Vec<Run> {
+        expand(self)
+    }
+
+    /// What tells this campaign from another, hex: its name and its runs. Blanks, comments, the order of the lists, title and jobs are not
+    /// part of it.
+    pub fn digest(&self) -> String {
+        let keys: BTreeSet<String> = self.runs().into_iter().map(|r| r.key).collect();
+        super::matrix::hash(std::iter::once(self.name.as_str()).chain(keys.iter().map(String::as_str)))
+    }
+}
+
+/// Whether a target is one of the lab's virtual machines.
+pub(super) fn is_lab(target: &str) -> bool {
+    target.starts_with("lab:")
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let fine = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') && !name.starts_with('-');
+    if fine && (1..=LONGEST_NAME).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is no name of a campaign: letters, digits and dashes, at most {LONGEST_NAME}"))
+}
+
+fn target(text: &str, dir: &Path) -> Result<String, String> {
+    match text.split_once(':') {
+        None if text == "local" => Ok(text.into()),
+        Some(("lab", kernel)) if !kernel.is_empty() => Ok(text.into()),
+        Some(("fake", file)) if !file.is_empty() => {
+            let path = dir.join(file);
+            path.to_str().map(|p| format!("fake:{p}")).ok_or_else(|| format!("the path of `{text}` is not UTF-8"))
+        }
+        _ => Err(format!("`{text}` is not a target: use local, lab:KERNEL or fake:FILE")),
+    }
+}
+
+fn distinct(all: &mut Vec<String>, one: String, what: &str) -> Result<(), String> {
+    if all.contains(&one) {
+        return Err(format!("the {what} `{one}` is named twice: use `repetitions` to measure again"));
+    }
+    all.push(one);
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

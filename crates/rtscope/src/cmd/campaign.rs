@@ -1,0 +1,211 @@
+//! `rtscope campaign`: runs a plan's matrix or what is left of it, and says how far it is.
+
+mod status;
+
+use super::run::{Machine, Request, check_target};
+use super::{measure, style};
+use crate::args::campaign::{Campaign, CampaignCommand, CampaignRun, CampaignStatus};
+use crate::config::Context;
+use crate::error::{Code, Failure};
+use crate::output;
+use crate::progress::campaign::CampaignProgress;
+use rtscope_archive::{Archive, Filter};
+use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
+use rtscope_lab::session::Step;
+use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_record::Record;
+use rtscope_report::table;
+use status::Status;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Runs or looks at a campaign.
+pub(crate) fn run(context: &Context, a: &Campaign) -> Result<Code, Failure> {
+    match &a.command {
+        CampaignCommand::Run(a) => go(context, a),
+        CampaignCommand::Status(a) => look(context, a),
+    }
+}
+
+fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
+    let plan = Plan::read(&a.plan)?;
+    let dir = directory(a.state.as_deref(), &plan)?;
+    let status = Status::of(context, &plan, &dir)?;
+    if a.json {
+        output::json(&status)?;
+    } else {
+        output::result(&status.table(style()))?;
+    }
+    Ok(Code::Done)
+}
+
+fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
+    match state {
+        Some(dir) => Ok(dir.into()),
+        None => Ok(campaign::directory(&crate::config::data_dir()?, plan)),
+    }
+}
+
+fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
+    let assertions = measure::parse_assertions(&a.assertions)?;
+    let plan = Plan::read(&a.plan)?;
+    for target in &plan.targets {
+        check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;
+    }
+    let dir = directory(a.state.as_deref(), &plan)?;
+    let stop = measure::stop_on_signals()?;
+    let mut state = State::open(&dir, &plan)?;
+    let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: measure::cpus(None)? };
+    let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
+    let progress = CampaignProgress::new(&plan, context.quiet);
+    let mut shelf = Shelf { context, progress: &progress };
+    let outcome = campaign::run(&plan, &mut state, &bench, &mut shelf, jobs, &stop, &|h| progress.happens(&h));
+    progress.clear();
+    // Before the status is made, which would find it busy.
+    drop(state);
+    let summary = match outcome {
+        Ok(summary) => summary,
+        Err(e) => {
+            let failure = Failure::from(e);
+            // What was measured before is shown all the same, if the archive still gives it.
+            let _ = results(context, &plan, &dir, a);
+            return Err(failure);
+        }
+    };
+    let (done, of, plan_file) = (summary.done, summary.of, a.plan.display());
+    let records = results(context, &plan, &dir, a)?;
+    let judged = measure::judge(&records, &assertions, a.strict, a.json)?;
+    if summary.interrupted {
+        output::note(&format!("rtscope: interrupted: {done} of {of} runs are done; `rtscope campaign run {plan_file}` goes on"));
+        return Ok(Code::Interrupted);
+    }
+    if let Some(path) = a.report.as_ref().filter(|_| !records.is_empty()) {
+        super::report::page_to(path, &records, plan.title.as_deref().unwrap_or(&plan.name))?;
+        context.say(&format!("the report is in {}", path.display()));
+    }
+    if summary.failed > 0 {
+        let failed = summary.failed;
+        output::note(&format!("rtscope: error: {failed} of {of} runs failed; `rtscope campaign run {plan_file}` takes them again"));
+        return Ok(Code::Failed);
+    }
+    Ok(judged)
+}
+
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Prints what is done, and returns its records in the plan's order.
+fn results(context: &Context, plan: &Plan, dir: &Path, a: &CampaignRun) -> Result<Vec<Record>, Failure> {
+    let status = Status::of(context, plan, dir)?;
+    let records = status.records(context)?;
+    if a.json {
+        output::json(&status)?;
+    } else {
+        output::result(&tables(plan, &records)?)?;
+    }
+    Ok(records.into_iter().map(|(_, r)| r).collect())
+}
+
+/// For each test the targets one after the other, load by load; then, where each has a kernel of its own, kernel by kernel.
+fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
+    let mut out = String::new();
+    for test in &plan.tests {
+        let of = |target: Option<&str>| -> Vec<Record> {
+            let wanted = |run: &Run| run.test == *test && target.is_none_or(|t| t == run.target);
+            records.iter().filter(|(run, _)| wanted(run)).map(|(_, r)| r.clone()).collect()
+        };
+        let mut kernels = BTreeSet::new();
+        let mut targets = 0;
+        for target in &plan.targets {
+            let records = of(Some(target));
+            if records.is_empty() {
+                continue;
+            }
+            targets += 1;
+            kernels.extend(records.iter().map(|r| {
+                let kernel = &r.parts().system.kernel;
+                (kernel.release.clone(), kernel.preemption.as_str(), r.parts().clock)
+            }));
+            let gap = if out.is_empty() { "" } else { "\n" };
+            out += &format!("{gap}{target}: {}\n{}", test.label(), table::loads(&records, style())?);
+        }
+        // The table puts together what is of one kernel: it must not be of two targets.
+        if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
+            out += &format!("\nEvery target: {}\n{}", test.label(), table::kernels(&of(None), style())?);
+        }
+    }
+    Ok(out)
+}
+
+/// Takes the runs of a campaign.
+struct Bench {
+    machine: Machine,
+    cpus: Vec<u32>,
+}
+
+impl Executor for Bench {
+    fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+        let request = Request {
+            id: id.into(),
+            test: run.test.test,
+            space: run.test.space,
+            load: &Load::parse(&run.load)?,
+            target: &run.target,
+            clock: run.clock,
+            seed: run.seed,
+            settings: &run.test.settings(&self.cpus, measure::command()),
+        };
+        self.machine.execute(request, stop, on_step)
+    }
+}
+
+/// The archive, as a campaign sees it.
+struct Shelf<'a> {
+    context: &'a Context,
+    progress: &'a CampaignProgress,
+}
+
+impl Keeper for Shelf<'_> {
+    fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
+        let archive = self.context.open().map_err(|f| f.message)?;
+        Ok(summaries(&archive)?.into_iter().map(|s| s.id).filter(|id| ids.contains(id)).collect())
+    }
+
+    fn keep(&mut self, record: &Record) -> Result<(), KeepError> {
+        match self.progress.suspend(|| measure::keep(self.context, record)) {
+            Ok(Code::Done) => Ok(()),
+            Ok(_) => Err(format!("the record {} is not in the archive", record.id()).into()),
+            Err(f) => Err(f.message.into()),
+        }
+    }
+}
+
+/// Every run of the archive in short.
+fn summaries(archive: &Archive) -> Result<Vec<rtscope_archive::RunSummary>, rtscope_archive::ArchiveError> {
+    archive.list(&Filter::default())
+}
+
+impl From<PlanError> for Failure {
+    fn from(e: PlanError) -> Self {
+        Self::usage(e.to_string(), "")
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(e: StateError) -> Self {
+        if e.is_usage() { Self::usage(e.to_string(), "") } else { Self::failed(e.to_string(), "") }
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(e: CampaignError) -> Self {
+        match e {
+            CampaignError::State(e) => e.into(),
+            CampaignError::Keep(e) => {
+                let remedy = "mend the archive, then run the campaign again: it goes on";
+                Self::failed(CampaignError::Keep(e).to_string(), remedy)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! How far a campaign is: every run of the plan with what the archive and the journal say of it.
+
+use crate::config::Context;
+use crate::error::Failure;
+use rtscope_archive::RunSummary;
+use rtscope_lab::campaign::{self, Outcome, Plan, Run, TestPlan};
+use rtscope_record::{Clock, Record, Verdict};
+use rtscope_report::table::{self, CampaignRow, CampaignState, Style};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A campaign, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub(super) struct Status {
+    name: String,
+    title: Option<String>,
+    digest: String,
+    /// Directory of its journal.
+    state: PathBuf,
+    /// Who is at work on it.
+    running: Option<String>,
+    done: usize,
+    failed: usize,
+    to_do: usize,
+    runs: Vec<RunStatus>,
+}
+
+/// A run of it.
+#[derive(Debug, Serialize)]
+struct RunStatus {
+    state: CampaignState,
+    target: String,
+    clock: Clock,
+    load: String,
+    test: TestPlan,
+    repetition: u32,
+    seed: Option<u64>,
+    /// Id of the record, also of one to be.
+    id: String,
+    verdict: Option<Verdict>,
+    max: Option<u64>,
+    missed: Option<u64>,
+    wall_ms: Option<u64>,
+    reason: Option<String>,
+    #[serde(skip)]
+    run: Run,
+}
+
+/// A verdict that is not known counts as the worst, as in a listing.
+fn verdict(of: &RunSummary) -> Verdict {
+    serde_json::from_value(of.verdict.clone().into()).unwrap_or(Verdict::Invalid)
+}
+
+impl Status {
+    /// What is known of `plan`, whose journal is in `dir`. Looking makes neither journal nor archive.
+    pub(super) fn of(context: &Context, plan: &Plan, dir: &Path) -> Result<Self, Failure> {
+        let (past, running) = campaign::look(dir, plan)?;
+        let (runs, digest) = (plan.runs(), plan.digest());
+        let kept: BTreeMap<String, RunSummary> = if context.archive.exists() || context.spill_dir().exists() {
+            super::summaries(&context.open()?)?.into_iter().map(|s| (s.id.clone(), s)).collect()
+        } else {
+            BTreeMap::new()
+        };
+        let runs: Vec<RunStatus> = runs
+            .into_iter()
+            .map(|run| {
+                let id = run.id(&plan.name, &digest);
+                let (kept, entry) = (kept.get(&id), past.get(&id));
+                let (state, reason) = match (kept, entry.map(|e| &e.outcome)) {
+                    (Some(_), _) => (CampaignState::Done, None),
+                    (None, Some(Outcome::Failed { reason })) => (CampaignState::Failed, Some(reason.clone())),
+                    (None, _) => (CampaignState::ToDo, None),
+                };
+                let told = entry.filter(|e| kept.is_some() == matches!(e.outcome, Outcome::Done { .. }));
+                RunStatus {
+                    state,
+                    target: run.target.clone(),
+                    clock: run.clock,
+                    load: run.load.clone(),
+                    test: run.test.clone(),
+                    repetition: run.repetition,
+                    seed: run.seed,
+                    verdict: kept.map(verdict),
+                    max: kept.and_then(|k| k.max),
+                    missed: kept.map(|k| k.missed),
+                    wall_ms: told.map(|e| e.wall_ms),
+                    reason,
+                    id,
+                    run,
+                }
+            })
+            .collect();
+        let count = |state| runs.iter().filter(|r| r.state == state).count();
+        let (done, failed, to_do) = (count(CampaignState::Done), count(CampaignState::Failed), count(CampaignState::ToDo));
+        let (name, title) = (plan.name.clone(), plan.title.clone());
+        Ok(Self { name, title, digest, state: dir.into(), running, done, failed, to_do, runs })
+    }
+
+    /// For people.
+    pub(super) fn table(&self, style: Style) -> String {
+        let mut out = self.name.clone();
+        let tests: std::collections::BTreeSet<String> = self.runs.iter().map(|r| r.test.label()).collect();
+        let test = tests.into_iter().reduce(|a, b| format!("{a}, {b}"));
+        for part in [&self.title, &test, &self.running.as_ref().map(|who| format!("being run by {who}"))].into_iter().flatten() {
+            out += &format!(" · {part}");
+        }
+        out += &format!("\n{} of {} runs done, {} failed, {} to do\n\n", self.done, self.runs.len(), self.failed, self.to_do);
+        let rows: Vec<CampaignRow> = self
+            .runs
+            .iter()
+            .map(|r| CampaignRow {
+                state: r.state,
+                target: r.target.clone(),
+                load: r.load.clone(),
+                test: r.test.label(),
+                repetition: r.repetition,
+                clock: r.clock,
+                verdict: r.verdict,
+                max: r.max,
+                missed: r.missed,
+                wall_ms: r.wall_ms,
+                id: r.id.clone(),
+                reason: r.reason.clone(),
+            })
+            .collect();
+        out + &table::campaign(&rows, style)
+    }
+
+    /// The records of what is done, in the plan's order.
+    pub(super) fn records(&self, context: &Context) -> Result<Vec<(Run, Record)>, Failure> {
+        let done: Vec<&RunStatus> = self.runs.iter().filter(|r| r.state == CampaignState::Done).collect();
+        if done.is_empty() {
+            return Ok(Vec::new());
+        }
+        let archive = context.open()?;
+        done.into_iter().map(|r| Ok((r.run.clone(), archive.get(&r.id)?))).collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
+
+use super::measure::{PROBE, SUPERVISOR};
+use crate::config::Context;
+use crate::error::Failure;
+use crate::output;
+use crate::progress::EVERY_MS;
+use rtscope_lab::session::Step;
+use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
+use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_record::{Clock, Record, Settings, Space, Test};
+use std::path::PathBuf;
+
+/// What is asked of a run.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    /// Id of the record to be.
+    pub id: String,
+    /// What is measured.
+    pub test: Test,
+    /// Where the task runs.
+    pub space: Space,
+    /// Under what.
+    pub load: &'a Load,
+    /// Where, as `--target` takes it.
+    pub target: &'a str,
+    /// Whose time the figures are to be in.
+    pub clock: Clock,
+    /// Seed of a virtual machine.
+    pub seed: Option<u64>,
+    /// All else that is asked.
+    pub settings: &'a Settings,
+}
+
+/// This machine, ready to take runs, several at once if need be.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    options: StartOptions,
+    local: Local,
+}
+
+impl Machine {
+    /// Finds the probe, and undoes what a dead session left. Loads write in `load_dir`, else where the configuration says.
+    pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
+        let mut options = start_options(context)?;
+        options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
+        Ok(Self { options, local: local()? })
+    }
+
+    /// Takes the run. This is the one place where a target's name decides who measures.
+    pub(crate) fn execute(
+        &self,
+        request: Request<'_>,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Record, MeasureError> {
+        if request.clock == Clock::Virtual || request.seed.is_some() {
+            let message = format!("`{}` has no virtual time and no seed", request.target);
+            return Err(TargetError::Usage { message, remedy: "leave clock and seed to the lab's machines".into() }.into());
+        }
+        let plan = Plan {
+            protocol: PROTOCOL.into(),
+            id: request.id,
+            test: request.test,
+            space: request.space,
+            load: request.load.name().into(),
+            target: request.target.into(),
+            settings: request.settings.clone(),
+            progress_ms: EVERY_MS,
+        };
+        rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step)
+    }
+}
+
+/// Refuses what no run can be taken on.
+pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
+    match text.strip_prefix("fake:") {
+        Some("") => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
+        Some(_) => Ok(()),
+        None if text == "local" => Ok(()),
+        None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
+    }
+}
+
+/// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
+fn local() -> Result<Local, Failure> {
+    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
+    let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
+    let probe = match named.or(beside) {
+        Some(program) => ProbeCommand { program, args: Vec::new() },
+        None => ProbeCommand { program: me, args: vec![PROBE.into()] },
+    };
+    Ok(Local { probe })
+}
+
+/// Where and how loads run; undoes first what a dead session left.
+fn start_options(context: &Context) -> Result<StartOptions, Failure> {
+    let reexec =
+        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
+    restore(&options.journal, context);
+    Ok(options)
+}
+
+fn restore(journal: &Journal, context: &Context) {
+    for undone in journal.replay() {
+        match undone.problem {
+            None => context.say(&format!("undone after a crash: {}", undone.what)),
+            Some(why) => output::note(&format!("rtscope: warning: left from a crash: {}: {why}", undone.what)),
+        }
+    }
+}
