@@ -3,6 +3,7 @@
 
 pub mod debian;
 mod digest;
+pub mod image;
 pub mod journal;
 pub mod kernels;
 pub mod load;
@@ -12,6 +13,7 @@ pub mod supervisor;
 pub mod target;
 
 pub use debian::DebianError;
+pub use image::{Image, ImageError, Images};
 pub use journal::{Journal, JournalError, Replayed};
 pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
