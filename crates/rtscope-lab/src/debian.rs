@@ -2,11 +2,11 @@
 //! architectures are never touched, and no root is needed.
 
 mod apt;
-mod control;
+pub(crate) mod control;
 
 pub(crate) use apt::Apt;
 pub use apt::{DebianError, Package};
-pub(crate) use control::{Paragraph, parse, upstream};
+pub(crate) use control::{Paragraph, upstream};
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Of a digest's bytes.
 pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
+    digest.as_ref().iter().fold(String::new(), |text, b| text + &format!("{b:02x}"))
 }
 
 /// Of bytes.

@@ -6,6 +6,7 @@ pub mod campaign;
 pub mod debian;
 mod digest;
 pub mod guest;
+pub mod image;
 pub mod journal;
 pub mod kernels;
 pub mod load;
@@ -16,6 +17,7 @@ pub mod target;
 pub mod vm;
 
 pub use debian::DebianError;
+pub use image::{Image, ImageError, Images};
 pub use journal::{Journal, JournalError, Replayed};
 pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};

@@ -2,7 +2,7 @@
 
 use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
 use crate::supervisor::find_program;
-use crate::vm::{Progress, VmError};
+use crate::vm::{GuestError, Progress, VmError};
 use crate::target::{StopHandle, Target, TargetError};
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{Record, RecordError};
@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 /// Where a session is, for a progress display.
 #[derive(Debug)]
 pub enum Step<'a> {
+    /// What a virtual machine needs is being fetched or built.
+    Preparing(&'a str),
     /// A virtual machine is being started: from its kept state, or by booting it first.
     GuestStarting {
         /// It must boot.
@@ -43,6 +45,9 @@ pub enum MeasureError {
     /// The virtual machine did not do its work.
     #[error(transparent)]
     Vm(#[from] VmError),
+    /// There is no such virtual machine.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
     /// With the load's proof the record does not hold together.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
@@ -55,6 +60,7 @@ impl MeasureError {
             Self::Load(e) => e.is_usage(),
             Self::Target(e) => e.is_usage(),
             Self::Vm(e) => e.is_usage(),
+            Self::Guest(e) => e.is_usage(),
             Self::Record(_) => false,
         }
     }

@@ -1,5 +1,6 @@
 //! Virtual machines: QEMU with a real kernel in instruction-counted time, booted once to a kept state from which every run starts.
 //!
+//! - `guests`: from a kernel's name to a machine that can be started
 //! - `qemu`: the program, and the machine that it is told to be
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
@@ -7,6 +8,7 @@
 //! - `target`: the target `lab:KERNEL`, and programs run in the same guest
 //! - `wire`: what host and guest say to each other
 
+mod guests;
 mod machine;
 mod qemu;
 mod qmp;
@@ -15,6 +17,7 @@ mod state;
 pub mod target;
 pub mod wire;
 
+pub use guests::{GUESTS, GuestError, Guests};
 pub use machine::{Console, Machine, Progress};
 pub use qemu::{MachineSpec, Qemu};
 pub use state::{States, Stored};

@@ -121,6 +121,7 @@ Examples:
   rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
   rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run, free to migrate
   rtscope measure timer -D 5s --load none,disk,full            three runs, one table
+  rtscope measure timer -D 5s --target lab:debian/6.12-rt --load full   the same figures on any machine, any day
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
@@ -178,9 +179,12 @@ pub(crate) struct Measure {
     /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
-    /// Where to measure: `local`, or `fake:FILE` with injected latencies (ns, one a line) to validate the instrument itself
+    /// Where to measure: `local`; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
+    /// latencies (ns, one a line) to validate the instrument itself
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,
+    #[command(flatten)]
+    pub guest: lab::GuestArgs,
     /// Where the measured task runs
     #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
     pub space: String,

@@ -62,7 +62,9 @@ fn absolute(variable: &str) -> Option<PathBuf> {
 pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
     match std::env::var_os(CACHE).filter(|v| !v.is_empty()) {
         None => xdg("XDG_CACHE_HOME", ".cache", "name a directory with RTSCOPE_CACHE"),
-        Some(_) => absolute(CACHE).ok_or_else(|| Failure::usage(format!("${CACHE} is no absolute path"), "name a directory from / on")),
+        Some(_) => {
+            absolute(CACHE).ok_or_else(|| Failure::usage(format!("${CACHE} is no absolute path"), "name a directory from / on"))
+        }
     }
 }
 

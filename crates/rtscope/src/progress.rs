@@ -46,6 +46,7 @@ impl Progress {
     /// Follows one step of a session.
     pub(crate) fn step(&self, step: &Step<'_>) {
         match step {
+            Step::Preparing(what) => self.bar.set_message((*what).to_owned()),
             Step::GuestStarting { boots: true } => self.bar.set_message("booting the virtual machine (once; its state is kept)"),
             Step::GuestStarting { boots: false } => self.bar.set_message("starting the virtual machine"),
             Step::Guest(progress) => {

@@ -19,7 +19,9 @@ const MIRROR_VARIABLE: &str = "RTSCOPE_DEBIAN_MIRROR";
 #[derive(Debug, thiserror::Error)]
 pub enum DebianError {
     /// A program or file of the host is not there.
-    #[error("{what} is missing on this host; install it (Debian, Ubuntu: apt install {package}), or fetch on a host that has it and copy the cache")]
+    #[error(
+        "{what} is missing on this host; install it (Debian, Ubuntu: apt install {package}), or fetch on a host that has it and copy the cache"
+    )]
     Missing {
         /// What.
         what: String,
@@ -113,7 +115,8 @@ impl Apt {
         let dir = dir.canonicalize().map_err(DebianError::io(&dir))?;
         let lock = dir.join("lock");
         let lock = Lock::take(&lock, on_step).map_err(DebianError::io(&lock))?;
-        for (file, text) in [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
+        for (file, text) in
+            [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
         {
             let path = dir.join(file);
             fs::write(&path, text).map_err(DebianError::io(&path))?;
@@ -246,7 +249,8 @@ fn sources(arch: Arch, mirror: &str) -> String {
 
 fn configuration(dir: &Path, arch: Arch) -> Result<String, DebianError> {
     let dir = dir.to_str().filter(|d| !d.contains(['"', '\\', '\n']));
-    let dir = dir.ok_or_else(|| DebianError::Unusable("apt can't use a cache whose path has quotes in it; set RTSCOPE_CACHE".into()))?;
+    let dir =
+        dir.ok_or_else(|| DebianError::Unusable("apt can't use a cache whose path has quotes in it; set RTSCOPE_CACHE".into()))?;
     let mut text = format!(
         r#"Dir "{dir}";
 Dir::State "{dir}";

@@ -15,7 +15,8 @@ impl Paragraph {
     /// The first alternative of each dependency, with the version it must have exactly, if it says so.
     pub(crate) fn depends(&self) -> Vec<(&str, Option<&str>)> {
         let first = self.get("Depends").split(',').filter_map(|d| d.split('|').next()).map(str::trim).filter(|d| !d.is_empty());
-        let parts = first.map(|d| d.split_once('(').map_or((d, None), |(name, rest)| (name.trim(), Some(rest.trim_end_matches(')')))));
+        let parts =
+            first.map(|d| d.split_once('(').map_or((d, None), |(name, rest)| (name.trim(), Some(rest.trim_end_matches(')')))));
         parts.map(|(name, version)| (name, version.and_then(|v| Some(v.strip_prefix('=')?.trim())))).collect()
     }
 }

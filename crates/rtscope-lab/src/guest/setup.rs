@@ -1,5 +1,6 @@
 //! Makes a booted kernel a machine to measure on: file systems, modules, a disk in memory whose completions are in virtual time.
 
+use crate::image::{MODULES_DIR, MODULES_LIST};
 use crate::vm::wire::Facts;
 use rtscope_probe::sys;
 use std::fs;
@@ -9,9 +10,6 @@ use std::process::{Command, Stdio};
 
 /// Where the disk is mounted, and the loads' files go.
 pub(super) const DISK: &str = "/disk";
-/// Modules in the order in which they must be loaded, file names in [`MODULES`].
-const MODULE_LIST: &str = "/etc/rtscope/modules";
-const MODULES: &str = "/lib/rtscope-modules";
 /// Size of the disk, MiB. Only what is written takes memory.
 const DISK_MIB: u32 = 2048;
 /// How long a request to the disk takes, ns: a fast solid-state disk.
@@ -50,9 +48,9 @@ pub(super) fn mounts() -> io::Result<()> {
 /// Loads the modules and makes the disk. What fails is told, not fatal: a kernel of one's own may lack what this run does without.
 pub(super) fn prepare() -> Facts {
     let mut problems = Vec::new();
-    let listed = fs::read_to_string(MODULE_LIST).unwrap_or_default();
+    let listed = fs::read_to_string(MODULES_LIST).unwrap_or_default();
     for name in listed.lines().filter(|l| !l.is_empty()) {
-        if let Err(e) = sys::machine::load_module(&Path::new(MODULES).join(name), &[]) {
+        if let Err(e) = sys::machine::load_module(&Path::new(MODULES_DIR).join(name), &[]) {
             if e.raw_os_error() != Some(libc::EEXIST) {
                 problems.push(format!("module {name}: {e}"));
             }

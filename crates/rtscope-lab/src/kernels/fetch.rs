@@ -44,7 +44,12 @@ pub(super) fn fetch(
     if let Some(wanted) = headers {
         packages.extend(headers::fetch_target(&apt, &wanted, work, &root, on_step)?);
         // The programs among the headers run on the host.
-        let apt = if arch == Arch::host() { apt } else { drop(apt); Apt::open(cache, Arch::host(), on_step)? };
+        let apt = if arch == Arch::host() {
+            apt
+        } else {
+            drop(apt);
+            Apt::open(cache, Arch::host(), on_step)?
+        };
         if let Some(kbuild) = headers::fetch_kbuild(&apt, &wanted, work, &root, on_step)? {
             packages.extend(kbuild);
             fetched = Some(headers::place(&root, work, &wanted)?);
@@ -111,7 +116,7 @@ fn place(root: &Path, work: &Path, release: &str) -> Result<(), KernelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debian::parse;
+    use crate::debian::control::parse;
 
     #[test]
     fn the_newest_of_the_series_comes_first() {

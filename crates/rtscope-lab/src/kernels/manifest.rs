@@ -83,7 +83,8 @@ impl Kernel {
             dir: dir.to_path_buf(),
         };
         let path = dir.join(MANIFEST);
-        let text = serde_json::to_vec_pretty(&kernel).map_err(|e| KernelError::Damaged { name: name.clone(), why: e.to_string() })?;
+        let text =
+            serde_json::to_vec_pretty(&kernel).map_err(|e| KernelError::Damaged { name: name.clone(), why: e.to_string() })?;
         fs::write(&path, text).map_err(KernelError::io(&path))?;
         Ok(kernel)
     }
@@ -108,7 +109,7 @@ impl Kernel {
     /// Whether the files are there in their sizes; contents are not read.
     pub(super) fn check_sizes(&self) -> Result<(), KernelError> {
         let damaged = |why: String| Err(KernelError::Damaged { name: self.name.clone(), why });
-        let size = fs::metadata(self.vmlinuz()).map(|m| m.len()).unwrap_or(0);
+        let size = fs::metadata(self.vmlinuz()).map_or(0, |m| m.len());
         if size != self.vmlinuz_bytes {
             return damaged(format!("{} has {size} bytes instead of {}", self.vmlinuz().display(), self.vmlinuz_bytes));
         }

@@ -62,10 +62,10 @@ impl FromStr for Arch {
     type Err = KernelError;
 
     fn from_str(text: &str) -> Result<Self, KernelError> {
-        Self::ALL.into_iter().find(|a| a.as_str() == text).ok_or_else(|| KernelError::Name {
-            name: text.to_owned(),
-            why: "the architectures are amd64, arm64 and armhf".into(),
-        })
+        Self::ALL
+            .into_iter()
+            .find(|a| a.as_str() == text)
+            .ok_or_else(|| KernelError::Name { name: text.to_owned(), why: "the architectures are amd64, arm64 and armhf".into() })
     }
 }
 
@@ -126,7 +126,8 @@ impl KernelName {
         if starts && name.len() <= 64 && name.bytes().all(fit) {
             return Ok(Self { source: Source::Own(name.to_owned()), arch });
         }
-        let why = "a kernel's own name has letters, digits, `.`, `_` and `-`, begins with a letter or digit, and is at most 64 long";
+        let why =
+            "a kernel's own name has letters, digits, `.`, `_` and `-`, begins with a letter or digit, and is at most 64 long";
         Err(KernelError::Name { name: name.to_owned(), why: why.into() })
     }
 
@@ -170,7 +171,8 @@ impl FromStr for KernelName {
         let wrong = |why: &str| KernelError::Name { name: text.to_owned(), why: why.to_owned() };
         let mut parts = text.split('/');
         let (source, name, arch) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-        let arch = arch.map_or(Ok(Arch::host()), |a| a.parse().map_err(|_| wrong("the architectures are amd64, arm64 and armhf")))?;
+        let arch =
+            arch.map_or(Ok(Arch::host()), |a| a.parse().map_err(|_| wrong("the architectures are amd64, arm64 and armhf")))?;
         match (source, name, parts.next()) {
             ("debian", Some(series), None) => {
                 let (series, rt) = series.strip_suffix("-rt").map_or((series, false), |s| (s, true));
@@ -179,7 +181,9 @@ impl FromStr for KernelName {
                 Ok(Self::debian(series, rt, arch))
             }
             ("own", Some(name), None) => Self::own(name, arch),
-            _ => Err(wrong("names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, or own/NAME/ARCH; the architecture may be left out")),
+            _ => Err(wrong(
+                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, or own/NAME/ARCH; the architecture may be left out",
+            )),
         }
     }
 }

@@ -17,7 +17,8 @@ pub(super) struct Files<'a> {
 /// Copies the files into the empty directory `work`.
 pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<Kernel, KernelError> {
     let vmlinuz = given.vmlinuz;
-    let image = fs::read(vmlinuz).map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
+    let image =
+        fs::read(vmlinuz).map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
     let of_modules = given.modules.map(release_of_modules).transpose()?;
     let release = of_modules.or_else(|| release_of_image(&image)).ok_or_else(|| {
         let why = "says not in its head what release it is; give its modules' directory with --modules lib/modules/RELEASE";
@@ -54,11 +55,13 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
 
 /// The last part of `lib/modules/RELEASE`.
 fn release_of_modules(dir: &Path) -> Result<String, KernelError> {
-    let whole = fs::canonicalize(dir).map_err(|e| KernelError::Own(format!("{}: {e}; name a lib/modules/RELEASE directory", dir.display())))?;
+    let whole = fs::canonicalize(dir)
+        .map_err(|e| KernelError::Own(format!("{}: {e}; name a lib/modules/RELEASE directory", dir.display())))?;
     let release = whole.file_name().and_then(|n| n.to_str()).filter(|n| n.starts_with(|c: char| c.is_ascii_digit()));
     let release = release.filter(|_| whole.join("modules.order").is_file() || whole.join("kernel").is_dir());
     release.map(str::to_owned).ok_or_else(|| {
-        let why = "is no modules' directory: name lib/modules/RELEASE as `make modules_install` writes it, with modules.order in it";
+        let why =
+            "is no modules' directory: name lib/modules/RELEASE as `make modules_install` writes it, with modules.order in it";
         KernelError::Own(format!("{} {why}", dir.display()))
     })
 }
@@ -84,7 +87,8 @@ fn release_at(text: &[u8]) -> Option<String> {
     let fit = |b: &&u8| b.is_ascii_alphanumeric() || b"._+-~".contains(b);
     let word: Vec<u8> = text.iter().take(65).take_while(fit).copied().collect();
     let word = String::from_utf8(word).ok()?;
-    (word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.') && word.len() <= 64 && !word.contains("..")).then_some(word)
+    (word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.') && word.len() <= 64 && !word.contains(".."))
+        .then_some(word)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The command line of `rtscope lab`.
 
+use crate::error::Failure;
 use clap::{Args, Subcommand};
+use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Arch, KernelName};
 use std::path::PathBuf;
 
@@ -21,6 +23,50 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// The kernels that virtual machines boot: list, fetch, remove, add
     Kernels(Kernels),
+}
+
+/// What may be chosen of a guest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Targets of the lab")]
+pub(crate) struct GuestArgs {
+    /// Whose time: `virtual`, one nanosecond for each instruction, the same again every time; or `host` [default: virtual]
+    #[arg(long, value_name = "CLOCK", value_parser = ["virtual", "host"])]
+    pub clock: Option<String>,
+    /// Which of the possible runs: the same seed gives the same figures [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// CPUs of the guest [default: 1; more of them make sense with --clock host]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub guest_cpus: Option<u32>,
+    /// Memory of the guest, MiB [default: 512]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(256..=65536))]
+    pub guest_memory: Option<u32>,
+    /// A kernel module to load first, with its parameters: FILE.ko or 'FILE.ko hold_us=50'; may be repeated
+    #[arg(long, value_name = "FILE [PARAMETER=VALUE...]")]
+    pub guest_module: Vec<String>,
+    /// Boot for this run alone; do not start from the kept state
+    #[arg(long)]
+    pub fresh_boot: bool,
+}
+
+impl GuestArgs {
+    /// As the lab takes them.
+    pub(crate) fn options(&self) -> Result<LabOptions, Failure> {
+        let usual = LabOptions::default();
+        let modules = self.guest_module.iter().map(|text| {
+            let mut words = text.split_whitespace().map(str::to_owned);
+            let file = words.next().ok_or_else(|| Failure::usage("--guest-module names no file", "--guest-module FILE.ko"))?;
+            Ok((file.into(), words.collect()))
+        });
+        Ok(LabOptions {
+            clock: self.clock.as_deref().and_then(|c| c.parse().ok()).unwrap_or(usual.clock),
+            cpus: self.guest_cpus.unwrap_or(usual.cpus),
+            memory_mib: self.guest_memory.unwrap_or(usual.memory_mib),
+            seed: self.seed.unwrap_or(usual.seed),
+            keep_state: !self.fresh_boot,
+            modules: modules.collect::<Result<_, Failure>>()?,
+        })
+    }
 }
 
 const KERNELS: &str = "\

@@ -12,6 +12,7 @@ use crate::progress::campaign::CampaignProgress;
 use rtscope_archive::{Archive, Filter};
 use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
 use rtscope_lab::session::Step;
+use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Load, MeasureError, StopHandle};
 use rtscope_record::Record;
 use rtscope_report::table;
@@ -146,15 +147,17 @@ struct Bench {
 
 impl Executor for Bench {
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+        let lab = run.seed.map(|seed| LabOptions { clock: run.clock, seed, ..LabOptions::default() });
+        // In a guest, its own CPUs.
+        let cpus = lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect());
         let request = Request {
             id: id.into(),
             test: run.test.test,
             space: run.test.space,
             load: &Load::parse(&run.load)?,
             target: &run.target,
-            clock: run.clock,
-            seed: run.seed,
-            settings: &run.test.settings(&self.cpus, measure::command()),
+            lab,
+            settings: &run.test.settings(&cpus, measure::command()),
         };
         self.machine.execute(request, stop, on_step)
     }

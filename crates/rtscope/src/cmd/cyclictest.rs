@@ -12,7 +12,7 @@ use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
 use rtscope_lab::Load;
 use rtscope_lab::session::Step;
 use rtscope_probe::protocol::{Event, Live};
-use rtscope_record::{Clock, Record, Settings, Space, Test, Verdict};
+use rtscope_record::{Record, Settings, Space, Test, Verdict};
 use std::ffi::OsString;
 
 const HELP: &str = "\
@@ -91,8 +91,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         space: Space::User,
         load: &none,
         target: "local",
-        clock: Clock::Host,
-        seed: None,
+        lab: None,
         settings: &settings,
     };
     let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {

@@ -1,7 +1,8 @@
 //! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
 
-use super::run::{Machine, Request, check_target};
+use super::run::{Machine, Request, check_target, lab_kernel};
 use super::style;
+use crate::args::lab::GuestArgs;
 use crate::args::{Measure, seconds};
 use crate::config::Context;
 use crate::error::{Code, Failure};
@@ -9,10 +10,11 @@ use crate::output;
 use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Outcome};
 use rtscope_lab::session::Step;
+use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Load, MeasureError, StopHandle};
 use rtscope_probe::protocol::Event;
 use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Clock, Nanos, Record, Settings, Space, Test, Verdict};
+use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
 use rtscope_report::table;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
@@ -33,7 +35,8 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             "measure once for each load",
         ));
     }
-    let settings = settings(context, a)?;
+    let lab = lab_options(a)?;
+    let settings = settings(context, a, lab.as_ref())?;
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
     check_target(&a.target)?;
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -48,8 +51,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             space,
             load,
             target: &a.target,
-            clock: Clock::Host,
-            seed: None,
+            lab: lab.clone(),
             settings: &settings,
         };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
@@ -140,7 +142,23 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
     names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
 }
 
-fn settings(context: &Context, a: &Measure) -> Result<Settings, Failure> {
+/// What is chosen of a guest, where the target is one.
+fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
+    if lab_kernel(&a.target).is_none() {
+        return if a.guest == GuestArgs::default() {
+            Ok(None)
+        } else {
+            let message = format!("`{}` is no target of the lab: it has no clock, seed, CPUs, memory or modules to choose", a.target);
+            Err(Failure::usage(message, "measure with --target lab:KERNEL, or without these options"))
+        };
+    }
+    if a.load_dir.is_some() {
+        return Err(Failure::usage("a guest has its own disk", "leave --load-dir out"));
+    }
+    a.guest.options().map(Some)
+}
+
+fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<Settings, Failure> {
     let given = |e: String| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
     let interval = match (a.interval, &context.measure.interval) {
         (Some(i), _) => i,
@@ -153,7 +171,11 @@ fn settings(context: &Context, a: &Measure) -> Result<Settings, Failure> {
         (None, None, Some(text)) => Some(seconds(text).map_err(given)?),
         (None, None, None) => Some(Nanos(10_000_000_000)),
     };
-    let cpus = cpus(a.affinity.as_deref())?;
+    let cpus = match (lab, &a.affinity) {
+        // In a guest, its own.
+        (Some(guest), None) => (0..guest.cpus).collect(),
+        _ => cpus(a.affinity.as_deref())?,
+    };
     let threads = a.threads.unwrap_or(u32::try_from(cpus.len()).unwrap_or(1));
     let pinned = !a.migrate && (a.policy != rtscope_record::Policy::Deadline || a.affinity.is_some());
     let priority = a.priority.or(context.measure.priority).unwrap_or(95);

@@ -1,15 +1,18 @@
 //! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
 
 use super::measure::{PROBE, SUPERVISOR};
-use crate::config::Context;
+use crate::config::{Context, cache_root};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_lab::session::Step;
-use rtscope_lab::{Journal, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
+use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
+use rtscope_lab::{Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
-use rtscope_record::{Clock, Record, Settings, Space, Test};
+use rtscope_record::{Record, Settings, Space, Test};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// What is asked of a run.
 #[derive(Debug)]
@@ -24,10 +27,8 @@ pub(crate) struct Request<'a> {
     pub load: &'a Load,
     /// Where, as `--target` takes it.
     pub target: &'a str,
-    /// Whose time the figures are to be in.
-    pub clock: Clock,
-    /// Seed of a virtual machine.
-    pub seed: Option<u64>,
+    /// What was chosen of the virtual machine, for a target of the lab.
+    pub lab: Option<LabOptions>,
     /// All else that is asked.
     pub settings: &'a Settings,
 }
@@ -37,6 +38,8 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Machine {
     options: StartOptions,
     local: Local,
+    /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
+    guests: Mutex<BTreeMap<String, Lab>>,
 }
 
 impl Machine {
@@ -44,7 +47,7 @@ impl Machine {
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
-        Ok(Self { options, local: local()? })
+        Ok(Self { options, local: local()?, guests: Mutex::default() })
     }
 
     /// Takes the run. This is the one place where a target's name decides who measures.
@@ -54,10 +57,6 @@ impl Machine {
         stop: &StopHandle,
         on_step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Record, MeasureError> {
-        if request.clock == Clock::Virtual || request.seed.is_some() {
-            let message = format!("`{}` has no virtual time and no seed", request.target);
-            return Err(TargetError::Usage { message, remedy: "leave clock and seed to the lab's machines".into() }.into());
-        }
         let plan = Plan {
             protocol: PROTOCOL.into(),
             id: request.id,
@@ -68,17 +67,51 @@ impl Machine {
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
         };
+        if let Some(options) = request.lab {
+            let guest = self.guest(request.target, options, on_step)?;
+            return Ok(guest.measure(&plan, stop, on_step)?);
+        }
         rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step)
     }
+
+    /// The guest of a target of the lab.
+    fn guest(&self, target: &str, options: LabOptions, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Lab, MeasureError> {
+        // Held while something is fetched or built: what two runs need is then made once.
+        let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
+        let seed = options.seed;
+        let key = format!("{target} {:?}", LabOptions { seed: 0, ..options.clone() });
+        let guest = match guests.get(&key) {
+            Some(guest) => guest,
+            None => {
+                let cache = cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })?;
+                let guest = Guests::new(cache).open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
+                guests.entry(key).or_insert(guest)
+            }
+        };
+        Ok(guest.with_seed(seed))
+    }
+}
+
+/// The kernel's name in a target of the lab.
+pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
+    target.strip_prefix("lab:")
 }
 
 /// Refuses what no run can be taken on.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
-    match text.strip_prefix("fake:") {
-        Some("") => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
-        Some(_) => Ok(()),
-        None if text == "local" => Ok(()),
-        None => Err(Failure::usage(format!("`{text}` is not a target"), "use local, or fake:FILE")),
+    match (text.strip_prefix("fake:"), lab_kernel(text)) {
+        (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
+        (Some(_), _) => Ok(()),
+        (None, Some(kernel)) => {
+            let known = kernel.parse::<KernelName>();
+            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), "`rtscope lab kernels` lists them"))
+        }
+        (None, None) if text == "local" => Ok(()),
+        (None, None) => Err(Failure::usage(
+            format!("`{text}` is not a target"),
+            "use local, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
+        )),
     }
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn run(context: &Context, a: &Options) -> Result<Code, Failure> {
 fn list(kernels: &Kernels, json: bool) -> Result<(), Failure> {
     let all = kernels.list()?;
     if json {
-        let rows: Vec<_> = all.iter().map(|l| json!({"name": l.name, "bytes": l.bytes, "kernel": l.fetched.as_ref().map(whole)})).collect();
+        let rows: Vec<_> =
+            all.iter().map(|l| json!({"name": l.name, "bytes": l.bytes, "kernel": l.fetched.as_ref().map(whole)})).collect();
         return output::json(&rows);
     }
     let mut text = format!("{:<23} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
@@ -86,8 +87,7 @@ fn print(k: &Kernel, json: bool) -> Result<(), Failure> {
 
 fn add(kernels: &Kernels, a: &Add) -> Result<(), Failure> {
     let name = KernelName::own(&a.name, a.arch.unwrap_or_else(Arch::host))?;
-    let kernel =
-        kernels.add_own(&name, &a.vmlinuz, a.modules.as_deref(), a.config.as_deref(), a.headers.as_deref())?;
+    let kernel = kernels.add_own(&name, &a.vmlinuz, a.modules.as_deref(), a.config.as_deref(), a.headers.as_deref())?;
     print(&kernel, false)
 }
 

@@ -1,0 +1,239 @@
+//! The guest's initramfs: the same bytes for the same inputs, so that a machine state or a figure can be made again.
+
+mod archive;
+mod elf;
+mod modules;
+mod tools;
+
+pub use tools::Tools;
+
+use crate::debian::{DebianError, Lock};
+use crate::digest;
+use crate::kernels::{Arch, Kernel, KernelName};
+use archive::{Node, Tree};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Counted up when the same inputs make another image.
+const FORMAT: u32 = 1;
+/// Where the modules are in the guest.
+pub const MODULES_DIR: &str = "/lib/rtscope-modules";
+/// The guest's list of them: file names in the order they are to be loaded, one a line.
+pub const MODULES_LIST: &str = "/etc/rtscope/modules";
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The guest's tools can't be had from Debian.
+    #[error(transparent)]
+    Debian(#[from] DebianError),
+    /// What is asked for does not fit together (usage, exit code 2).
+    #[error("{0}")]
+    Unfit(String),
+    /// The guest's tools are not in the cache.
+    #[error(
+        "the guest's tools for {arch} are not in the cache; they are fetched with a network at hand: rtscope lab kernels fetch NAME"
+    )]
+    NoTools {
+        /// For which architecture.
+        arch: Arch,
+    },
+    /// A program or module can't be read as one.
+    #[error("{path}: {why}", path = path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file can't be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ImageError {
+    /// The request was wrong (exit code 2), not the machine (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Unfit(_) => true,
+            Self::Debian(e) => e.is_usage(),
+            Self::NoTools { .. } | Self::Unreadable { .. } | Self::Io { .. } => false,
+        }
+    }
+
+    /// For `map_err` on a file.
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+
+    fn unreadable(path: &Path, why: impl std::fmt::Display) -> Self {
+        Self::Unreadable { path: path.to_path_buf(), why: format!("{why}") }
+    }
+}
+
+/// A file of the host that an image takes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Extra<'a> {
+    /// Absolute path in the guest.
+    pub guest: &'a str,
+    /// The file.
+    pub host: &'a Path,
+    /// Permission bits, such as 0o755.
+    pub mode: u32,
+}
+
+/// What an image is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Contents<'a> {
+    /// The kernel that will boot it; its modules are taken.
+    pub kernel: &'a Kernel,
+    /// The static program that becomes `/init`.
+    pub guest_program: &'a Path,
+    /// Programs for the guest, of the kernel's architecture.
+    pub tools: &'a Tools,
+    /// Modules wanted, by name; what they depend on comes with them. Built-in ones need no file.
+    pub modules: &'a [&'a str],
+    /// Further files.
+    pub extra: &'a [Extra<'a>],
+}
+
+/// An image in the cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// The uncompressed cpio archive (newc).
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// For which kernel its modules are.
+    pub kernel: KernelName,
+    /// SHA-256 of the archive.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Files in [`MODULES_DIR`], in the order they are to be loaded.
+    pub modules: Vec<String>,
+    /// Modules that were wanted, or that these depend on, and that the kernel has neither as files nor built in.
+    pub missing: Vec<String>,
+}
+
+/// The images in a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Images {
+    dir: PathBuf,
+}
+
+impl Images {
+    /// Those in the cache at `cache_root`, which is made when the first is built.
+    pub fn new(cache_root: impl AsRef<Path>) -> Self {
+        Self { dir: cache_root.as_ref().join("images") }
+    }
+
+    /// The image of `contents`: the one in the cache if it is there, else built now.
+    pub fn build(&self, contents: &Contents<'_>) -> Result<Image, ImageError> {
+        let key = key(contents)?;
+        let path = self.dir.join(format!("{key}.cpio"));
+        let about = self.dir.join(format!("{key}.json"));
+        if let Some(image) = read(&path, &about) {
+            return Ok(image);
+        }
+        let lock = self.dir.join("lock");
+        let _lock = Lock::take(&lock, &mut |_| {}).map_err(ImageError::io(&lock))?;
+        if let Some(image) = read(&path, &about) {
+            return Ok(image); // another process was quicker
+        }
+        let (tree, found) = tree(contents)?;
+        // Only the lock's holder uses this name: what a killed process left is written over.
+        let unfinished = self.dir.join("unfinished");
+        archive::write(&tree, &unfinished)?;
+        let image = Image {
+            sha256: digest::file(&unfinished).map_err(ImageError::io(&unfinished))?,
+            bytes: fs::metadata(&unfinished).map_err(ImageError::io(&unfinished))?.len(),
+            path: path.clone(),
+            kernel: contents.kernel.name.clone(),
+            modules: found.files.iter().map(|f| f.name.clone()).collect(),
+            missing: found.missing,
+        };
+        let text = serde_json::to_vec(&image).map_err(|e| ImageError::unreadable(&about, e))?;
+        fs::write(&about, text).map_err(ImageError::io(&about))?;
+        fs::rename(&unfinished, &path).map_err(ImageError::io(&path))?;
+        Ok(image)
+    }
+}
+
+/// The image at `path`, if it is whole.
+fn read(path: &Path, about: &Path) -> Option<Image> {
+    let image: Image = serde_json::from_slice(&fs::read(about).ok()?).ok()?;
+    (fs::metadata(path).ok()?.len() == image.bytes).then(|| Image { path: path.to_path_buf(), ..image })
+}
+
+/// A digest of everything that the image depends on.
+fn key(c: &Contents<'_>) -> Result<String, ImageError> {
+    let of = |path: &Path| digest::file(path).map_err(ImageError::io(path));
+    let kernel = c.kernel.modules.as_ref().map_or("none", |m| &m.sha256);
+    let mut text = format!("{FORMAT}\n{}\n{kernel}\n{}\n{}\n", c.kernel.name, of(c.guest_program)?, c.tools.sha256);
+    for m in c.modules {
+        text += &format!("{m}\n");
+    }
+    for e in c.extra {
+        text += &format!("{:?} {} {:o}\n", e.guest, of(e.host)?, e.mode);
+    }
+    Ok(digest::bytes(text.as_bytes()))
+}
+
+/// Everything in its place.
+fn tree(c: &Contents<'_>) -> Result<(Tree, modules::Found), ImageError> {
+    let arch = c.kernel.arch;
+    if c.tools.arch != arch {
+        return Err(ImageError::Unfit(format!("the tools are for {}, the kernel {} is not", c.tools.arch, c.kernel.name)));
+    }
+    let init = fs::read(c.guest_program).map_err(ImageError::io(c.guest_program))?;
+    elf::check_static(&init, arch).map_err(|why| ImageError::Unfit(format!("{}: {why}", c.guest_program.display())))?;
+    let mut tree = Tree::new();
+    for (link, to) in [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")] {
+        tree.add(link, Node::Link(to.into()));
+    }
+    for dir in ["proc", "sys", "dev", "run", "root", "disk", "usr/sbin", "usr/lib64"] {
+        tree.add(dir, Node::Dir(0o755));
+    }
+    for dir in ["tmp", "var/tmp"] {
+        tree.add(dir, Node::Dir(0o1777));
+    }
+    tree.add("dev/console", Node::Device { mode: 0o600, major: 5, minor: 1 });
+    tree.add("dev/null", Node::Device { mode: 0o666, major: 1, minor: 3 });
+    for (path, text) in [
+        ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+        ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+        ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ] {
+        tree.add(path, Node::File { mode: 0o644, bytes: text.into() });
+    }
+    c.tools.place(&mut tree)?;
+    let found = match c.kernel.modules_dir() {
+        Some(dir) => modules::find(&dir, c.modules)?,
+        None => modules::Found::none_of(c.modules),
+    };
+    for f in &found.files {
+        tree.add(&format!("usr{MODULES_DIR}/{}", f.name), Node::File { mode: 0o644, bytes: f.bytes.clone() });
+    }
+    let list = found.files.iter().fold(String::new(), |list, f| list + &f.name + "\n");
+    tree.add(MODULES_LIST.trim_start_matches('/'), Node::File { mode: 0o644, bytes: list.into() });
+    tree.add("init", Node::File { mode: 0o755, bytes: init });
+    for e in c.extra {
+        let guest =
+            archive::guest_path(e.guest).ok_or_else(|| ImageError::Unfit(format!("{} is no absolute path of a file", e.guest)))?;
+        let bytes = fs::read(e.host).map_err(ImageError::io(e.host))?;
+        tree.add(&guest, Node::File { mode: e.mode & 0o7777, bytes });
+    }
+    Ok((tree, found))
+}
+
+#[cfg(test)]
+#[path = "image_tests.rs"]
+mod tests;

@@ -1,0 +1,170 @@
+//! Kernel modules for a guest: those that are wanted with all that they need, in the order they are to be loaded.
+//!
+//! A package of Debian has no `modules.dep` (depmod runs when it is installed); what a module needs it says itself.
+
+use super::{ImageError, elf};
+use crate::digest;
+use lzma_rust2::XzReader;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A module, ready for the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Module {
+    /// File name, `null_blk.ko`.
+    pub(super) name: String,
+    /// Decompressed.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// In the order they are to be loaded.
+    pub(super) files: Vec<Module>,
+    /// Neither files nor built in, sorted.
+    pub(super) missing: Vec<String>,
+}
+
+impl Found {
+    /// For a kernel that came without modules: it may have everything built in, but nothing says so.
+    pub(super) fn none_of(wanted: &[&str]) -> Self {
+        let missing: BTreeSet<String> = wanted.iter().map(|w| (*w).to_owned()).collect();
+        Self { files: Vec::new(), missing: missing.into_iter().collect() }
+    }
+}
+
+/// Looks for `wanted` in `dir`, a `lib/modules/RELEASE`.
+pub(super) fn find(dir: &Path, wanted: &[&str]) -> Result<Found, ImageError> {
+    let mut search = Search { by_name: BTreeMap::new(), built_in: BTreeSet::new(), seen: BTreeSet::new(), found: Found::default() };
+    for path in digest::files(dir).map_err(ImageError::io(dir))? {
+        if let Some(name) = path.file_name().and_then(|n| n.to_str()).and_then(module_name) {
+            search.by_name.insert(name, path);
+        }
+    }
+    let list = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
+    search.built_in.extend(list.lines().filter_map(|l| module_name(l.rsplit('/').next().unwrap_or(l))));
+    for name in wanted {
+        search.take(&plain(name))?;
+    }
+    search.found.missing.sort();
+    Ok(search.found)
+}
+
+struct Search {
+    by_name: BTreeMap<String, PathBuf>,
+    built_in: BTreeSet<String>,
+    seen: BTreeSet<String>,
+    found: Found,
+}
+
+impl Search {
+    /// Takes a module after what it needs.
+    fn take(&mut self, name: &str) -> Result<(), ImageError> {
+        if !self.seen.insert(name.to_owned()) || self.built_in.contains(name) {
+            return Ok(());
+        }
+        let Some(path) = self.by_name.get(name).cloned() else {
+            self.found.missing.push(name.to_owned());
+            return Ok(());
+        };
+        let bytes = read(&path)?;
+        let info = elf::modinfo(&bytes).map_err(|why| ImageError::unreadable(&path, why))?;
+        let (before, after) = soft(&info);
+        for name in before {
+            self.take_soft(&name)?;
+        }
+        for (_, names) in info.iter().filter(|(k, _)| k == "depends") {
+            for name in names.split(',').filter(|n| !n.is_empty()) {
+                self.take(&plain(name))?;
+            }
+        }
+        self.found.files.push(Module { name: format!("{name}.ko"), bytes });
+        for name in after {
+            self.take_soft(&name)?;
+        }
+        Ok(())
+    }
+
+    /// A soft dependency names a module or an alias (`crc32c`), for which the one in plain C (`crc32c_generic`) serves in every guest. It is
+    /// no fault when there is none.
+    fn take_soft(&mut self, name: &str) -> Result<(), ImageError> {
+        let name = plain(name);
+        let there = [name.clone(), format!("{name}_generic")].into_iter().find(|n| self.by_name.contains_key(n));
+        there.map_or(Ok(()), |n| self.take(&n))
+    }
+}
+
+/// The soft dependencies that are loaded before a module, and after it: `softdep=pre: a b post: c`.
+fn soft(info: &[(String, String)]) -> (Vec<String>, Vec<String>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (_, text) in info.iter().filter(|(k, _)| k == "softdep") {
+        let mut to = None;
+        for word in text.split_whitespace() {
+            match word {
+                "pre:" => to = Some(&mut before),
+                "post:" => to = Some(&mut after),
+                _ => to.iter_mut().for_each(|t| t.push(word.to_owned())),
+            }
+        }
+    }
+    (before, after)
+}
+
+/// Names of modules are written with `-` or `_`; the kernel takes them for the same.
+fn plain(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// The module in a file of this name, if it is one.
+fn module_name(file: &str) -> Option<String> {
+    let (name, end) = file.split_once(".ko")?;
+    matches!(end, "" | ".xz" | ".gz" | ".zst").then(|| plain(name))
+}
+
+/// Largest module that is read, bytes.
+const LARGEST: u64 = 256 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+    let file = File::open(path).map_err(ImageError::io(path))?;
+    let mut bytes = Vec::new();
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("ko") => file.take(LARGEST).read_to_end(&mut bytes),
+        Some("xz") => XzReader::new(std::io::BufReader::new(file), true).take(LARGEST).read_to_end(&mut bytes),
+        _ => {
+            let why = "modules compressed by gzip or zstd are not read: install this kernel's without compression (CONFIG_MODULE_COMPRESS_NONE)";
+            return Err(ImageError::unreadable(path, why));
+        }
+    }
+    .map_err(ImageError::io(path))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn module_files_are_known_by_their_names() {
+        assert_eq!(module_name("crc32c-intel.ko.xz").as_deref(), Some("crc32c_intel"));
+        assert_eq!(module_name("null_blk.ko").as_deref(), Some("null_blk"));
+        assert_eq!((module_name("modules.order"), module_name("a.ko.bak")), (None, None));
+    }
+
+    #[test]
+    fn soft_dependencies_have_their_sides() {
+        let info = [("softdep".to_owned(), "pre: a b post: c".to_owned()), ("softdep".to_owned(), "pre: d".to_owned())];
+        let (before, after) = soft(&info);
+        assert_eq!((before, after), (vec!["a".into(), "b".into(), "d".into()], vec!["c".to_owned()]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_soft_dependency_is_read(text in "(pre:|post:| |[a-z]{1,4}){0,9}") {
+            soft(&[("softdep".into(), text)]);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The guest's programs: from Debian's packages of its architecture, with just the libraries that they need.
+
+use super::archive::{Node, Tree, guest_path};
+use super::{ImageError, elf};
+use crate::debian::{Apt, Lock, Package};
+use crate::digest;
+use crate::kernels::Arch;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+const PACKAGES: [&str; 7] = ["busybox-static", "stress-ng", "iperf3", "rt-tests", "iproute2", "e2fsprogs", "util-linux"];
+
+/// What is taken of them, by its place in the guest.
+const FILES: [&str; 12] = [
+    "/usr/bin/busybox",
+    "/usr/bin/stress-ng",
+    "/usr/bin/iperf3",
+    "/usr/bin/cyclictest",
+    "/usr/bin/hackbench",
+    "/usr/bin/ip",
+    "/usr/bin/chrt",
+    "/usr/bin/taskset",
+    "/usr/bin/unshare",
+    "/usr/bin/nsenter",
+    "/usr/sbin/mke2fs",
+    "/etc/mke2fs.conf",
+];
+
+/// Further names.
+const LINKS: [(&str, &str); 2] = [("usr/sbin/mkfs.ext4", "mke2fs"), ("usr/sbin/ip", "../bin/ip")];
+
+/// Loaded by the C library without being named as needed, when a thread is cancelled.
+const ALSO: &str = "libgcc_s.so.1";
+
+/// Applets of Debian 12's busybox-static. A fixed list: a foreign busybox can't be asked, and each image is to have the same.
+const APPLETS: &str = include_str!("applets.txt");
+
+const MANIFEST: &str = "manifest.json";
+
+/// The programs for guests of one architecture, in the cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tools {
+    /// For which architecture.
+    pub arch: Arch,
+    /// The packages that files were taken from or might have been, with their exact versions.
+    pub packages: Vec<Package>,
+    /// SHA-256 over the files.
+    pub sha256: String,
+    /// Total size of the files, bytes.
+    pub bytes: u64,
+    /// What was taken, to notice when another version of rtscope wants more.
+    taken: Vec<String>,
+    #[serde(skip)]
+    dir: PathBuf,
+}
+
+impl Tools {
+    /// The tools in the cache.
+    pub fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
+        let dir = cache_root.join("tools").join(arch.as_str());
+        let text = fs::read(dir.join(MANIFEST)).map_err(|_| ImageError::NoTools { arch })?;
+        let tools: Self = serde_json::from_slice(&text).map_err(|_| ImageError::NoTools { arch })?;
+        let root = dir.join("root");
+        let whole = digest::count(&root).is_ok_and(|(_, bytes)| bytes == tools.bytes);
+        if tools.arch != arch || tools.taken != FILES || !whole {
+            return Err(ImageError::NoTools { arch });
+        }
+        Ok(Self { dir, ..tools })
+    }
+
+    /// The tools, fetched from Debian if they are not in the cache, or when `update` asks for the newest.
+    pub fn fetch(cache_root: &Path, arch: Arch, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Self, ImageError> {
+        let base = cache_root.join("tools");
+        let lock = base.join(format!("{arch}.lock"));
+        let _lock = Lock::take(&lock, on_step).map_err(ImageError::io(&lock))?;
+        if !update {
+            if let Ok(tools) = Self::get(cache_root, arch) {
+                return Ok(tools);
+            }
+        }
+        // Used under the lock: whatever lies there was left by a process that was killed.
+        let (work, dir) = (base.join(format!("{arch}.new")), base.join(arch.as_str()));
+        clear(&work)?;
+        let made = make(cache_root, arch, &work, on_step).and_then(|()| {
+            clear(&dir)?;
+            fs::rename(work.join("made"), &dir).map_err(ImageError::io(&dir))
+        });
+        clear(&work)?;
+        made?;
+        Self::get(cache_root, arch)
+    }
+
+    /// Puts the programs into an image's tree, and busybox's applets under the names that are free.
+    pub(super) fn place(&self, tree: &mut Tree) -> Result<(), ImageError> {
+        let root = self.dir.join("root");
+        for path in digest::files(&root).map_err(ImageError::io(&root))? {
+            let within = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
+            let mode = fs::metadata(&path).map_err(ImageError::io(&path))?.permissions().mode();
+            // The user's umask does not reach the guest.
+            let mode = if mode & 0o100 == 0 { 0o644 } else { 0o755 };
+            let bytes = fs::read(&path).map_err(ImageError::io(&path))?;
+            tree.add(&within, Node::File { mode, bytes });
+        }
+        for (link, to) in LINKS {
+            tree.add(link, Node::Link(to.into()));
+        }
+        for applet in APPLETS.split_whitespace() {
+            let (bin, sbin) = (format!("usr/bin/{applet}"), format!("usr/sbin/{applet}"));
+            if !tree.has(&bin) && !tree.has(&sbin) {
+                tree.add(&bin, Node::Link("busybox".into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes `work/made`: a root with the files, and the manifest beside it.
+fn make(cache: &Path, arch: Arch, work: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), ImageError> {
+    let (debs, all, made) = (work.join("debs"), work.join("all"), work.join("made"));
+    let root = made.join("root");
+    for dir in [&debs, &all, &root] {
+        fs::create_dir_all(dir).map_err(ImageError::io(dir))?;
+    }
+    let apt = Apt::open(cache, arch, on_step)?;
+    // apt runs in directories of its own.
+    let debs = debs.canonicalize().map_err(ImageError::io(&debs))?;
+    apt.download_closure(&PACKAGES, &debs, on_step)?;
+    on_step("unpacking the guest's tools");
+    let packages = Package::unpack_all(&debs, &all, &mut |_| {})?;
+    take(&all, &root)?;
+    enter(&made, arch, packages)
+}
+
+/// Takes stock of the files in `made/root` and writes the manifest beside it.
+pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(), ImageError> {
+    let root = made.join("root");
+    let (_, bytes) = digest::count(&root).map_err(ImageError::io(&root))?;
+    let sha256 = digest::tree(&root).map_err(ImageError::io(&root))?;
+    let tools = Tools { arch, packages, sha256, bytes, taken: FILES.map(str::to_owned).into(), dir: PathBuf::new() };
+    let manifest = made.join(MANIFEST);
+    let text = serde_json::to_vec_pretty(&tools).map_err(|e| ImageError::unreadable(&manifest, e))?;
+    fs::write(&manifest, text).map_err(ImageError::io(&manifest))
+}
+
+/// Copies [`FILES`] with the libraries that they need from the unpacked packages.
+fn take(all: &Path, root: &Path) -> Result<(), ImageError> {
+    let libraries = library_dirs(all);
+    let library = |name: &str| libraries.iter().map(|d| format!("{d}/{name}")).find(|p| real(all, p).is_some());
+    let mut open: Vec<String> = FILES.map(str::to_owned).into();
+    open.extend(library(ALSO));
+    let mut seen = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let Some(from) = real(all, &path) else {
+            return Err(ImageError::unreadable(Path::new(&path), "it is not in the packages that should have it"));
+        };
+        let to = root.join(path.trim_start_matches('/'));
+        let dir = to.parent().unwrap_or(root);
+        fs::create_dir_all(dir).map_err(ImageError::io(dir))?;
+        fs::copy(&from, &to).map_err(ImageError::io(&from))?;
+        if path.starts_with("/etc/") {
+            continue;
+        }
+        let bytes = fs::read(&from).map_err(ImageError::io(&from))?;
+        let needs = elf::needs(&bytes).map_err(|why| ImageError::unreadable(&from, why))?;
+        open.extend(needs.interpreter.as_deref().and_then(guest_path).map(|p| format!("/{p}")));
+        for name in &needs.libraries {
+            let found = library(name);
+            let why = || format!("it needs {name}, which is in none of the packages");
+            open.push(found.ok_or_else(|| ImageError::unreadable(&from, why()))?);
+        }
+    }
+    Ok(())
+}
+
+/// Where libraries are looked for: `/usr/lib/TRIPLET`, `/usr/lib`.
+fn library_dirs(all: &Path) -> Vec<String> {
+    let mut dirs = BTreeSet::new();
+    for lib in ["lib", "usr/lib"] {
+        for entry in fs::read_dir(all.join(lib)).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.contains("-linux-gnu") && entry.path().is_dir() {
+                dirs.insert(format!("/usr/lib/{name}"));
+            }
+        }
+    }
+    dirs.into_iter().chain(["/usr/lib".to_owned()]).collect()
+}
+
+/// The file that is at `path` (`/usr/...` or `/etc/...`) in the guest, links followed within `all`. Packages of Debian 12 have files in `/bin`
+/// and `/lib` as well as below `/usr`; in a guest these are one.
+fn real(all: &Path, path: &str) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..8 {
+        let below_usr = path.strip_prefix("/usr/").unwrap_or(path.trim_start_matches('/'));
+        let places = [all.join(path.trim_start_matches('/')), all.join(below_usr)];
+        let place = places.into_iter().find(|p| fs::symlink_metadata(p).is_ok())?;
+        if !place.is_symlink() {
+            return place.is_file().then_some(place);
+        }
+        let to = fs::read_link(&place).ok()?;
+        path = guest_path(&normal(&Path::new(&path).parent()?.join(to)))?;
+        path.insert(0, '/');
+    }
+    None
+}
+
+/// The path without `.` and `..`.
+fn normal(path: &Path) -> String {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(p) => parts.push(p.to_string_lossy().into_owned()),
+            Component::ParentDir => {
+                parts.pop();
+            }
+            _ => {}
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+fn clear(dir: &Path) -> Result<(), ImageError> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(ImageError::io(dir)(e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_within_the_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = dir.path();
+        fs::create_dir_all(all.join("lib/x-linux-gnu")).unwrap();
+        fs::create_dir_all(all.join("usr/lib/x-linux-gnu")).unwrap();
+        fs::create_dir_all(all.join("lib64")).unwrap();
+        fs::write(all.join("lib/x-linux-gnu/ld-2.so"), "").unwrap();
+        symlink("/lib/x-linux-gnu/ld-2.so", all.join("lib64/ld.so")).unwrap();
+        symlink("../../lib/x-linux-gnu/ld-2.so", all.join("usr/lib/a.so")).unwrap();
+        symlink("/etc/passwd", all.join("usr/lib/out")).unwrap();
+        symlink("loop", all.join("usr/lib/loop")).unwrap();
+        let target = Some(all.join("lib/x-linux-gnu/ld-2.so"));
+        assert_eq!(real(all, "/usr/lib64/ld.so"), target);
+        assert_eq!((real(all, "/usr/lib/out"), real(all, "/usr/lib/loop"), real(all, "/usr/lib")), (None, None, None));
+        assert_eq!(library_dirs(all), ["/usr/lib/x-linux-gnu", "/usr/lib"]);
+    }
+
+    #[test]
+    fn paths_are_made_plain() {
+        assert_eq!(normal(Path::new("/usr/lib/../../lib/./x")), "/lib/x");
+        assert_eq!(normal(Path::new("/../../x")), "/x");
+    }
+}

@@ -1,0 +1,114 @@
+//! Where guests come from: a kernel's name to a machine that can be started, with all that has to be fetched and built for it.
+
+use super::target::Boot;
+use super::{Lab, LabOptions, States, VmError};
+use crate::image::{Contents, Image, ImageError, Images, Tools};
+use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
+use std::path::{Path, PathBuf};
+
+/// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
+const MODULES: [&str; 4] = ["null_blk", "ext4", "crc32c_generic", "veth"];
+/// Names a directory of guest programs.
+pub const GUESTS: &str = "RTSCOPE_GUESTS";
+
+/// Why there is no guest.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// Its kernel can't be had.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Its image can't be made.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The machine can't be.
+    #[error(transparent)]
+    Vm(#[from] VmError),
+    /// The program that is to be its first process is missing.
+    #[error(
+        "there is no guest program for {arch}: {name} is looked for in ${GUESTS} and beside {me}; build it: ./x guest {arch}",
+        me = me.display()
+    )]
+    NoProgram {
+        /// For which architecture.
+        arch: Arch,
+        /// Its file name.
+        name: String,
+        /// This program.
+        me: PathBuf,
+    },
+}
+
+impl GuestError {
+    /// The request was wrong (exit code 2), not the machine (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Kernel(e) => e.is_usage(),
+            Self::Image(e) => e.is_usage(),
+            Self::Vm(e) => e.is_usage(),
+            Self::NoProgram { .. } => false,
+        }
+    }
+}
+
+/// The lab's cache: kernels, tools, images and kept states.
+#[derive(Debug, Clone)]
+pub struct Guests {
+    cache: PathBuf,
+}
+
+impl Guests {
+    /// Those in the cache at `cache_root`.
+    pub fn new(cache_root: impl Into<PathBuf>) -> Self {
+        Self { cache: cache_root.into() }
+    }
+
+    /// The kernels in it.
+    pub fn kernels(&self) -> Kernels {
+        Kernels::new(&self.cache)
+    }
+
+    /// The states in it.
+    pub fn states(&self) -> States {
+        States::at(self.cache.join("states"))
+    }
+
+    /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.
+    pub fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
+        let program = program(name.arch())?;
+        let kernel = match (self.kernels().get(name), name.source()) {
+            (Err(KernelError::NotFetched { .. }), Source::Debian { .. }) => self.kernels().fetch(name, false, on_step)?,
+            (kernel, _) => kernel?,
+        };
+        let tools = Tools::fetch(&self.cache, name.arch(), false, on_step)?;
+        let contents =
+            Contents { kernel: &kernel, guest_program: &program, tools: &tools, modules: &MODULES, extra: &[] };
+        let image = Images::new(&self.cache).build(&contents)?;
+        Ok((kernel, image))
+    }
+
+    /// A guest with the kernel `name`.
+    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Lab, GuestError> {
+        // Before anything is fetched for it.
+        super::Qemu::find(name.arch())?;
+        let (kernel, image) = self.prepare(name, on_step)?;
+        let boot = Boot {
+            arch: kernel.arch,
+            name: kernel.name.to_string(),
+            package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
+            kernel: (kernel.vmlinuz(), kernel.vmlinuz_sha256.clone()),
+            image: (image.path, image.sha256),
+        };
+        Ok(Lab::new(boot, options, self.states())?)
+    }
+}
+
+/// The guest program for an architecture: in the directory that the environment names, else beside this program.
+fn program(arch: Arch) -> Result<PathBuf, GuestError> {
+    let me = std::env::current_exe().unwrap_or_default();
+    let name = format!("rtscope-guest-{arch}");
+    let named = std::env::var_os(GUESTS).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let beside = me.parent().map(Path::to_path_buf);
+    let installed = beside.as_ref().map(|dir| dir.join("../lib/rtscope"));
+    let found = [named, beside, installed].into_iter().flatten().map(|dir| dir.join(&name)).find(|path| path.is_file());
+    found.ok_or(GuestError::NoProgram { arch, name, me })
+}
