@@ -1,6 +1,7 @@
 //! The engine: takes the runs that are left, keeps their records, writes down how each ended.
 //!
-//! Workers measure; one thread keeps and writes, in this order: the record into the archive, then the line into the journal.
+//! One thread keeps and writes, in this order: the record into the archive, then the line into the journal. In virtual time workers measure
+//! meanwhile; in the machine's own time nothing does.
 
 use super::estimate::Estimate;
 use super::matrix::Run;
@@ -10,7 +11,8 @@ use crate::session::{MeasureError, Step};
 use crate::target::StopHandle;
 use rtscope_record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::mpsc::{Sender, channel};
+use std::ops::Range;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -139,8 +141,8 @@ pub fn run(
     observer(Happening::Begins { done, of: runs.len(), gone, left: campaign.left() });
     // Sorted by it: `partition_point` finds where the exclusive ones begin.
     let first_exclusive = runs.partition_point(|r| !r.is_exclusive());
-    campaign.phase(0..first_exclusive, jobs.max(1));
-    campaign.phase(first_exclusive..runs.len(), 1);
+    campaign.together(0..first_exclusive, jobs.max(1));
+    campaign.alone(first_exclusive..runs.len());
     stop.on_stop(|| {});
     let Books { rest, done, failed, error, .. } = campaign.books;
     error.map_or(Ok(Summary { done, failed, of: runs.len(), interrupted: !rest.is_empty() }), Err)
@@ -190,32 +192,45 @@ struct Finished {
     result: Result<Record, MeasureError>,
 }
 
-impl Campaign<'_> {
+impl<'a> Campaign<'a> {
+    fn worker(&self) -> Worker<'a> {
+        let Self { runs, ids, executor, observer, stop, .. } = *self;
+        Worker { runs, ids, executor, observer, stop, running: Arc::clone(&self.running) }
+    }
+
     /// Takes those of `range` that are left, `jobs` at once.
-    fn phase(&mut self, range: std::ops::Range<usize>, jobs: usize) {
+    fn together(&mut self, range: Range<usize>, jobs: usize) {
         let queue: Mutex<VecDeque<usize>> = Mutex::new(self.books.rest.range(range).copied().collect());
         let workers = jobs.min(lock(&queue).len());
-        let running = Arc::clone(&self.running);
-        let worker = Worker {
-            runs: self.runs,
-            ids: self.ids,
-            executor: self.executor,
-            observer: self.observer,
-            stop: self.stop,
-            running: &running,
-            queue: &queue,
-        };
+        let worker = self.worker();
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
             for _ in 0..workers {
-                let sender = sender.clone();
-                scope.spawn(move || worker.work(&sender));
+                let (sender, worker, queue) = (sender.clone(), worker.clone(), &queue);
+                scope.spawn(move || {
+                    while !worker.stop.is_stopped() {
+                        let Some(index) = lock(queue).pop_front() else { return };
+                        // Nobody receives only when the receiving thread panicked.
+                        let _ = sender.send(worker.take(index));
+                    }
+                });
             }
             drop(sender);
             for finished in receiver {
                 self.enter(finished);
             }
         });
+    }
+
+    /// Takes those of `range` that are left, each when the one before is kept and written down: that too would disturb it.
+    fn alone(&mut self, range: Range<usize>) {
+        let (rest, worker): (Vec<usize>, _) = (self.books.rest.range(range).copied().collect(), self.worker());
+        for index in rest {
+            if self.stop.is_stopped() {
+                return;
+            }
+            self.enter(worker.take(index));
+        }
     }
 
     /// Keeps what a worker brought, and writes it down.
@@ -285,34 +300,30 @@ fn right(run: &Run, id: &str, record: Record) -> Result<Record, String> {
 }
 
 /// What each measuring thread needs.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Worker<'a> {
     runs: &'a [Run],
     ids: &'a [String],
     executor: &'a dyn Executor,
     observer: &'a (dyn Fn(Happening<'_>) + Sync),
     stop: &'a StopHandle,
-    running: &'a UnderWay,
-    queue: &'a Mutex<VecDeque<usize>>,
+    running: UnderWay,
 }
 
 impl Worker<'_> {
-    fn work(&self, to: &Sender<Finished>) {
-        while !self.stop.is_stopped() {
-            let Some(index) = lock(self.queue).pop_front() else { return };
-            let (run, stop, since) = (&self.runs[index], StopHandle::new(), Instant::now());
-            lock(self.running).insert(index, Running { since, stop: stop.clone() });
-            // Asked between the question above and here: nobody else tells this run.
-            if self.stop.is_stopped() {
-                stop.stop();
-            }
-            (self.observer)(Happening::Started { index, run });
-            let on_step = &mut |step: Step<'_>| (self.observer)(Happening::Step { index, step: &step });
-            let result = self.executor.execute(run, &self.ids[index], &stop, on_step);
-            lock(self.running).remove(&index);
-            // Nobody receives only when the receiving thread panicked.
-            let _ = to.send(Finished { index, wall: since.elapsed(), result });
+    /// Takes one run.
+    fn take(&self, index: usize) -> Finished {
+        let (run, stop, since) = (&self.runs[index], StopHandle::new(), Instant::now());
+        lock(&self.running).insert(index, Running { since, stop: stop.clone() });
+        // Asked before this run was among those that are told.
+        if self.stop.is_stopped() {
+            stop.stop();
         }
+        (self.observer)(Happening::Started { index, run });
+        let on_step = &mut |step: Step<'_>| (self.observer)(Happening::Step { index, step: &step });
+        let result = self.executor.execute(run, &self.ids[index], &stop, on_step);
+        lock(&self.running).remove(&index);
+        Finished { index, wall: since.elapsed(), result }
     }
 }
 

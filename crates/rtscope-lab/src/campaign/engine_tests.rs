@@ -39,7 +39,7 @@ struct Machine<'a> {
     /// How the n-th run ends, from 0; those beyond it give a record.
     ends: Vec<End>,
     stop: &'a StopHandle,
-    taken: AtomicUsize,
+    taken: Arc<AtomicUsize>,
     now: AtomicUsize,
     most: AtomicUsize,
     /// Runs wait for each other until this many are under way.
@@ -53,7 +53,7 @@ impl<'a> Machine<'a> {
         Self {
             ends: ends.to_vec(),
             stop,
-            taken: AtomicUsize::new(0),
+            taken: Arc::default(),
             now: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             meet: 1,
@@ -103,6 +103,8 @@ struct Shelf {
     records: BTreeMap<String, usize>,
     /// After so many more it fails, before or after it has kept one.
     power: Option<(usize, bool)>,
+    /// How many runs began, looked at while a record of the machine's own time is kept.
+    taken: Option<Arc<AtomicUsize>>,
 }
 
 impl Keeper for Shelf {
@@ -119,6 +121,11 @@ impl Keeper for Shelf {
             }
             None => None,
         };
+        if let Some(taken) = self.taken.as_ref().filter(|_| record.parts().clock == Clock::Host) {
+            let before = taken.load(SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+            assert_eq!(taken.load(SeqCst), before, "a run begins while another is being kept");
+        }
         if cut != Some(false) {
             *self.records.entry(record.id().into()).or_default() += 1;
         }
@@ -182,11 +189,12 @@ fn as_many_as_asked_for_run_at_once_in_virtual_time() {
 }
 
 #[test]
-fn in_the_machines_own_time_the_plans_order_is_kept() {
+fn in_the_machines_own_time_one_follows_the_other_in_the_plans_order() {
     let text = "name = \"o\"\ntargets = [\"local\", \"fake:x\"]\nloads = [\"none\", \"disk\"]\nrepetitions = 3\n[[tests]]\ntest = \"timer\"";
     let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(text), Shelf::default());
     let stop = StopHandle::new();
     let machine = Machine::new(&stop, &[]);
+    shelf.taken = Some(Arc::clone(&machine.taken));
     let mut state = State::open(dir.path(), &plan).unwrap();
     run(&plan, &mut state, &machine, &mut shelf, 8, &stop, &|_| {}).unwrap();
     let keys: Vec<String> = plan.runs().into_iter().map(|r| r.key).collect();

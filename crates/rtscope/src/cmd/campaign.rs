@@ -133,7 +133,8 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
         }
         // The table puts together what is of one kernel: it must not be of two targets.
         if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
-            out += &format!("\nEvery target: {}\n{}", test.label(), table::kernels(&of(None), style())?);
+            let what = if targets > 1 { "Kernel by kernel" } else { "Repetitions together" };
+            out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
         }
     }
     Ok(out)

@@ -55,7 +55,7 @@ impl CampaignProgress {
                 if *gone > 0 {
                     self.say(&format!("rtscope: {gone} runs were done, but are no longer in the archive: they are taken again"));
                 }
-                if *done > 0 && done < of {
+                if *done > 0 {
                     self.say(&format!("rtscope: {done} of {of} runs are done already"));
                 }
             }
@@ -115,7 +115,8 @@ fn title(run: &Run) -> String {
 }
 
 fn ended(entry: &Entry, record: Option<&Record>) -> String {
-    let took = about(Duration::from_millis(entry.wall_ms));
+    // To the nearest second.
+    let took = about(Duration::from_secs(entry.wall_ms.saturating_add(500) / 1000));
     match &entry.outcome {
         Outcome::Failed { reason } => format!("failed after {took}: {reason}"),
         Outcome::Done { verdict } => {

@@ -56,6 +56,7 @@ fn a_campaign_is_run_once() {
     for part in ["quick: timer 1ms 100s", "late: timer 200us 1000 loops", "INVALID", "fake"] {
         assert!(said.out.contains(part), "no `{part}` in {}", said.out);
     }
+    assert!(!said.out.contains("together") && !said.out.contains("Kernel by"), "fakes of one kernel are not put together");
     let said = said.complains(&["rtscope: 20/20 runs: fake:", "page.html"]);
     assert_eq!(said.err.matches(" runs: fake:").count(), runs);
     let page = fs::read_to_string(w.path("page.html")).unwrap();
@@ -182,6 +183,7 @@ fn a_run_that_is_cut_short_is_taken_again() {
     let first = w.records();
     let said = w.line("campaign run plan.toml --assert max>0us").ends_with(if privileged() { 0 } else { 4 });
     assert_eq!(said.err.matches("/3 runs: local none").count(), 2, "{}", said.err);
+    assert!(said.out.contains("Repetitions together: timer 1ms 1s"), "{}", said.out);
     complete(&w, "plan.toml", 3);
     assert!(w.records().contains(&first[0]));
     w.line("campaign run plan.toml --assert max<1ns").ends_with(if privileged() { 1 } else { 4 });
@@ -197,4 +199,20 @@ fn an_archive_that_takes_nothing_ends_the_campaign_and_loses_nothing() {
     fs::remove_file(w.archive()).unwrap();
     w.line("campaign run plan.toml").ends_with(4);
     complete(&w, "plan.toml", 20);
+}
+
+/// The record that the archive could not take waits beside it, and counts when the campaign goes on.
+#[test]
+fn an_archive_that_is_locked_meanwhile_costs_no_run() {
+    let w = World::new();
+    w.file("plan.toml", "name = \"k\"\ntargets = [\"local\"]\nrepetitions = 3\n[[tests]]\ntest = \"timer\"\nduration = \"1s\"\n");
+    let child = w.start("campaign run plan.toml");
+    wait_for("the first run", || (w.archive().exists() && figures(&status(&w, "plan.toml")).0 == 1).then_some(()));
+    let db = rusqlite::Connection::open(w.archive()).unwrap();
+    db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    end_of(child).ends_with(3).complains(&["locked", "the campaign can't go on", "the record is kept in"]);
+    db.execute_batch("ROLLBACK").unwrap();
+    let said = w.line("campaign run plan.toml").measured().complains(&["2 of 3 runs are done already"]);
+    assert_eq!(said.err.matches("/3 runs: local none").count(), 1, "{}", said.err);
+    complete(&w, "plan.toml", 3);
 }
