@@ -150,7 +150,7 @@ pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
     }
     let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
     let note = if once {
-        "one run of each kernel and load: no interval can be given; what differs is the kernel, and chance where time is the host's"
+        "one run of each kernel and load: no interval can be given, and in host time a difference may be chance"
     } else {
         "the runs of one kernel and load are merged into one; no confidence interval is computed"
     };

@@ -4,10 +4,10 @@ use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdi
 use crate::facts::{load_achieved, process_end, settings_facts, system_facts};
 use crate::format::{count, escape, time};
 use crate::svg::{self, Axis, Use};
-use crate::table::{figure, metric, ratio};
+use crate::table::{figure, machine_caveats, metric, ratio};
 use crate::{ReportError, summarize};
 use rtscope_analysis::compare::Side;
-use rtscope_analysis::{Comparison, Summary, virtual_machine};
+use rtscope_analysis::{Comparison, Summary};
 use rtscope_record::{Effect, Record, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,9 +26,8 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
 /// What bears on every figure of the page: virtual machines, and runs that are not VALID.
 fn banner(records: &[Record]) -> String {
     let mut out = String::new();
-    if records.iter().any(virtual_machine) {
-        out += "<p class=\"banner doubtful\"><strong>Taken in a virtual machine.</strong> The figures are of its host and its scheduling as much as of \
-                its kernel, and say little about real hardware.</p>\n";
+    for [what, follows] in machine_caveats(records) {
+        let _ = writeln!(out, "<p class=\"banner doubtful\"><strong>{what}</strong> {follows}</p>");
     }
     for (verdict, effect, class, meaning) in [
         (Verdict::Invalid, Effect::Invalid, "bad", "the figures mean something else than they say"),

@@ -248,7 +248,7 @@ pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)
 }
 
 /// Ticks of a logarithmic axis: the powers of ten of `unit` within the range, with 2 and 5 where it spans little.
-pub(super) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
+pub(crate) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
     let (low, high) = (low / unit, high / unit);
     if low <= 0.0 || !(high / low).is_finite() {
         return Vec::new();

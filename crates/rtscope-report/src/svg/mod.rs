@@ -9,6 +9,7 @@ mod overview;
 pub(crate) mod percentile;
 mod worst;
 
+pub(crate) use draw::log_ticks;
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;
