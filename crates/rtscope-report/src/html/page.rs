@@ -7,6 +7,7 @@ use crate::ReportError;
 use crate::format::escape;
 use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
 use base64::Engine as _;
+use rtscope_analysis::VersusError;
 use rtscope_record::Record;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -20,6 +21,11 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     if records.is_empty() {
         return Err(ReportError::Empty);
     }
+    let versus = match rtscope_analysis::versus(records) {
+        Ok(v) => Some(v),
+        Err(VersusError::Empty | VersusError::NoPair(_)) => None,
+        Err(e) => return Err(e.into()),
+    };
     let style = style();
     let title = if options.title.is_empty() { "rtscope report" } else { options.title };
     let mut out = String::with_capacity(512 * 1024);
@@ -40,6 +46,9 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     out += "</header>\n";
     if records.len() > 1 {
         out += "<nav aria-label=\"Runs\"><a href=\"#summary\">Summary</a>";
+        if versus.is_some() {
+            out += "<a href=\"#versus\">Stock against RT</a>";
+        }
         for (i, r) in records.iter().enumerate() {
             let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(&r.parts().load));
         }
@@ -47,6 +56,9 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     }
     out += "<main id=\"main\">\n";
     out += &summary(records, &overview(records, Use::Page)?)?;
+    if let Some(v) = &versus {
+        out += &super::versus::versus(v);
+    }
     if let Some(c) = options.comparison {
         out += &comparison(c);
     }

@@ -7,7 +7,7 @@ use crate::svg::{self, Axis, Use};
 use crate::table::{figure, machine_caveats, metric, ratio};
 use crate::{ReportError, summarize};
 use rtscope_analysis::compare::Side;
-use rtscope_analysis::{Comparison, Summary};
+use rtscope_analysis::{Comparison, Finding, Summary};
 use rtscope_record::{Effect, Record, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -67,6 +67,16 @@ fn side(name: &str, s: &Side) -> String {
     )
 }
 
+/// A finding of a comparison.
+pub(super) fn banner_of(f: &Finding) -> String {
+    format!(
+        "<p class=\"banner doubtful\"><strong>{}</strong>: {}. Remedy: {}</p>\n",
+        escape(&f.code),
+        escape(&f.message),
+        escape(&f.remedy)
+    )
+}
+
 /// Two selections side by side.
 pub(super) fn comparison(c: &Comparison) -> String {
     let mut out = String::from(
@@ -75,13 +85,7 @@ pub(super) fn comparison(c: &Comparison) -> String {
     out += &side("A", &c.a);
     out += &side("B", &c.b);
     for f in &c.findings {
-        let _ = writeln!(
-            out,
-            "<p class=\"banner doubtful\"><strong>{}</strong>: {}. Remedy: {}</p>",
-            escape(&f.code),
-            escape(&f.message),
-            escape(&f.remedy)
-        );
+        out += &banner_of(f);
     }
     for l in &c.loads {
         let _ = writeln!(

@@ -1,6 +1,6 @@
 //! Runs at a glance: for each a bar from minimum to maximum on one logarithmic axis, with median, p99.9 and maximum marked.
 
-use super::draw::{Canvas, WIDTH, cut, log_ticks};
+use super::draw::{Canvas, Size, WIDTH, cut, log_ticks};
 use super::{COLOURS, Use};
 use crate::format::{escape, time};
 use crate::{ReportError, summarize};
@@ -24,7 +24,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     clocks.sort_unstable();
     clocks.dedup();
     let sub = [format!("bar: minimum to maximum · tick: median · diamond: p99.9 · clock: {}", clocks.join(", "))];
-    let mut out = Canvas::head(usage, "Latency by load", &sub, height);
+    let mut out = Canvas::head(Size::ALONE, usage, ["Latency by load"; 2], &sub, height);
     let at = |v: f64| LABEL + (v.max(low).log10() - low.log10()) / (high.log10() - low.log10()) * (WIDTH - LABEL - VALUES);
     for (v, text) in log_ticks(low, high, 1e3) {
         let x = at(v);

@@ -66,9 +66,14 @@ fn block(b: &Block, style: Style) -> String {
     out += &table(b, style);
     if let Some(o) = &b.overall {
         let (stock, rt) = (us(o.stock_max as f64), us(o.rt_max as f64));
-        let ratio = style.paint(Paint::Bold, &format!("stock/RT {}", times(o.ratio)));
-        let text = format!("Highest: stock {stock} us (load {}), RT {rt} us (load {}): ", clean(&o.stock_load), clean(&o.rt_load));
-        let _ = writeln!(out, "{text}{ratio}, {} time", b.clock);
+        let ratio = format!("stock/RT {}", times(o.ratio));
+        let text = format!(
+            "stock {stock} us (load {}), RT {rt} us (load {}): {ratio}, {} time",
+            clean(&o.stock_load),
+            clean(&o.rt_load),
+            b.clock
+        );
+        out += &wrapped(style, "Highest: ", &text).replacen(&ratio, &style.paint(Paint::Bold, &ratio), 1);
     }
     out + &picture(b, style)
 }
@@ -149,7 +154,7 @@ fn picture(b: &Block, style: Style) -> String {
     }
     let [rule, labels] = axis.scale(indent);
     let _ = writeln!(out, "{}\n{labels}", style.paint(Paint::Dim, &rule));
-    let _ = writeln!(out, "{:indent$}us, {} time, log axis; height: log of samples; ◂ maximum", "", b.clock);
+    let _ = writeln!(out, "{:indent$}us, {} time, log axis; height: log of samples; ◂ max", "", b.clock);
     out
 }
 
