@@ -223,7 +223,7 @@ fn block(set: &[Group<'_>]) -> Result<Block, VersusError> {
     }
     let Place { clock, clock_words, space, machine, arch } = first.place.clone();
     Ok(Block {
-        series: first.version.series().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}")),
+        series: first.kernel.series(),
         arch,
         machine,
         space,

@@ -41,7 +41,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    pub(super) fn of(r: &Record) -> Self {
+    /// The kernel of a record.
+    pub fn of(r: &Record) -> Self {
         let k = &r.parts().system.kernel;
         let role = match k.preemption {
             Preemption::Rt => Role::Rt,
@@ -54,6 +55,11 @@ impl Kernel {
             role,
             label: format!("{} {}", short(&k.release), role.as_str()),
         }
+    }
+
+    /// Major and minor number, such as "6.12"; "unknown" where the release does not begin with both.
+    pub fn series(&self) -> String {
+        Version::of(&self.release).series().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}"))
     }
 }
 

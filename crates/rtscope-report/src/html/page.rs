@@ -4,6 +4,7 @@ use super::data::{charts, inert};
 use super::sections::{comparison, record_section, summary};
 use super::{Options, tables};
 use crate::ReportError;
+use crate::facts::run_names;
 use crate::format::escape;
 use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
 use base64::Engine as _;
@@ -49,8 +50,8 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
         if versus.is_some() {
             out += "<a href=\"#versus\">Stock against RT</a>";
         }
-        for (i, r) in records.iter().enumerate() {
-            let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(&r.parts().load));
+        for (i, name) in run_names(records).iter().enumerate() {
+            let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(name));
         }
         out += "</nav>\n";
     }

@@ -1,7 +1,7 @@
 //! The sections of the page: summary, comparison, and one for each record.
 
 use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
-use crate::facts::{load_achieved, process_end, settings_facts, system_facts};
+use crate::facts::{load_achieved, process_end, run_names, settings_facts, system_facts};
 use crate::format::{count, escape, time};
 use crate::svg::{self, Axis, Use};
 use crate::table::{figure, machine_caveats, metric, ratio};
@@ -18,7 +18,7 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
     let mut out =
         String::from("<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n");
     out += &banner(records);
-    out += &loads(&summaries);
+    out += &loads(&summaries, &run_names(records));
     let _ = write!(out, "<figure class=\"picture\">{overview}</figure>\n</section>\n");
     Ok(out)
 }

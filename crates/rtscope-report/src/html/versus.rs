@@ -6,7 +6,7 @@ use crate::format::{NONE, count, escape, time, times, us_f64, us_opt};
 use crate::svg::{self, Use};
 use rtscope_analysis::Versus;
 use rtscope_analysis::versus::{Block, Figures, LoadFigures, Ratios, Role};
-use rtscope_record::Verdict;
+use rtscope_record::{Clock, Verdict};
 use std::fmt::Write as _;
 
 /// Everything about `v`.
@@ -55,10 +55,8 @@ fn block(b: &Block) -> String {
     out += &tiles(b);
     out += &table(b);
     if b.is_pair() {
-        let _ = writeln!(
-            out,
-            "<p class=\"muted\">Stock/RT above 1: RT is the better one. {NONE}: not measured, INVALID, or more than the samples support.</p>"
-        );
+        out +=
+            "<p class=\"muted\">Stock/RT above 1: RT is the better one. A dash: not measured, INVALID, or too few samples.</p>\n";
     }
     out += "<div class=\"multiples\">\n";
     for l in &b.loads {
@@ -124,6 +122,7 @@ fn table(b: &Block) -> String {
 }
 
 fn row(b: &Block, l: &LoadFigures, missed: bool, ratios: &[(&str, Ratio)]) -> String {
+    let clock = if b.clock == Clock::Virtual { "virtual" } else { b.clock_words.as_str() };
     let mut out = format!("<tr><th scope=\"row\">{}</th>", escape(&l.load));
     for f in &l.figures {
         let f = f.as_ref();
@@ -146,8 +145,7 @@ fn row(b: &Block, l: &LoadFigures, missed: bool, ratios: &[(&str, Ratio)]) -> St
         let text = if *name == "Max" { format!("<span class=\"ratio\">{text}</span>") } else { text };
         let _ = write!(out, "<td class=\"{class}\">{text}</td>");
     }
-    let _ =
-        writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, &l.figures), escape(&b.clock_words));
+    let _ = writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, &l.figures), escape(clock));
     out
 }
 

@@ -2,6 +2,7 @@
 
 use super::draw::{Canvas, Size, WIDTH, cut, log_ticks};
 use super::{COLOURS, Use};
+use crate::facts::run_names;
 use crate::format::{escape, time};
 use crate::{ReportError, summarize};
 use rtscope_record::Record;
@@ -37,7 +38,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
         "<text class=\"label\" text-anchor=\"middle\" x=\"{middle:.1}\" y=\"{:.1}\">Latency (µs), logarithmic</text>",
         bottom + 35.0
     );
-    for (i, (s, bar)) in summaries.iter().zip(&bars).enumerate() {
+    for (i, ((s, bar), name)) in summaries.iter().zip(&bars).zip(run_names(records)).enumerate() {
         let y = TOP + i as f64 * ROW + ROW / 2.0;
         let colour = i % COLOURS;
         let _ = writeln!(
@@ -45,7 +46,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
             "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             LABEL - 12.0,
             y + 4.0,
-            escape(&cut(&s.load, 20))
+            escape(&cut(&name, 22))
         );
         let Some((min, max, m)) = bar else {
             let _ = writeln!(out, "<text class=\"sub\" x=\"{LABEL:.1}\" y=\"{:.1}\">no samples</text>", y + 4.0);
