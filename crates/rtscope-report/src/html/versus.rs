@@ -4,8 +4,9 @@ use super::sections::banner_of;
 use super::tables::verdict_badge;
 use crate::format::{NONE, count, escape, time, times, us_f64, us_opt};
 use crate::svg::{self, Use};
+use crate::table::{misses, worst_verdict};
 use rtscope_analysis::Versus;
-use rtscope_analysis::versus::{Block, Figures, LoadFigures, Ratios, Role};
+use rtscope_analysis::versus::{Block, LoadFigures, Ratios, Role};
 use rtscope_record::{Clock, Verdict};
 use std::fmt::Write as _;
 
@@ -86,19 +87,19 @@ fn tiles(b: &Block) -> String {
 type Ratio = fn(&Ratios) -> Option<f64>;
 
 fn table(b: &Block) -> String {
-    let missed = b.loads.iter().flat_map(|l| &l.figures).flatten().any(|f| f.missed > 0);
-    let figures: Vec<&str> = ["Mean", "p99", "p99.9", "Max"].into_iter().chain(missed.then_some("Missed")).collect();
+    let missed: Vec<bool> = (0..b.kernels.len()).map(|i| misses(b, i)).collect();
+    let figures = |i: usize| ["Mean", "p99", "p99.9", "Max"].into_iter().chain(missed[i].then_some("Missed")).collect::<Vec<_>>();
     let ratios: &[(&str, Ratio)] =
         if b.is_pair() { &[("Mean", |r| r.mean), ("p99", |r| r.p99), ("p99.9", |r| r.p99_9), ("Max", |r| r.max)] } else { &[] };
     let mut out = format!(
         "<div class=\"scroll\"><table class=\"figures\"><caption>Latency in µs of {} time, by load</caption><thead><tr><th scope=\"col\" rowspan=\"2\">Load</th>",
         b.clock
     );
-    for k in &b.kernels {
+    for (i, k) in b.kernels.iter().enumerate() {
         let _ = write!(
             out,
             "<th scope=\"colgroup\" class=\"group\" colspan=\"{}\"><span class=\"swatch {}\"></span>{}</th>",
-            figures.len(),
+            figures(i).len(),
             class(k.role),
             k.role.as_str()
         );
@@ -107,7 +108,7 @@ fn table(b: &Block) -> String {
         let _ = write!(out, "<th scope=\"colgroup\" class=\"group\" colspan=\"{}\">stock/RT</th>", ratios.len());
     }
     out += "<th scope=\"col\" rowspan=\"2\" class=\"word\">Verdict</th><th scope=\"col\" rowspan=\"2\" class=\"word\">Clock</th></tr><tr>";
-    let heads = b.kernels.iter().map(|_| figures.clone()).chain([ratios.iter().map(|r| r.0).collect()]);
+    let heads = (0..b.kernels.len()).map(figures).chain([ratios.iter().map(|r| r.0).collect()]);
     for heads in heads {
         for (i, head) in heads.into_iter().enumerate() {
             let first = if i == 0 { " class=\"first\"" } else { "" };
@@ -116,15 +117,15 @@ fn table(b: &Block) -> String {
     }
     out += "</tr></thead><tbody>\n";
     for l in &b.loads {
-        out += &row(b, l, missed, ratios);
+        out += &row(b, l, &missed, ratios);
     }
     out + "</tbody></table></div>\n"
 }
 
-fn row(b: &Block, l: &LoadFigures, missed: bool, ratios: &[(&str, Ratio)]) -> String {
+fn row(b: &Block, l: &LoadFigures, missed: &[bool], ratios: &[(&str, Ratio)]) -> String {
     let clock = if b.clock == Clock::Virtual { "virtual" } else { b.clock_words.as_str() };
     let mut out = format!("<tr><th scope=\"row\">{}</th>", escape(&l.load));
-    for f in &l.figures {
+    for (f, &missed) in l.figures.iter().zip(missed) {
         let f = f.as_ref();
         let struck = if f.is_some_and(|f| f.verdict == Verdict::Invalid) { " invalid" } else { "" };
         let _ = write!(
@@ -141,20 +142,17 @@ fn row(b: &Block, l: &LoadFigures, missed: bool, ratios: &[(&str, Ratio)]) -> St
     }
     for (i, (name, ratio)) in ratios.iter().enumerate() {
         let class = if i == 0 { "first" } else { "" };
-        let text = times(l.ratios.as_ref().and_then(ratio));
-        let text = if *name == "Max" { format!("<span class=\"ratio\">{text}</span>") } else { text };
+        let value = l.ratios.as_ref().and_then(ratio);
+        let text = times(value);
+        let text = if *name == "Max" && value.is_some() { format!("<span class=\"ratio\">{text}</span>") } else { text };
         let _ = write!(out, "<td class=\"{class}\">{text}</td>");
     }
-    let _ = writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, &l.figures), escape(clock));
+    let _ = writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, l), escape(clock));
     out
 }
 
-/// One badge where the kernels agree, else one for each.
-fn verdicts(b: &Block, figures: &[Option<Figures>]) -> String {
-    let each: Vec<(&str, Verdict)> =
-        b.kernels.iter().zip(figures).filter_map(|(k, f)| Some((k.role.as_str(), f.as_ref()?.verdict))).collect();
-    match each.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|v| v.1 == first.1) => verdict_badge(first.1),
-        all => all.iter().map(|(name, v)| format!("{name} {}", verdict_badge(*v))).collect::<Vec<_>>().join(" "),
-    }
+/// The worst verdict, and whose it is where the kernels disagree.
+fn verdicts(b: &Block, l: &LoadFigures) -> String {
+    let (worst, whose) = worst_verdict(b, l);
+    if whose.is_empty() { verdict_badge(worst) } else { format!("{} ({})", verdict_badge(worst), whose.join(", ")) }
 }

@@ -23,10 +23,10 @@ impl Size {
     /// Of one among many, two of which stand beside each other in a page.
     pub(super) const SMALL: Self = Self { width: 440.0, inner_height: 170.0 };
 
-    /// Longest text in a title or legend, in characters.
+    /// Longest text beside the frame's margins, in characters that are so wide.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
-    fn longest(self) -> usize {
-        (self.width / 7.8) as usize
+    fn longest(self, character: f64) -> usize {
+        ((self.width - LEFT - RIGHT) / character) as usize
     }
 }
 
@@ -123,7 +123,8 @@ impl Canvas {
         for (i, key) in keys.iter().enumerate() {
             let (kx, ky) = (LEFT + (i % columns) as f64 * step, legend_top + (i / columns) as f64 * ROW);
             let _ = write!(out, "<path class=\"line bold {}\" d=\"M{kx:.1} {:.1}h22\"/>", key.class, ky - 4.0);
-            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>", kx + 28.0, escape(&cut(&key.text, size.longest())));
+            let _ =
+                writeln!(out, "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>", kx + 28.0, escape(&cut(&key.text, size.longest(7.0))));
         }
         let scale = |r: Range, from, to| Scale { low: r.low, high: r.high, from, to, log: r.log };
         Self { out, size, top, x: scale(x, LEFT, size.width - RIGHT), y: scale(y, top + size.inner_height, top) }
@@ -147,13 +148,13 @@ impl Canvas {
             );
         }
         let _ = writeln!(out, "<rect class=\"back\" width=\"{width}\" height=\"{height:.0}\"/>");
-        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, size.longest())));
+        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, size.longest(8.2))));
         for (i, line) in sub.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text class=\"sub\" x=\"{LEFT}\" y=\"{:.0}\">{}</text>",
                 40.0 + i as f64 * 17.0,
-                escape(&cut(line, size.longest() * 6 / 5))
+                escape(&cut(line, size.longest(5.85)))
             );
         }
         out

@@ -63,7 +63,7 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
 fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(r) = &l.ratios {
-        parts.push(format!("maximum stock/RT {}", times(r.max)));
+        parts.push(format!("max stock/RT {}", times(r.max)));
     }
     for (role, f) in shown {
         if f.verdict != Verdict::Valid {
@@ -75,7 +75,7 @@ fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {
     }
     let counts: Vec<String> = shown.iter().map(|(_, f)| count(f.count)).collect();
     let same = counts.windows(2).all(|w| w[0] == w[1]) && shown.len() > 1;
-    parts.push(if same { format!("{} samples each", counts[0]) } else { format!("{} samples", counts.join(" and ")) });
+    parts.push(if same { format!("{} samples each", counts[0]) } else { format!("{} samples", counts.join("/")) });
     parts.join(" · ")
 }
 

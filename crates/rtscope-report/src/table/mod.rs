@@ -17,6 +17,7 @@ pub use findings::findings;
 pub use kernels::kernels;
 pub use list::{Entry, list};
 pub use loads::loads;
+pub(crate) use versus::{misses, worst_verdict};
 pub use versus::{versus, versus_of};
 
 use rtscope_analysis::virtual_machine;

@@ -79,12 +79,10 @@ fn block(b: &Block, style: Style) -> String {
 }
 
 fn table(b: &Block, style: Style) -> String {
-    let present = || b.loads.iter().flat_map(|l| &l.figures).flatten();
-    let missed = present().any(|f| f.missed > 0);
     let mut grid = Grid::new().left("load", 0);
-    for k in &b.kernels {
+    for (i, k) in b.kernels.iter().enumerate() {
         grid = grid.group(&format!("{} us", k.role.as_str())).right("mean", 3).right("p99", 4).right("p99.9", 1).right("max", 0);
-        if missed {
+        if misses(b, i) {
             grid = grid.right("missed", 0);
         }
     }
@@ -95,7 +93,7 @@ fn table(b: &Block, style: Style) -> String {
     let clock = if b.clock == Clock::Virtual { "virtual" } else { b.clock_words.as_str() };
     for l in &b.loads {
         let mut cells: Vec<Cell> = vec![l.load.as_str().into()];
-        for f in &l.figures {
+        for (i, f) in l.figures.iter().enumerate() {
             let f = f.as_ref();
             let bad = f.is_some_and(|f| f.verdict == Verdict::Invalid);
             let cell = |text: String| if bad { Cell::painted(text, Paint::Bad) } else { text.into() };
@@ -103,7 +101,7 @@ fn table(b: &Block, style: Style) -> String {
             for value in [f.and_then(|f| f.p99), f.and_then(|f| f.p99_9), f.and_then(|f| f.max)] {
                 cells.push(cell(us_opt(value)));
             }
-            if missed {
+            if misses(b, i) {
                 let n = f.map(|f| f.missed);
                 let text = n.map_or_else(|| NONE.into(), count);
                 cells.push(if n.is_some_and(|n| n > 0) { Cell::painted(text, Paint::Doubtful) } else { text.into() });
@@ -115,7 +113,8 @@ fn table(b: &Block, style: Style) -> String {
             cells.push(ratio(|r| r.p99_9).into());
             cells.push(Cell::painted(ratio(|r| r.max), Paint::Bold));
         }
-        let (text, worst) = verdicts(b, l);
+        let (worst, whose) = worst_verdict(b, l);
+        let text = if whose.is_empty() { worst.to_string() } else { format!("{worst} ({})", whose.join(", ")) };
         cells.push(Cell::painted(text, verdict_paint(worst)));
         cells.push(if b.virtual_machine { Cell::painted(clock, Paint::Doubtful) } else { clock.into() });
         grid.row(cells);
@@ -123,13 +122,18 @@ fn table(b: &Block, style: Style) -> String {
     grid.render(style)
 }
 
-/// The verdict of both kernels in few words, and the worse one.
-fn verdicts(b: &Block, l: &LoadFigures) -> (String, Verdict) {
+/// The worst verdict of a block's kernels under a load, and whose it is; of nobody in particular when they agree.
+pub(crate) fn worst_verdict(b: &Block, l: &LoadFigures) -> (Verdict, Vec<&'static str>) {
     let each: Vec<(&str, Verdict)> =
         b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role.as_str(), f.as_ref()?.verdict))).collect();
     let worst = each.iter().map(|e| e.1).max().unwrap_or(Verdict::Invalid);
-    let those: Vec<&str> = each.iter().filter(|e| e.1 == worst).map(|e| e.0).collect();
-    if those.len() == each.len() { (worst.to_string(), worst) } else { (format!("{worst} ({})", those.join(", ")), worst) }
+    let whose: Vec<&str> = each.iter().filter(|e| e.1 == worst).map(|e| e.0).collect();
+    (worst, if whose.len() == each.len() { Vec::new() } else { whose })
+}
+
+/// Whether kernel `i` of a block missed an event under any load.
+pub(crate) fn misses(b: &Block, i: usize) -> bool {
+    b.loads.iter().filter_map(|l| l.figures.get(i)?.as_ref()).any(|f| f.missed > 0)
 }
 
 /// Every load's histograms below each other on one axis.
