@@ -72,12 +72,8 @@ fn stock_against_rt_shares_its_axes_and_says_its_clock() {
                     assert_eq!(areas.count(), l.figures.iter().flatten().count(), "a histogram for each kernel");
                     if usage == Use::Page {
                         let ticks = document.descendants().filter(|n| n.attribute("class") == Some("tick"));
-                        axes.insert(
-                            ticks
-                                .map(|n| (n.attribute("x"), n.attribute("y"), n.text()))
-                                .map(|t| format!("{t:?}"))
-                                .collect::<String>(),
-                        );
+                        let placed = ticks.map(|n| format!("{:?} {:?} {:?}", n.attribute("x"), n.attribute("y"), n.text()));
+                        axes.insert(placed.collect::<Vec<_>>());
                     }
                 }
             }
