@@ -162,6 +162,20 @@ proptest! {
         for (i, s) in samples.iter().enumerate() {
             p.distributions.push(Distribution::from_samples(&format!("{label}{i}"), s, 8).unwrap());
         }
-        all(&Record::new(p).unwrap());
+        // The same of a stock kernel, so that there is a pair.
+        let mut stock = p.clone();
+        stock.id.push_str("-stock");
+        stock.system.kernel.preemption = rtscope_record::system::Preemption::Voluntary;
+        let pair = [p, stock].map(|p| Record::new(p).unwrap());
+        all(&pair[0]);
+        let v = rtscope_analysis::versus(&pair).unwrap();
+        for l in &v.blocks[0].loads {
+            check(&[("versus", versus(&v.blocks[0], l, Use::File)), ("versus", versus(&v.blocks[0], l, Use::Page))]);
+        }
+        for width in [None, Some(40)] {
+            let text = rtscope_report::table::versus(&pair, rtscope_report::table::Style { colour: false, width }).unwrap();
+            let drives = text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}');
+            prop_assert!(!drives, "{:?}", text);
+        }
     }
 }

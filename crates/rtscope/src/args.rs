@@ -204,15 +204,17 @@ A SELECTION is `latest` (the default), `last=N`, `all`, ids or their unique begi
 record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
 
 const COMPARE: &str = "\
-With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock kernel in it stands beside the
-PREEMPT_RT kernel of the same series, and its figures are divided by those of RT.
+With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock
+kernel in it stands beside the PREEMPT_RT kernel of the same series, and its figures are divided by
+those of RT.
 
 Examples:
   rtscope compare kernel=6.12,load=full kernel=6.18,load=full
   rtscope compare last=12           six loads on a stock and an RT kernel
 
-A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the path of a record's JSON file, or
-filters separated by commas: load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
+A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
+path of a record's JSON file, or filters separated by commas:
+load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
 
 #[derive(Debug, Args)]
 #[command(after_help = SELECTION)]
