@@ -149,10 +149,11 @@ pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
         blocks.push(block);
     }
     let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
-    let note = if once {
-        "one run of each kernel and load: no interval can be given, and in host time a difference may be chance"
-    } else {
-        "the runs of one kernel and load are merged into one; no confidence interval is computed"
+    let host = blocks.iter().any(|b| b.clock == Clock::Host);
+    let note = match (once, host) {
+        (true, true) => "one run of each kernel and load: no interval can be given, and in host time a difference may be chance",
+        (true, false) => "one run of each kernel and load: the same run gives the same figures again, another seed may give others",
+        (false, _) => "the runs of one kernel and load are merged into one; no confidence interval is computed",
     };
     Ok(Versus { blocks, findings: found, note: note.into() })
 }

@@ -60,6 +60,7 @@ fn a_pair_under_two_loads() {
     let o = b.overall.as_ref().unwrap();
     assert_eq!((o.stock_max, o.stock_load.as_str(), o.rt_max, o.rt_load.as_str()), (150_000, "full", 7_500, "full"));
     assert_eq!(o.ratio, Some(20.0));
+    assert!(v.note.contains("gives the same figures again"), "{}", v.note);
 }
 
 #[test]
@@ -111,6 +112,7 @@ fn clocks_machines_and_spaces_never_meet() {
     let v = versus(&[run("s", STOCK, "none", &[8_000]), run("r", RT, "none", &[4_000]), hs, hr]).unwrap();
     let found: Vec<_> = v.blocks.iter().map(|b| (b.clock, b.loads[0].ratios.unwrap().max)).collect();
     assert_eq!(found, [(Clock::Host, Some(3.0)), (Clock::Virtual, Some(2.0))]);
+    assert!(v.note.contains("chance"), "{}", v.note);
 }
 
 #[test]

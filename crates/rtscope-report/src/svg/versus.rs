@@ -35,8 +35,15 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
         .iter()
         .map(|(role, f)| Key { class: format!("s{}", colour(*role)), text: format!("{} max {} µs", role.as_str(), us_opt(f.max)) })
         .collect();
-    let title = format!("Load {}", l.load);
-    let mut c = Canvas::open_sized(size, usage, [&title, &alternative(b, l)], &[subtitle(l, &shown)], &keys, x, y);
+    let mut title = format!("Load {}", l.load);
+    let mut sub = vec![subtitle(l, &shown)];
+    if usage == Use::File {
+        // Alone, it must say what stands above it in a page.
+        title = format!("Timer latency, stock against RT, load {}", l.load);
+        let kernels: Vec<&str> = b.kernels.iter().map(|k| k.label.as_str()).collect();
+        sub.insert(0, format!("{} · {} · {} space · clock: {}", kernels.join(", "), b.arch, b.space, b.clock_words));
+    }
+    let mut c = Canvas::open_sized(size, usage, [&title, &alternative(b, l)], &sub, &keys, x, y);
     c.axes(
         &log_ticks(x.low, x.high, 1e3),
         &format!("Latency (µs of {} time), logarithmic", b.clock),
