@@ -356,6 +356,96 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     });
   }
 
+  // Only a report of stock and RT kernels has this section (sample_report's kind `kernels`).
+  const versus = report && existsSync(report) && readFileSync(report, "utf8").includes('<section id="versus"');
+  const paired = { skip: versus ? false : "no stock kernel beside its RT partner in this report" };
+
+  test("stock against RT: the table says what the records hold, and the clock", paired, async () => {
+    const { page, close } = await open({ javaScriptEnabled: false });
+    const records = await page.locator("script[id^=record-]").evaluateAll((all) => all.map((s) => JSON.parse(s.textContent)));
+    const highest = (release, load) =>
+      Math.max(
+        ...records
+          .filter((r) => r.system.kernel.release === release && r.load === load)
+          .flatMap((r) => r.distributions.map((d) => d.max)),
+      );
+    const tables = page.locator("#versus table.figures");
+    const lists = page.locator("#versus ul.kernels");
+    const n = await tables.count();
+    assert.ok(n >= 1 && n === (await lists.count()), `${n} tables`);
+    for (let i = 0; i < n; i++) {
+      const releases = (await lists.nth(i).locator("li").allTextContents()).map((t) => t.trim().split(/\s+/)[1]);
+      const rows = tables.nth(i).locator("tbody tr");
+      for (let r = 0; r < (await rows.count()); r++) {
+        const load = await rows.nth(r).locator("th").textContent();
+        const maxima = await rows.nth(r).locator("td.strong").allTextContents();
+        const wanted = releases.map((release) => highest(release, load));
+        // Half a hundredth may be rounded either way.
+        const near = wanted.every((ns, k) => Math.abs(Number(maxima[k]) - ns / 1000) < 0.00501);
+        assert.ok(near && maxima.length === wanted.length, `${releases} under ${load}: ${maxima}, not ${wanted}`);
+        const ratio = Number(await rows.nth(r).locator(".ratio").textContent());
+        assert.ok(Math.abs(ratio / (wanted[0] / wanted[1]) - 1) < 0.01, `${ratio} under ${load}`);
+        assert.match(await rows.nth(r).locator("td").last().textContent(), /^(virtual|host)/);
+        const ranged = await rows.nth(r).locator("td").first().evaluate((e) => getComputedStyle(e).textAlign);
+        assert.equal(ranged, "right");
+      }
+    }
+    await close();
+  });
+
+  for (const width of [390, 1200]) {
+    test(`stock against RT: a readable plot for each load at ${width} pixels`, paired, async () => {
+      const { page, said, close } = await open({ viewport: { width, height: 844 } });
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${over} pixels too wide`);
+      const rows = await page.locator("#versus tbody tr").count();
+      const plots = page.locator("#versus .multiples svg");
+      assert.equal(await plots.count(), rows);
+      const places = new Set();
+      for (let i = 0; i < rows; i++) {
+        const plot = plots.nth(i);
+        const box = await plot.boundingBox();
+        assert.ok(box.width > 300 && box.height > 150, JSON.stringify(box));
+        const seen = await plot.evaluate((svg) => ({
+          label: svg.getAttribute("aria-label"),
+          text: svg.textContent,
+          smallest: Math.min(...[...svg.querySelectorAll("text")].map((t) => parseFloat(getComputedStyle(t).fontSize))) * svg.getScreenCTM().a,
+          areas: [...svg.querySelectorAll(".area")].map((a) => [getComputedStyle(a).fill, Number(getComputedStyle(a).fillOpacity)]),
+          cut: [...svg.querySelectorAll("text")].filter((t) => t.getBoundingClientRect().right > svg.getBoundingClientRect().right + 1).map((t) => t.textContent),
+        }));
+        assert.match(seen.label, /stock: mean .* maximum .*RT: mean .* maximum/);
+        assert.match(seen.text, /µs of (virtual|host) time/);
+        assert.ok(seen.smallest >= 9, `text of ${seen.smallest} pixels`);
+        assert.equal(seen.areas.length, 2);
+        assert.notEqual(seen.areas[0][0], seen.areas[1][0], "both kernels have one colour");
+        assert.ok(seen.areas.every((a) => a[1] < 0.5), "one hides the other");
+        assert.deepEqual(seen.cut, []);
+        places.add(Math.round(box.x));
+      }
+      assert.equal(places.size, width > 1000 ? 2 : 1, "columns of plots");
+      // The name of the load stays in sight when the table is moved aside.
+      const scroll = page.locator("#versus .scroll").last();
+      const name = scroll.locator("tbody th").first();
+      const before = (await name.boundingBox()).x;
+      await scroll.evaluate((e) => (e.scrollLeft = e.scrollWidth));
+      assert.ok(Math.abs((await name.boundingBox()).x - before) < 1);
+      assert.deepEqual(said, []);
+      await close();
+    });
+  }
+
+  test("stock against RT: nothing is lost in print", paired, async () => {
+    const { page, close } = await open({ colorScheme: "dark", viewport: { width: 760, height: 1000 } });
+    await page.emulateMedia({ media: "print" });
+    const tables = page.locator("#versus .scroll");
+    for (let i = 0; i < (await tables.count()); i++) {
+      const hidden = await tables.nth(i).evaluate((e) => e.scrollWidth - e.clientWidth);
+      assert.ok(hidden <= 0, `table ${i} is ${hidden} pixels too wide for the paper`);
+    }
+    assert.ok(await page.locator("#versus .multiples svg").first().isVisible());
+    await close();
+  });
+
   test("a page whose script was changed does not run it", async () => {
     // The policy's hash is of the script as built: a changed byte must leave the static page.
     const text = readFileSync(report, "utf8");

@@ -136,7 +136,8 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     let Some(&(first_a, first_b)) = pairs.first() else {
         return Err(CompareError::NoCommonLoad { a: loads_a.join(", "), b: loads_b.join(", ") });
     };
-    let mut findings = differences(a, b);
+    let (all_a, all_b): (Vec<&Record>, Vec<&Record>) = (a.iter().collect(), b.iter().collect());
+    let mut findings = differences(&all_a, &all_b, ["A", "B"]);
     findings.extend(sides(a, b));
     if first_a != first_b {
         findings.push(finding(
@@ -259,16 +260,16 @@ fn side(records: &[Record]) -> Side {
     }
 }
 
-fn each_once(records: &[Record], f: impl Fn(&Record) -> String) -> Vec<String> {
-    records.iter().map(f).filter(|s| !s.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+fn each_once<'a>(records: impl IntoIterator<Item = &'a Record>, f: impl Fn(&'a Record) -> String) -> Vec<String> {
+    records.into_iter().map(f).filter(|s| !s.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn finding(code: &str, message: String, remedy: impl Into<String>) -> Finding {
+pub(crate) fn finding(code: &str, message: String, remedy: impl Into<String>) -> Finding {
     Finding { code: code.into(), message, remedy: remedy.into() }
 }
 
-/// What was measured differently, so that a ratio compares the measurements and not the machines.
-fn differences(a: &[Record], b: &[Record]) -> Vec<Finding> {
+/// What was measured differently, so that a ratio compares the measurements and not the machines; `names` are those of the sides.
+pub(crate) fn differences(a: &[&Record], b: &[&Record], names: [&str; 2]) -> Vec<Finding> {
     type Aspect = (&'static str, &'static str, &'static str, fn(&Record) -> String);
     const ASPECTS: [Aspect; 8] = [
         ("test-differs", "test", "compare runs of the same test", |r| r.parts().test.to_string()),
@@ -295,9 +296,9 @@ fn differences(a: &[Record], b: &[Record]) -> Vec<Finding> {
     ];
     let mut found = Vec::new();
     for (code, what, remedy, f) in ASPECTS {
-        let (x, y) = (each_once(a, f), each_once(b, f));
+        let (x, y) = (each_once(a.iter().copied(), f), each_once(b.iter().copied(), f));
         if x != y {
-            let message = format!("A and B differ in {what}: {} against {}", x.join(", "), y.join(", "));
+            let message = format!("{} and {} differ in {what}: {} against {}", names[0], names[1], x.join(", "), y.join(", "));
             found.push(finding(code, message, remedy));
         } else if x.len() > 1 {
             let message = format!("the runs merged on each side differ in {what}: {}", x.join(", "));

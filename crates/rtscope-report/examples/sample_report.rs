@@ -1,4 +1,4 @@
-//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|big]`.
+//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big]`.
 //!
 //! The browser tests in web/test open it; `big` is the largest page the tests measure (6 records, 4 CPUs, about 10,000 slots each).
 #![allow(clippy::print_stdout)]
@@ -28,13 +28,15 @@ fn big() -> Vec<Record> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|big]")?;
+    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big]")?;
     let records = match args.next().as_deref() {
         None | Some("board") => sample::board(20_000),
         Some("vm") => sample::virtual_machine(5_000),
         Some("odd") => sample::odd(),
+        Some("kernels") => sample::kernels(5_000),
+        Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
-        Some(other) => return Err(format!("`{other}` is none of board, vm, odd, big").into()),
+        Some(other) => return Err(format!("`{other}` is none of board, vm, odd, kernels, troubled, big").into()),
     };
     let comparison =
         (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;

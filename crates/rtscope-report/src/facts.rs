@@ -1,11 +1,29 @@
 //! Settings, system and load proof of a record as (name, value) lines, for the terminal and the page alike.
 
 use crate::format::{count, time};
+use rtscope_analysis::versus::Kernel;
 use rtscope_record::{LoadProcess, Record};
 use std::collections::BTreeMap;
 
 /// Name and value of one fact.
 pub(crate) type Fact = (&'static str, String);
+
+/// What each record is called where all of them are listed: its load, and as much of its kernel as tells the kernels apart.
+pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
+    let kernels: Vec<Kernel> = records.iter().map(Kernel::of).collect();
+    let ways: [fn(&Kernel) -> String; 4] = [
+        |_| String::new(),
+        |k| format!(" {}", k.role.as_str()),
+        |k| format!(" {} {}", k.series(), k.role.as_str()),
+        |k| format!(" {}", k.label),
+    ];
+    let apart = |way: &fn(&Kernel) -> String| {
+        let mut named: BTreeMap<String, &Kernel> = BTreeMap::new();
+        kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
+    };
+    let way = ways.into_iter().find(apart).unwrap_or(ways[3]);
+    records.iter().zip(&kernels).map(|(r, k)| r.parts().load.clone() + &way(k)).collect()
+}
 
 /// A set of CPUs as the kernel writes it: `0-3,8`.
 pub(crate) fn cpu_list(cpus: &[u32]) -> String {

@@ -45,6 +45,19 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
+/// A ratio with three digits or more, or a dash: "0.82", "14.8", "1,250".
+pub(crate) fn times(ratio: Option<f64>) -> String {
+    match ratio {
+        None => NONE.into(),
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a whole number far below 2^64
+        Some(r) if (1000.0..1e15).contains(&r) => count(r.round() as u64),
+        Some(r) => {
+            let decimals = if r < 10.0 { 2 } else { usize::from(r < 100.0) };
+            format!("{r:.decimals$}")
+        }
+    }
+}
+
 /// Short form of a power of ten and its neighbours on an axis: 1, 10, 1k, 2M, 1G, 1T, 1e15.
 pub(crate) fn short(n: f64) -> String {
     for (scale, unit) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
@@ -138,6 +151,8 @@ mod tests {
             [time(5.0), time(12_345.0), time(4.56e6), time(123.4e6), time(2e9)],
             ["5 ns", "12.3 µs", "4.56 ms", "123 ms", "2.00 s"]
         );
+        assert_eq!([0.818, 14.84, 147.3, 1_250.4].map(|r| times(Some(r))), ["0.82", "14.8", "147", "1,250"]);
+        assert_eq!(times(None), "-");
         assert_eq!([short(1.0), short(1e3), short(2e6), short(1e15)], ["1", "1k", "2M", "1e15"]);
         assert_eq!([nines(1), nines(2), nines(3), nines(5)], ["90%", "99%", "99.9%", "99.999%"]);
         assert_eq!(command(&["stress-ng".into(), "--cpu".into(), "a b".into(), "it's".into()]), r"stress-ng --cpu 'a b' 'it'\''s'");

@@ -28,6 +28,9 @@ pub enum ReportError {
         /// Why.
         error: DistributionError,
     },
+    /// Stock kernels and PREEMPT_RT can't be compared.
+    #[error(transparent)]
+    Versus(#[from] rtscope_analysis::VersusError),
     /// A record can't be written as JSON.
     #[error("record {id} can't be written as JSON: {error}")]
     Json {

@@ -120,8 +120,32 @@ fn a_virtual_machine_and_a_verdict_show() {
 }
 
 #[test]
+fn stock_against_rt_has_a_section_where_there_is_a_pair() {
+    let html = make(&sample::kernels(300));
+    let section = bodies(&html, "<section id=\"versus\"", "</section>");
+    assert_eq!(section.len(), 1);
+    insta::assert_snapshot!(skeleton(section[0]));
+    assert!(html.contains("<a href=\"#versus\">Stock against RT</a>") && html.contains(">network 6.1 RT</a>"));
+    for records in [sample::board(100), sample::virtual_machine(100), sample::odd()] {
+        assert!(!make(&records).contains("id=\"versus\""));
+    }
+}
+
+#[test]
+fn an_invalid_kernel_is_marked_and_has_no_ratio() {
+    let html = make(&sample::troubled_kernels());
+    let section = bodies(&html, "<section id=\"versus\"", "</section>")[0];
+    let row = bodies(section, "<th scope=\"row\">background</th>", "</tr>")[0];
+    assert!(row.contains("invalid\">") && row.contains("INVALID</span> (stock)"), "{row}");
+    assert_eq!(row.matches("<td class=\"first\">-</td>").count() + row.matches("<td class=\"\">-</td>").count(), 4, "{row}");
+    for wanted in ["Linux 6.12, no partner", "clock: host in kvm", "policy-differs", "no-partner", "too few samples"] {
+        assert!(section.contains(wanted), "{wanted}");
+    }
+}
+
+#[test]
 fn live_and_archived_records_make_the_same_page() {
-    let live = [sample::board(100), sample::odd()].concat();
+    let live = [sample::board(100), sample::odd(), sample::kernels(100)].concat();
     let archived: Vec<Record> = live.iter().map(|r| serde_json::from_str(&serde_json::to_string(r).unwrap()).unwrap()).collect();
     assert!(make(&live) == make(&archived));
 }

@@ -4,7 +4,7 @@ mod sample;
 
 use proptest::prelude::*;
 use rtscope_record::{Distribution, Record};
-use rtscope_report::svg::{Axis, Use, latency, overview, percentile, worst};
+use rtscope_report::svg::{Axis, Use, latency, overview, percentile, versus, worst};
 
 /// Every plot of a record, parsed as XML.
 fn all(r: &Record) -> Vec<(&'static str, String)> {
@@ -18,7 +18,13 @@ fn all(r: &Record) -> Vec<(&'static str, String)> {
             ("overview", overview(std::slice::from_ref(r), usage).unwrap()),
         ]);
     }
-    for (name, svg) in &plots {
+    check(&plots);
+    plots
+}
+
+/// Well-formed, no numbers that are none, nothing that acts.
+fn check(plots: &[(&'static str, String)]) {
+    for (name, svg) in plots {
         let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}\n{svg}"));
         assert_eq!(document.root_element().tag_name().name(), "svg", "{name}");
         for node in document.descendants() {
@@ -31,7 +37,49 @@ fn all(r: &Record) -> Vec<(&'static str, String)> {
             assert!(!["script", "image", "foreignObject", "a"].contains(&node.tag_name().name()), "{name}");
         }
     }
-    plots
+}
+
+#[test]
+fn stock_against_rt_under_one_load() {
+    let v = rtscope_analysis::versus(&sample::kernels(400)).unwrap();
+    insta::assert_snapshot!(versus(&v.blocks[1], &v.blocks[1].loads[3], Use::Page));
+}
+
+#[test]
+fn stock_against_rt_shares_its_axes_and_says_its_clock() {
+    for records in [sample::kernels(400), sample::troubled_kernels()] {
+        let v = rtscope_analysis::versus(&records).unwrap();
+        for b in &v.blocks {
+            let mut axes = std::collections::BTreeSet::new();
+            for l in &b.loads {
+                for usage in [Use::File, Use::Page] {
+                    let svg = versus(b, l, usage);
+                    check(&[("versus", svg.clone())]);
+                    let document = roxmltree::Document::parse(&svg).unwrap();
+                    let label = document.root_element().attribute("aria-label").unwrap().to_owned();
+                    let text: String = document.descendants().filter_map(|n| n.text()).collect::<Vec<_>>().join("\n");
+                    assert!(
+                        text.contains(&format!("µs of {} time", b.clock)) && label.contains(&format!("{} time", b.clock)),
+                        "{text}"
+                    );
+                    for (k, f) in b.kernels.iter().zip(&l.figures) {
+                        assert!(label.contains(&k.label), "{label}");
+                        let Some(f) = f else { continue };
+                        let max = format!("{} max {:.2} µs", k.role.as_str(), f.max.unwrap() as f64 / 1e3);
+                        assert!(text.contains(&max), "{max} is missing:\n{text}");
+                    }
+                    let areas = document.descendants().filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("line area")));
+                    assert_eq!(areas.count(), l.figures.iter().flatten().count(), "a histogram for each kernel");
+                    if usage == Use::Page {
+                        let ticks = document.descendants().filter(|n| n.attribute("class") == Some("tick"));
+                        let placed = ticks.map(|n| format!("{:?} {:?} {:?}", n.attribute("x"), n.attribute("y"), n.text()));
+                        axes.insert(placed.collect::<Vec<_>>());
+                    }
+                }
+            }
+            assert_eq!(axes.len(), 1, "one pair of axes for all loads");
+        }
+    }
 }
 
 #[test]
@@ -114,6 +162,20 @@ proptest! {
         for (i, s) in samples.iter().enumerate() {
             p.distributions.push(Distribution::from_samples(&format!("{label}{i}"), s, 8).unwrap());
         }
-        all(&Record::new(p).unwrap());
+        // The same of a stock kernel, so that there is a pair.
+        let mut stock = p.clone();
+        stock.id.push_str("-stock");
+        stock.system.kernel.preemption = rtscope_record::system::Preemption::Voluntary;
+        let pair = [p, stock].map(|p| Record::new(p).unwrap());
+        all(&pair[0]);
+        let v = rtscope_analysis::versus(&pair).unwrap();
+        for l in &v.blocks[0].loads {
+            check(&[("versus", versus(&v.blocks[0], l, Use::File)), ("versus", versus(&v.blocks[0], l, Use::Page))]);
+        }
+        for width in [None, Some(40)] {
+            let text = rtscope_report::table::versus(&pair, rtscope_report::table::Style { colour: false, width }).unwrap();
+            let drives = text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}');
+            prop_assert!(!drives, "{:?}", text);
+        }
     }
 }

@@ -4,7 +4,7 @@ mod sample;
 
 use rtscope_analysis::{Assertion, compare};
 use rtscope_record::{Effect, Record, Warning};
-use rtscope_report::table::{Entry, Style, brief, comparison, detail, evaluations, findings, kernels, list, loads};
+use rtscope_report::table::{Entry, Style, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
@@ -43,6 +43,23 @@ fn one_record_in_detail() {
 fn side_by_side() {
     let (a, b) = (sample::virtual_machine(2_000), sample::board(2_000));
     insta::assert_snapshot!(comparison(&compare(&a, &b).unwrap(), PLAIN));
+}
+
+#[test]
+fn stock_against_rt() {
+    insta::assert_snapshot!(versus(&sample::kernels(5_000), PLAIN).unwrap());
+}
+
+#[test]
+fn stock_against_rt_with_trouble() {
+    insta::assert_snapshot!(versus(&sample::troubled_kernels(), Style { colour: false, width: Some(110) }).unwrap());
+}
+
+#[test]
+fn stock_against_rt_takes_a_pair() {
+    let error = versus(&sample::board(100), PLAIN).unwrap_err().to_string();
+    assert!(error.contains("only 6.12.47 RT (clock host)") && error.contains("measure the other kernel too"), "{error}");
+    assert!(versus(&[], PLAIN).is_err());
 }
 
 #[test]
@@ -98,6 +115,23 @@ fn a_virtual_machine_shows_everywhere() {
         }
         assert!(loads(&vm, style).unwrap().contains("INVALID"));
     }
+}
+
+/// The clock stands in the table of kernels itself, at any width.
+#[test]
+fn stock_against_rt_names_its_clock() {
+    for width in [None, Some(200), Some(110), Some(80), Some(10)] {
+        let text = versus(&sample::troubled_kernels(), Style { colour: false, width }).unwrap();
+        let rows: Vec<&str> =
+            text.lines().filter(|l| l.contains("VALID") && sample::LOADS.iter().any(|n| l.starts_with(n))).collect();
+        let rows: Vec<&str> = rows.into_iter().filter(|l| !l.contains('◂')).collect();
+        assert_eq!(rows.len(), 5, "{text}");
+        assert!(rows.iter().all(|r| r.ends_with("virtual") || r.ends_with("host in kvm")), "at {width:?}:\n{text}");
+        assert!(text.contains("us, virtual time") && text.contains("us, host time"));
+    }
+    let text = versus(&sample::kernels(500), Style { colour: false, width: Some(80) }).unwrap();
+    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80 && !l.starts_with("(too narrow")).collect();
+    assert!(wide.is_empty(), "{wide:?}");
 }
 
 /// Lines of a table fit the terminal where the columns that stay do.

@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Verify,
     /// One self-contained HTML page
     Report(Report),
-    /// Two selections side by side, with ratios
+    /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
     /// The loads that can be measured under
     Loads(Json),
@@ -215,6 +215,19 @@ const SELECTION: &str = "\
 A SELECTION is `latest` (the default), `last=N`, `all`, ids or their unique beginnings separated by commas, the path of a
 record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
 
+const COMPARE: &str = "\
+With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock
+kernel in it stands beside the PREEMPT_RT kernel of the same series, and its figures are divided by
+those of RT.
+
+Examples:
+  rtscope compare kernel=6.12,load=full kernel=6.18,load=full
+  rtscope compare last=12           six loads on a stock and an RT kernel
+
+A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
+path of a record's JSON file, or filters separated by commas:
+load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
+
 #[derive(Debug, Args)]
 #[command(after_help = SELECTION)]
 pub(crate) struct List {
@@ -296,18 +309,18 @@ pub(crate) struct Report {
     /// Title of the page
     #[arg(long)]
     pub title: Option<String>,
-    /// Also write the latency plot of each run as an SVG file into this directory
+    /// Also write the latency plot of each run, and of stock against RT, as an SVG file into this directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = SELECTION)]
+#[command(after_help = COMPARE)]
 pub(crate) struct Compare {
-    /// The first selection
+    /// The first selection; alone: one that holds stock kernels and their PREEMPT_RT partners
     pub a: String,
     /// The second selection
-    pub b: String,
+    pub b: Option<String>,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,

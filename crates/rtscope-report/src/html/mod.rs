@@ -6,6 +6,7 @@ mod data;
 mod page;
 mod sections;
 mod tables;
+mod versus;
 
 pub use page::page;
 

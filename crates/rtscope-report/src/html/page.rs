@@ -4,9 +4,11 @@ use super::data::{charts, inert};
 use super::sections::{comparison, record_section, summary};
 use super::{Options, tables};
 use crate::ReportError;
+use crate::facts::run_names;
 use crate::format::escape;
 use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
 use base64::Engine as _;
+use rtscope_analysis::VersusError;
 use rtscope_record::Record;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -20,6 +22,11 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     if records.is_empty() {
         return Err(ReportError::Empty);
     }
+    let versus = match rtscope_analysis::versus(records) {
+        Ok(v) => Some(v),
+        Err(VersusError::Empty | VersusError::NoPair(_)) => None,
+        Err(e) => return Err(e.into()),
+    };
     let style = style();
     let title = if options.title.is_empty() { "rtscope report" } else { options.title };
     let mut out = String::with_capacity(512 * 1024);
@@ -40,13 +47,19 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     out += "</header>\n";
     if records.len() > 1 {
         out += "<nav aria-label=\"Runs\"><a href=\"#summary\">Summary</a>";
-        for (i, r) in records.iter().enumerate() {
-            let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(&r.parts().load));
+        if versus.is_some() {
+            out += "<a href=\"#versus\">Stock against RT</a>";
+        }
+        for (i, name) in run_names(records).iter().enumerate() {
+            let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(name));
         }
         out += "</nav>\n";
     }
     out += "<main id=\"main\">\n";
     out += &summary(records, &overview(records, Use::Page)?)?;
+    if let Some(v) = &versus {
+        out += &super::versus::versus(v);
+    }
     if let Some(c) = options.comparison {
         out += &comparison(c);
     }

@@ -1,13 +1,13 @@
 //! The sections of the page: summary, comparison, and one for each record.
 
 use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
-use crate::facts::{load_achieved, process_end, settings_facts, system_facts};
+use crate::facts::{load_achieved, process_end, run_names, settings_facts, system_facts};
 use crate::format::{count, escape, time};
 use crate::svg::{self, Axis, Use};
-use crate::table::{figure, metric, ratio};
+use crate::table::{figure, machine_caveats, metric, ratio};
 use crate::{ReportError, summarize};
 use rtscope_analysis::compare::Side;
-use rtscope_analysis::{Comparison, Summary, virtual_machine};
+use rtscope_analysis::{Comparison, Finding, Summary};
 use rtscope_record::{Effect, Record, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
     let mut out =
         String::from("<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n");
     out += &banner(records);
-    out += &loads(&summaries);
+    out += &loads(&summaries, &run_names(records));
     let _ = write!(out, "<figure class=\"picture\">{overview}</figure>\n</section>\n");
     Ok(out)
 }
@@ -26,9 +26,8 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
 /// What bears on every figure of the page: virtual machines, and runs that are not VALID.
 fn banner(records: &[Record]) -> String {
     let mut out = String::new();
-    if records.iter().any(virtual_machine) {
-        out += "<p class=\"banner doubtful\"><strong>Taken in a virtual machine.</strong> The figures are of its host and its scheduling as much as of \
-                its kernel, and say little about real hardware.</p>\n";
+    for [what, follows] in machine_caveats(records) {
+        let _ = writeln!(out, "<p class=\"banner doubtful\"><strong>{what}</strong> {follows}</p>");
     }
     for (verdict, effect, class, meaning) in [
         (Verdict::Invalid, Effect::Invalid, "bad", "the figures mean something else than they say"),
@@ -68,6 +67,16 @@ fn side(name: &str, s: &Side) -> String {
     )
 }
 
+/// A finding of a comparison.
+pub(super) fn banner_of(f: &Finding) -> String {
+    format!(
+        "<p class=\"banner doubtful\"><strong>{}</strong>: {}. Remedy: {}</p>\n",
+        escape(&f.code),
+        escape(&f.message),
+        escape(&f.remedy)
+    )
+}
+
 /// Two selections side by side.
 pub(super) fn comparison(c: &Comparison) -> String {
     let mut out = String::from(
@@ -76,13 +85,7 @@ pub(super) fn comparison(c: &Comparison) -> String {
     out += &side("A", &c.a);
     out += &side("B", &c.b);
     for f in &c.findings {
-        let _ = writeln!(
-            out,
-            "<p class=\"banner doubtful\"><strong>{}</strong>: {}. Remedy: {}</p>",
-            escape(&f.code),
-            escape(&f.message),
-            escape(&f.remedy)
-        );
+        out += &banner_of(f);
     }
     for l in &c.loads {
         let _ = writeln!(

@@ -50,22 +50,22 @@ pub(super) fn machine_line(records: &[Record]) -> String {
     format!("<p class=\"machine\">{}</p>\n", parts.join(" "))
 }
 
-/// Load by load, in the layout of Vinh & Chau's tables.
-pub(super) fn loads(summaries: &[Summary]) -> String {
+/// Run by run under their `names`, in the layout of Vinh & Chau's tables.
+pub(super) fn loads(summaries: &[Summary], names: &[String]) -> String {
     let mut out = String::from(
         "<div class=\"scroll\"><table class=\"figures\"><caption>Latency in µs by load</caption><thead><tr><th scope=\"col\">Load</th>\
          <th scope=\"col\">Mean</th><th scope=\"col\">Max</th><th scope=\"col\">Min</th><th scope=\"col\">Std dev</th><th scope=\"col\">p99.9</th>\
          <th scope=\"col\">p99.9 corrected</th><th scope=\"col\">Samples</th><th scope=\"col\">Missed</th><th scope=\"col\" class=\"word\">Verdict</th>\
          <th scope=\"col\" class=\"word\">Clock</th></tr></thead><tbody>\n",
     );
-    for (i, s) in summaries.iter().enumerate() {
+    for (i, (s, name)) in summaries.iter().zip(names).enumerate() {
         let all = s.merged.as_ref();
         let p999 = all.and_then(|a| a.percentile("p99.9"));
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\"><a href=\"#run-{i}\">{}</a></th><td>{}</td><td class=\"strong\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td>{}</td><td>{}</td><td class=\"word\">{}</td><td class=\"word\">{}</td></tr>",
-            escape(&s.load),
+            escape(name),
             us_f64(all.and_then(|a| a.mean)),
             us_opt(all.and_then(|a| a.max)),
             us_opt(all.and_then(|a| a.min)),

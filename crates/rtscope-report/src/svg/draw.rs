@@ -4,14 +4,31 @@ use super::{COLOURS, DARK, LIGHT, STYLE, Use};
 use crate::format::{coordinate, escape};
 use std::fmt::Write as _;
 
-/// Width of every plot in user units; height follows from the content.
+/// Width of a plot in user units, where it stands alone.
 pub(super) const WIDTH: f64 = 860.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 22.0;
-const PLOT_HEIGHT: f64 = 300.0;
 const ROW: f64 = 18.0;
-/// Longest text in a title or legend, in characters.
-const LONGEST: usize = 110;
+
+/// Width of a plot and height of what its axes enclose; the whole height follows from the content.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub(super) width: f64,
+    pub(super) inner_height: f64,
+}
+
+impl Size {
+    /// Of a plot that stands alone.
+    pub(super) const ALONE: Self = Self { width: WIDTH, inner_height: 300.0 };
+    /// Of one among many, two of which stand beside each other in a page.
+    pub(super) const SMALL: Self = Self { width: 440.0, inner_height: 170.0 };
+
+    /// Longest text beside the frame's margins, in characters that are so wide.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
+    fn longest(self, character: f64) -> usize {
+        ((self.width - LEFT - RIGHT) / character) as usize
+    }
+}
 
 /// From values to positions.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +67,7 @@ pub(super) struct Key {
 /// A plot being drawn.
 pub(super) struct Canvas {
     out: String,
+    size: Size,
     top: f64,
     pub(super) x: Scale,
     pub(super) y: Scale,
@@ -73,38 +91,53 @@ pub(super) fn cut(text: &str, longest: usize) -> String {
     t
 }
 
-fn legend_columns(keys: &[Key]) -> usize {
+fn legend_columns(keys: &[Key], width: f64) -> usize {
     let widest = keys.iter().map(|k| k.text.chars().count()).max().unwrap_or(0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
-    let columns = ((WIDTH - LEFT - RIGHT) / (widest as f64 * 6.6 + 44.0)).floor() as usize;
+    let columns = ((width - LEFT - RIGHT) / (widest as f64 * 6.6 + 44.0)).floor() as usize;
     columns.clamp(1, 6)
 }
 
 impl Canvas {
     /// Opens the SVG and draws its frame: title, sub-titles, legend.
     pub(super) fn open(usage: Use, title: &str, sub: &[String], keys: &[Key], x: Range, y: Range) -> Self {
-        let columns = legend_columns(keys);
+        Self::open_sized(Size::ALONE, usage, [title, title], sub, keys, x, y)
+    }
+
+    /// [`open`](Self::open) of another size, with a title and what stands for the picture where it can't be seen.
+    pub(super) fn open_sized(
+        size: Size,
+        usage: Use,
+        [title, alternative]: [&str; 2],
+        sub: &[String],
+        keys: &[Key],
+        x: Range,
+        y: Range,
+    ) -> Self {
+        let columns = legend_columns(keys, size.width);
         let top = 34.0 + sub.len() as f64 * 17.0;
-        let legend_top = top + PLOT_HEIGHT + 52.0;
+        let legend_top = top + size.inner_height + 52.0;
         let height = legend_top + keys.len().div_ceil(columns) as f64 * ROW + 6.0;
-        let mut out = Self::head(usage, title, sub, height);
-        let step = (WIDTH - LEFT - RIGHT) / columns as f64;
+        let mut out = Self::head(size, usage, [title, alternative], sub, height);
+        let step = (size.width - LEFT - RIGHT) / columns as f64;
         for (i, key) in keys.iter().enumerate() {
             let (kx, ky) = (LEFT + (i % columns) as f64 * step, legend_top + (i / columns) as f64 * ROW);
             let _ = write!(out, "<path class=\"line bold {}\" d=\"M{kx:.1} {:.1}h22\"/>", key.class, ky - 4.0);
-            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>", kx + 28.0, escape(&cut(&key.text, LONGEST)));
+            let _ =
+                writeln!(out, "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>", kx + 28.0, escape(&cut(&key.text, size.longest(7.0))));
         }
         let scale = |r: Range, from, to| Scale { low: r.low, high: r.high, from, to, log: r.log };
-        Self { out, top, x: scale(x, LEFT, WIDTH - RIGHT), y: scale(y, top + PLOT_HEIGHT, top) }
+        Self { out, size, top, x: scale(x, LEFT, size.width - RIGHT), y: scale(y, top + size.inner_height, top) }
     }
 
     /// The opening tag, the style where the SVG is a file, the background, title and sub-titles.
-    pub(super) fn head(usage: Use, title: &str, sub: &[String], height: f64) -> String {
+    pub(super) fn head(size: Size, usage: Use, [title, alternative]: [&str; 2], sub: &[String], height: f64) -> String {
+        let width = size.width;
         let mut out = String::with_capacity(16 * 1024);
         let _ = writeln!(
             out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\">",
-            escape(title)
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {width} {height:.0}\" width=\"{width}\" height=\"{height:.0}\">",
+            escape(alternative)
         );
         if usage == Use::File {
             let (light, dark) = (LIGHT.trim().replace('\n', ""), DARK.trim().replace('\n', ""));
@@ -114,14 +147,14 @@ impl Canvas {
                 STYLE.trim().replace('>', "&gt;")
             );
         }
-        let _ = writeln!(out, "<rect class=\"back\" width=\"{WIDTH}\" height=\"{height:.0}\"/>");
-        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, LONGEST)));
+        let _ = writeln!(out, "<rect class=\"back\" width=\"{width}\" height=\"{height:.0}\"/>");
+        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, size.longest(8.2))));
         for (i, line) in sub.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text class=\"sub\" x=\"{LEFT}\" y=\"{:.0}\">{}</text>",
                 40.0 + i as f64 * 17.0,
-                escape(&cut(line, LONGEST + 20))
+                escape(&cut(line, size.longest(5.85)))
             );
         }
         out
@@ -141,7 +174,7 @@ impl Canvas {
 
     /// Draws both axes with their grid lines and labels.
     pub(super) fn axes(&mut self, x_ticks: &[(f64, String)], x_label: &str, y_ticks: &[(f64, String)], y_label: &str) {
-        let (x, y, bottom) = (self.x, self.y, self.top + PLOT_HEIGHT);
+        let (x, y, bottom) = (self.x, self.y, self.top + self.size.inner_height);
         for (v, text) in y_ticks {
             let py = y.at(*v);
             self.line("grid", x.from, py, x.to, py);
@@ -153,7 +186,7 @@ impl Canvas {
             self.line("grid", px, y.to, px, y.from);
             // Labels that would touch are left out; the grid line stays.
             let half = text.chars().count() as f64 * 3.6;
-            if px - half > last + 6.0 && px + half < WIDTH {
+            if px - half > last + 6.0 && px + half < self.size.width {
                 self.text("tick", "middle", px, bottom + 17.0, text);
                 last = px + half;
             }
@@ -193,6 +226,17 @@ impl Canvas {
         let right = px > f64::midpoint(self.x.from, self.x.to);
         let (anchor, dx) = if right { ("end", -6.0) } else { ("start", 6.0) };
         self.text("marked", anchor, px + dx, to + 12.0, text);
+    }
+
+    /// A triangle on the floor at `x`, in the fill of series `i`, with a tooltip: where a histogram ends.
+    pub(super) fn end(&mut self, i: usize, x: f64, tooltip: &str) {
+        let (x, y) = (self.x.at(x), self.y.from);
+        let _ = writeln!(
+            self.out,
+            "<path class=\"dot f{}\" d=\"M{x:.1} {y:.1}l-5 9h10z\"><title>{}</title></path>",
+            i % COLOURS,
+            escape(tooltip)
+        );
     }
 
     /// A text in the middle of an empty plot.
@@ -248,7 +292,7 @@ pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)
 }
 
 /// Ticks of a logarithmic axis: the powers of ten of `unit` within the range, with 2 and 5 where it spans little.
-pub(super) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
+pub(crate) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
     let (low, high) = (low / unit, high / unit);
     if low <= 0.0 || !(high / low).is_finite() {
         return Vec::new();

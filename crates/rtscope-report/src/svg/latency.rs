@@ -91,7 +91,7 @@ fn key(i: usize, d: &Distribution, is_top: bool) -> Key {
 }
 
 /// (from, to, samples) of each non-empty bin, ns.
-fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, u64)> {
+pub(super) fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, u64)> {
     match axis {
         Axis::Linear => {
             let w = width as f64;
@@ -116,7 +116,7 @@ fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, u64)> {
 }
 
 /// A stair line that falls to the floor between bins that do not touch.
-fn stair_path(steps: &[(f64, f64, u64)], c: &Canvas, floor: f64) -> String {
+pub(super) fn stair_path(steps: &[(f64, f64, u64)], c: &Canvas, floor: f64) -> String {
     let mut d = String::new();
     let bottom = c.y.at(floor);
     let mut put = |command: char, v: f64| {

@@ -1,4 +1,5 @@
-//! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, and an overview of runs.
+//! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, an overview of runs,
+//! and stock against RT.
 //!
 //! Written by hand rather than with the plotters crate: the plots follow the reader's dark or light theme through CSS variables, which
 //! a back end with fixed colours cannot, and need no font metrics, which plotters takes from fonts that a minimal Debian lacks.
@@ -7,11 +8,14 @@ mod draw;
 mod latency;
 mod overview;
 pub(crate) mod percentile;
+mod versus;
 mod worst;
 
+pub(crate) use draw::log_ticks;
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;
+pub use versus::versus;
 pub use worst::worst;
 
 /// How a plot is to be used.

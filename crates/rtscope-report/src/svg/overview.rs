@@ -1,7 +1,8 @@
 //! Runs at a glance: for each a bar from minimum to maximum on one logarithmic axis, with median, p99.9 and maximum marked.
 
-use super::draw::{Canvas, WIDTH, cut, log_ticks};
+use super::draw::{Canvas, Size, WIDTH, cut, log_ticks};
 use super::{COLOURS, Use};
+use crate::facts::run_names;
 use crate::format::{escape, time};
 use crate::{ReportError, summarize};
 use rtscope_record::Record;
@@ -24,7 +25,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     clocks.sort_unstable();
     clocks.dedup();
     let sub = [format!("bar: minimum to maximum · tick: median · diamond: p99.9 · clock: {}", clocks.join(", "))];
-    let mut out = Canvas::head(usage, "Latency by load", &sub, height);
+    let mut out = Canvas::head(Size::ALONE, usage, ["Latency by load"; 2], &sub, height);
     let at = |v: f64| LABEL + (v.max(low).log10() - low.log10()) / (high.log10() - low.log10()) * (WIDTH - LABEL - VALUES);
     for (v, text) in log_ticks(low, high, 1e3) {
         let x = at(v);
@@ -37,7 +38,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
         "<text class=\"label\" text-anchor=\"middle\" x=\"{middle:.1}\" y=\"{:.1}\">Latency (µs), logarithmic</text>",
         bottom + 35.0
     );
-    for (i, (s, bar)) in summaries.iter().zip(&bars).enumerate() {
+    for (i, ((s, bar), name)) in summaries.iter().zip(&bars).zip(run_names(records)).enumerate() {
         let y = TOP + i as f64 * ROW + ROW / 2.0;
         let colour = i % COLOURS;
         let _ = writeln!(
@@ -45,7 +46,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
             "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             LABEL - 12.0,
             y + 4.0,
-            escape(&cut(&s.load, 20))
+            escape(&cut(&name, 22))
         );
         let Some((min, max, m)) = bar else {
             let _ = writeln!(out, "<text class=\"sub\" x=\"{LABEL:.1}\" y=\"{:.1}\">no samples</text>", y + 4.0);

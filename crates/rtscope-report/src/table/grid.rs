@@ -1,4 +1,5 @@
-//! A grid of cells, aligned, that leaves out its least important columns, and says so, where the terminal is too narrow.
+//! A grid of cells, aligned, that leaves out its least important columns, and says so, where the terminal is too narrow. Neighbouring
+//! columns may stand under a common head.
 
 use super::{Paint, Style};
 use crate::format::clean;
@@ -13,8 +14,10 @@ pub(crate) enum Align {
 struct Column {
     head: String,
     align: Align,
-    /// 0 stays always; the highest number goes first.
+    /// 0 stays always; the highest number goes first, with all columns of that number.
     expendable: u8,
+    /// Common head of this column and its neighbours; empty for none.
+    group: String,
 }
 
 pub(crate) struct Cell {
@@ -38,6 +41,7 @@ impl<T: Into<String>> From<T> for Cell {
 pub(crate) struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    group: String,
 }
 
 impl Grid {
@@ -53,9 +57,39 @@ impl Grid {
         self.column(head, Align::Right, expendable)
     }
 
-    fn column(mut self, head: &str, align: Align, expendable: u8) -> Self {
-        self.columns.push(Column { head: head.into(), align, expendable });
+    /// The common head of the columns that follow; an empty one ends it.
+    pub(crate) fn group(mut self, head: &str) -> Self {
+        self.group = clean(head);
         self
+    }
+
+    fn column(mut self, head: &str, align: Align, expendable: u8) -> Self {
+        self.columns.push(Column { head: head.into(), align, expendable, group: self.group.clone() });
+        self
+    }
+
+    /// The line of common heads above `shown` columns; `None` when no column has one.
+    fn groups(&self, shown: &[usize], widths: &[usize]) -> Option<String> {
+        if self.columns.iter().all(|c| c.group.is_empty()) {
+            return None;
+        }
+        let mut line = String::new();
+        for run in shown.chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group) {
+            let head = &self.columns[run[0]].group;
+            let width = run.iter().map(|&i| widths[i] + 2).sum::<usize>() - 2;
+            let gap = if line.is_empty() { "" } else { "  " };
+            let text: String = head.chars().take(width).collect();
+            let fill = width - text.chars().count();
+            let _ = match (head.as_str(), fill) {
+                ("", _) => write!(line, "{gap}{:width$}", ""),
+                (_, 0..4) => write!(line, "{gap}{text}{:fill$}", ""),
+                _ => {
+                    let (before, after) = ("─".repeat(fill / 2 - 1), "─".repeat(fill - fill / 2 - 1));
+                    write!(line, "{gap}{before} {text} {after}")
+                }
+            };
+        }
+        Some(line.trim_end().to_owned())
     }
 
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
@@ -73,15 +107,18 @@ impl Grid {
         let mut left_out = Vec::new();
         let total = |shown: &[usize]| shown.iter().map(|&i| widths[i] + 2).sum::<usize>().saturating_sub(2);
         while style.width.is_some_and(|w| total(&shown) > w) {
-            let Some(&worst) =
-                shown.iter().filter(|&&i| self.columns[i].expendable > 0).max_by_key(|&&i| self.columns[i].expendable)
-            else {
+            let worst = shown.iter().map(|&i| self.columns[i].expendable).max().unwrap_or(0);
+            if worst == 0 {
                 break;
-            };
-            shown.retain(|&i| i != worst);
-            left_out.push(self.columns[worst].head.as_str());
+            }
+            shown.retain(|&i| self.columns[i].expendable != worst);
+            let heads = self.columns.iter().filter(|c| c.expendable == worst);
+            left_out.extend(heads.map(|c| format!("{} {}", c.group, c.head).trim_start().to_owned()));
         }
         let mut out = String::new();
+        if let Some(line) = self.groups(&shown, &widths) {
+            let _ = writeln!(out, "{}", style.paint(Paint::Bold, &line));
+        }
         let head: Vec<String> = shown.iter().map(|&i| pad(&self.columns[i].head, widths[i], self.columns[i].align)).collect();
         let _ = writeln!(out, "{}", style.paint(Paint::Bold, head.join("  ").trim_end()));
         let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(total(&shown))));
@@ -136,6 +173,27 @@ mod tests {
         assert!(text.contains("(too narrow for: samples"));
         let text = grid().render(Style { colour: false, width: Some(3) });
         assert!(text.lines().next().unwrap().contains("mean") && text.lines().next().unwrap().contains("clock"));
+    }
+
+    #[test]
+    fn columns_stand_under_a_common_head_and_leave_together() {
+        let mut g = Grid::new().left("load", 0);
+        for group in ["stock", "RT"] {
+            g = g.group(group).right("mean", 1).right("max", 0);
+        }
+        g = g.group("").left("clock", 0);
+        g.row(["none", "1000.50", "1000.25", "2.00", "3.00", "host"].map(Cell::from).into());
+        let lines = |width| -> Vec<String> {
+            let text = g.render(Style { colour: false, width });
+            text.lines().map(String::from).collect()
+        };
+        let all = lines(None);
+        assert_eq!(all[0], "      ──── stock ─────  ─── RT ───");
+        assert_eq!(all[1], "load     mean      max  mean   max  clock");
+        let narrow = lines(Some(30));
+        assert_eq!(narrow[0], "      stock    RT");
+        assert_eq!(narrow[1], "load      max   max  clock");
+        assert_eq!(narrow[4], "(too narrow for: stock mean, RT mean; --json has everything)");
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::grid::{Cell, Grid};
 use super::{Paint, Style, caveats, heading, verdict_paint};
+use crate::facts::run_names;
 use crate::format::{NONE, count, us_f64, us_opt};
 use crate::{ReportError, summarize};
 use rtscope_analysis::virtual_machine;
 use rtscope_record::Record;
 
-/// One row for each record: load, mean, max, min, standard deviation (us), then samples, missed, p99.9, verdict and clock.
+/// One row for each record: load (and kernel where they differ), mean, max, min, standard deviation (us), then samples, missed, p99.9, verdict and clock.
 pub fn loads(records: &[Record], style: Style) -> Result<String, ReportError> {
     if records.is_empty() {
         return Err(ReportError::Empty);
@@ -24,13 +25,13 @@ pub fn loads(records: &[Record], style: Style) -> Result<String, ReportError> {
         .right("corr. p99.9", 3)
         .left("verdict", 0)
         .left("clock", 0);
-    for r in records {
+    for (r, name) in records.iter().zip(run_names(records)) {
         let s = summarize(r)?;
         let all = s.merged.as_ref();
         let p999 = all.and_then(|a| a.percentile("p99.9"));
         let missed = all.map_or(0, |a| a.missed);
         grid.row(vec![
-            s.load.into(),
+            name.into(),
             us_f64(all.and_then(|a| a.mean)).into(),
             us_opt(all.and_then(|a| a.max)).into(),
             us_opt(all.and_then(|a| a.min)).into(),

@@ -8,6 +8,8 @@ mod grid;
 mod kernels;
 mod list;
 mod loads;
+mod strip;
+mod versus;
 
 pub use campaign::{CampaignRow, CampaignState, campaign};
 pub use comparison::{comparison, evaluations};
@@ -17,9 +19,11 @@ pub use findings::findings;
 pub use kernels::kernels;
 pub use list::{Entry, list};
 pub use loads::loads;
+pub(crate) use versus::{misses, worst_verdict};
+pub use versus::{versus, versus_of};
 
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Effect, Record, Verdict};
+use rtscope_record::{Clock, Effect, Record, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -90,15 +94,31 @@ pub(crate) fn wrapped(style: Style, first: &str, text: &str) -> String {
     out
 }
 
+/// What a virtual machine means for figures of `records`, in what is stressed and what follows: host and virtual time apart.
+pub(crate) fn machine_caveats(records: &[Record]) -> Vec<[&'static str; 2]> {
+    let any = |clock: Clock| records.iter().any(|r| virtual_machine(r) && r.parts().clock == clock);
+    let mut found = Vec::new();
+    if any(Clock::Host) {
+        found.push([
+            "Taken in a virtual machine:",
+            "the figures are of its host and its scheduling as much as of its kernel, and say little about real hardware.",
+        ]);
+    }
+    if any(Clock::Virtual) {
+        found.push([
+            "Virtual time:",
+            "a virtual machine counted its instructions instead of reading a clock. The figures tell kernels and loads apart, the same on \
+             any host; they know no caches and are not those of a board.",
+        ]);
+    }
+    found
+}
+
 /// What a reader of figures from `records` must know: machines that are virtual, and verdicts with the warnings that made them.
 pub(crate) fn caveats(style: Style, records: &[Record]) -> String {
     let mut out = String::new();
-    if records.iter().any(virtual_machine) {
-        out += &wrapped(
-            style,
-            "! ",
-            "Taken in a virtual machine: the figures are of its host and its scheduling as much as of its kernel, and say little about real hardware.",
-        );
+    for text in machine_caveats(records) {
+        out += &wrapped(style, "! ", &text.join(" "));
     }
     let mut by_code: BTreeMap<(std::cmp::Reverse<Effect>, &str), Vec<&str>> = BTreeMap::new();
     for r in records {

@@ -233,6 +233,82 @@ pub(crate) fn virtual_machine(count: u64) -> Vec<Record> {
     vec![make("none"), make("full")]
 }
 
+/// The loads of [`kernels`] with the tails of a stock and of an RT kernel (chance in 1000, reach in ns), as the virtual lab has them.
+const KERNEL_LOADS: [(&str, [(u64, u64); 2]); 6] = [
+    ("none", [(20, 2_200), (20, 3_400)]),
+    ("background", [(60, 4_000), (30, 2_600)]),
+    ("calculation", [(80, 5_200), (40, 2_100)]),
+    ("disk", [(90, 128_000), (60, 4_100)]),
+    ("network", [(620, 140_000), (80, 3_000)]),
+    ("full", [(280, 150_000), (120, 3_600)]),
+];
+
+/// Stock and RT kernels of two series in virtual time under six loads, `count` samples each; those of 6.1 under two.
+pub(crate) fn kernels(count: u64) -> Vec<Record> {
+    let mut records = Vec::new();
+    for (series, release, loads) in [("6.12", "6.12.95+deb12", 6), ("6.1", "6.1.0-42", 2)] {
+        for (load, tails) in &KERNEL_LOADS[6 - loads..] {
+            for (rt, &(chance, reach)) in [false, true].into_iter().zip(tails) {
+                let flavour = if rt { "rt-amd64" } else { "amd64" };
+                let mut p = parts(load);
+                p.id = format!("20261121T1{}0000Z-{}-{load}", u8::from(series == "6.1"), if rt { "rt" } else { "stock" });
+                p.elapsed_ns = count * 1_000_000;
+                p.clock = Clock::Virtual;
+                p.target = format!("lab:debian/{series}{}/amd64", if rt { "-rt" } else { "" });
+                p.settings.threads = 1;
+                p.settings.cpus = vec![0];
+                p.settings.duration = Some(Nanos(count * 1_000_000));
+                p.system = System {
+                    hostname: "lab".into(),
+                    board: Some("Standard PC (i440FX + PIIX, 1996)".into()),
+                    os: Some("rtscope lab".into()),
+                    kernel: Kernel {
+                        release: format!("{release}-{flavour}"),
+                        version: "#1 SMP Debian".into(),
+                        arch: "x86_64".into(),
+                        cmdline: "console=ttyS0 quiet".into(),
+                        preemption: if rt { Preemption::Rt } else { Preemption::Voluntary },
+                        preemption_evidence: "uname -v".into(),
+                        hz: Some(250),
+                        ..Kernel::default()
+                    },
+                    virtualization: Some("qemu".into()),
+                    ..System::default()
+                };
+                let mut noise = Noise(0x2545_f491_4f6c_dd1d ^ (reach << 8) ^ u64::from(rt));
+                p.distributions.push(cpu("cpu0", 0, count, 1_000_000, || {
+                    let near = 3_600 + noise.next() % 300 + if noise.next() % 5 == 0 { noise.next() % 500 } else { 0 };
+                    // Squared, so that a tail is the thinner the further out.
+                    let far = noise.next() % 1_000;
+                    if noise.next() % 1_000 < chance { near + reach * far * far / 1_000_000 } else { near }
+                }));
+                records.push(Record::new(p).unwrap());
+            }
+        }
+    }
+    records
+}
+
+/// [`kernels`] with what goes wrong: an INVALID run, one in host time, one without a partner, one of too few samples.
+pub(crate) fn troubled_kernels() -> Vec<Record> {
+    let mut records: Vec<Record> = kernels(2_000).into_iter().take(8).collect();
+    let mut change = |i: usize, f: &dyn Fn(&mut RecordParts)| {
+        let mut p = records[i].clone().into_parts();
+        f(&mut p);
+        records[i] = Record::new(p).unwrap();
+    };
+    change(0, &|p| p.settings.priority = 50);
+    change(2, &|p| {
+        p.warnings.push(Warning::new("load-died", Effect::Invalid, "stress-ng was killed by signal 9.", "free memory"));
+    });
+    change(4, &|p| p.distributions = vec![cpu("cpu0", 0, 300, 1_000_000, || 4_612_345)]);
+    change(7, &|p| {
+        p.clock = Clock::Host;
+        p.system.virtualization = Some("kvm".into());
+    });
+    records
+}
+
 /// Nothing measured, one sample, overflowed imported bins, many CPUs, hostile names.
 pub(crate) fn odd() -> Vec<Record> {
     let named = |id: &str, p: RecordParts| Record::new(RecordParts { id: id.into(), ..p }).unwrap();

@@ -131,8 +131,10 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
             let gap = if out.is_empty() { "" } else { "\n" };
             out += &format!("{gap}{target}: {}\n{}", test.label(), table::loads(&records, style())?);
         }
-        // The table puts together what is of one kernel: it must not be of two targets.
-        if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
+        // Stock beside RT says it best; else kernel by kernel, as long as one kernel is one target.
+        if let Ok(text) = table::versus(&of(None), style()) {
+            out += &format!("\nStock against PREEMPT_RT: {}\n{text}", test.label());
+        } else if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
             let what = if targets > 1 { "Kernel by kernel" } else { "Repetitions together" };
             out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
         }

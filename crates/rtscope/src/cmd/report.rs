@@ -7,6 +7,7 @@ use crate::error::{Code, Failure};
 use crate::{output, select};
 use rtscope_record::Record;
 use rtscope_report::{html, svg};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
             let text = svg::latency(r, svg::Axis::Linear, svg::Use::File);
             write(&dir.join(format!("{}.svg", r.id())), text.as_bytes())?;
         }
+        versus_pictures(&records, dir)?;
     }
     if a.output.as_os_str() != "-" {
         let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
@@ -42,6 +44,28 @@ fn page(records: &[Record], title: &str) -> Result<String, Failure> {
 /// Writes the page of `records` into a file.
 pub(crate) fn page_to(path: &Path, records: &[Record], title: &str) -> Result<(), Failure> {
     write(path, page(records, title)?.as_bytes())
+}
+
+/// Writes the plots of stock against RT, where the records hold a pair.
+fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
+    let Ok(v) = rtscope_analysis::versus(records) else { return Ok(()) };
+    let mut written = BTreeSet::new();
+    for b in v.blocks.iter().filter(|b| b.is_pair()) {
+        for l in &b.loads {
+            let load = l.load.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+            let stem = format!("stock-vs-rt-{}-{}-{load}", b.series, b.clock);
+            // Another machine, or loads that differ in other characters only.
+            let mut name = stem.clone();
+            for n in 2.. {
+                if written.insert(name.clone()) {
+                    break;
+                }
+                name = format!("{stem}-{n}");
+            }
+            write(&dir.join(format!("{name}.svg")), svg::versus(b, l, svg::Use::File).as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a file whole or not at all: beside it first, then in its place.
@@ -62,15 +86,26 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     result.map_err(failed)
 }
 
-/// Two selections side by side.
+/// Two selections side by side; the stock kernels of one against its RT kernels.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let left = select::records(context, std::slice::from_ref(&a.a))?;
-    let right = select::records(context, std::slice::from_ref(&a.b))?;
+    let Some(b) = &a.b else { return versus(&left, a.json) };
+    let right = select::records(context, std::slice::from_ref(b))?;
     let comparison = rtscope_analysis::compare(&left, &right).map_err(|e| Failure::usage(e.to_string(), ""))?;
     if a.json {
         output::json(&comparison)?;
     } else {
         output::result(&rtscope_report::table::comparison(&comparison, style()))?;
+    }
+    Ok(Code::Done)
+}
+
+fn versus(records: &[Record], json: bool) -> Result<Code, Failure> {
+    let versus = rtscope_analysis::versus(records).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    if json {
+        output::json(&versus)?;
+    } else {
+        output::result(&rtscope_report::table::versus_of(&versus, records, style()))?;
     }
     Ok(Code::Done)
 }

@@ -1,7 +1,8 @@
 //! import, export, list, show, report, compare: what goes into the archive comes out of it unchanged, to wherever it is sent.
 
 use crate::world::{PROGRAM, Said, World};
-use rtscope_record::Record;
+use rtscope_record::system::Preemption;
+use rtscope_record::{Distribution, Record};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -315,4 +316,44 @@ fn runs_are_compared() {
     let text = w.line("compare a.json b.json").ends_with(0).out;
     assert!(text.contains("none / full") && text.contains("load-differs"), "{text}");
     w.line("compare a.json none.json").ends_with(2).complains(&["none.json"]);
+}
+
+/// Stock against RT: one selection, from the archive and from a file's view of it.
+#[test]
+fn stock_kernels_are_compared_with_rt() {
+    let w = World::new();
+    for (release, rt) in [("6.12.95+deb12-amd64", false), ("6.12.95+deb12-rt-amd64", true)] {
+        for load in ["none", "full"] {
+            let mut p = known(&w, load).into_parts();
+            p.id = format!("20261121T080000Z-{}{load}", if rt { "rt" } else { "stock" });
+            p.system.kernel.release = release.into();
+            p.system.kernel.preemption = if rt { Preemption::Rt } else { Preemption::Voluntary };
+            if rt {
+                // Half the latencies.
+                let half: Vec<u64> = (1..=1000).map(|us| us * 500 - 1).collect();
+                p.distributions = vec![Distribution::from_samples("cpu0", &half, 8).unwrap()];
+            }
+            let file = w.file(&format!("{}.json", p.id), serde_json::to_string(&Record::new(p).unwrap()).unwrap());
+            w.run(&["import", file.to_str().unwrap()]).ends_with(0);
+        }
+    }
+    let v: Value = serde_json::from_str(&w.line("compare --json all").ends_with(0).out).unwrap();
+    let block = &v["blocks"][0];
+    assert_eq!((&block["kernels"][0]["label"], &block["clock"]), (&"6.12.95+deb12 stock".into(), &"host".into()));
+    for load in block["loads"].as_array().unwrap() {
+        let max = |i: usize| load["figures"][i]["max"].as_f64().unwrap();
+        assert!((load["ratios"]["max"].as_f64().unwrap() - max(0) / max(1)).abs() < 1e-12, "{load}");
+        assert!((max(0), max(1)) == (999_999.0, 499_999.0), "{load}");
+    }
+    let text = w.line("compare all").ends_with(0).out;
+    for wanted in ["Stock against RT · 6.12", "stock/RT", "1000.00", "host", "count-differs", "◂"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    w.line("report all -o page.html --svg pictures").ends_with(0);
+    assert!(fs::read_to_string(w.path("page.html")).unwrap().contains("id=\"versus\""));
+    assert!(fs::read_to_string(w.path("pictures/stock-vs-rt-6.12-host-full.svg")).unwrap().contains("µs of host time"));
+    // One kernel has no partner: the message says what it takes.
+    w.line("compare 20261121T080000Z-rtfull")
+        .ends_with(2)
+        .complains(&["only 6.12.95+deb12 RT (clock", "measure the other kernel too"]);
 }

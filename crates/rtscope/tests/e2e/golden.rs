@@ -103,6 +103,7 @@ fn errors() {
         "remove 123",
         "report -o /no/such/directory/page.html",
         "compare latest 123",
+        "compare 123",
         "summarize none.bin",
         "summarize words.txt --width u64",
         "cyclictest -i x",

@@ -1,0 +1,242 @@
+//! Stock kernels against PREEMPT_RT: for each load the figures of one beside those of the other, and stock/RT.
+//!
+//! Records in host time and in virtual time, of different machines, or of another space never meet in a ratio: they form blocks of
+//! their own. A block holds one stock kernel and the RT kernel of the same series, or a kernel that has no partner.
+
+mod figures;
+mod findings;
+mod kernel;
+
+pub use figures::{Figures, Overall, Ratios};
+pub use kernel::{Kernel, Role};
+
+use crate::compare::Finding;
+use crate::summary::{clock_words, virtual_machine};
+use kernel::Version;
+use rtscope_record::{Clock, DistributionError, Record, Space, Test};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The figures of each kernel of a block under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadFigures {
+    /// Name of the load.
+    pub load: String,
+    /// One for each of the block's kernels, in their order; `None` where it was not measured under this load.
+    pub figures: Vec<Option<Figures>>,
+    /// Stock/RT; `None` in a block of one kernel, where one of them was not measured, and where one is INVALID.
+    pub ratios: Option<Ratios>,
+}
+
+/// A stock kernel and its RT partner, or a kernel without one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Block {
+    /// Major and minor number of the kernels, such as "6.12"; "unknown" where a record does not say.
+    pub series: String,
+    /// Architecture as `uname -m` has it; may be empty.
+    pub arch: String,
+    /// Board, else processor; empty where a record does not say.
+    pub machine: String,
+    /// Where the measured task ran.
+    pub space: Space,
+    /// Whose time the figures are in.
+    pub clock: Clock,
+    /// Clock and machine in words, such as "virtual in qemu".
+    pub clock_words: String,
+    /// Whether it is a virtual machine.
+    pub virtual_machine: bool,
+    /// Stock, then RT; or the one.
+    pub kernels: Vec<Kernel>,
+    /// The loads of either, in the order of the records.
+    pub loads: Vec<LoadFigures>,
+    /// The highest latency of both over the loads that have ratios; `None` where there is none.
+    pub overall: Option<Overall>,
+}
+
+impl Block {
+    /// Whether it holds a stock kernel and its RT partner.
+    pub fn is_pair(&self) -> bool {
+        self.kernels.len() == 2
+    }
+}
+
+/// Stock kernels against PREEMPT_RT.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Versus {
+    /// Pairs first, then kernels without a partner.
+    pub blocks: Vec<Block>,
+    /// What to beware of.
+    pub findings: Vec<Finding>,
+    /// What the comparison does not say.
+    pub note: String,
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum VersusError {
+    /// No timer record is selected.
+    #[error("the selection holds no record of the test timer: nothing to compare (see `rtscope list`)")]
+    Empty,
+    /// No stock kernel has an RT partner.
+    #[error(
+        "no stock kernel beside its PREEMPT_RT partner in this selection, only {0}; it takes both, of one series (6.12 and 6.12-rt), measured on \
+         the same machine in the same time (host or virtual): measure the other kernel too, or name two selections: rtscope compare A B"
+    )]
+    NoPair(String),
+    /// The counts exceed a u64.
+    #[error("the records of {kernel} under `{load}` can't be merged: {error}")]
+    Merge {
+        /// Which kernel.
+        kernel: String,
+        /// Which load.
+        load: String,
+        /// Why.
+        error: DistributionError,
+    },
+}
+
+/// What the records of a block have in common beside the kernel's series.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    clock: Clock,
+    clock_words: String,
+    space: Space,
+    machine: String,
+    arch: String,
+}
+
+impl Place {
+    fn of(r: &Record) -> Self {
+        let (p, s) = (r.parts(), &r.parts().system);
+        Self {
+            clock: p.clock,
+            clock_words: clock_words(r),
+            space: p.space,
+            machine: s.board.clone().or_else(|| s.cpu.model.clone()).unwrap_or_default(),
+            arch: s.kernel.arch.clone(),
+        }
+    }
+}
+
+/// The records of one kernel at one place.
+struct Group<'a> {
+    place: Place,
+    version: Version,
+    kernel: Kernel,
+    records: Vec<&'a Record>,
+}
+
+/// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, and a finding says so; a record that is given twice
+/// counts once. The runs of one kernel under one load are merged exactly; INVALID ones only where there is no other.
+pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
+    let mut ids = BTreeSet::new();
+    let (timer, other): (Vec<&Record>, Vec<&Record>) =
+        records.iter().filter(|r| ids.insert(r.id())).partition(|r| r.parts().test == Test::Timer);
+    if timer.is_empty() {
+        return Err(VersusError::Empty);
+    }
+    let groups = groups(&timer);
+    let known: Vec<String> = groups.iter().map(|g| format!("{} (clock {})", g.kernel.label, g.place.clock_words)).collect();
+    let sets = pairs(groups);
+    if !sets.iter().any(|s| s.len() == 2) {
+        return Err(VersusError::NoPair(known.join(", ")));
+    }
+    let mut found = findings::of_selection(&other);
+    let mut blocks = Vec::new();
+    for set in &sets {
+        let block = block(set)?;
+        found.extend(findings::of_block(&block, set));
+        blocks.push(block);
+    }
+    let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
+    let host = blocks.iter().any(|b| b.clock == Clock::Host);
+    let note = match (once, host) {
+        (true, true) => "one run of each kernel and load: no interval can be given, and in host time a difference may be chance",
+        (true, false) => "one run of each kernel and load: the same run gives the same figures again, another seed may give others",
+        (false, _) => "the runs of one kernel and load are merged into one; no confidence interval is computed",
+    };
+    Ok(Versus { blocks, findings: found, note: note.into() })
+}
+
+fn groups<'a>(records: &[&'a Record]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for &r in records {
+        let (place, kernel) = (Place::of(r), Kernel::of(r));
+        match groups.iter_mut().find(|g| g.place == place && g.kernel == kernel) {
+            Some(g) => g.records.push(r),
+            None => groups.push(Group { place, version: Version::of(&kernel.release), kernel, records: vec![r] }),
+        }
+    }
+    groups
+}
+
+/// Stock kernels with their RT partners, pairs first; newer series after older ones.
+fn pairs(mut groups: Vec<Group<'_>>) -> Vec<Vec<Group<'_>>> {
+    groups.sort_by(|a, b| {
+        let key = |g: &Group<'_>| (g.place.clone(), g.version.clone(), g.kernel.role);
+        key(a).cmp(&key(b))
+    });
+    let (mut stock, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.kernel.role == Role::Stock);
+    let (mut found, mut alone) = (Vec::new(), Vec::new());
+    // The very same version first, so that what is left over of a series is what really has no twin.
+    for exact in [true, false] {
+        let mut left = Vec::new();
+        for s in stock {
+            let partner = rest.iter().position(|r| {
+                let series = s.version.series().is_some() && s.version.series() == r.version.series();
+                r.kernel.role == Role::Rt && r.place == s.place && series && (!exact || r.version == s.version)
+            });
+            match partner {
+                Some(i) => found.push(vec![s, rest.remove(i)]),
+                None => left.push(s),
+            }
+        }
+        stock = left;
+    }
+    alone.extend(stock.into_iter().chain(rest).map(|g| vec![g]));
+    found.sort_by(|a, b| (&a[0].place, &a[0].version).cmp(&(&b[0].place, &b[0].version)));
+    found.extend(alone);
+    found
+}
+
+fn block(set: &[Group<'_>]) -> Result<Block, VersusError> {
+    let first = &set[0];
+    let mut loads: Vec<&str> = Vec::new();
+    for r in set.iter().flat_map(|g| &g.records) {
+        if !loads.contains(&r.parts().load.as_str()) {
+            loads.push(&r.parts().load);
+        }
+    }
+    let mut rows = Vec::new();
+    for load in loads {
+        let figures = set
+            .iter()
+            .map(|g| {
+                let error = |error| VersusError::Merge { kernel: g.kernel.label.clone(), load: load.into(), error };
+                Figures::of(&g.records, load).map_err(error)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let ratios = match figures.as_slice() {
+            [Some(stock), Some(rt)] => Ratios::of(stock, rt),
+            _ => None,
+        };
+        rows.push(LoadFigures { load: load.into(), figures, ratios });
+    }
+    let Place { clock, clock_words, space, machine, arch } = first.place.clone();
+    Ok(Block {
+        series: first.kernel.series(),
+        arch,
+        machine,
+        space,
+        clock,
+        clock_words,
+        virtual_machine: first.records.iter().any(|r| virtual_machine(r)),
+        kernels: set.iter().map(|g| g.kernel.clone()).collect(),
+        overall: Overall::of(&rows),
+        loads: rows,
+    })
+}
+
+#[cfg(test)]
+#[path = "versus_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+//! The figures of one kernel under one load, and what stock is to RT.
+
+use super::LoadFigures;
+use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
+use serde::Serialize;
+
+/// What was measured of one kernel under one load; times in ns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figures {
+    /// Ids of the records that were merged.
+    pub ids: Vec<String>,
+    /// How many they are.
+    pub runs: usize,
+    /// Ids of INVALID records that were left out beside them.
+    pub left_out: Vec<String>,
+    /// The worst verdict among the merged.
+    pub verdict: Verdict,
+    /// One of the merged was ended before its time.
+    pub interrupted: bool,
+    /// Samples.
+    pub count: u64,
+    /// Events that gave no sample.
+    pub missed: u64,
+    /// Mean; `None` without samples.
+    pub mean: Option<f64>,
+    /// `None` where the count does not support it.
+    pub p99: Option<u64>,
+    /// `None` where the count does not support it.
+    #[serde(rename = "p99.9")]
+    pub p99_9: Option<u64>,
+    /// Highest sample.
+    pub max: Option<u64>,
+    /// All samples, for plots; `None` when no record holds a distribution.
+    #[serde(skip)]
+    pub all: Option<Distribution>,
+}
+
+impl Figures {
+    /// Merges those of `records` that ran under `load`; `None` when none did.
+    pub(super) fn of(records: &[&Record], load: &str) -> Result<Option<Self>, DistributionError> {
+        let of_load: Vec<&Record> = records.iter().copied().filter(|r| r.parts().load == load).collect();
+        let (sound, invalid): (Vec<&Record>, Vec<&Record>) = of_load.into_iter().partition(|r| r.verdict() != Verdict::Invalid);
+        let (merged, left_out) = if sound.is_empty() { (invalid, Vec::new()) } else { (sound, invalid) };
+        if merged.is_empty() {
+            return Ok(None);
+        }
+        let mut all: Option<Distribution> = None;
+        for r in &merged {
+            if let Some(d) = r.merged()? {
+                all = Some(match all {
+                    None => d,
+                    Some(sum) => sum.merge(&d, "all", 1)?,
+                });
+            }
+        }
+        let at = |q: Quantile| all.as_ref().and_then(|d| d.value_at(q));
+        let ids = |records: &[&Record]| records.iter().map(|r| r.id().to_owned()).collect();
+        Ok(Some(Self {
+            ids: ids(&merged),
+            runs: merged.len(),
+            left_out: ids(&left_out),
+            verdict: merged.iter().map(|r| r.verdict()).max().unwrap_or(Verdict::Invalid),
+            interrupted: merged.iter().any(|r| r.parts().interrupted),
+            count: all.as_ref().map_or(0, Distribution::count),
+            missed: all.as_ref().map_or(0, Distribution::missed),
+            mean: all.as_ref().and_then(Distribution::mean),
+            p99: at(P99),
+            p99_9: at(P99_9),
+            max: all.as_ref().and_then(Distribution::max),
+            all,
+        }))
+    }
+
+    /// Whether the figures mean what they say and there are any.
+    fn comparable(&self) -> bool {
+        self.verdict != Verdict::Invalid && self.count > 0
+    }
+}
+
+const P99: Quantile = Quantile::STANDARD[3];
+const P99_9: Quantile = Quantile::STANDARD[4];
+
+/// Stock/RT: above 1 where RT is the better one. `None` where one of both can't tell or RT's figure is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ratios {
+    /// Of the means.
+    pub mean: Option<f64>,
+    /// Of the 99th percentiles.
+    pub p99: Option<f64>,
+    /// Of the 99.9th percentiles.
+    #[serde(rename = "p99.9")]
+    pub p99_9: Option<f64>,
+    /// Of the maxima.
+    pub max: Option<f64>,
+}
+
+impl Ratios {
+    /// `None` when one of both is INVALID or empty.
+    pub(super) fn of(stock: &Figures, rt: &Figures) -> Option<Self> {
+        if !stock.comparable() || !rt.comparable() {
+            return None;
+        }
+        let whole = |a: Option<u64>, b: Option<u64>| ratio(a.map(|v| v as f64), b.map(|v| v as f64));
+        Some(Self {
+            mean: ratio(stock.mean, rt.mean),
+            p99: whole(stock.p99, rt.p99),
+            p99_9: whole(stock.p99_9, rt.p99_9),
+            max: whole(stock.max, rt.max),
+        })
+    }
+}
+
+fn ratio(stock: Option<f64>, rt: Option<f64>) -> Option<f64> {
+    stock.zip(rt).and_then(|(a, b)| (b > 0.0).then_some(a / b))
+}
+
+/// The highest latency of both kernels of a pair, over the loads that both were soundly measured under.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overall {
+    /// Highest sample of the stock kernel, ns.
+    pub stock_max: u64,
+    /// The load it came under.
+    pub stock_load: String,
+    /// Highest sample of the RT kernel, ns.
+    pub rt_max: u64,
+    /// The load it came under.
+    pub rt_load: String,
+    /// Stock/RT; `None` when RT's is 0.
+    pub ratio: Option<f64>,
+}
+
+impl Overall {
+    pub(super) fn of(rows: &[LoadFigures]) -> Option<Self> {
+        let highest = |kernel: usize| {
+            let of_load = |l: &LoadFigures| Some((l.figures.get(kernel)?.as_ref()?.max?, l.load.clone()));
+            let mut top: Option<(u64, String)> = None;
+            for (max, load) in rows.iter().filter(|l| l.ratios.is_some()).filter_map(of_load) {
+                if top.as_ref().is_none_or(|t| max > t.0) {
+                    top = Some((max, load));
+                }
+            }
+            top
+        };
+        let ((stock_max, stock_load), (rt_max, rt_load)) = highest(0).zip(highest(1))?;
+        let ratio = ratio(Some(stock_max as f64), Some(rt_max as f64));
+        Some(Self { stock_max, stock_load, rt_max, rt_load, ratio })
+    }
+}

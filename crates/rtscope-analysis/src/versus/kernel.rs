@@ -1,0 +1,136 @@
+//! Which kernel a record is of, what it is called for short, and whether it is stock or RT.
+
+use rtscope_record::Record;
+use rtscope_record::system::Preemption;
+use serde::Serialize;
+
+/// What a kernel is in the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Any preemption model but PREEMPT_RT.
+    Stock,
+    /// PREEMPT_RT.
+    Rt,
+    /// The record does not say, so it can be neither.
+    Unknown,
+}
+
+impl Role {
+    /// As people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Rt => "RT",
+            Self::Unknown => "unknown preemption",
+        }
+    }
+}
+
+/// A kernel: its release and its preemption model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kernel {
+    /// `uname -r`; may be empty.
+    pub release: String,
+    /// Preemption model as people write it.
+    pub preemption: String,
+    /// Stock or RT.
+    pub role: Role,
+    /// Short form of release and role: "6.12.95+deb12 RT".
+    pub label: String,
+}
+
+impl Kernel {
+    /// The kernel of a record.
+    pub fn of(r: &Record) -> Self {
+        let k = &r.parts().system.kernel;
+        let role = match k.preemption {
+            Preemption::Rt => Role::Rt,
+            Preemption::Unknown => Role::Unknown,
+            _ => Role::Stock,
+        };
+        Self {
+            release: k.release.clone(),
+            preemption: k.preemption.as_str().into(),
+            role,
+            label: format!("{} {}", short(&k.release), role.as_str()),
+        }
+    }
+
+    /// Major and minor number, such as "6.12"; "unknown" where the release does not begin with both.
+    pub fn series(&self) -> String {
+        Version::of(&self.release).series().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}"))
+    }
+}
+
+/// The release without the words for flavour and architecture: "6.1.0-42-rt-amd64" becomes "6.1.0-42".
+fn short(release: &str) -> String {
+    let mut parts = release.split('-');
+    let mut out = parts.next().filter(|p| !p.is_empty()).unwrap_or("unknown").to_owned();
+    for p in parts {
+        let number = !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit());
+        if !number && !p.starts_with("rc") {
+            break;
+        }
+        out.push('-');
+        out += p;
+    }
+    out
+}
+
+/// The numbers of a release, for order and series: those of "6.1.0-42-rt-amd64" are 6, 1, 0, 42.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version {
+    numbers: Vec<u64>,
+    /// The short form, so that 6.12.95+deb12 and 6.12.95+deb13 differ.
+    text: String,
+}
+
+impl Version {
+    pub(super) fn of(release: &str) -> Self {
+        let text = short(release);
+        let plain = text.split('+').next().unwrap_or_default();
+        let numbers = plain.split(['.', '-']).map_while(|p| p.parse().ok()).collect();
+        Self { numbers, text }
+    }
+
+    /// Major and minor number.
+    pub(super) fn series(&self) -> Option<(u64, u64)> {
+        match self.numbers.as_slice() {
+            [major, minor, ..] => Some((*major, *minor)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn releases() {
+        for (release, wanted, series) in [
+            ("6.12.95+deb12-amd64", "6.12.95+deb12", Some((6, 12))),
+            ("6.12.95+deb12-rt-amd64", "6.12.95+deb12", Some((6, 12))),
+            ("6.1.0-42-cloud-amd64", "6.1.0-42", Some((6, 1))),
+            ("6.1.0-42-rt-arm64", "6.1.0-42", Some((6, 1))),
+            ("6.6.30-rt30-v8+", "6.6.30", Some((6, 6))),
+            ("6.14-rc3-rt1", "6.14-rc3", Some((6, 14))),
+            ("", "unknown", None),
+        ] {
+            assert_eq!(short(release), wanted);
+            assert_eq!(Version::of(release).series(), series, "{release}");
+        }
+        assert!(Version::of("6.12.95-amd64") < Version::of("6.12.107-amd64"), "by number, not by letter");
+        assert_ne!(Version::of("6.12.95+deb12-amd64"), Version::of("6.12.95+deb13-amd64"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_release_has_a_short_form(release in "\\PC{0,40}") {
+            prop_assert!(!short(&release).is_empty());
+            let _ = Version::of(&release).series();
+        }
+    }
+}

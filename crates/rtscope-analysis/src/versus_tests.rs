@@ -1,0 +1,237 @@
+//! Stock against RT: pairing, exact merging, what never meets in a ratio, and every finding.
+
+use super::*;
+use crate::fixtures::Build;
+use proptest::prelude::*;
+use rtscope_record::system::Preemption;
+use rtscope_record::{Effect, Verdict};
+
+type Change = fn(&mut Build);
+
+const STOCK: &str = "6.12.95+deb12-amd64";
+const RT: &str = "6.12.95+deb12-rt-amd64";
+
+fn build(id: &str, release: &str, load: &str, samples: &[u64]) -> Build {
+    let mut b = Build::new(load).cpu(0, 1_000_000, samples);
+    b.0.id = id.into();
+    b.0.clock = Clock::Virtual;
+    b.0.system.kernel.release = release.into();
+    b.0.system.kernel.arch = "x86_64".into();
+    b.0.system.kernel.preemption = if release.contains("-rt") { Preemption::Rt } else { Preemption::Voluntary };
+    b.0.system.virtualization = Some("qemu".into());
+    b
+}
+
+fn run(id: &str, release: &str, load: &str, samples: &[u64]) -> Record {
+    build(id, release, load, samples).record()
+}
+
+fn codes(v: &Versus) -> Vec<&str> {
+    v.findings.iter().map(|f| f.code.as_str()).collect()
+}
+
+fn labels(v: &Versus) -> Vec<Vec<&str>> {
+    v.blocks.iter().map(|b| b.kernels.iter().map(|k| k.label.as_str()).collect()).collect()
+}
+
+#[test]
+fn a_pair_under_two_loads() {
+    let records = [
+        run("r1", RT, "none", &[4_000; 1000]),
+        run("s1", STOCK, "none", &[6_000; 1000]),
+        run("s2", STOCK, "full", &[[5_000; 998].as_slice(), &[150_000; 2]].concat()),
+        run("r2", RT, "full", &[[5_000; 999].as_slice(), &[7_500]].concat()),
+    ];
+    let v = versus(&records).unwrap();
+    assert_eq!(labels(&v), [["6.12.95+deb12 stock", "6.12.95+deb12 RT"]]);
+    assert_eq!(codes(&v), [""; 0]);
+    let b = &v.blocks[0];
+    assert_eq!((b.series.as_str(), b.clock_words.as_str(), b.virtual_machine), ("6.12", "virtual in qemu", true));
+    assert_eq!(b.loads.iter().map(|l| l.load.as_str()).collect::<Vec<_>>(), ["none", "full"]);
+    let ratios = b.loads[0].ratios.unwrap();
+    assert_eq!((ratios.mean, ratios.p99, ratios.p99_9, ratios.max), (Some(1.5), Some(1.5), Some(1.5), Some(1.5)));
+    assert_eq!(b.loads[1].ratios.unwrap().max, Some(20.0));
+    let stock = b.loads[1].figures[0].as_ref().unwrap();
+    assert_eq!(
+        (stock.p99, stock.p99_9, stock.max, stock.count),
+        (Some(5_003), Some(150_000), Some(150_000), 1000),
+        "never too low"
+    );
+    let o = b.overall.as_ref().unwrap();
+    assert_eq!((o.stock_max, o.stock_load.as_str(), o.rt_max, o.rt_load.as_str()), (150_000, "full", 7_500, "full"));
+    assert_eq!(o.ratio, Some(20.0));
+    assert!(v.note.contains("gives the same figures again"), "{}", v.note);
+}
+
+#[test]
+fn what_the_samples_do_not_support_is_absent() {
+    let records = [run("s", STOCK, "none", &[4_000; 999]), run("r", RT, "none", &[4_000; 1000])];
+    let v = versus(&records).unwrap();
+    let l = &v.blocks[0].loads[0];
+    assert_eq!((l.figures[0].as_ref().unwrap().p99_9, l.figures[1].as_ref().unwrap().p99_9), (None, Some(4_000)));
+    assert_eq!((l.ratios.unwrap().p99_9, l.ratios.unwrap().p99), (None, Some(1.0)));
+    // A maximum of 0 has no ratio, and neither has a kernel without samples.
+    let v = versus(&[run("s", STOCK, "none", &[4_000]), run("r", RT, "none", &[0])]).unwrap();
+    assert_eq!(v.blocks[0].loads[0].ratios.unwrap().max, None);
+    let v = versus(&[run("s", STOCK, "none", &[4_000]), run("r", RT, "none", &[])]).unwrap();
+    assert_eq!((v.blocks[0].loads[0].ratios, &v.blocks[0].overall), (None, &None));
+}
+
+#[test]
+fn runs_of_one_kernel_and_load_are_merged_exactly_and_once() {
+    let s1 = run("s1", STOCK, "full", &[10_000, 20_000]);
+    let records = [s1.clone(), s1, run("s2", STOCK, "full", &[60_000]), run("r", RT, "full", &[5_000, 5_000])];
+    let v = versus(&records).unwrap();
+    let f = v.blocks[0].loads[0].figures[0].as_ref().unwrap();
+    assert_eq!((f.runs, f.count, f.mean, f.max), (2, 3, Some(30_000.0), Some(60_000)));
+    assert_eq!(f.all.as_ref().unwrap().count(), 3);
+    assert!(v.note.contains("merged"));
+}
+
+#[test]
+fn clocks_machines_and_spaces_never_meet() {
+    let changes: [Change; 4] = [
+        |b| b.0.clock = Clock::Host,
+        |b| b.0.system.board = Some("another".into()),
+        |b| b.0.space = Space::Kernel,
+        |b| b.0.system.virtualization = Some("kvm".into()),
+    ];
+    for change in changes {
+        let mut other = build("r", RT, "none", &[4_000]);
+        change(&mut other);
+        let error = versus(&[run("s", STOCK, "none", &[8_000]), other.record()]).unwrap_err();
+        let VersusError::NoPair(known) = &error else { panic!("{error}") };
+        assert!(known.contains("6.12.95+deb12 stock (clock virtual in qemu)"), "{known}");
+        assert!(error.to_string().contains("measure the other kernel too"));
+    }
+    let mut host = [build("hs", STOCK, "none", &[9_000]), build("hr", RT, "none", &[3_000])];
+    for b in &mut host {
+        b.0.clock = Clock::Host;
+    }
+    let [hs, hr] = host.map(Build::record);
+    let v = versus(&[run("s", STOCK, "none", &[8_000]), run("r", RT, "none", &[4_000]), hs, hr]).unwrap();
+    let found: Vec<_> = v.blocks.iter().map(|b| (b.clock, b.loads[0].ratios.unwrap().max)).collect();
+    assert_eq!(found, [(Clock::Host, Some(3.0)), (Clock::Virtual, Some(2.0))]);
+    assert!(v.note.contains("chance"), "{}", v.note);
+}
+
+#[test]
+fn kernels_find_the_partner_of_their_series() {
+    let of = |releases: &[&str]| {
+        let records: Vec<_> = releases.iter().enumerate().map(|(i, r)| run(&format!("x{i}"), r, "none", &[4_000])).collect();
+        versus(&records).unwrap()
+    };
+    let v = of(&["6.12.107-rt-amd64", "6.12.95-amd64", "6.1.0-42-rt-amd64", "6.12.107-amd64", "6.1.0-42-amd64", "6.6.1-rt3"]);
+    assert_eq!(
+        labels(&v),
+        [vec!["6.1.0-42 stock", "6.1.0-42 RT"], vec!["6.12.107 stock", "6.12.107 RT"], vec!["6.12.95 stock"], vec!["6.6.1 RT"],]
+    );
+    assert_eq!(codes(&v), ["no-partner", "no-partner"]);
+    assert_eq!(v.blocks.iter().map(Block::is_pair).collect::<Vec<_>>(), [true, true, false, false]);
+    let v = of(&["6.12.95-amd64", "6.12.107-rt-amd64"]);
+    assert_eq!((codes(&v), v.blocks.len()), (vec!["version-differs"], 1));
+    let mut unknown = build("u", "6.12.107-amd64", "none", &[4_000]);
+    unknown.0.system.kernel.preemption = Preemption::Unknown;
+    let r = run("r", "6.12.107-rt-amd64", "none", &[4_000]);
+    let error = versus(&[unknown.record(), r]).unwrap_err();
+    assert!(error.to_string().contains("6.12.107 unknown preemption"), "{error}");
+    assert_eq!(versus(&[]).unwrap_err(), VersusError::Empty);
+}
+
+#[test]
+fn invalid_records_are_shown_without_a_ratio() {
+    let invalid = |id: &str| build(id, STOCK, "full", &[900_000]).warn("load-died", Effect::Invalid).record();
+    let rt = || run("r", RT, "full", &[5_000]);
+    let v = versus(&[invalid("s"), rt()]).unwrap();
+    let l = &v.blocks[0].loads[0];
+    let f = l.figures[0].as_ref().unwrap();
+    assert_eq!((f.verdict, f.max, l.ratios, &v.blocks[0].overall), (Verdict::Invalid, Some(900_000), None, &None));
+    assert_eq!(codes(&v), ["invalid"]);
+    // Beside a sound run it is left out, and named.
+    let v = versus(&[invalid("s1"), run("s2", STOCK, "full", &[10_000]), rt()]).unwrap();
+    let f = v.blocks[0].loads[0].figures[0].as_ref().unwrap();
+    assert_eq!((f.verdict, f.max, f.left_out.as_slice()), (Verdict::Valid, Some(10_000), &["s1".to_owned()][..]));
+    assert_eq!((codes(&v), v.blocks[0].loads[0].ratios.unwrap().max), (vec!["invalid-left-out"], Some(2.0)));
+    assert_eq!(v.findings[0].message, "under full: left out of stock, since INVALID: s1");
+}
+
+#[test]
+fn every_difference_is_a_finding() {
+    let cases: [(&str, Change); 4] = [
+        ("policy-differs", |b| b.0.settings.priority = 50),
+        ("placement-differs", |b| b.0.settings.migrate = true),
+        ("interrupted", |b| b.0.interrupted = true),
+        ("count-differs", |b| *b = Build(build("r", RT, "none", &[4_000; 4]).0)),
+    ];
+    for (code, change) in cases {
+        let mut b = build("r", RT, "none", &[4_000, 4_000]);
+        change(&mut b);
+        let s = run("s", STOCK, "none", &[4_000, 4_000]);
+        let v = versus(&[s.clone(), b.record()]).unwrap();
+        assert_eq!(codes(&v), [code]);
+        assert!(v.findings[0].message.starts_with("under none: "), "{}", v.findings[0].message);
+    }
+    // Runs that are merged although they were measured differently.
+    let mut other = Build::new("none").cpu(0, 2_000_000, &[4_000]).0;
+    let s = build("s1", STOCK, "none", &[4_000]).0;
+    (other.id, other.clock, other.system) = ("s2".into(), s.clock, s.system.clone());
+    let v = versus(&[Build(s).record(), Build(other).record(), run("r", RT, "none", &[4_000])]).unwrap();
+    assert_eq!(codes(&v), ["interval-differs", "count-differs"]);
+    assert!(v.findings[0].message.contains("stock and RT differ in interval: 1ms, 2ms against 1ms"), "{:?}", v.findings);
+}
+
+#[test]
+fn loads_of_one_kernel_only_and_other_tests_are_named() {
+    let mut other = build("p", RT, "none", &[4_000]);
+    other.0.test = Test::Periodic;
+    let v = versus(&[
+        run("s1", STOCK, "none", &[4_000]),
+        run("s2", STOCK, "disk", &[4_000]),
+        run("r", RT, "none", &[4_000]),
+        other.record(),
+    ])
+    .unwrap();
+    assert_eq!(codes(&v), ["other-tests", "load-on-one-side"]);
+    assert!(v.findings[1].message.starts_with("under disk: RT was not measured"), "{:?}", v.findings);
+    assert_eq!(v.blocks[0].loads[1].ratios, None);
+}
+
+#[test]
+fn the_json_has_figures_and_no_histograms() {
+    let v = versus(&[run("s", STOCK, "none", &[4_000; 1000]), run("r", RT, "none", &[2_000; 1000])]).unwrap();
+    let json = serde_json::to_value(&v).unwrap();
+    let block = &json["blocks"][0];
+    assert_eq!((&block["kernels"][1]["role"], &block["clock"]), (&"rt".into(), &"virtual".into()));
+    assert_eq!(block["loads"][0]["ratios"]["p99.9"], 2.0);
+    assert_eq!(block["loads"][0]["figures"][0]["p99.9"], 4_000);
+    assert_eq!(block["loads"][0]["figures"][0].get("all"), None);
+}
+
+proptest! {
+    /// Whatever is selected: each sound timer record is in exactly one figure, and every ratio is that of its figures.
+    #[test]
+    fn no_record_is_lost_or_counted_twice(
+        runs in prop::collection::vec((0usize..6, 0usize..3, prop::bool::ANY, prop::bool::ANY, 1u64..1_000_000), 1..30),
+    ) {
+        const RELEASES: [&str; 6] = [STOCK, RT, "6.1.0-42-amd64", "6.1.0-42-rt-amd64", "6.12.107-amd64", "odd"];
+        let records: Vec<Record> = runs.iter().enumerate().map(|(i, &(k, l, host, bad, value))| {
+            let mut b = build(&format!("x{i}"), RELEASES[k], ["none", "disk", "full"][l], &[value]);
+            if host { b.0.clock = Clock::Host; }
+            if bad { b = b.warn("load-died", Effect::Invalid); }
+            b.record()
+        }).collect();
+        let Ok(v) = versus(&records) else { return Ok(()) };
+        let mut ids: Vec<&String> = v.blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten()
+            .flat_map(|f| f.ids.iter().chain(&f.left_out)).collect();
+        ids.sort();
+        let mut wanted: Vec<String> = records.iter().map(|r| r.id().to_owned()).collect();
+        wanted.sort();
+        prop_assert_eq!(ids, wanted.iter().collect::<Vec<_>>());
+        for l in v.blocks.iter().flat_map(|b| &b.loads) {
+            if let (Some(r), [Some(s), Some(t)]) = (l.ratios, l.figures.as_slice()) {
+                prop_assert!(s.verdict != Verdict::Invalid && t.verdict != Verdict::Invalid);
+                prop_assert_eq!(r.max, Some(s.max.unwrap() as f64 / t.max.unwrap() as f64));
+            }
+        }
+    }
+}

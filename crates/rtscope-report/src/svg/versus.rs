@@ -1,0 +1,102 @@
+//! Stock against PREEMPT_RT under one load, in the manner of Dewit's Fig. 1: both histograms over each other, samples on a logarithmic axis.
+//!
+//! Source: Dewit et al., "PREEMPT_RT on a Raspberry Pi 5" (2024), Fig. 1, which has them side by side. Here they share an axis of latency,
+//! logarithmic, since a stock kernel's tail is some ten to some hundred times as long.
+
+use super::draw::{Canvas, Key, Range, Size, log_ticks};
+use super::latency::{stair_path, steps};
+use super::{Axis, Use};
+use crate::format::{count, times, us, us_opt};
+use rtscope_analysis::versus::{Block, Figures, LoadFigures, Role};
+use rtscope_record::{Distribution, Verdict};
+
+/// Colour of a kernel: blue and orange, which every kind of colour vision tells apart.
+fn colour(role: Role) -> usize {
+    usize::from(role == Role::Stock)
+}
+
+/// Lowest and highest latency (ns) and most samples of a bin over all loads of a block, so that its plots have common axes.
+fn extent(b: &Block) -> Option<(Range, Range)> {
+    let all = || b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
+    let low = all().filter_map(Distribution::min).min()?.max(1) as f64;
+    let high = all().filter_map(Distribution::max).max()?.max(1) as f64;
+    let most = all().flat_map(|d| steps(d, Axis::Log, 1)).map(|s| s.2).max().unwrap_or(1);
+    let x = Range { low: low / 1.2, high: (high * 1.2).max(low * 10.0), log: true };
+    Some((x, Range { low: 0.8, high: (most as f64 * 1.6).max(8.0), log: true }))
+}
+
+/// The histograms of a block's kernels under one of its loads, with the axes that all its loads share.
+pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
+    let size = if usage == Use::File { Size::ALONE } else { Size::SMALL };
+    let (x, y) =
+        extent(b).unwrap_or((Range { low: 1_000.0, high: 100_000.0, log: true }, Range { low: 0.8, high: 8.0, log: true }));
+    let shown: Vec<(Role, &Figures)> = b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role, f.as_ref()?))).collect();
+    let keys: Vec<Key> = shown
+        .iter()
+        .map(|(role, f)| Key { class: format!("s{}", colour(*role)), text: format!("{} max {} µs", role.as_str(), us_opt(f.max)) })
+        .collect();
+    let mut title = format!("Load {}", l.load);
+    let mut sub = vec![subtitle(l, &shown)];
+    if usage == Use::File {
+        // Alone, it must say what stands above it in a page.
+        title = format!("Timer latency, stock against RT, load {}", l.load);
+        let kernels: Vec<&str> = b.kernels.iter().map(|k| k.label.as_str()).collect();
+        sub.insert(0, format!("{} · {} · {} space · clock: {}", kernels.join(", "), b.arch, b.space, b.clock_words));
+    }
+    let mut c = Canvas::open_sized(size, usage, [&title, &alternative(b, l)], &sub, &keys, x, y);
+    c.axes(
+        &log_ticks(x.low, x.high, 1e3),
+        &format!("Latency (µs of {} time), logarithmic", b.clock),
+        &log_ticks(y.low, y.high, 1.0),
+        "Samples",
+    );
+    let mut drawn = false;
+    for (role, f) in &shown {
+        let Some(d) = f.all.as_ref().filter(|d| d.histogram().total() > 0) else { continue };
+        let i = colour(*role);
+        let path = stair_path(&steps(d, Axis::Log, 1), &c, y.low);
+        c.path(&format!("area f{i} s{i}"), &path, &format!("{}, {} samples", role.as_str(), count(d.count())));
+        drawn = true;
+    }
+    for (role, max) in shown.iter().filter_map(|(role, f)| Some((*role, f.max?))) {
+        c.end(colour(role), max as f64, &format!("{} max {} µs", role.as_str(), us(max as f64)));
+    }
+    if !drawn {
+        c.nothing("no samples");
+    }
+    c.close()
+}
+
+fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(r) = &l.ratios {
+        parts.push(format!("max stock/RT {}", times(r.max)));
+    }
+    for (role, f) in shown {
+        if f.verdict != Verdict::Valid {
+            parts.push(format!("{} {}", role.as_str(), f.verdict));
+        }
+        if f.missed > 0 {
+            parts.push(format!("{} missed {}", role.as_str(), count(f.missed)));
+        }
+    }
+    let counts: Vec<String> = shown.iter().map(|(_, f)| count(f.count)).collect();
+    let same = counts.windows(2).all(|w| w[0] == w[1]) && shown.len() > 1;
+    parts.push(if same { format!("{} samples each", counts[0]) } else { format!("{} samples", counts.join("/")) });
+    parts.join(" · ")
+}
+
+/// The picture in words.
+fn alternative(b: &Block, l: &LoadFigures) -> String {
+    let mut text = format!("Timer latency under load {}, {} time.", l.load, b.clock);
+    for (k, f) in b.kernels.iter().zip(&l.figures) {
+        text += &match f {
+            None => format!(" {}: not measured.", k.label),
+            Some(f) => {
+                let mean = f.mean.map_or_else(|| "unknown".into(), us);
+                format!(" {}: mean {mean} µs, p99.9 {} µs, maximum {} µs, {}.", k.label, us_opt(f.p99_9), us_opt(f.max), f.verdict)
+            }
+        };
+    }
+    text
+}
