@@ -1,8 +1,9 @@
 //! The guest's end of the mailbox, and the bell by which it pauses its machine.
 
 use crate::vm::wire::{
-    BELL_PCI, Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, PAUSE, SAID, SAID_LEN_AT, SIZE, Said,
+    BELL_PCI, Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, PAUSE, PAUSED_AT, SAID, SAID_LEN_AT, SIZE, Said,
 };
+use rtscope_probe::sys;
 use rtscope_probe::sys::mapped::{Mapped, WORD};
 use std::fs;
 use std::io;
@@ -31,6 +32,8 @@ impl Mailbox {
     pub(super) fn pause(&mut self, facts: &Facts) -> io::Result<()> {
         self.say(&Said::Ready(facts.clone()));
         self.memory.write(MAGIC_AT, &MAGIC.to_le_bytes())?;
+        // Nothing between these two: the host checks that no virtual time passed while it paused the machine.
+        self.memory.write(PAUSED_AT, &sys::machine::counter_ns().unwrap_or(0).to_le_bytes())?;
         self.bell.write_byte(0, PAUSE)
     }
 

@@ -2,7 +2,7 @@
 
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, SAID, SAID_LEN_AT, SIZE, Said};
+use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, PAUSED_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, scratch};
 use crate::target::StopHandle;
 use rtscope_probe::sys;
@@ -177,6 +177,11 @@ impl Machine {
                 _ => std::thread::sleep(LOOK),
             }
         }
+    }
+
+    /// When the guest paused itself, by its processor's clock, ns; `None` when it has none.
+    pub(super) fn paused_at(&self) -> Result<Option<u64>, VmError> {
+        self.word(PAUSED_AT).map(|ns| Some(ns).filter(|&ns| ns > 0))
     }
 
     /// Leaves `job` in the mailbox and lets the machine go on.

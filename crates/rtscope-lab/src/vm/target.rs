@@ -3,8 +3,8 @@
 use super::machine::{Limit, Machine, Progress, Watch};
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
-use super::wire::{Facts, Job, JobModule, Ran, Said, Work};
-use super::VmError;
+use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
+use super::{VmError, scratch};
 use crate::digest;
 use crate::session::Step;
 use crate::target::StopHandle;
@@ -13,6 +13,7 @@ use rtscope_probe::protocol::Plan;
 use rtscope_record::{Clock, Effect, GuestModule, Record, Warning, findings};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// Beyond the measured time, what a guest may take to bring its load up and down. Virtual.
@@ -35,11 +36,13 @@ pub struct LabOptions {
     pub keep_state: bool,
     /// Kernel modules to load first: file and parameters.
     pub modules: Vec<(PathBuf, Vec<String>)>,
+    /// Files to put into the guest first: here, and there. Executable there.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Default for LabOptions {
     fn default() -> Self {
-        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new() }
+        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -68,6 +71,7 @@ pub struct Lab {
     key: String,
     states: States,
     modules: Vec<(JobModule, GuestModule)>,
+    files: Vec<JobFile>,
 }
 
 /// A machine that is paused after its boot, and what it said of itself.
@@ -101,7 +105,8 @@ impl Lab {
         };
         let key = state::key(&qemu, &spec, &boot.kernel.1, &boot.image.1);
         let modules = options.modules.iter().map(module).collect::<Result<_, _>>()?;
-        Ok(Self { boot, options, qemu, spec, key, states, modules })
+        let files = options.files.iter().map(file).collect::<Result<_, _>>()?;
+        Ok(Self { boot, options, qemu, spec, key, states, modules, files })
     }
 
     /// What was chosen.
@@ -128,15 +133,33 @@ impl Lab {
 
     /// Starts the machine: from the kept state, which is made if there is none, or by a boot of its own.
     pub fn start(&self, stop: &StopHandle, on_progress: &mut dyn FnMut(Progress)) -> Result<Started, VmError> {
-        if !self.options.keep_state || self.options.clock == Clock::Host {
-            let mut machine = Machine::start(&self.qemu, &self.spec, None, &self.states.consoles())?;
+        let consoles = self.states.consoles();
+        if self.options.clock == Clock::Host {
+            let mut machine = Machine::start(&self.qemu, &self.spec, None, &consoles)?;
             let facts = machine.wait_paused(state::BOOT, stop, on_progress)?;
             return Ok(Started { machine, facts, kept: false });
         }
-        let stored = self.states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
-        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &self.states.consoles())?;
+        // Also a boot for one run alone goes through a state: what is wrong with a pause shows only there.
+        let alone = if self.options.keep_state { None } else { Some(scratch::Dir::new().map_err(VmError::io("a directory"))?) };
+        let states = alone.as_ref().map_or_else(|| self.states.clone(), |dir| States::at(dir.path()));
+        let kept = alone.is_none() && states.get(&self.key).is_some();
+        let stored = states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
+        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &consoles)?;
         machine.wait_restored()?;
-        Ok(Started { machine, facts: stored.facts, kept: true })
+        Ok(Started { machine, facts: stored.facts, kept })
+    }
+
+    /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
+    pub fn interactive(&self) -> Command {
+        let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
+        let mut command = Command::new(&self.qemu.program);
+        command.args(spec.all_arguments()).args(["-serial", "stdio"]);
+        command
+    }
+
+    /// Machine and QEMU, in words.
+    pub fn describe(&self) -> String {
+        format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments().join(" "), self.spec.command_line())
     }
 
     /// Measures `plan` in the guest, under the plan's load there.
@@ -188,7 +211,7 @@ impl Lab {
     ) -> Result<Said, VmError> {
         let modules = self.modules.iter().map(|(job, _)| job.clone()).collect();
         let limit = Limit { virtual_time: takes + AROUND, wall: (takes + AROUND) * SLOWEST };
-        started.machine.resume(&Job { seed: self.options.seed, modules, work })?;
+        started.machine.resume(&Job { seed: self.options.seed, modules, files: self.files.clone(), work })?;
         let mut watch = Watch::new(limit);
         loop {
             let said = started.machine.next(&mut watch, stop, &mut |p| on_step(Step::Guest(p)))?;
@@ -238,6 +261,12 @@ impl Lab {
         parts.lab = Some(lab);
         Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
     }
+}
+
+/// Reads a file that is to go with the runs.
+fn file((here, there): &(PathBuf, String)) -> Result<JobFile, VmError> {
+    let data = fs::read(here).map_err(VmError::io(format!("the file {}", here.display())))?;
+    Ok(JobFile { path: there.clone(), data: base64::engine::general_purpose::STANDARD.encode(data) })
 }
 
 /// Reads a module that is to go with the runs.

@@ -8,6 +8,7 @@
 //! | 0 | guest | [`MAGIC`], once it is ready to be paused |
 //! | 8 | host | bytes of the job |
 //! | 16 | guest | bytes of all that it said so far |
+//! | 24 | guest | the processor's clock just before it rang the bell, ns; 0 when it has none |
 //! | [`JOB`] | host | the job: one [`Job`] as JSON |
 //! | [`SAID`] | guest | what it said: one [`Said`] as JSON for each line |
 
@@ -23,6 +24,8 @@ pub const MAGIC_AT: usize = 0;
 pub const JOB_LEN_AT: usize = 8;
 /// Where the length of what the guest said stands.
 pub const SAID_LEN_AT: usize = 16;
+/// Where the moment of the pause stands.
+pub const PAUSED_AT: usize = 24;
 /// Where the job begins.
 pub const JOB: usize = 4096;
 /// Where what the guest said begins.
@@ -43,6 +46,8 @@ pub struct Job {
     pub seed: u64,
     /// Kernel modules to load first and unload last.
     pub modules: Vec<JobModule>,
+    /// Files to write first.
+    pub files: Vec<JobFile>,
     /// The work.
     pub work: Work,
 }
@@ -54,6 +59,15 @@ pub struct JobModule {
     pub name: String,
     /// Parameters for insmod.
     pub parameters: Vec<String>,
+    /// The file, base64.
+    pub data: String,
+}
+
+/// A file that goes with the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFile {
+    /// Absolute path in the guest.
+    pub path: String,
     /// The file, base64.
     pub data: String,
 }
