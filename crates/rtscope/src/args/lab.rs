@@ -52,7 +52,7 @@ pub(crate) struct Kernels {
 pub(crate) enum KernelsCommand {
     /// Which kernels there are, and which are fetched (the default)
     List(super::Json),
-    /// Fetch kernels of Debian with modules, configuration and headers
+    /// Fetch kernels of Debian with modules, configuration and headers, and the guest's tools
     Fetch(Fetch),
     /// Remove kernels from the cache
     Remove {
