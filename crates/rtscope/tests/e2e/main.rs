@@ -6,6 +6,7 @@ mod archive;
 mod dropin;
 mod fake;
 mod golden;
+mod lab_kernels;
 mod loads;
 mod mishaps;
 mod signals;
