@@ -2,7 +2,7 @@
 
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, PAUSED_AT, SAID, SAID_LEN_AT, SIZE, Said};
+use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, OVER_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, scratch};
 use crate::target::StopHandle;
 use rtscope_probe::sys;
@@ -119,8 +119,8 @@ impl Machine {
         Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, dir })
     }
 
-    /// Waits until the guest has booted and paused itself; returns what it said of itself.
-    pub(super) fn wait_paused(
+    /// Waits until the guest has booted, and pauses it; returns what it said of itself.
+    pub(super) fn pause_when_ready(
         &mut self,
         limit: Limit,
         stop: &StopHandle,
@@ -129,7 +129,8 @@ impl Machine {
         self.begun = self.virtual_seconds();
         let mut watch = Watch::new(limit);
         loop {
-            if self.word(MAGIC_AT)? == MAGIC && self.qmp.status()? == "guest-panicked" {
+            if self.word(MAGIC_AT)? == MAGIC {
+                self.qmp.run("stop", json!({}))?;
                 break;
             }
             self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
@@ -179,9 +180,9 @@ impl Machine {
         }
     }
 
-    /// When the guest paused itself, by its processor's clock, ns; `None` when it has none.
-    pub(super) fn paused_at(&self) -> Result<Option<u64>, VmError> {
-        self.word(PAUSED_AT).map(|ns| Some(ns).filter(|&ns| ns > 0))
+    /// Whether the pause came too late: the guest went on before it.
+    pub(super) fn went_on(&self) -> Result<bool, VmError> {
+        self.word(OVER_AT).map(|over| over != 0)
     }
 
     /// Leaves `job` in the mailbox and lets the machine go on.

@@ -1,4 +1,4 @@
-//! Kept machine states: a guest that has booted and paused itself, in a file from which every run starts.
+//! Kept machine states: a guest that has booted and was paused, in a file from which every run starts.
 //!
 //! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
 //! boots from the same of these are the same, so nothing is lost when one is removed.
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -22,10 +22,6 @@ use std::time::{Duration, SystemTime};
 const FORMAT: u32 = 1;
 /// Boots that are tried for one state.
 const BOOTS: u32 = 6;
-/// Virtual time that the guest's last instructions before the pause take at most, ns. There are fewer than a hundred.
-const AT_ONCE: u64 = 2_000;
-/// Where QEMU's count of instructions stands in a state, from its end: the devices follow the memory. Measured: 115 KB.
-const DEVICES: u64 = 8 << 20;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.
@@ -109,22 +105,16 @@ impl States {
         if let Some(stored) = self.get(key) {
             return Ok(stored);
         }
-        let mut boots = 1;
-        loop {
-            match self.make(qemu, spec, key, stop, on_progress)? {
-                Ok(stored) => return Ok(stored),
-                Err(late_ns) if boots >= BOOTS => {
-                    return Err(VmError::Control(format!(
-                        "{BOOTS} times in a row virtual time went on while the guest paused itself (the last time by {late_ns} ns), so no \
-                         state could be kept; is the host overloaded?"
-                    )));
-                }
-                Err(_) => boots += 1,
+        for _ in 0..BOOTS {
+            if let Some(stored) = self.make(qemu, spec, key, stop, on_progress)? {
+                return Ok(stored);
             }
         }
+        let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
+        Err(VmError::Control(what))
     }
 
-    /// Boots a machine and keeps its state; the inner error is a state that is not the one that every boot gives, by so many ns.
+    /// Boots a machine and keeps its state; `None` when it was paused too late to be the one that every boot gives.
     fn make(
         &self,
         qemu: &Qemu,
@@ -132,10 +122,12 @@ impl States {
         key: &str,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Result<Stored, u64>, VmError> {
+    ) -> Result<Option<Stored>, VmError> {
         let mut machine = Machine::start(qemu, spec, None, &self.consoles())?;
-        let facts = machine.wait_paused(BOOT, stop, on_progress)?;
-        let paused_at = machine.paused_at()?;
+        let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
+        if machine.went_on()? {
+            return Ok(None);
+        }
         let path = self.path(key);
         let wrote = |e: io::Error| VmError::io(format!("keeping the machine's state in {}", self.dir.display()))(e);
         fs::create_dir_all(&self.dir).map_err(wrote)?;
@@ -144,15 +136,6 @@ impl States {
             machine.save(&mut file)?;
             file.metadata().map(|m| m.len()).map_err(wrote)
         });
-        // QEMU may let virtual time jump to the next timer between the guest's store and the pause: its main loop finds a processor that has
-        // stopped in a machine that has not, and takes it for an idle one. Seen once in about fifteen boots on a busy host.
-        if let (Ok(_), Some(paused), Some(saved)) = (&saved, paused_at, virtual_ns(&unfinished)) {
-            let late = saved.saturating_sub(paused);
-            if spec.icount().is_some() && late > AT_ONCE {
-                let _ = fs::remove_file(&unfinished);
-                return Ok(Err(late));
-            }
-        }
         let keep = saved.and_then(|bytes| {
             let side = serde_json::to_vec(&Sidecar { bytes, facts: facts.clone() }).map_err(io::Error::from).map_err(wrote)?;
             // The size in the second file makes the pair whole or nothing.
@@ -164,7 +147,7 @@ impl States {
             return Err(e);
         }
         self.prune(&path);
-        Ok(Ok(Stored { key: key.into(), path, facts }))
+        Ok(Some(Stored { key: key.into(), path, facts }))
     }
 
     /// Removes the state of this key, so that it is made anew.
@@ -193,24 +176,6 @@ impl States {
     }
 }
 
-/// Virtual time of a machine in instruction-counted time, as its saved state has it, ns: the section `timer/icount` of QEMU's migration stream
-/// (softmmu/icount.c: `icount_vmstate_timers`, version 1: bias and count, both big-endian). `None` when there is no such section.
-fn virtual_ns(state: &Path) -> Option<u64> {
-    const NAME: &[u8] = b"\x0ctimer/icount";
-    let mut file = File::open(state).ok()?;
-    let len = file.metadata().ok()?.len();
-    file.seek(io::SeekFrom::Start(len.saturating_sub(DEVICES))).ok()?;
-    let mut tail = Vec::new();
-    file.read_to_end(&mut tail).ok()?;
-    let at = tail.windows(NAME.len()).rposition(|w| w == NAME)? + NAME.len();
-    let number = |from: usize, bytes: usize| -> Option<u64> {
-        let part = tail.get(at + from..at + from + bytes)?;
-        Some(part.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
-    };
-    (number(0, 4)? == 1).then_some(())?;
-    number(4, 8)?.checked_add(number(12, 8)?)
-}
-
 /// Two threads that want the same state shall not both boot a machine for it.
 fn one_at_a_time(path: &Path) -> Arc<Mutex<()>> {
     static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
@@ -221,24 +186,6 @@ fn one_at_a_time(path: &Path) -> Arc<Mutex<()>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn virtual_time_is_found_in_a_saved_state() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("state");
-        let of = |section: &[u8]| {
-            let mut bytes = vec![7u8; 5000];
-            bytes.extend_from_slice(section);
-            bytes.extend([9u8; 300]);
-            fs::write(&path, bytes).unwrap();
-            virtual_ns(&path)
-        };
-        // As QEMU 7.2 wrote it: bias 2003226681, count 3918160694.
-        let seen = b"\x05\x0ctimer/icount\0\0\0\x01\0\0\0\0\x77\x66\xd0\x39\0\0\0\0\xe9\x8a\x63\x36\x7e";
-        assert_eq!(of(seen), Some(2_003_226_681 + 3_918_160_694));
-        assert_eq!(of(b"\x05\x0ctimer/icount\0\0\0\x02"), None);
-        assert_eq!(of(b"no such section"), None);
-    }
 
     #[test]
     fn the_states_not_used_for_longest_go_first() {

@@ -136,10 +136,10 @@ impl Lab {
         let consoles = self.states.consoles();
         if self.options.clock == Clock::Host {
             let mut machine = Machine::start(&self.qemu, &self.spec, None, &consoles)?;
-            let facts = machine.wait_paused(state::BOOT, stop, on_progress)?;
+            let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
             return Ok(Started { machine, facts, kept: false });
         }
-        // Also a boot for one run alone goes through a state: what is wrong with a pause shows only there.
+        // A boot for one run alone goes through a state all the same, so that nothing is different for it.
         let alone = if self.options.keep_state { None } else { Some(scratch::Dir::new().map_err(VmError::io("a directory"))?) };
         let states = alone.as_ref().map_or_else(|| self.states.clone(), |dir| States::at(dir.path()));
         let kept = alone.is_none() && states.get(&self.key).is_some();

@@ -40,36 +40,3 @@ pub fn restart() -> io::Error {
     unsafe { libc::reboot(libc::RB_AUTOBOOT) };
     io::Error::last_os_error()
 }
-
-/// The processor's own clock as user space reads it, ns since it was switched on; `None` where there is none, or its frequency is not
-/// known. In instruction-counted virtual time this is the virtual clock itself (on x86 QEMU's time-stamp counter then counts ns).
-pub fn counter_ns() -> Option<u64> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: every x86-64 has the instruction; Linux leaves it to user space.
-        Some(unsafe { core::arch::x86_64::_rdtsc() })
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        let (count, frequency): (u64, u64);
-        // SAFETY: reads two registers that Linux leaves to user space, for its own vDSO.
-        unsafe {
-            core::arch::asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) count, out(reg) frequency, options(nomem, nostack));
-        }
-        (frequency > 0).then(|| u64::try_from(u128::from(count) * 1_000_000_000 / u128::from(frequency)).ok()).flatten()
-    }
-    #[cfg(target_arch = "arm")]
-    {
-        let (low, high, frequency): (u32, u32, u32);
-        // SAFETY: as on AArch64; Linux switches this on for its vDSO where the processor has a generic timer, as the lab's have.
-        unsafe {
-            core::arch::asm!("mrrc p15, 1, {}, {}, c14", "mrc p15, 0, {}, c14, c0, 0", out(reg) low, out(reg) high, out(reg) frequency, options(nomem, nostack));
-        }
-        let count = u64::from(high) << 32 | u64::from(low);
-        (frequency > 0).then(|| u64::try_from(u128::from(count) * 1_000_000_000 / u128::from(frequency)).ok()).flatten()
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")))]
-    {
-        None
-    }
-}

@@ -187,16 +187,17 @@ impl GuestArgs {
 }
 
 const KERNELS: &str = "\
-Names are debian/SERIES/ARCH with the series 6.1, 6.1-rt, 6.12, 6.12-rt, or own/NAME/ARCH. The architectures are amd64, arm64
-and armhf; without one the host's is meant. A fetched kernel stays as it is until it is fetched with --update.
-They are kept in $RTSCOPE_CACHE, else $XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR names another
-mirror than http://deb.debian.org/debian.
+Names are debian/SERIES/ARCH with the series 6.1, 6.1-rt, 6.12 and 6.12-rt, or own/NAME/ARCH. The
+architectures are amd64, arm64 and armhf; without one the host's is meant. A fetched kernel stays
+as it is until it is fetched with --update. Kernels are kept in $RTSCOPE_CACHE, else
+$XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR names another mirror than
+http://deb.debian.org/debian.
 
 Examples:
   rtscope lab kernels
   rtscope lab kernels fetch debian/6.12/amd64 debian/6.12-rt/amd64
   rtscope lab kernels fetch --update debian/6.1-rt
-  rtscope lab kernels add mine --vmlinuz arch/x86/boot/bzImage --modules inst/lib/modules/6.15.0 --config .config
+  rtscope lab kernels add mine --vmlinuz bzImage --modules lib/modules/6.15.0 --config .config
   rtscope lab kernels remove own/mine
   rtscope lab kernels --json | jq -r '.[].name'";
 
@@ -215,7 +216,7 @@ pub(crate) struct Kernels {
 pub(crate) enum KernelsCommand {
     /// Which kernels there are, and which are fetched (the default)
     List(super::Json),
-    /// Fetch kernels of Debian with modules, configuration and headers
+    /// Fetch kernels of Debian with modules, configuration and headers, and the guest's tools
     Fetch(Fetch),
     /// Remove kernels from the cache
     Remove {

@@ -20,6 +20,7 @@ const COMMANDS: [&str; 17] = [
     "report",
     "compare",
     "loads",
+    "lab",
     "summarize",
     "schema",
     "completions",
@@ -38,6 +39,10 @@ fn help() {
     for command in ["campaign run", "campaign status"] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
+    }
+    for command in ["kernels", "kernels list", "kernels fetch", "kernels remove", "kernels add", "kernels verify"] {
+        let said = w.line(&format!("lab {command} --help")).ends_with(0);
+        insta::assert_snapshot!(format!("help-lab-{}", command.replace(' ', "-")), said.out);
     }
     assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
     // No command is left out above.
@@ -110,6 +115,16 @@ fn errors() {
         "cyclictest -R",
         "cyclictest stray",
         "man /proc/nonsense",
+        "lab",
+        "lab kernels nonsense",
+        "lab kernels fetch",
+        "lab kernels fetch debian/5.10/amd64",
+        "lab kernels fetch own/mine/amd64",
+        "lab kernels remove debian/6.1/armhf",
+        "lab kernels verify own/mine/amd64",
+        "lab kernels add ../x --arch amd64 --vmlinuz words.txt",
+        "lab kernels add mine --arch amd64 --vmlinuz none.txt",
+        "lab kernels add mine --arch amd64 --vmlinuz words.txt",
     ] {
         // A tool that is missing would be another error.
         if words.contains("disk") && !crate::world::installed("stress-ng") {
