@@ -30,7 +30,17 @@ impl Fingerprint {
             let _ = writeln!(
                 text,
                 "distribution {} {}\ncount {}\nmin {:?}\nmax {:?}\n{moments}\nmissed {}\nspurious {}\noverflow {}\ndropped {}\nexpected {:?}\nresolution {}",
-                p.label.len(), p.label, p.count, p.min, p.max, p.missed, p.spurious, p.overflow, p.dropped, p.expected, p.resolution
+                p.label.len(),
+                p.label,
+                p.count,
+                p.min,
+                p.max,
+                p.missed,
+                p.spurious,
+                p.overflow,
+                p.dropped,
+                p.expected,
+                p.resolution
             );
             for (slot, n) in p.histogram.slots() {
                 let _ = writeln!(text, "{slot} {n}");

@@ -121,7 +121,7 @@ Examples:
   rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
   rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run, free to migrate
   rtscope measure timer -D 5s --load none,disk,full            three runs, one table
-  rtscope measure timer -D 5s --target lab:debian/6.12-rt --load full   the same figures on any machine, any day
+  rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {

@@ -11,8 +11,8 @@ const EXAMPLES: &str = "\
 Examples:
   rtscope lab kernels                               which kernels there are, and which are fetched
   rtscope lab kernels fetch debian/6.12-rt/amd64    fetch one
-  rtscope measure timer -D 5s --target lab:debian/6.12-rt --load full    measure in it
-  rtscope lab verify                                the same figures again, whatever this host does meanwhile
+  rtscope measure timer -D 5s --target lab:debian/6.12-rt   measure in it
+  rtscope lab verify                                show that figures repeat, whatever this host does
   rtscope lab run debian/6.12-rt -- cyclictest -m -S -p90 -i1000 -l2000 -q
   rtscope lab shell debian/6.12-rt                  look around";
 

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "check",
     "measure",
     "campaign",
@@ -40,7 +40,18 @@ fn help() {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
     }
-    for command in ["kernels", "kernels list", "kernels fetch", "kernels remove", "kernels add", "kernels verify"] {
+    for command in [
+        "boot",
+        "shell",
+        "run",
+        "verify",
+        "kernels",
+        "kernels list",
+        "kernels fetch",
+        "kernels remove",
+        "kernels add",
+        "kernels verify",
+    ] {
         let said = w.line(&format!("lab {command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-lab-{}", command.replace(' ', "-")), said.out);
     }
@@ -57,7 +68,7 @@ fn errors() {
     let w = World::new();
     w.file("words.txt", "these are no figures\n");
     let plan = |name: &str, text: &str| w.file(name, format!("name = \"a\"\n{text}\n[[tests]]\ntest = \"timer\"\n"));
-    plan("lab.toml", "targets = [\"lab:debian/6.12-rt/amd64\"]");
+    plan("lab.toml", "targets = [\"lab:debian/5.4/amd64\"]");
     plan("load.toml", "targets = [\"local\"]\nloads = [\"none\", \"nonsense\"]");
     plan("key.toml", "target = [\"local\"]");
     plan("twice.toml", "targets = [\"local\", \"local\"]");

@@ -80,7 +80,11 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     }
     let same = runs.iter().all(|r| r.same);
     let verified = Verified { kernel: a.kernel.to_string(), load: load.name().into(), same, runs };
-    if a.json { output::json(&verified)? } else { output::result(&text(&verified))? }
+    if a.json {
+        output::json(&verified)?
+    } else {
+        output::result(&text(&verified))?
+    }
     Ok(if same { Code::Done } else { Code::Assertion })
 }
 
@@ -143,6 +147,10 @@ fn text(v: &Verified) -> String {
         );
         out += &line;
     }
-    out += if v.same { "the same to the last bit\n" } else { "NOT the same: see `rtscope lab verify --help`, and report it with QEMU's version\n" };
+    out += if v.same {
+        "the same to the last bit\n"
+    } else {
+        "NOT the same: see `rtscope lab verify --help`, and report it with QEMU's version\n"
+    };
     out
 }
