@@ -47,12 +47,16 @@ pub struct Progress {
 pub struct Console(PathBuf);
 
 impl Console {
-    /// Its last lines.
+    /// What went wrong, as far as a kernel says so, and its last lines.
     pub fn last_lines(&self) -> String {
         let text = fs::read(&self.0).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
-        let lines: Vec<&str> = lines[lines.len().saturating_sub(LAST_LINES)..].to_vec();
+        let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+        // A trace may be longer than what is shown: its headline is not left out.
+        let headlines = ["Kernel panic", "BUG:", "Oops", "rtscope-guest:"];
+        let mut lines: Vec<&str> = before.iter().copied().filter(|l| headlines.iter().any(|h| l.contains(h))).collect();
+        lines.extend(last);
         if lines.is_empty() { "(it printed nothing)".into() } else { lines.join("\n") }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) enum LabCommand {
 #[command(after_help = "\
 Examples:
   rtscope lab boot debian/6.12-rt
-  rtscope lab boot --vmlinuz arch/x86/boot/bzImage --modules inst/lib/modules/6.15.0 --config .config
+  rtscope lab boot --vmlinuz bzImage --modules lib/modules/6.15.0 --config .config
 It is then in the cache as own/boot, and `--target lab:own/boot` measures with it.")]
 pub(crate) struct Boot {
     /// A kernel of the cache
