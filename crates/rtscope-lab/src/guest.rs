@@ -37,7 +37,7 @@ pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
 /// Starts the agent and collects every ended process. When the agent ends, so does the machine.
 fn first_process() -> u8 {
     setup::console(&format!("rtscope-guest {}", env!("CARGO_PKG_VERSION")));
-    let how = match setup::mounts().and_then(|()| Ok(Command::new("/proc/self/exe").arg(AGENT).spawn()?)) {
+    let how = match setup::mounts().and_then(|()| Command::new("/proc/self/exe").arg(AGENT).spawn()) {
         Ok(agent) => loop {
             match sys::process::reap_next() {
                 Ok((pid, status)) if pid == agent.id() => break format!("the agent ended: {status}"),
@@ -57,7 +57,7 @@ fn agent() -> u8 {
     let mut mailbox = match Mailbox::find() {
         Ok(mailbox) => mailbox,
         Err(e) => {
-            setup::console(&format!("rtscope-guest: no mailbox: {e}"));
+            setup::console(&format!("rtscope-guest: no job will come ({e}); here is a shell, `exit` ends the machine"));
             return setup::shell();
         }
     };

@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 /// How states are made; another number makes all of them anew.
 const FORMAT: u32 = 1;
 /// Boots that are tried for one state.
-const BOOTS: u32 = 6;
+const BOOTS: u32 = 10;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.

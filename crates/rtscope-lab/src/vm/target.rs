@@ -115,6 +115,7 @@ impl Lab {
     }
 
     /// The same guest with another seed.
+    #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut other = self.clone();
         other.options.seed = seed;
@@ -153,7 +154,8 @@ impl Lab {
     pub fn interactive(&self) -> Command {
         let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
         let mut command = Command::new(&self.qemu.program);
-        command.args(spec.all_arguments()).args(["-serial", "stdio"]);
+        // Ctrl-C goes to the guest.
+        command.args(spec.all_arguments()).args(["-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal"]);
         command
     }
 

@@ -81,9 +81,9 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let same = runs.iter().all(|r| r.same);
     let verified = Verified { kernel: a.kernel.to_string(), load: load.name().into(), same, runs };
     if a.json {
-        output::json(&verified)?
+        output::json(&verified)?;
     } else {
-        output::result(&text(&verified))?
+        output::result(&text(&verified))?;
     }
     Ok(if same { Code::Done } else { Code::Assertion })
 }
