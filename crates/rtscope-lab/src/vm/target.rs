@@ -91,9 +91,8 @@ impl Started {
 }
 
 impl Lab {
-    /// A guest of `boot` whose states are kept in `states`. Reads the modules that go with its runs.
-    pub fn new(boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
-        let qemu = Qemu::find(boot.arch)?;
+    /// A guest of `boot` on `qemu`, whose states are kept in `states`. Reads the modules that go with its runs.
+    pub fn new(qemu: Qemu, boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
         let spec = MachineSpec {
             arch: boot.arch,
             clock: options.clock,
