@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lines of other GPIO chips, named by a module's parameters: "LABEL/OFFSET" (label of the chip) or the line's own
- * name. Through a lookup table, as the kernel has no other way to get a line from outside of a device tree.
+ * Lines of other GPIO chips, named by a module's parameters: "LABEL/OFFSET" (label of the chip) or
+ * the line's own name. Through a lookup table, as the kernel has no other way to get a line from
+ * outside of a device tree.
  */
 #ifndef RTSCOPE_LINE_H
 #define RTSCOPE_LINE_H
@@ -82,7 +83,10 @@ static inline struct gpio_desc *line_get(struct line_owner *owner, const char *n
 {
 	struct gpio_desc *line = gpiod_get(&owner->device->dev, name, flags);
 
-	/* The kernel would try again when the chip has come; a module that is loaded now needs it now. */
+	/*
+	 * The kernel would try again when the chip has come; a module that is loaded now needs it
+	 * now.
+	 */
 	if (line == ERR_PTR(-EPROBE_DEFER))
 		line = ERR_PTR(-ENODEV);
 	if (!IS_ERR(line))

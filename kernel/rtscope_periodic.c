@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_periodic: the device under test's wave in the kernel. Toggles a line every semi-period from an hrtimer
- * (Adam 2021, algorithm 5), on an absolute grid, so that a late edge does not shift the ones after it.
+ * rtscope_periodic: the device under test's wave in the kernel. Toggles a line every semi-period
+ * from an hrtimer (Adam 2021, algorithm 5), on an absolute grid, so that a late edge does not shift
+ * the ones after it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU expires on an absolute grid; how late its
- * callback runs is the latency. Grid points that a late callback passed over are counted as missed.
+ * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU expires on an absolute
+ * grid; how late its callback runs is the latency. Grid points that a late callback passed over are
+ * counted as missed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -101,7 +102,10 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	raw_spin_unlock_irqrestore(&s->lock, flags);
 
 	if (ended && atomic_dec_and_test(&running)) {
-		/* Pairs with the acquire in has_ended(): all records are there before the end is seen. */
+		/*
+		 * Pairs with the acquire in has_ended(): all records are there before the end is
+		 * seen.
+		 */
 		smp_store_release(&state, RTSCOPE_STATE_DONE);
 		irq_work_queue(&wake);
 	} else if (slot && ring_unread(&s->ring) == config.wake_records) {
@@ -123,8 +127,10 @@ static void stop(void)
 
 	for (i = 0; i < n_samplers; i++)
 		hrtimer_cancel(&samplers[i].timer);
-	if (state == RTSCOPE_STATE_RUNNING)
+	if (state == RTSCOPE_STATE_RUNNING) {
+		/* Pairs with the acquire in has_ended(). */
 		smp_store_release(&state, RTSCOPE_STATE_DONE);
+	}
 	irq_work_queue(&wake);
 	irq_work_sync(&wake);
 }
@@ -242,6 +248,7 @@ static int start(void)
 
 static bool has_ended(void)
 {
+	/* Pairs with the release where the last sampler ends, or in stop(). */
 	return smp_load_acquire(&state) == RTSCOPE_STATE_DONE;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs rtscope_timer from the command line, without the rest of rtscope: prints what each CPU measured, and fails when
- * counts do not add up. Static: gcc -static -O2 -I.. -o timer timer.c
+ * Runs rtscope_timer from the command line, without the rest of rtscope: prints what each CPU
+ * measured, and fails when counts do not add up. Static: gcc -static -O2 -I.. -o timer timer.c
  *
  *   timer [INTERVAL_NS [COUNT [hard|soft [RING_RECORDS [WAKE_RECORDS]]]]]
  */
