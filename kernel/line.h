@@ -96,6 +96,12 @@ static inline struct gpio_desc *line_get(struct line_owner *owner, const char *n
 	case -ENOENT:
 		pr_err("%s=%s: there is no such line\n", name, text);
 		break;
+	case -EINVAL:
+		pr_err("%s=%s: the chip has no such line\n", name, text);
+		break;
+	case -EOPNOTSUPP:
+		pr_err("%s=%s: the line has the other direction\n", name, text);
+		break;
 	case -EBUSY:
 		pr_err("%s=%s: the line is in use\n", name, text);
 		break;
