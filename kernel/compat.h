@@ -23,11 +23,4 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define RTSCOPE_GPIO_SET_VOID	0
 #endif
 
-/* platform_driver.remove returns nothing, from 6.11. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-#define RTSCOPE_REMOVE_INT	1
-#else
-#define RTSCOPE_REMOVE_INT	0
-#endif
-
 #endif /* RTSCOPE_COMPAT_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lines of other GPIO chips, named by a module's parameters: "LABEL/OFFSET" (label of the chip) or the line's own
- * name. Through a lookup table, as the kernel has no other way to get a line from outside of a device tree.
+ * Lines of other GPIO chips, named by a module's parameters: "LABEL/OFFSET" (label of the chip) or
+ * the line's own name. Through a lookup table, as the kernel has no other way to get a line from
+ * outside of a device tree.
  */
 #ifndef RTSCOPE_LINE_H
 #define RTSCOPE_LINE_H
@@ -63,7 +64,7 @@ static inline int line_owner_add(struct line_owner *owner, const char *name,
 	if (!owner->table)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		owner->table->table[i] = (struct gpiod_lookup)GPIO_LOOKUP(specs[i].key,
+		owner->table->table[i] = GPIO_LOOKUP(specs[i].key,
 				specs[i].offset, names[i], GPIO_ACTIVE_HIGH);
 
 	owner->device = platform_device_register_simple(name, PLATFORM_DEVID_NONE, NULL, 0);
@@ -82,7 +83,10 @@ static inline struct gpio_desc *line_get(struct line_owner *owner, const char *n
 {
 	struct gpio_desc *line = gpiod_get(&owner->device->dev, name, flags);
 
-	/* The kernel would try again when the chip has come; a module that is loaded now needs it now. */
+	/*
+	 * The kernel would try again when the chip has come; a module that is loaded now needs it
+	 * now.
+	 */
 	if (line == ERR_PTR(-EPROBE_DEFER))
 		line = ERR_PTR(-ENODEV);
 	if (!IS_ERR(line))
@@ -91,6 +95,12 @@ static inline struct gpio_desc *line_get(struct line_owner *owner, const char *n
 	case -ENODEV:
 	case -ENOENT:
 		pr_err("%s=%s: there is no such line\n", name, text);
+		break;
+	case -EINVAL:
+		pr_err("%s=%s: the chip has no such line\n", name, text);
+		break;
+	case -EOPNOTSUPP:
+		pr_err("%s=%s: the line has the other direction\n", name, text);
 		break;
 	case -EBUSY:
 		pr_err("%s=%s: the line is in use\n", name, text);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A ring of fixed-size records from one writer, in any context, to one reader, which never delays the writer. What
- * finds no room is lost, and counted; the numbers of the records show where.
+ * A ring of fixed-size records from one writer, in any context, to one reader, which never delays
+ * the writer. What finds no room is lost, and counted; the numbers of the records show where.
  *
  * Writers hold off each other, readers each other: neither is the ring's business.
  */
 #ifndef RTSCOPE_RING_H
 #define RTSCOPE_RING_H
 
+#include <linux/bits.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
@@ -16,7 +17,7 @@
 
 #define RING_RECORDS_DEFAULT	16384
 #define RING_RECORDS_MIN	64
-#define RING_RECORDS_MAX	(1U << 20)
+#define RING_RECORDS_MAX	BIT(20)
 
 struct ring {
 	void *slots;
@@ -54,10 +55,14 @@ static inline void ring_free(struct ring *ring)
 /* Records that wait for the reader. */
 static inline u32 ring_unread(const struct ring *ring)
 {
+	/* Pairs with the release in ring_push(): the records are written. */
 	return smp_load_acquire(&ring->head) - READ_ONCE(ring->tail);
 }
 
-/* Where to write the next record, whose number is *seq; NULL when it is lost. ring_push() then publishes it. */
+/*
+ * Where to write the next record, whose number is *seq; NULL when it is lost. ring_push() then
+ * publishes it.
+ */
 static inline void *ring_slot(struct ring *ring, u64 *seq)
 {
 	/* Pairs with the release in ring_read(): the reader has left the slot. */
@@ -74,7 +79,7 @@ static inline void *ring_slot(struct ring *ring, u64 *seq)
 
 static inline void ring_push(struct ring *ring)
 {
-	/* Pairs with the acquire in ring_unread(): the record is written. */
+	/* Pairs with the acquire in ring_unread(). */
 	smp_store_release(&ring->head, ring->head + 1);
 }
 
@@ -91,7 +96,7 @@ static inline ssize_t ring_read(struct ring *ring, char __user *to, size_t len)
 		if (copy_to_user(to + done * ring->size, ring->slots + (size_t)at * ring->size,
 				 n * ring->size))
 			return done ? (ssize_t)(done * ring->size) : -EFAULT;
-		/* Pairs with the acquire in ring_slot(): the records are copied. */
+		/* Pairs with the acquire in ring_slot(). */
 		smp_store_release(&ring->tail, ring->tail + (u32)n);
 		done += n;
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_response: the device under test's task in the kernel. On an edge of its input line it sets its output line
- * to the same level (Adam 2021, algorithm 3), in the top half or in a thread: which of them is chosen, and told.
+ * rtscope_response: the device under test's task in the kernel. On an edge of its input line it
+ * sets its output line to the same level (Adam 2021, algorithm 3), in the top half or in a thread:
+ * which of them is chosen, and told.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

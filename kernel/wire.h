@@ -15,8 +15,9 @@
 #define WIRES_MAX	15
 
 /*
- * One lock for the levels of all lines and the run: the order of edges is the order in which they are stamped. Raw,
- * as it is taken in hard interrupts, on PREEMPT_RT too. Never held while an interrupt is delivered.
+ * One lock for the levels of all lines and the run: the order of edges is the order in which they
+ * are stamped. Raw, as it is taken in hard interrupts, on PREEMPT_RT too. Never held while an
+ * interrupt is delivered.
  */
 extern raw_spinlock_t wire_lock;
 
@@ -48,7 +49,7 @@ struct wire_stimulus {
 
 struct wire_run {
 	struct rtscope_wire_config config;
-	struct rtscope_wire_status status;	/* the counts are kept here; the rest is filled in when asked */
+	struct rtscope_wire_status status;	/* its counts; the rest is filled in when asked */
 	struct ring ring;
 	struct hrtimer stimulus_timer;
 	struct hrtimer answer_timer;
@@ -75,6 +76,13 @@ bool wire_run_readable(struct wire_run *run);
 bool wire_run_ended(struct wire_run *run);
 /* The answer line has changed; wire_lock held. */
 void wire_run_edge(struct wire_run *run, bool level);
+
+/* wire_inject.c: answers that the instrument makes itself. */
+
+bool wire_inject_valid(const struct rtscope_wire_config *config);
+void wire_inject_init(struct wire_run *run);
+/* Answers the present stimulus, or sees to it; right after it was driven, in its interrupt. */
+void wire_inject(struct wire_run *run);
 
 extern struct wire_run wire_run;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_wire: a GPIO chip without hardware, whose outputs are wired to inputs with edge interrupts. Stands on its
- * own, as distributions' kernels have neither GPIO_SIM nor IRQ_SIM.
+ * rtscope_wire: a GPIO chip without hardware, whose outputs are wired to inputs with edge
+ * interrupts. Stands on its own, as distributions' kernels have neither GPIO_SIM nor IRQ_SIM.
  */
 #define pr_fmt(fmt) "rtscope_wire: " fmt
 
@@ -34,6 +34,7 @@ static const char *names[LINES_MAX];
 static DECLARE_BITMAP(pending, LINES_MAX);
 static struct gpio_chip chip;
 static struct irq_work deliver;
+static struct hrtimer deliver_timer;
 static struct platform_device *parent;
 
 /* Offset 0 is the stimulus, an input; from then on outputs and inputs alternate. */
@@ -75,7 +76,7 @@ bool wire_input_edge(unsigned int offset, bool level)
 	return line->enabled;
 }
 
-static void deliver_pending(struct irq_work *work)
+static void deliver_all(void)
 {
 	unsigned int offset;
 
@@ -84,17 +85,47 @@ static void deliver_pending(struct irq_work *work)
 			generic_handle_domain_irq(chip.irq.domain, offset);
 }
 
+static void deliver_work(struct irq_work *work)
+{
+	deliver_all();
+}
+
+static enum hrtimer_restart deliver_expired(struct hrtimer *timer)
+{
+	deliver_all();
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * Whether irq_work makes an interrupt of its own, or waits for the next tick: milliseconds that no
+ * wire has.
+ */
+static bool work_interrupts(void)
+{
+#ifdef CONFIG_ARM
+	/* There the kernel's own answer is in a variable that modules do not see. */
+	return num_possible_cpus() > 1;
+#else
+	return arch_irq_work_has_interrupt();
+#endif
+}
+
+/* Delivers an edge by an interrupt of its own. */
+static void deliver_soon(unsigned int offset)
+{
+	set_bit(offset, pending);
+	if (work_interrupts())
+		irq_work_queue(&deliver);
+	else
+		hrtimer_start(&deliver_timer, 0, HRTIMER_MODE_REL_HARD);
+}
+
 void wire_interrupt(unsigned int offset)
 {
-	if (in_hardirq()) {
+	if (in_hardirq())
 		generic_handle_domain_irq(chip.irq.domain, offset);
-	} else if (arch_irq_work_has_interrupt()) {
-		set_bit(offset, pending);
-		irq_work_queue(&deliver);
-	} else {
-		/* There irq_work would wait for the next tick: milliseconds that no wire has. */
-		generic_handle_domain_irq_safe(chip.irq.domain, offset);
-	}
+	else
+		deliver_soon(offset);
 }
 
 static int chip_get(struct gpio_chip *gc, unsigned int offset)
@@ -188,10 +219,8 @@ static void chip_irq_unmask(struct irq_data *data)
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 
 	/* Never at once: the caller holds the interrupt's own lock. */
-	if (due) {
-		set_bit(offset, pending);
-		irq_work_queue(&deliver);
-	}
+	if (due)
+		deliver_soon(offset);
 }
 
 static int chip_irq_set_type(struct irq_data *data, unsigned int type)
@@ -260,7 +289,8 @@ int wire_chip_add(unsigned int wires)
 		goto no_parent;
 	}
 
-	deliver = IRQ_WORK_INIT_HARD(deliver_pending);
+	deliver = IRQ_WORK_INIT_HARD(deliver_work);
+	hrtimer_setup(&deliver_timer, deliver_expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	chip = (struct gpio_chip){
 		.label = RTSCOPE_WIRE_LABEL,
 		.parent = &parent->dev,
@@ -296,6 +326,7 @@ no_parent:
 void wire_chip_remove(void)
 {
 	irq_work_sync(&deliver);
+	hrtimer_cancel(&deliver_timer);
 	gpiochip_remove(&chip);
 	platform_device_unregister(parent);
 	free_names();

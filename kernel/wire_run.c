@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_wire: the instrument. A hard, pinned hrtimer drives the stimulus line at programmed times, so that no
- * stimulus ever waits for a scheduler; edges of the answer line are stamped where the line is driven.
+ * rtscope_wire: the instrument. A hard, pinned hrtimer drives the stimulus line at programmed
+ * times, so that no stimulus ever waits for a scheduler; edges of the answer line are stamped where
+ * the line is driven.
  */
+#include <linux/cpumask.h>
 #include <linux/errno.h>
-#include <linux/irqflags.h>
-#include <linux/math64.h>
-#include <linux/processor.h>
-#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -17,12 +15,6 @@
 #define INTERVAL_MIN_NS		(10 * NSEC_PER_USEC)
 #define TIME_MAX_NS		(3600ULL * NSEC_PER_SEC)
 #define START_DELAY_MIN_NS	NSEC_PER_USEC
-
-/*
- * An injected answer is to come at its time to some ns, not when a timer happens to be handled: the timer is set so
- * much earlier, and the rest is waited for.
- */
-#define ANSWER_LEAD_NS		(10 * NSEC_PER_USEC)
 
 struct wire_run wire_run;
 
@@ -43,16 +35,6 @@ static u64 interval_next(struct wire_run *run)
 	return config->interval_min_ns + ((random_next(&run->random) >> 32) * span >> 32);
 }
 
-static bool every(u64 number, u32 n)
-{
-	u64 rest;
-
-	if (!n)
-		return false;
-	div64_u64_rem(number, n, &rest);
-	return !rest;
-}
-
 static void record(struct wire_run *run, struct rtscope_wire_event event)
 {
 	struct rtscope_wire_event *slot;
@@ -64,7 +46,10 @@ static void record(struct wire_run *run, struct rtscope_wire_event event)
 		return;
 	*slot = event;
 	ring_push(&run->ring);
-	/* Records come one by one: equality is passed on the way up, and readers are woken once for each batch. */
+	/*
+	 * Records come one by one: equality is passed on the way up, and readers are woken once for
+	 * each batch.
+	 */
 	if (ring_unread(&run->ring) == run->config.wake_records)
 		irq_work_queue(&run->wake);
 }
@@ -102,7 +87,10 @@ static void end(struct wire_run *run)
 	lockdep_assert_held(&wire_lock);
 	status->ended_ns = ktime_get_ns();
 	record_edge(run, RTSCOPE_WIRE_DONE, wire_level(RTSCOPE_WIRE_ANSWER), status->ended_ns, 0);
-	/* Pairs with the acquire in wire_run_ended(): the last record is there before the end is seen. */
+	/*
+	 * Pairs with the acquire in wire_run_ended(): the last record is there before the end is
+	 * seen.
+	 */
 	smp_store_release(&status->state, RTSCOPE_STATE_DONE);
 	irq_work_queue(&run->wake);
 }
@@ -155,66 +143,6 @@ void wire_run_edge(struct wire_run *run, bool level)
 		run->status.spurious++;
 		record_edge(run, RTSCOPE_WIRE_SPURIOUS, level, at, flags);
 	}
-}
-
-/* The instrument's own answer to the present stimulus; in its hard interrupt. */
-static void answer_now(struct wire_run *run)
-{
-	const struct rtscope_wire_inject *inject = &run->config.inject;
-	const struct wire_stimulus *now = &run->now;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&wire_lock, flags);
-	run->status.injected++;
-	wire_level_force(RTSCOPE_WIRE_ANSWER, now->level);
-	if (every(now->number, inject->drop_every)) {
-		run->status.injected_dropped++;
-	} else {
-		wire_run_edge(run, now->level);
-		if (every(now->number, inject->double_every)) {
-			run->status.injected_doubled++;
-			wire_run_edge(run, now->level);
-		}
-	}
-	raw_spin_unlock_irqrestore(&wire_lock, flags);
-}
-
-static void answer_when_due(struct wire_run *run)
-{
-	while (ktime_get_ns() < run->answer_at)
-		cpu_relax();
-	answer_now(run);
-}
-
-static enum hrtimer_restart answer_fire(struct hrtimer *timer)
-{
-	struct wire_run *run = container_of(timer, struct wire_run, answer_timer);
-
-	if (READ_ONCE(run->status.state) == RTSCOPE_STATE_RUNNING)
-		answer_when_due(run);
-	return HRTIMER_NORESTART;
-}
-
-static void inject(struct wire_run *run)
-{
-	const struct rtscope_wire_inject *inject = &run->config.inject;
-	u64 delay = inject->delay_ns;
-
-	if (inject->mode == RTSCOPE_INJECT_NULL) {
-		answer_now(run);
-		return;
-	}
-	if (every(run->now.number, inject->other_every)) {
-		delay = inject->other_delay_ns;
-		run->status.injected_other++;
-	}
-	run->answer_at = run->now.programmed + delay;
-	/* A timer that is due so soon would come no earlier than this. */
-	if (run->answer_at < ktime_get_ns() + 2 * ANSWER_LEAD_NS)
-		answer_when_due(run);
-	else
-		hrtimer_start(&run->answer_timer, ns_to_ktime(run->answer_at - ANSWER_LEAD_NS),
-			      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /* Counts the stimuli whose time has passed already: none of them was given. */
@@ -276,7 +204,7 @@ static enum hrtimer_restart stimulus_fire(struct hrtimer *timer)
 	if (due)
 		wire_interrupt(RTSCOPE_WIRE_STIMULUS);
 	if (run->config.inject.mode != RTSCOPE_INJECT_OFF)
-		inject(run);
+		wire_inject(run);
 	return HRTIMER_RESTART;
 
 out:
@@ -295,30 +223,10 @@ void wire_run_init(struct wire_run *run)
 {
 	hrtimer_setup(&run->stimulus_timer, stimulus_fire, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
-	hrtimer_setup(&run->answer_timer, answer_fire, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS_PINNED_HARD);
+	wire_inject_init(run);
 	/* Not a hard one: on PREEMPT_RT readers can only be woken from a thread. */
 	init_irq_work(&run->wake, wake_readers);
 	init_waitqueue_head(&run->readers);
-}
-
-static bool inject_valid(const struct rtscope_wire_config *config)
-{
-	const struct rtscope_wire_inject *inject = &config->inject;
-	u64 longest = max(inject->delay_ns, inject->other_delay_ns);
-
-	switch (inject->mode) {
-	case RTSCOPE_INJECT_OFF:
-	case RTSCOPE_INJECT_NULL:
-		return !inject->other_every && !longest && !inject->drop_every &&
-		       !inject->double_every;
-	case RTSCOPE_INJECT_ANSWER:
-		/* The one answer timer must be free again before the next stimulus. */
-		return longest <= config->interval_min_ns &&
-		       config->interval_min_ns - longest >= ANSWER_LEAD_NS / 2;
-	default:
-		return false;
-	}
 }
 
 int wire_run_check(struct rtscope_wire_config *config)
@@ -337,7 +245,7 @@ int wire_run_check(struct rtscope_wire_config *config)
 	    (config->cpu >= nr_cpu_ids || !cpu_online(config->cpu)))
 		return -ENXIO;
 	if (config->mode == RTSCOPE_WIRE_CAPTURE)
-		return config->inject.mode == RTSCOPE_INJECT_OFF && inject_valid(config) ?
+		return config->inject.mode == RTSCOPE_INJECT_OFF && wire_inject_valid(config) ?
 		       0 : -EINVAL;
 
 	if (config->interval_min_ns < INTERVAL_MIN_NS ||
@@ -348,7 +256,7 @@ int wire_run_check(struct rtscope_wire_config *config)
 	    config->start_delay_ns < START_DELAY_MIN_NS ||
 	    config->start_delay_ns > TIME_MAX_NS)
 		return -EINVAL;
-	return inject_valid(config) ? 0 : -EINVAL;
+	return wire_inject_valid(config) ? 0 : -EINVAL;
 }
 
 int wire_run_configure(struct wire_run *run, const struct rtscope_wire_config *config)
@@ -371,8 +279,8 @@ static void start_here(void *data)
 
 	raw_spin_lock(&wire_lock);
 	/*
-	 * The first stimulus is to change the level that the DUT answers with: else its first answer would be no
-	 * edge, and missed.
+	 * The first stimulus is to change the level that the DUT answers with: else its first
+	 * answer would be no edge, and missed.
 	 */
 	run->now.level = wire_level(RTSCOPE_WIRE_ANSWER);
 	wire_level_force(RTSCOPE_WIRE_STIMULUS, run->now.level);
@@ -448,6 +356,7 @@ void wire_run_status(struct wire_run *run, struct rtscope_wire_status *status)
 
 bool wire_run_ended(struct wire_run *run)
 {
+	/* Pairs with the release in end(). */
 	return smp_load_acquire(&run->status.state) == RTSCOPE_STATE_DONE;
 }
 

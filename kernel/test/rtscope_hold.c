@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_hold: keeps the preemption or the interrupts of a CPU off for a known time, to prove that a measurement
- * catches it. Makes a kernel worse on purpose: for tests, in a virtual machine.
+ * rtscope_hold: keeps the preemption or the interrupts of a CPU off for a known time, to prove that
+ * a measurement catches it. Makes a kernel worse on purpose: for tests, in a virtual machine.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,8 +18,9 @@ module_param(hold_us, uint, 0444);
 MODULE_PARM_DESC(hold_us, "how long to hold, 1 to 1000000 us (default: 500)");
 
 /*
- * Not a multiple of any usual measuring interval, but the golden section beside one: the holds spread evenly over a grid
- * that within 77 of them one begins at most 13 us before a wake-up that is due every 1 ms.
+ * Not a multiple of any usual measuring interval, but the golden section beside one: the holds
+ * spread evenly over a grid that within 77 of them one begins at most 13 us before a wake-up that
+ * is due every 1 ms.
  */
 static unsigned int period_us = 10618;
 module_param(period_us, uint, 0444);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs the instrument of rtscope_wire from the command line, without the rest of rtscope: prints what was measured,
- * and fails when counts do not add up. Static: gcc -static -O2 -I.. -o wire wire.c
+ * Runs the instrument of rtscope_wire from the command line, without the rest of rtscope: prints
+ * what was measured, and fails when counts do not add up.
  *
- *   wire [name=value ...]    names as in struct rtscope_wire_config; dump=1 prints every record; status=1 prints the
- *                            status of a DUT in the kernel
+ *   gcc -static -O2 -I.. -o wire wire.c
+ *   wire [name=value ...]
+ *
+ * Names are those of struct rtscope_wire_config. dump=1 prints every record, status=1 the status
+ * of rtscope_response.
  */
 #include <errno.h>
 #include <fcntl.h>
