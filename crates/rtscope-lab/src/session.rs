@@ -2,8 +2,8 @@
 
 use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
 use crate::supervisor::find_program;
-use crate::vm::{GuestError, Progress, VmError};
 use crate::target::{StopHandle, Target, TargetError};
+use crate::vm::{GuestError, Progress, VmError};
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{Record, RecordError};
 use std::collections::BTreeMap;

@@ -99,6 +99,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         distributions,
         source: None,
         lab: None,
+        instrument: None,
     })
     .map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
 }

@@ -1,8 +1,6 @@
 //! The guest's end of the mailbox, and the bell by which it pauses its machine.
 
-use crate::vm::wire::{
-    BELL_PCI, Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, PAUSE, SAID, SAID_LEN_AT, SIZE, Said,
-};
+use crate::vm::wire::{BELL_PCI, Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, PAUSE, SAID, SAID_LEN_AT, SIZE, Said};
 use rtscope_probe::sys::mapped::{Mapped, WORD};
 use std::fs;
 use std::io;

@@ -101,7 +101,8 @@ fn disk() -> Result<(), String> {
     }
     let path = format!("/dev/nullb{device}");
     // Everything is initialized now: no thread of ext4's shall go on with it while something is measured.
-    let options = ["-q", "-F", "-U", "5274536f-7065-4c61-6220-4469736b2121", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
+    let options =
+        ["-q", "-F", "-U", "5274536f-7065-4c61-6220-4469736b2121", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
     let words: Vec<&str> = options.into_iter().chain(["-J", "size=16", "-N", "8192", &path]).collect();
     command("/usr/sbin/mkfs.ext4", &words)?;
     fs::create_dir_all(DISK).map_err(|e| failed(DISK, e))?;

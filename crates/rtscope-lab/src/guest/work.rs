@@ -3,12 +3,12 @@
 use super::mailbox::Mailbox;
 use super::setup::DISK;
 use super::{PROBE, SUPERVISOR};
+use crate::Journal;
 use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
 use crate::target::{StopHandle, TargetError};
 use crate::vm::wire::{Job, JobModule, Ran, Said, Work};
-use crate::Journal;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
 use rtscope_probe::sys;

@@ -80,8 +80,7 @@ impl Guests {
             (kernel, _) => kernel?,
         };
         let tools = Tools::fetch(&self.cache, name.arch(), false, on_step)?;
-        let contents =
-            Contents { kernel: &kernel, guest_program: &program, tools: &tools, modules: &MODULES, extra: &[] };
+        let contents = Contents { kernel: &kernel, guest_program: &program, tools: &tools, modules: &MODULES, extra: &[] };
         let image = Images::new(&self.cache).build(&contents)?;
         Ok((kernel, image))
     }

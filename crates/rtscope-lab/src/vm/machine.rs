@@ -97,8 +97,7 @@ impl Machine {
         let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
-        let mut child =
-            command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
+        let mut child = command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
         let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
             program: qemu.program.clone(),
             reason: match fs::read_to_string(at("said")) {
@@ -228,7 +227,11 @@ impl Machine {
             let qemu = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
             let qemu = if qemu.trim().is_empty() { String::new() } else { format!("; QEMU said: {}", qemu.trim()) };
             let file = self.keep_console();
-            return Err(VmError::Ended { when: format!("{when} (QEMU: {status}{qemu})"), console: self.console.last_lines(), file });
+            return Err(VmError::Ended {
+                when: format!("{when} (QEMU: {status}{qemu})"),
+                console: self.console.last_lines(),
+                file,
+            });
         }
         if watch.asked.elapsed() >= ASK {
             watch.asked = Instant::now();

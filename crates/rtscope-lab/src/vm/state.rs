@@ -3,10 +3,10 @@
 //! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
 //! boots from the same of these are the same, so nothing is lost when one is removed.
 
+use super::VmError;
 use super::machine::{Limit, Machine, Progress};
 use super::qemu::{MachineSpec, Qemu};
 use super::wire::Facts;
-use super::VmError;
 use crate::digest;
 use crate::target::StopHandle;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
 
+use super::VmError;
 use super::machine::{Limit, Machine, Progress, Watch};
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
 use super::wire::{Facts, Job, JobModule, Ran, Said, Work};
-use super::VmError;
 use crate::digest;
 use crate::session::Step;
 use crate::target::StopHandle;

@@ -45,15 +45,8 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let mut records = Vec::new();
     let mut code = Code::Done;
     for load in &loads {
-        let request = Request {
-            id: fresh_id(),
-            test: Test::Timer,
-            space,
-            load,
-            target: &a.target,
-            lab: lab.clone(),
-            settings: &settings,
-        };
+        let request =
+            Request { id: fresh_id(), test: Test::Timer, space, load, target: &a.target, lab: lab.clone(), settings: &settings };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
         let outcome = machine.execute(request, &stop, &mut |step| {
@@ -148,7 +141,8 @@ fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
         return if a.guest == GuestArgs::default() {
             Ok(None)
         } else {
-            let message = format!("`{}` is no target of the lab: it has no clock, seed, CPUs, memory or modules to choose", a.target);
+            let message =
+                format!("`{}` is no target of the lab: it has no clock, seed, CPUs, memory or modules to choose", a.target);
             Err(Failure::usage(message, "measure with --target lab:KERNEL, or without these options"))
         };
     }
