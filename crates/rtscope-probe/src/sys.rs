@@ -6,6 +6,7 @@ pub mod machine;
 pub mod mapped;
 pub mod process;
 pub mod rt;
+pub mod shared;
 
 use std::io;
 
