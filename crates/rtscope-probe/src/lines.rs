@@ -111,7 +111,8 @@ impl LineError {
         match self {
             Self::Spec { .. } => spec::FORMS.into(),
             Self::Busy { .. } => {
-                "end the other program, or are stimulus and answer (or the DUT's --in and --out) swapped? A line has one driver".into()
+                "end the other program, or are stimulus and answer (or the DUT's --in and --out) swapped? A line has one driver"
+                    .into()
             }
             Self::Unable { .. } => "choose another line".into(),
             Self::Io { source, line, .. } => match source.kind() {

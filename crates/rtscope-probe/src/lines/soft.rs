@@ -97,7 +97,8 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         // Whoever gets both locks is alone with the file, and whoever opened it since will find that it lost its name.
-        let alone = shared::lock(&self.file, Lock::Exclusive, DRIVER).is_ok() && shared::lock(&self.file, Lock::Exclusive, LISTENER).is_ok();
+        let alone = shared::lock(&self.file, Lock::Exclusive, DRIVER).is_ok()
+            && shared::lock(&self.file, Lock::Exclusive, LISTENER).is_ok();
         if alone {
             let _: io::Result<()> = std::fs::remove_file(&self.path);
         }

@@ -6,7 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The forms, for a remedy.
-pub const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts";
+pub const FORMS: &str =
+    "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts";
 
 /// A line by name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,7 +31,10 @@ impl<'a> Asked<'a> {
     pub fn of(test: Test, s: &'a Settings) -> Result<Self, Failure> {
         let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
         let Some(l) = &s.lines else {
-            return usage(format!("`{test}` takes lines, and none is named"), "--stimulus LINE --answer LINE, such as soft:a and soft:b");
+            return usage(
+                format!("`{test}` takes lines, and none is named"),
+                "--stimulus LINE --answer LINE, such as soft:a and soft:b",
+            );
         };
         let line = |name: &String| name.parse::<LineSpec>();
         let stimulus = l.stimulus.as_ref().map(line).transpose()?;

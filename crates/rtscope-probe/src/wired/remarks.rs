@@ -50,7 +50,8 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         put(
             "instrument-on-the-duts-cpu",
             Effect::Inconclusive,
-            "instrument and DUT share a CPU: a stimulus is only given when nothing keeps that CPU busy, so that load does not show".into(),
+            "instrument and DUT share a CPU: a stimulus is only given when nothing keeps that CPU busy, so that load does not show"
+                .into(),
             "another CPU for the DUT (--dut-cpu), or an instrument of its own",
         );
     }
@@ -98,8 +99,13 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
     for d in distributions {
         if d.missed() > 0 && test == Test::Response {
             let all = d.count() + d.missed();
-            let message =
-                format!("{}: {} of {all} stimuli were not answered within {} ({} late)", d.label(), d.missed(), l.timeout, d.late());
+            let message = format!(
+                "{}: {} of {all} stimuli were not answered within {} ({} late)",
+                d.label(),
+                d.missed(),
+                l.timeout,
+                d.late()
+            );
             put("missed-answers", Effect::Note, message, "they are in no percentile: hold the run to it with --assert 'missed==0'");
         }
         if d.spurious() > 0 {

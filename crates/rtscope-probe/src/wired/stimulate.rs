@@ -174,12 +174,7 @@ impl Open {
 }
 
 /// Hands every edge until `deadline` to `take`, until it says that it is content, or the loop is to stop.
-fn listen(
-    wires: &mut impl Wires,
-    deadline: u64,
-    until: &Until<'_>,
-    take: &mut impl FnMut(Edge) -> bool,
-) -> Result<(), LineError> {
+fn listen(wires: &mut impl Wires, deadline: u64, until: &Until<'_>, take: &mut impl FnMut(Edge) -> bool) -> Result<(), LineError> {
     loop {
         let now = wires.now();
         match wires.wait(deadline.min(now + GLANCE))? {

@@ -10,7 +10,11 @@ const NEVER: AtomicBool = AtomicBool::new(false);
 const INTERVAL: u64 = 1_000_000;
 const TIMEOUT: u64 = 400_000;
 
-fn run(dut: impl FnMut(u64, bool) -> Vec<(u64, bool)>, stimuli: u64, warmups: u64) -> (Vec<Distribution>, Own, Option<rtscope_record::lines::Phase>, Ended) {
+fn run(
+    dut: impl FnMut(u64, bool) -> Vec<(u64, bool)>,
+    stimuli: u64,
+    warmups: u64,
+) -> (Vec<Distribution>, Own, Option<rtscope_record::lines::Phase>, Ended) {
     let (mut wires, mut books) = (Fake::new(dut), Books::new(4, warmups));
     let until = Until { stimuli, end: u64::MAX, stop: &NEVER };
     let (ended, own) = stimulate(&mut wires, &mut Schedule::new(INTERVAL, INTERVAL, 0), TIMEOUT, &until, &mut books).unwrap();

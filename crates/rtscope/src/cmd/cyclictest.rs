@@ -92,7 +92,6 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         load: &none,
         target: "local",
         lab: None,
-        instrument: None,
         settings: &settings,
     };
     let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {
