@@ -9,9 +9,12 @@ mod bench;
 pub mod books;
 pub mod device;
 pub mod dut;
+pub mod periodic;
 mod remarks;
+mod runs;
 pub mod schedule;
 pub mod stimulate;
+pub mod sustained;
 pub mod wires;
 
 pub use bench::run;

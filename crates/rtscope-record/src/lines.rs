@@ -217,8 +217,10 @@ pub struct GridError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
-    /// Between two stimuli, ns.
+    /// Between two stimuli, as asked, and the longest time to an answer, ns.
     pub interval: Nanos,
+    /// Mean interval that the instrument really gave, ns.
+    pub given: Nanos,
     /// Stimuli given.
     pub stimuli: u64,
     /// Not answered within the interval.
@@ -227,9 +229,7 @@ pub struct Trial {
     pub spurious: u64,
     /// Highest latency, ns.
     pub max: Option<u64>,
-    /// Stimuli that the instrument itself could not give in time.
-    pub behind: u64,
-    /// Every stimulus was given in time and answered within the interval.
+    /// Every stimulus was answered within the interval, and no other edge came.
     pub sustained: bool,
     /// It was the confirming run, whose samples are the record's.
     #[serde(default)]
@@ -269,7 +269,7 @@ pub struct Instrument {
     /// `periodic`: the wave against its grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<GridError>,
-    /// `sustained`: the shortest interval that was confirmed, ns.
+    /// `sustained`: the shortest mean interval that was confirmed, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Nanos>,
     /// `sustained`: every step of the search, in order.

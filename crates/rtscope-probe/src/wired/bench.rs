@@ -1,7 +1,7 @@
 //! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
 
 use super::asked::Asked;
-use super::books::{Books, Brief};
+use super::books::Brief;
 use super::device::{Device, Duty};
 use super::remarks;
 use super::schedule::Schedule;
@@ -13,7 +13,7 @@ use crate::sys::rt::{self, Signals, Woken};
 use crate::timer::sampler::LiveCell;
 use crate::timer::{self, Failure, Measured};
 use rtscope_record::lines::LineFacts;
-use rtscope_record::{Distribution, Instrument, Policy, Settings, Test, ThreadInfo, Warning};
+use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Test, ThreadInfo, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
@@ -48,7 +48,9 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     bench.facts.what = "a task in user space on this machine".into();
     let measured = match plan.test {
         Test::Response => bench.response(say),
-        _ => Err(Failure::usage(format!("`{}` is no test over lines", plan.test), "measure response")),
+        Test::Periodic => bench.periodic(say),
+        Test::Sustained => bench.sustained(say),
+        Test::Timer => Err(Failure::usage("`timer` is no test over lines", "measure response")),
     }?;
     bench.collect(measured)
 }
@@ -61,10 +63,10 @@ pub(super) struct Taken {
 }
 
 /// A job of the instrument's thread, and what became of it.
-struct Ran<T> {
-    outcome: T,
-    tid: u32,
-    refused: Option<Warning>,
+pub(super) struct Ran<T> {
+    pub(super) outcome: T,
+    pub(super) tid: u32,
+    pub(super) refused: Option<Warning>,
 }
 
 /// Everything that a test over lines needs around its loop.
@@ -73,10 +75,10 @@ pub(super) struct Bench<'a> {
     pub(super) asked: Asked<'a>,
     signals: &'a Signals,
     input: i32,
-    interrupted: bool,
+    pub(super) interrupted: bool,
     device: Option<Device>,
     pub(super) facts: Instrument,
-    warnings: Vec<Warning>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 fn facts(line: &LineSpec) -> LineFacts {
@@ -88,34 +90,6 @@ fn facts(line: &LineSpec) -> LineFacts {
 pub(super) type Cells = Vec<(&'static str, Arc<LiveCell>)>;
 
 impl Bench<'_> {
-    fn response(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
-        let mut wires = self.open(Duty::Respond, say)?;
-        let (s, l) = (self.asked.settings, self.asked.lines);
-        let mut books = Books::new(s.worst, l.warmup);
-        let longest = l.interval_max.unwrap_or(s.interval).0;
-        let mut schedule = Schedule::new(s.interval.0, longest, l.seed);
-        let [falling, rising] = books.live();
-        let cells = vec![("rising", rising), ("falling", falling)];
-        let ran = self.follow(cells, say, |stop| {
-            let start = rt::now();
-            books.start_at(start);
-            let until = Until {
-                stimuli: s.loops.map_or(u64::MAX, |n| n.saturating_add(l.warmup)),
-                end: s.duration.map_or(u64::MAX, |d| start.saturating_add(d.0)),
-                stop,
-            };
-            stimulate(&mut wires, &mut schedule, l.timeout.0, &until, &mut books)
-        })?;
-        let (ended, own) = ran.outcome;
-        let thread = self.thread(ran.tid, ran.refused.as_ref());
-        self.warnings.extend(ran.refused);
-        let (distributions, warmup) = books
-            .finish(|p| p.thread = Some(thread.clone()))
-            .map_err(|e| Failure::machine(format!("the counts do not add up: {e}"), "report this"))?;
-        self.facts.warmup = warmup;
-        Ok(Taken { distributions, own, ended })
-    }
-
     /// Opens the lines, calibrates, starts the device or waits for it.
     pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Real, Failure> {
         let (stimulus, answer) = (self.asked.stimulus.clone(), self.asked.answer.clone());
@@ -200,7 +174,7 @@ impl Bench<'_> {
     }
 
     /// Runs `job` on the instrument's own thread, and reports meanwhile.
-    fn follow<T: Send>(
+    pub(super) fn follow<T: Send>(
         &mut self,
         cells: Cells,
         say: &mut dyn FnMut(Event),
@@ -262,13 +236,14 @@ impl Bench<'_> {
         self.facts.uncertainty = own.span_max;
         self.facts.uncertainty_mean = own.span_sum.div_ceil(own.stimuli.max(1));
         (self.facts.lost, self.facts.behind) = (own.lost, own.behind);
-        if own.edges == 0 && own.stimuli > 0 && (ended != Ended::Stopped || own.stimuli >= 20) {
-            let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.asked.answer);
-            let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
+        if own.edges == 0 && self.plan.test == Test::Periodic {
             return Err(Failure::machine(
-                format!("no edge came back on {answer} for {} stimuli on {stimulus}", own.stimuli),
-                "is the DUT running, does it listen to the stimulus line, and are the two lines or their wires swapped?",
+                format!("no edge came on {} in {}", self.asked.answer, Nanos(own.elapsed)),
+                "is the wave being made, and is its line wired to this one?",
             ));
+        }
+        if own.edges == 0 && own.stimuli > 0 && (ended != Ended::Stopped || own.stimuli >= 20) {
+            return Err(nothing_came(self.facts.stimulus.as_ref(), &self.asked.answer, own.stimuli));
         }
         self.warnings.extend(remarks::of(&self.asked, &self.facts, &distributions, own, ended));
         Ok(Measured {
@@ -279,6 +254,15 @@ impl Bench<'_> {
             instrument: Some(self.facts),
         })
     }
+}
+
+/// Nothing at all came back.
+pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
+    let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
+    Failure::machine(
+        format!("no edge came back on {answer} for {stimuli} stimuli on {stimulus}"),
+        "is the DUT running, does it listen to the stimulus line, and are the two lines or their wires swapped?",
+    )
 }
 
 /// Gives the instrument its CPU and priority; says what was refused.
