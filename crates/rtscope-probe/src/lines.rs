@@ -1,7 +1,10 @@
 //! Lines: what carries an edge from the instrument to the device under test and back, whatever it is made of.
 
+pub mod gpio;
+pub mod serial;
 pub mod soft;
 pub mod spec;
+pub mod sysfs;
 
 use rtscope_record::lines::Stamp;
 pub use spec::LineSpec;

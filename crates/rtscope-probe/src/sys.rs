@@ -7,6 +7,7 @@ pub mod mapped;
 pub mod process;
 pub mod rt;
 pub mod shared;
+pub mod tty;
 
 use std::io;
 

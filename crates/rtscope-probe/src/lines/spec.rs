@@ -1,8 +1,12 @@
 //! How people name a line: `soft:a`, `gpio:gpiochip0/17`, `sysfs:17`, `serial:/dev/ttyS0:rts>cts`.
 
+use super::gpio::{self, Gpio, GpioInput, GpioOutput};
+use super::serial::{self, Serial, SerialInput, SerialOutput};
 use super::soft::{self, SoftInput, SoftOutput};
+use super::sysfs::{self, SysfsInput, SysfsOutput};
 use super::{Abilities, Input, LineError, Output};
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The forms, for a remedy.
@@ -14,6 +18,12 @@ pub const FORMS: &str =
 pub enum LineSpec {
     /// A software line.
     Soft(String),
+    /// A GPIO line of the character device.
+    Gpio(Gpio),
+    /// A GPIO line of sysfs, by its number.
+    Sysfs(u32),
+    /// Modem-control lines of a serial port.
+    Serial(Serial),
 }
 
 impl LineSpec {
@@ -21,6 +31,9 @@ impl LineSpec {
     pub fn abilities(&self) -> Abilities {
         match self {
             Self::Soft(_) => soft::ABILITIES,
+            Self::Gpio(_) => gpio::ABILITIES,
+            Self::Sysfs(_) => sysfs::ABILITIES,
+            Self::Serial(_) => serial::ABILITIES,
         }
     }
 
@@ -28,6 +41,9 @@ impl LineSpec {
     pub fn output(&self) -> Result<Box<dyn Output>, LineError> {
         match self {
             Self::Soft(name) => Ok(Box::new(SoftOutput::open(name)?)),
+            Self::Gpio(gpio) => Ok(Box::new(GpioOutput::open(gpio)?)),
+            Self::Sysfs(number) => Ok(Box::new(SysfsOutput::open(Path::new(sysfs::ROOT), *number)?)),
+            Self::Serial(serial) => Ok(Box::new(SerialOutput::open(serial)?)),
         }
     }
 
@@ -35,6 +51,9 @@ impl LineSpec {
     pub fn input(&self) -> Result<Box<dyn Input>, LineError> {
         match self {
             Self::Soft(name) => Ok(Box::new(SoftInput::open(name)?)),
+            Self::Gpio(gpio) => Ok(Box::new(GpioInput::open(gpio)?)),
+            Self::Sysfs(number) => Ok(Box::new(SysfsInput::open(Path::new(sysfs::ROOT), *number)?)),
+            Self::Serial(serial) => Ok(Box::new(SerialInput::open(serial)?)),
         }
     }
 
@@ -52,6 +71,19 @@ fn soft_name(name: &str) -> Result<String, &'static str> {
     Ok(name.into())
 }
 
+fn gpio_line(text: &str) -> Result<Gpio, &'static str> {
+    if text.is_empty() || text.len() > 100 || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return Err("a GPIO line is CHIP/OFFSET or a name without blanks");
+    }
+    match text.rsplit_once('/') {
+        Some((chip, offset)) if !chip.is_empty() && offset.bytes().all(|b| b.is_ascii_digit()) && !offset.is_empty() => {
+            let offset = offset.parse::<u32>().map_err(|_| "the offset is too high")?;
+            Ok(Gpio::Offset(chip.into(), offset))
+        }
+        _ => Ok(Gpio::Name(text.into())),
+    }
+}
+
 impl FromStr for LineSpec {
     type Err = LineError;
 
@@ -59,6 +91,11 @@ impl FromStr for LineSpec {
         let wrong = |why: &str| LineError::Spec { text: text.chars().take(200).collect(), why: why.into() };
         match text.split_once(':') {
             Some(("soft", name)) => soft_name(name).map(Self::Soft).map_err(wrong),
+            Some(("gpio", line)) => gpio_line(line).map(Self::Gpio).map_err(wrong),
+            Some(("sysfs", number)) => {
+                number.parse().map(Self::Sysfs).map_err(|_| wrong("behind sysfs: stands the number of a GPIO"))
+            }
+            Some(("serial", port)) => Serial::parse(port).map(Self::Serial).map_err(wrong),
             _ => Err(wrong("it has no kind that is known")),
         }
     }
@@ -68,6 +105,9 @@ impl fmt::Display for LineSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Soft(name) => write!(f, "soft:{name}"),
+            Self::Gpio(gpio) => gpio.fmt(f),
+            Self::Sysfs(number) => write!(f, "sysfs:{number}"),
+            Self::Serial(serial) => serial.fmt(f),
         }
     }
 }
@@ -79,16 +119,31 @@ mod tests {
 
     #[test]
     fn what_is_no_line_is_refused() {
-        for text in ["", "soft", "soft:", "soft:a/b", "soft:..", "soft:a b", "tin:can", "a"] {
+        let none =
+            ["", "soft", "soft:", "soft:a/b", "soft:..", "soft:a b", "tin:can", "a", "gpio:", "gpio:a b", "gpio:x/99999999999"];
+        let others =
+            ["sysfs:", "sysfs:x", "sysfs:-1", "serial:", "serial:/dev/ttyS0", "serial:ttyS0:rts", "serial:/dev/ttyS0:cts>rts"];
+        for text in none.into_iter().chain(others) {
             let error = text.parse::<LineSpec>().unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(text), "{error}");
         }
         assert!(format!("soft:{}", "x".repeat(65)).parse::<LineSpec>().is_err());
     }
 
+    #[test]
+    fn every_kind_is_read_and_written() {
+        let of = |text: &str| text.parse::<LineSpec>().unwrap();
+        assert_eq!(of("gpio:gpiochip0/17"), LineSpec::Gpio(Gpio::Offset("gpiochip0".into(), 17)));
+        assert_eq!(of("gpio:/dev/gpiochip0/17"), LineSpec::Gpio(Gpio::Offset("/dev/gpiochip0".into(), 17)));
+        assert_eq!(of("gpio:GPIO17"), LineSpec::Gpio(Gpio::Name("GPIO17".into())));
+        for text in ["soft:a-b_1", "gpio:rtscope-wire/3", "sysfs:21", "serial:/dev/ttyS0:rts>cts", "serial:/dev/ttyUSB0:dsr"] {
+            assert_eq!(of(text).to_string(), text);
+        }
+    }
+
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(soft|gpio|sysfs|serial|x)?:?\\PC{0,40}") {
+        fn any_text_is_read_or_refused(text in "(soft:|gpio:|gpio:a/|sysfs:|serial:|serial:/dev/x:|serial:/dev/x:rts>)?[a-z0-9:/>._-]{0,12}\\PC{0,20}") {
             if let Ok(spec) = text.parse::<LineSpec>() {
                 prop_assert_eq!(spec.to_string().parse::<LineSpec>().unwrap(), spec);
             }
