@@ -8,6 +8,7 @@ pub mod process;
 pub mod rt;
 pub mod shared;
 pub mod tty;
+pub mod wire;
 
 use std::io;
 

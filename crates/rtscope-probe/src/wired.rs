@@ -9,6 +9,7 @@ mod bench;
 pub mod books;
 pub mod device;
 pub mod dut;
+pub mod kernel;
 pub mod periodic;
 mod remarks;
 mod runs;

@@ -31,6 +31,9 @@ pub struct LineSettings {
     /// `sustained`: the shortest interval that is tried, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest: Option<Nanos>,
+    /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_answer: Option<Inject>,
     /// The device under test, where the probe itself is to be it; `None` when something else answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut: Option<DutSettings>,

@@ -5,13 +5,18 @@ use super::serial::{self, Serial, SerialInput, SerialOutput};
 use super::soft::{self, SoftInput, SoftOutput};
 use super::sysfs::{self, SysfsInput, SysfsOutput};
 use super::{Abilities, Input, LineError, Output};
+use rtscope_record::lines::Stamp;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
 /// The forms, for a remedy.
-pub const FORMS: &str =
-    "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts";
+pub const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER, serial:DEVICE:OUT>IN such as \
+     serial:/dev/ttyS0:rts>cts, or wire:stimulus and wire:answer of the kernel module rtscope_wire";
+
+/// What a line of the kernel's instrument can do.
+const WIRE: Abilities =
+    Abilities { what: "line of the kernel module rtscope_wire, in hard-IRQ context", stamp: Stamp::Kernel, tells_losses: true };
 
 /// A line by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub enum LineSpec {
     Sysfs(u32),
     /// Modem-control lines of a serial port.
     Serial(Serial),
+    /// The stimulus (0) or answer (1) of the instrument in the kernel module rtscope_wire.
+    Wire(u32),
 }
 
 impl LineSpec {
@@ -34,6 +41,7 @@ impl LineSpec {
             Self::Gpio(_) => gpio::ABILITIES,
             Self::Sysfs(_) => sysfs::ABILITIES,
             Self::Serial(_) => serial::ABILITIES,
+            Self::Wire(_) => WIRE,
         }
     }
 
@@ -44,6 +52,7 @@ impl LineSpec {
             Self::Gpio(gpio) => Ok(Box::new(GpioOutput::open(gpio)?)),
             Self::Sysfs(number) => Ok(Box::new(SysfsOutput::open(Path::new(sysfs::ROOT), *number)?)),
             Self::Serial(serial) => Ok(Box::new(SerialOutput::open(serial)?)),
+            Self::Wire(_) => Err(self.wire_alone()),
         }
     }
 
@@ -54,7 +63,18 @@ impl LineSpec {
             Self::Gpio(gpio) => Ok(Box::new(GpioInput::open(gpio)?)),
             Self::Sysfs(number) => Ok(Box::new(SysfsInput::open(Path::new(sysfs::ROOT), *number)?)),
             Self::Serial(serial) => Ok(Box::new(SerialInput::open(serial)?)),
+            Self::Wire(_) => Err(self.wire_alone()),
         }
+    }
+
+    fn wire_alone(&self) -> LineError {
+        let why = "its other line is of another kind, or a DUT was to use it: a DUT's lines are gpio:rtscope-wire/0 and /1";
+        LineError::Unable { line: self.to_string(), why: why.into() }
+    }
+
+    /// Whether the instrument is the kernel module rtscope_wire.
+    pub fn is_wire(&self) -> bool {
+        matches!(self, Self::Wire(_))
     }
 
     /// Whether the line needs no wire: who drives it is heard by whoever listens to the same name.
@@ -92,6 +112,8 @@ impl FromStr for LineSpec {
         match text.split_once(':') {
             Some(("soft", name)) => soft_name(name).map(Self::Soft).map_err(wrong),
             Some(("gpio", line)) => gpio_line(line).map(Self::Gpio).map_err(wrong),
+            Some(("wire", "stimulus")) => Ok(Self::Wire(0)),
+            Some(("wire", "answer")) => Ok(Self::Wire(1)),
             Some(("sysfs", number)) => {
                 number.parse().map(Self::Sysfs).map_err(|_| wrong("behind sysfs: stands the number of a GPIO"))
             }
@@ -108,6 +130,7 @@ impl fmt::Display for LineSpec {
             Self::Gpio(gpio) => gpio.fmt(f),
             Self::Sysfs(number) => write!(f, "sysfs:{number}"),
             Self::Serial(serial) => serial.fmt(f),
+            Self::Wire(side) => f.write_str(if *side == 0 { "wire:stimulus" } else { "wire:answer" }),
         }
     }
 }
@@ -136,7 +159,15 @@ mod tests {
         assert_eq!(of("gpio:gpiochip0/17"), LineSpec::Gpio(Gpio::Offset("gpiochip0".into(), 17)));
         assert_eq!(of("gpio:/dev/gpiochip0/17"), LineSpec::Gpio(Gpio::Offset("/dev/gpiochip0".into(), 17)));
         assert_eq!(of("gpio:GPIO17"), LineSpec::Gpio(Gpio::Name("GPIO17".into())));
-        for text in ["soft:a-b_1", "gpio:rtscope-wire/3", "sysfs:21", "serial:/dev/ttyS0:rts>cts", "serial:/dev/ttyUSB0:dsr"] {
+        for text in [
+            "soft:a-b_1",
+            "gpio:rtscope-wire/3",
+            "sysfs:21",
+            "serial:/dev/ttyS0:rts>cts",
+            "serial:/dev/ttyUSB0:dsr",
+            "wire:stimulus",
+            "wire:answer",
+        ] {
             assert_eq!(of(text).to_string(), text);
         }
     }

@@ -86,24 +86,25 @@ const _: () = assert!(size_of::<Counters>() == 80);
 
 /// How many edges of the input `line` the driver has counted (`TIOCGICOUNT`); of the ring indicator only falling ones.
 pub fn edges(port: &impl AsRawFd, line: Modem) -> io::Result<u32> {
-    const TIOCGICOUNT: u32 = 0x545d;
+    const TIOCGICOUNT: libc::Ioctl = 0x545d;
     let mut counters = Counters::default();
     // SAFETY: the pointer is valid for one structure of the size that the kernel writes.
-    check(unsafe { libc::ioctl(port.as_raw_fd(), TIOCGICOUNT as _, &raw mut counters) })?;
+    check(unsafe { libc::ioctl(port.as_raw_fd(), TIOCGICOUNT, &raw mut counters) })?;
     let n = match line {
         Modem::Dsr => counters.dsr,
         Modem::Dcd => counters.dcd,
         Modem::Ri => counters.rng,
         Modem::Cts | Modem::Rts | Modem::Dtr => counters.cts,
     };
-    Ok(n.cast_unsigned())
+    #[allow(clippy::cast_sign_loss)] // a counter that wraps
+    Ok(n as u32)
 }
 
 /// Waits for an edge of the input `line` (`TIOCMIWAIT`), which has no time-out of its own: a signal ends it, see [`Alarm`]. `false` then.
 pub fn wait_edge(port: &impl AsRawFd, line: Modem) -> io::Result<bool> {
-    const TIOCMIWAIT: u32 = 0x545c;
+    const TIOCMIWAIT: libc::Ioctl = 0x545c;
     // SAFETY: the argument is a mask, not a pointer.
-    match check(unsafe { libc::ioctl(port.as_raw_fd(), TIOCMIWAIT as _, libc::c_long::from(line.bit())) }) {
+    match check(unsafe { libc::ioctl(port.as_raw_fd(), TIOCMIWAIT, libc::c_long::from(line.bit())) }) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
         Err(e) => Err(e),

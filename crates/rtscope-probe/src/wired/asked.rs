@@ -6,6 +6,8 @@ use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
 
 /// Shortest interval between stimuli, and shortest semi-period, ns.
 pub const SHORTEST: u64 = 2_000;
+/// The same for the instrument in the kernel, ns.
+const SHORTEST_WIRE: u64 = 10_000;
 /// Longest, ns.
 const LONGEST: u64 = 3_600_000_000_000;
 /// Most stimuli of a warm-up.
@@ -50,6 +52,17 @@ impl<'a> Asked<'a> {
                 return usage(format!("{answer} is stimulus and answer"), remedy);
             }
             _ => {}
+        }
+        let wire = answer.is_wire();
+        if stimulus.as_ref().is_some_and(|s| s.is_wire() != wire) {
+            let remedy = "--stimulus wire:stimulus --answer wire:answer";
+            return usage("only one of the lines is the kernel instrument's".into(), remedy);
+        }
+        if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
+            return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");
+        }
+        if wire && s.interval.0 < SHORTEST_WIRE {
+            return usage(format!("the interval {} is below 10us", s.interval), "the kernel instrument takes 10us and more");
         }
         if null_wire.is_some() && stimulus.is_none() {
             return usage("`periodic` has no stimulus to calibrate with".into(), "leave --calibrate out");

@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::books::Brief;
 use super::device::{Device, Duty};
+use super::kernel::{self, Order, Taker};
 use super::remarks;
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
@@ -10,10 +11,11 @@ use super::wires::Real;
 use crate::lines::{LineError, LineSpec};
 use crate::protocol::{Event, Plan};
 use crate::sys::rt::{self, Signals, Woken};
+use crate::sys::wire::Wire;
 use crate::timer::sampler::LiveCell;
 use crate::timer::{self, Failure, Measured};
 use rtscope_record::lines::LineFacts;
-use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Test, ThreadInfo, Warning};
+use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Space, Test, ThreadInfo, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
@@ -22,6 +24,8 @@ const STACK: usize = 128 * 1024;
 const PREFAULT: usize = 64 * 1024;
 /// How long a device of another program may take to be there, ns.
 const PATIENCE: u64 = 3_000_000_000;
+/// The instrument in the kernel, in words.
+const KERNEL: &str = "the kernel module rtscope_wire on this machine, in hard-IRQ context";
 /// Stimuli of a calibration, and their interval, ns.
 const CALIBRATION: (u64, u64) = (1000, 1_000_000);
 
@@ -45,7 +49,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         }
     }
     let mut bench = Bench { plan, asked, signals, input, interrupted: false, device: None, facts: Instrument::default(), warnings };
-    bench.facts.what = "a task in user space on this machine".into();
+    bench.facts.what = if bench.asked.answer.is_wire() { KERNEL } else { "a task in user space on this machine" }.into();
     let measured = match plan.test {
         Test::Response => bench.response(say),
         Test::Periodic => bench.periodic(say),
@@ -67,6 +71,14 @@ pub(super) struct Ran<T> {
     pub(super) outcome: T,
     pub(super) tid: u32,
     pub(super) refused: Option<Warning>,
+}
+
+/// What stimulates and times.
+pub(super) enum Rig {
+    /// A task in user space, over lines.
+    Lines(Real),
+    /// The kernel module rtscope_wire.
+    Wire(Wire),
 }
 
 /// Everything that a test over lines needs around its loop.
@@ -91,15 +103,33 @@ pub(super) type Cells = Vec<(&'static str, Arc<LiveCell>)>;
 
 impl Bench<'_> {
     /// Opens the lines, calibrates, starts the device or waits for it.
-    pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Real, Failure> {
+    pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Rig, Failure> {
         let (stimulus, answer) = (self.asked.stimulus.clone(), self.asked.answer.clone());
         self.facts.stimulus = stimulus.as_ref().map(facts);
         self.facts.answer = Some(facts(&answer));
+        if answer.is_wire() {
+            let mut wire = kernel::open()?;
+            if self.asked.null_wire.is_some() {
+                self.calibrate_wire(&mut wire, say)?;
+            }
+            self.start_device(duty, None)?;
+            return Ok(Rig::Wire(wire));
+        }
         let mut output = stimulus.as_ref().map(LineSpec::output).transpose()?;
         if let Some(null_wire) = self.asked.null_wire.clone() {
             output = self.calibrate(Real { stimulus: output, answer: null_wire.input()? }, &null_wire, say)?.stimulus;
         }
         let wires = Real { stimulus: output, answer: answer.input()? };
+        self.start_device(duty, Some(&wires))?;
+        Ok(Rig::Lines(wires))
+    }
+
+    /// Starts the probe's own device, or waits for the one that is somewhere else.
+    fn start_device(&mut self, duty: Duty, wires: Option<&Real>) -> Result<(), Failure> {
+        if self.plan.space == Space::Kernel {
+            self.facts.dut = module(duty)?;
+            return Ok(());
+        }
         if let Some(settings) = &self.asked.lines.dut {
             let mut device = Device::start(settings, duty)?;
             self.warnings.extend(device.warning.take());
@@ -107,11 +137,29 @@ impl Bench<'_> {
             let place = settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
             self.facts.dut = format!("the probe's own thread in user space, {priority}{place}");
             self.device = Some(device);
+        } else if self.asked.lines.self_answer.is_some() {
+            self.facts.dut = "none: the instrument answered itself".into();
         } else {
             self.facts.dut = "another program or machine".into();
-            self.wait_for_device(&wires)?;
+            wires.map_or(Ok(()), |wires| self.wait_for_device(wires))?;
         }
-        Ok(wires)
+        Ok(())
+    }
+
+    /// The null wire inside the kernel's instrument.
+    fn calibrate_wire(&mut self, wire: &mut Wire, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
+        let mut brief = Brief::new(CALIBRATION.0);
+        let order = Order {
+            capture: false,
+            intervals: (CALIBRATION.1, CALIBRATION.1),
+            timeout: CALIBRATION.1,
+            count: CALIBRATION.0,
+            seed: 0,
+            inject: kernel::NULL_WIRE,
+        };
+        self.follow(&Vec::new(), say, |stop| kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut brief)))?;
+        self.facts.calibration = Some(brief.finish());
+        Ok(())
     }
 
     /// Where a line can tell, the device's ends must be there before the first stimulus.
@@ -144,7 +192,7 @@ impl Bench<'_> {
     fn calibrate(&mut self, wires: Real, line: &LineSpec, say: &mut dyn FnMut(Event)) -> Result<Real, Failure> {
         let mut brief = Brief::new(CALIBRATION.0);
         let mut wires = wires;
-        let ran = self.follow(Vec::new(), say, |stop| {
+        let ran = self.follow(&Vec::new(), say, |stop| {
             let until = Until { stimuli: CALIBRATION.0, end: u64::MAX, stop };
             let mut schedule = Schedule::new(CALIBRATION.1, CALIBRATION.1, 0);
             stimulate(&mut wires, &mut schedule, CALIBRATION.1, &until, &mut brief)
@@ -176,13 +224,13 @@ impl Bench<'_> {
     /// Runs `job` on the instrument's own thread, and reports meanwhile.
     pub(super) fn follow<T: Send>(
         &mut self,
-        cells: Cells,
+        cells: &Cells,
         say: &mut dyn FnMut(Event),
         job: impl FnOnce(&AtomicBool) -> Result<T, LineError> + Send,
     ) -> Result<Ran<T>, Failure> {
         let stop = AtomicBool::new(self.interrupted);
         let tid = AtomicU32::new(0);
-        let (settings, cpu) = (self.asked.settings, self.cpu());
+        let (settings, cpu, reader) = (self.asked.settings, self.cpu(), self.asked.answer.is_wire());
         let start = rt::now();
         if !cells.is_empty() {
             say(Event::Started);
@@ -191,7 +239,9 @@ impl Bench<'_> {
             let run = || {
                 tid.store(rt::tid(), SeqCst);
                 rt::prefault_stack::<PREFAULT>();
-                let refused = take_place(settings, cpu);
+                // Who only reads what the kernel stamped must not keep the DUT from its CPU.
+                let refused = if reader { None } else { take_place(settings, cpu) };
+                let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
                 let outcome = job(&stop);
                 // Back to an ordinary thread: what follows is not measured.
                 let _ = rt::set_policy(Policy::Other, 0, 0);
@@ -216,7 +266,7 @@ impl Bench<'_> {
                 let now = rt::now();
                 if self.plan.progress_ms > 0 && !cells.is_empty() && now >= next_progress {
                     next_progress = now + u64::from(self.plan.progress_ms) * 1_000_000;
-                    let figures = |(label, cell): &(&str, Arc<LiveCell>)| {
+                    let figures = |(label, cell): &(&'static str, Arc<LiveCell>)| {
                         timer::live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
                     };
                     say(Event::Progress { elapsed_ns: now - start, threads: cells.iter().map(figures).collect() });
@@ -256,6 +306,18 @@ impl Bench<'_> {
     }
 }
 
+/// The DUT's task in the kernel, in words; an error where its module is not loaded.
+fn module(duty: Duty) -> Result<String, Failure> {
+    let (name, parameter) = if duty == Duty::Respond { ("rtscope_response", "handler") } else { ("rtscope_periodic", "context") };
+    let how = std::fs::read_to_string(format!("/sys/module/{name}/parameters/{parameter}")).map_err(|e| {
+        Failure::machine(
+            format!("the DUT's kernel module {name} is not loaded: {e}"),
+            format!("as root: insmod {name}.ko with its lines, for example in=rtscope-wire/0 out=rtscope-wire/1"),
+        )
+    })?;
+    Ok(format!("kernel module {name}, {parameter} {}", how.trim()))
+}
+
 /// Nothing at all came back.
 pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
     let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
@@ -270,5 +332,5 @@ fn take_place(s: &Settings, cpu: Option<u32>) -> Option<Warning> {
     let pinned = cpu.map_or(Ok(()), rt::pin).map_err(|e| format!("sched_setaffinity to CPU {}: {e}", cpu.unwrap_or(0)));
     let scheduled = if s.policy == Policy::Other { Ok(()) } else { rt::set_policy(s.policy, s.priority, 0) };
     let scheduled = scheduled.map_err(|e| format!("sched_setattr {} priority {}: {e}", s.policy, s.priority));
-    pinned.and(scheduled).err().map(remarks::refused)
+    pinned.and(scheduled).err().map(|what| remarks::refused(&what))
 }

@@ -73,6 +73,11 @@ impl WaveBooks {
         Self { sides, warmup, warmups, semi_period, start: 0, intervals: 0, last: None, phase: 0, grid: None }
     }
 
+    /// The times of worst samples count from `start`, ns.
+    pub fn start_at(&mut self, start: u64) {
+        self.start = start;
+    }
+
     /// Live figures, with their labels.
     pub fn live(&self) -> Vec<(&'static str, Arc<LiveCell>)> {
         let [falling, rising] = &self.sides;
@@ -85,7 +90,7 @@ impl WaveBooks {
     }
 
     /// Books an edge. Called from the loop: allocates nothing. Returns whether edges were lost before it.
-    fn take(&mut self, edge: Edge) -> bool {
+    pub(super) fn take(&mut self, edge: Edge) -> bool {
         let Some(last) = self.last.replace(edge) else {
             self.phase = edge.at;
             return edge.lost > 0;

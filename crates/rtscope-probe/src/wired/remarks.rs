@@ -7,7 +7,7 @@ use rtscope_record::lines::Stamp;
 use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Test, Warning};
 
 /// The kernel refused the instrument its place.
-pub(super) fn refused(what: String) -> Warning {
+pub(super) fn refused(what: &str) -> Warning {
     Warning::new(
         "priority-refused",
         Effect::Invalid,
@@ -34,6 +34,11 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         let message = format!("the DUT did wrong on purpose ({}): the figures validate the instrument, not a machine", dut.inject);
         put("injected", Effect::Invalid, message, "measure without --inject");
     }
+    let in_kernel = answer.is_wire();
+    if let Some(i) = &l.self_answer {
+        let message = format!("the instrument answered itself ({i}): the figures validate it, not a machine");
+        put("injected", Effect::Invalid, message, "measure with a DUT");
+    }
     if answer.is_soft() {
         put(
             "software-line",
@@ -46,7 +51,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         Some(Some(cpu)) => !s.migrate && s.cpus.first() == Some(&cpu),
         Some(None) | None => false,
     };
-    if l.dut.is_some() && (shared || rt::allowed_cpus().is_ok_and(|cpus| cpus.len() == 1)) {
+    if !in_kernel && l.dut.is_some() && (shared || rt::allowed_cpus().is_ok_and(|cpus| cpus.len() == 1)) {
         put(
             "instrument-on-the-duts-cpu",
             Effect::Inconclusive,
@@ -63,7 +68,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
             "measure its share: --calibrate=LINE with a line wired straight to the stimulus",
         );
     }
-    if s.policy == Policy::Other || l.dut.as_ref().is_some_and(|d| d.priority == 0) {
+    if s.policy == Policy::Other && !in_kernel || l.dut.as_ref().is_some_and(|d| d.priority == 0) {
         put(
             "policy-other",
             Effect::Inconclusive,
@@ -80,7 +85,8 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         );
     }
     if facts.behind > 0 {
-        let message = format!("{} of {} stimuli were given more than an interval late", facts.behind, own.stimuli);
+        let message =
+            format!("{} of {} stimuli were more than an interval late, or left out", facts.behind, own.stimuli + facts.behind);
         put("instrument-behind", Effect::Note, message, "a longer interval; the latencies themselves are right");
     }
     if let Some(w) = facts.warmup.as_ref().filter(|w| w.stimuli > 0) {

@@ -1,8 +1,9 @@
 //! The three tests over lines, each from its open lines to its distributions.
 
-use super::bench::{Bench, Cells, Taken};
+use super::bench::{Bench, Cells, Rig, Taken};
 use super::books::{Books, Brief};
 use super::device::Duty;
+use super::kernel::{self, Order, Taker};
 use super::periodic::{WaveBooks, observe};
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
@@ -23,14 +24,15 @@ const BACKLOG: u64 = 2_000_000_000;
 
 impl Bench<'_> {
     pub(super) fn response(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
-        let mut wires = self.open(Duty::Respond, say)?;
+        let mut rig = self.open(Duty::Respond, say)?;
         let (s, l) = (self.asked.settings, self.asked.lines);
         let mut books = Books::new(s.worst, l.warmup);
         let longest = l.interval_max.unwrap_or(s.interval).0;
         let mut schedule = Schedule::new(s.interval.0, longest, l.seed);
         let [falling, rising] = books.live();
+        let order = self.order((s.interval.0, longest), l.timeout.0);
         let cells = vec![("rising", rising), ("falling", falling)];
-        let ran = self.follow(cells, say, |stop| {
+        let ran = self.follow(&cells, say, |stop| {
             let start = rt::now();
             books.start_at(start);
             let until = Until {
@@ -38,7 +40,11 @@ impl Bench<'_> {
                 end: s.duration.map_or(u64::MAX, |d| start.saturating_add(d.0)),
                 stop,
             };
-            stimulate(&mut wires, &mut schedule, l.timeout.0, &until, &mut books)
+            match &mut rig {
+                Rig::Lines(wires) => stimulate(wires, &mut schedule, l.timeout.0, &until, &mut books),
+                // The number of stimuli is the end, so that runs are the same; the time is for a DUT that hangs the machine.
+                Rig::Wire(wire) => kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut books)),
+            }
         })?;
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
@@ -50,15 +56,22 @@ impl Bench<'_> {
 
     pub(super) fn periodic(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
         let (s, l) = (self.asked.settings, self.asked.lines);
-        let mut wires = self.open(Duty::Wave(s.interval.0), say)?;
+        let mut rig = self.open(Duty::Wave(s.interval.0), say)?;
         let mut books = WaveBooks::new(s.interval.0, s.worst, l.warmup);
-        let ran = self.follow(books.live(), say, |stop| {
+        let order = Order { capture: true, ..self.order((s.interval.0, s.interval.0), s.interval.0) };
+        let ran = self.follow(&books.live(), say, |stop| {
             let until = Until {
                 stimuli: s.loops.map_or(u64::MAX, |n| n.saturating_add(l.warmup)),
                 end: s.duration.map_or(u64::MAX, |d| rt::now().saturating_add(d.0)),
                 stop,
             };
-            observe(&mut wires, &until, &mut books)
+            match &mut rig {
+                Rig::Lines(wires) => observe(wires, &until, &mut books),
+                Rig::Wire(wire) => {
+                    books.start_at(rt::now());
+                    kernel::run(wire, &order, until.end, stop, &mut Taker::<Brief>::Wave(&mut books))
+                }
+            }
         })?;
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
@@ -69,13 +82,13 @@ impl Bench<'_> {
     }
 
     pub(super) fn sustained(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
-        let mut wires = self.open(Duty::Respond, say)?;
+        let mut rig = self.open(Duty::Respond, say)?;
         let (s, l) = (self.asked.settings, self.asked.lines);
         let mut edges = 0;
         let mut confirmed = None;
         let shortest = l.shortest.unwrap_or(s.interval).0;
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
-            let (trial, taken) = self.attempt(&mut wires, interval, confirming, say)?;
+            let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
             edges += taken.own.edges;
             let stopped = taken.ended == Ended::Stopped;
             if confirming {
@@ -110,10 +123,19 @@ impl Bench<'_> {
         Ok(confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended: Ended::Stopped }))
     }
 
+    /// The order to the kernel's instrument, for the whole run.
+    fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
+        let (s, l) = (self.asked.settings, self.asked.lines);
+        let mean = intervals.0.midpoint(intervals.1).max(1);
+        let count = s.loops.or(s.duration.map(|d| d.0 / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
+        let inject = l.self_answer.as_ref().map(kernel::own_answers).unwrap_or_default();
+        Order { capture: false, intervals, timeout, count, seed: l.seed, inject }
+    }
+
     /// One step of the search.
     fn attempt(
         &mut self,
-        wires: &mut Real,
+        rig: &mut Rig,
         interval: u64,
         confirming: bool,
         say: &mut dyn FnMut(Event),
@@ -124,7 +146,21 @@ impl Bench<'_> {
             let [falling, rising] = books.live();
             vec![("rising", rising), ("falling", falling)]
         });
-        let ran = self.follow(cells, say, |stop| {
+        let order = self.order((interval, interval), interval);
+        let ran = self.follow(&cells, say, |stop| {
+            let wires = match rig {
+                Rig::Lines(wires) => wires,
+                Rig::Wire(wire) => {
+                    let trial = Order { count: trial_of(interval), ..order };
+                    return match &mut books {
+                        Some(books) => {
+                            books.start_at(rt::now());
+                            kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(books))
+                        }
+                        None => kernel::run(wire, &trial, u64::MAX, stop, &mut Taker::Sink(&mut brief)),
+                    };
+                }
+            };
             settle(wires, interval, stop)?;
             let start = rt::now();
             let mut schedule = Schedule::new(interval, interval, 0);
@@ -134,8 +170,7 @@ impl Bench<'_> {
                 let end = s.duration.map_or(u64::MAX, |d| start.saturating_add(d.0));
                 stimulate(wires, &mut schedule, interval, &Until { stimuli, end, stop }, books)
             } else {
-                let stimuli = (TRIAL.0 / interval).clamp(TRIAL.1, TRIAL.2);
-                stimulate(wires, &mut schedule, interval, &Until { stimuli, end: u64::MAX, stop }, &mut brief)
+                stimulate(wires, &mut schedule, interval, &Until { stimuli: trial_of(interval), end: u64::MAX, stop }, &mut brief)
             }
         })?;
         let (ended, own) = ran.outcome;
@@ -161,6 +196,11 @@ impl Bench<'_> {
         };
         Ok((judge(interval, &own, missed, spurious, max, confirming), Taken { distributions, own, ended }))
     }
+}
+
+/// Stimuli of a trial.
+fn trial_of(interval: u64) -> u64 {
+    (TRIAL.0 / interval).clamp(TRIAL.1, TRIAL.2)
 }
 
 /// Lets a device that fell behind in the trial before catch up, so that its answers do not count against this one.

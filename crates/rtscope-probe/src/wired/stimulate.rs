@@ -178,14 +178,9 @@ fn listen(wires: &mut impl Wires, deadline: u64, until: &Until<'_>, take: &mut i
     loop {
         let now = wires.now();
         match wires.wait(deadline.min(now + GLANCE))? {
-            Some(edge) => {
-                if take(edge) {
-                    return Ok(());
-                }
-            }
-            None if wires.now() >= deadline => return Ok(()),
-            None if until.stop.load(Relaxed) => return Ok(()),
-            None => {}
+            Some(edge) if take(edge) => return Ok(()),
+            None if wires.now() >= deadline || until.stop.load(Relaxed) => return Ok(()),
+            Some(_) | None => {}
         }
     }
 }

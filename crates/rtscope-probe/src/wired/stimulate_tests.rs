@@ -6,7 +6,7 @@ use crate::wired::wires::Fake;
 use proptest::prelude::*;
 use rtscope_record::Distribution;
 
-const NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: AtomicBool = AtomicBool::new(false);
 const INTERVAL: u64 = 1_000_000;
 const TIMEOUT: u64 = 400_000;
 

@@ -58,6 +58,7 @@ impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Fake<F> {
     }
 
     /// Lets edges come that no stimulus causes.
+    #[must_use]
     pub fn edges(mut self, edges: impl IntoIterator<Item = (u64, bool)>) -> Self {
         self.coming.extend(edges);
         self

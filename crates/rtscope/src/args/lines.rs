@@ -14,10 +14,11 @@ old kernels; or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts, modem-co
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Tests over lines (response, periodic, sustained)")]
 pub(crate) struct LineArgs {
-    /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN
+    /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
+    /// the kernel module rtscope_wire [default in the lab: wire:stimulus]
     #[arg(long, value_name = "LINE")]
     pub stimulus: Option<String>,
-    /// The line that the instrument watches
+    /// The line that the instrument watches [default in the lab: wire:answer]
     #[arg(long, value_name = "LINE")]
     pub answer: Option<String>,
     /// Random intervals, from --interval to this [default: fixed]
@@ -35,8 +36,9 @@ pub(crate) struct LineArgs {
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
-    /// Who answers: `own`, a task that the probe starts, or `none`, something else [default: own for soft lines]
-    #[arg(long, value_name = "WHO", value_parser = ["own", "none"])]
+    /// Who answers: `own`, a task that the probe starts; `none`, something else; `wire`, the kernel's instrument itself, to validate it
+    /// [default: own for soft lines and for the kernel's instrument]
+    #[arg(long, value_name = "WHO", value_parser = ["own", "none", "wire"])]
     pub dut: Option<String>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE")]

@@ -32,13 +32,20 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
         return Err(Failure::usage(format!("{flag} is for `timer` only"), "leave it out"));
     }
     let parse = |name: &String| name.parse::<LineSpec>().map_err(|e| Failure::usage(e.to_string(), e.remedy()));
-    let answer =
-        l.answer.as_ref().ok_or_else(|| Failure::usage("no line to watch is named", "--answer LINE, such as --answer soft:b"))?;
-    let soft = parse(answer)?.is_soft();
-    let stimulus_soft = l.stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
     let wave = a.test == MeasureTest::Periodic;
+    // In the lab the kernel module is the instrument, unless lines are named.
+    let by_module = l.stimulus.is_none() && l.answer.is_none() && super::lab_kernel(&a.target).is_some();
+    let (stimulus, answer) = if by_module {
+        ((!wave).then(|| "wire:stimulus".to_owned()), Some("wire:answer".to_owned()))
+    } else {
+        (l.stimulus.clone(), l.answer.clone())
+    };
+    let answer = answer.ok_or_else(|| Failure::usage("no line to watch is named", "--answer LINE, such as --answer soft:b"))?;
+    let spec = parse(&answer)?;
+    let (soft, wire) = (spec.is_soft(), spec.is_wire());
+    let stimulus_soft = stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
     let null_wire = match l.calibrate.as_deref() {
-        Some("") if stimulus_soft => l.stimulus.clone(),
+        Some("") if stimulus_soft || wire => stimulus.clone(),
         Some("") => {
             let remedy = "wire another line straight to the stimulus, and name it: --calibrate=LINE";
             return Err(Failure::usage("only a software line can be its own null wire", remedy));
@@ -54,8 +61,13 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
     let given = [&l.dut_in, &l.dut_out].iter().any(|d| d.is_some());
     let own = match l.dut.as_deref() {
         Some(who) => who == "own",
-        None => given || (soft && (wave || stimulus_soft)),
+        None => given || (soft && (wave || stimulus_soft)) || (wire && a.space == "user"),
     };
+    if own && a.space == "kernel" {
+        let remedy = "load the module as the DUT: it answers from its loading on (--guest-module in the lab)";
+        return Err(Failure::usage("the probe's own DUT is in user space", remedy));
+    }
+    let self_answer = (l.dut.as_deref() == Some("wire")).then(|| l.inject.unwrap_or_default());
     let missing = |what: &str| {
         Failure::usage(
             format!("the own DUT has no line to {what}"),
@@ -63,8 +75,10 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
         )
     };
     let dut = if own {
-        let input = l.dut_in.clone().or_else(|| l.stimulus.clone().filter(|_| stimulus_soft));
+        let input = l.dut_in.clone().or_else(|| stimulus.clone().filter(|_| stimulus_soft));
+        let input = input.or_else(|| wire.then(|| "gpio:rtscope-wire/0".to_owned()));
         let output = l.dut_out.clone().or_else(|| soft.then(|| answer.clone()));
+        let output = output.or_else(|| wire.then(|| "gpio:rtscope-wire/1".to_owned()));
         Some(DutSettings {
             input: if wave { None } else { Some(input.ok_or_else(|| missing("listen to"))?) },
             output: output.ok_or_else(|| missing("drive"))?,
@@ -72,7 +86,7 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
             cpu: l.dut_cpu.or(dut_cpu),
             inject: l.inject.unwrap_or_default(),
         })
-    } else if given || l.inject.is_some() || l.dut_priority.is_some() || l.dut_cpu.is_some() {
+    } else if given || (l.inject.is_some() && self_answer.is_none()) || l.dut_priority.is_some() || l.dut_cpu.is_some() {
         return Err(Failure::usage(
             "the DUT is another program: it has no line, priority, CPU or faults to choose here",
             "--dut own",
@@ -86,14 +100,15 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
         migrate: settings.migrate || cpus.is_empty(),
         cpus: if settings.migrate { Vec::new() } else { cpus },
         lines: Some(LineSettings {
-            stimulus: l.stimulus.clone(),
-            answer: answer.clone(),
+            stimulus,
+            answer,
             interval_max: l.interval_max,
             seed: l.interval_seed.unwrap_or(1),
             timeout: l.timeout.unwrap_or(settings.interval),
             warmup: l.warmup.unwrap_or(WARMUP),
             null_wire,
             shortest: (a.test == MeasureTest::Sustained).then(|| l.shortest.unwrap_or(SHORTEST.min(settings.interval))),
+            self_answer,
             dut,
         }),
         ..settings
