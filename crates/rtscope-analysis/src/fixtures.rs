@@ -23,6 +23,7 @@ impl Build {
             distributions: Vec::new(),
             source: None,
             lab: None,
+            instrument: None,
         })
     }
 

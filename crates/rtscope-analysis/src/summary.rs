@@ -30,6 +30,8 @@ pub struct Row {
     pub expected: Option<u64>,
     /// Events that gave none.
     pub missed: u64,
+    /// Of the missed: answered after the time-out.
+    pub late: u64,
     /// Events that nobody asked for.
     pub spurious: u64,
     /// Samples that an imported histogram does not hold.
@@ -68,6 +70,7 @@ impl Row {
             count: d.count(),
             expected: d.parts().expected,
             missed: d.missed(),
+            late: d.late(),
             spurious: d.spurious(),
             overflow: d.overflow(),
             dropped: d.dropped(),

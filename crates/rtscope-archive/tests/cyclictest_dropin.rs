@@ -63,6 +63,7 @@ fn record(threads: Vec<Distribution>, settings: Settings) -> Record {
         distributions: threads,
         source: None,
         lab: None,
+        instrument: None,
     })
     .unwrap()
 }

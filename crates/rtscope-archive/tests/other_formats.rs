@@ -28,6 +28,7 @@ fn record(id: &str, samples: &[&[u64]]) -> Record {
         distributions: samples.iter().enumerate().map(one).collect(),
         source: None,
         lab: None,
+        instrument: None,
     })
     .unwrap()
 }

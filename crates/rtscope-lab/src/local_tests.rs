@@ -39,6 +39,7 @@ pub(crate) fn record() -> Record {
         distributions: vec![Distribution::from_samples("cpu0", &[1_000, 2_000, 70_000], 2).unwrap()],
         source: None,
         lab: None,
+        instrument: None,
     })
     .unwrap()
 }

@@ -63,7 +63,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
         });
         distributions.push(distribution.map_err(|e| Failure::machine(e.to_string(), "report this"))?);
     }
-    Ok(Measured { distributions, warnings: Vec::new(), elapsed_ns, interrupted: false })
+    Ok(Measured { distributions, warnings: Vec::new(), elapsed_ns, interrupted: false, instrument: None })
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 #![deny(unsafe_code)]
 
 pub mod fake;
+pub mod lines;
 pub mod protocol;
 pub mod serve;
 pub mod snapshot;
 pub mod sys;
 pub mod timer;
+pub mod wired;

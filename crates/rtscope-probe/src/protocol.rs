@@ -129,6 +129,7 @@ mod tests {
             distributions: Vec::new(),
             source: None,
             lab: None,
+            instrument: None,
         });
         let event = Event::Record { record: Box::new(record.unwrap()) };
         let text = serde_json::to_string(&event).unwrap();

@@ -3,7 +3,7 @@
 use crate::protocol::{Event, PROTOCOL, Plan};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
-use crate::{fake, snapshot};
+use crate::{fake, snapshot, wired};
 use rtscope_record::{Clock, Record, RecordParts, Space, Test};
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
@@ -59,20 +59,22 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
 
 /// Carries out `plan`.
 pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
-    if plan.test != Test::Timer || plan.space != Space::User {
-        let message = format!("this probe can't measure `{}` in {} space", plan.test, plan.space);
-        return Err(Failure::usage(message, "it measures `timer` in user space"));
+    let fake = plan.target.strip_prefix("fake:");
+    if (plan.space != Space::User && plan.test == Test::Timer) || (fake.is_some() && plan.test != Test::Timer) {
+        let message = format!("this probe can't measure `{}` in {} space on {}", plan.test, plan.space, plan.target);
+        return Err(Failure::usage(message, "`timer` is measured in user space, and is all that a fake has"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
     let system = snapshot::collect(&snapshot::Root::of_this_machine());
     let started = utc_now();
-    let (measured, extra) = if let Some(fake) = plan.target.strip_prefix("fake:") {
+    let (measured, extra) = if let Some(fake) = fake {
         (fake::run(plan, fake)?, vec![fake::warning()])
     } else {
         let findings = rtscope_record::findings::findings(&system, &plan.settings);
-        (timer::run(plan, &signals, input, say)?, findings)
+        let run = if plan.test == Test::Timer { timer::run } else { wired::run };
+        (run(plan, &signals, input, say)?, findings)
     };
-    let Measured { distributions, mut warnings, elapsed_ns, interrupted } = measured;
+    let Measured { distributions, mut warnings, elapsed_ns, interrupted, instrument } = measured;
     if interrupted {
         warnings.push(rtscope_record::Warning::new(
             "interrupted",
@@ -99,6 +101,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         distributions,
         source: None,
         lab: None,
+        instrument,
     })
     .map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
 }

@@ -6,6 +6,9 @@ pub mod machine;
 pub mod mapped;
 pub mod process;
 pub mod rt;
+pub mod shared;
+pub mod tty;
+pub mod wire;
 
 use std::io;
 

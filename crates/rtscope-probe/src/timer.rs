@@ -7,7 +7,7 @@ mod thread;
 
 use crate::protocol::{Event, Live, Plan};
 use crate::sys::rt::{self, Signals, Woken};
-use rtscope_record::{Distribution, Policy, Settings, Warning};
+use rtscope_record::{Distribution, Instrument, Policy, Settings, Warning};
 use sampler::{LiveCell, Ring};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -49,6 +49,8 @@ pub struct Measured {
     pub elapsed_ns: u64,
     /// It was ended before its time.
     pub interrupted: bool,
+    /// What stimulated and timed, for a test over lines.
+    pub instrument: Option<Instrument>,
 }
 
 /// Refuses settings that can't be measured. `allowed` are the CPUs this process may use.
@@ -134,7 +136,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     }
     let broken = outcomes.iter().any(|o| o.broken.is_some());
     let distributions = outcomes.into_iter().map(|o| o.distribution).collect();
-    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken })
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken, instrument: None })
 }
 
 /// Waits for the threads while reporting.
@@ -200,7 +202,7 @@ impl Watch<'_> {
 }
 
 /// Keeps the CPUs out of deep idle states while the file is open (kernel `Documentation/power/pm_qos_interface.rst`).
-fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs::File> {
+pub(crate) fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs::File> {
     use std::io::Write;
     if !s.hold_dma_latency {
         return None;
@@ -221,7 +223,7 @@ fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs
     }
 }
 
-fn memory_not_locked(e: &std::io::Error) -> Warning {
+pub(crate) fn memory_not_locked(e: &std::io::Error) -> Warning {
     Warning::new(
         "memory-not-locked",
         rtscope_record::Effect::Invalid,
@@ -231,7 +233,7 @@ fn memory_not_locked(e: &std::io::Error) -> Warning {
 }
 
 /// The figures of one thread, for a progress event.
-fn live(cell: &LiveCell, label: &str, tid: u32, priority: u8, interval: u64) -> Live {
+pub(crate) fn live(cell: &LiveCell, label: &str, tid: u32, priority: u8, interval: u64) -> Live {
     let count = cell.count.load(Relaxed);
     Live {
         label: label.into(),

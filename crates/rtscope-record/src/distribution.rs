@@ -75,6 +75,8 @@ pub struct DistributionParts {
     pub moments: Moments,
     /// Events that gave no sample because they were passed over or never answered.
     pub missed: u64,
+    /// Of `missed`: stimuli whose answer came after the time-out; such answers are in no histogram.
+    pub late: u64,
     /// Samples or edges that nobody asked for; never part of `count`.
     pub spurious: u64,
     /// Samples of `count` whose value the histogram does not hold (only in imported data).
@@ -105,6 +107,7 @@ impl DistributionParts {
             max: None,
             moments: Moments::Exact { sum: 0, sum_sq: 0 },
             missed: 0,
+            late: 0,
             spurious: 0,
             overflow: 0,
             dropped: 0,
@@ -250,6 +253,11 @@ impl Distribution {
         self.0.missed
     }
 
+    /// Of the missed: those answered after the time-out.
+    pub fn late(&self) -> u64 {
+        self.0.late
+    }
+
     /// Unasked events.
     pub fn spurious(&self) -> u64 {
         self.0.spurious
@@ -342,6 +350,7 @@ impl Distribution {
         p.histogram.merge(&b.histogram).map_err(error)?;
         p.count = add(a.count, b.count)?;
         p.missed = add(a.missed, b.missed)?;
+        p.late = add(a.late, b.late)?;
         p.spurious = add(a.spurious, b.spurious)?;
         p.overflow = add(a.overflow, b.overflow)?;
         p.dropped = add(a.dropped, b.dropped)?;

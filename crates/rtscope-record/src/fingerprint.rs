@@ -42,6 +42,10 @@ impl Fingerprint {
                 p.expected,
                 p.resolution
             );
+            // Only where there are any, so that fingerprints of other tests stay what they were.
+            if p.late > 0 {
+                let _ = writeln!(text, "late {}", p.late);
+            }
             for (slot, n) in p.histogram.slots() {
                 let _ = writeln!(text, "{slot} {n}");
             }
@@ -118,6 +122,8 @@ mod tests {
         assert_ne!(changed(&|p| p.label = "cpu1".into()), own);
         assert_ne!(changed(&|p| (p.missed, p.expected) = (1, Some(4))), own);
         assert_ne!(changed(&|p| p.spurious = 1), own);
+        let missed = changed(&|p| (p.missed, p.expected) = (1, Some(4)));
+        assert_ne!(changed(&|p| (p.missed, p.late, p.expected) = (1, 1, Some(4))), missed);
         assert_ne!(changed(&|p| p.worst[0].at = 9), own);
         assert_ne!(Fingerprint::of(&[of(&[3000, 5000, 4001])]), own);
         assert_ne!(Fingerprint::of(&[]), own);

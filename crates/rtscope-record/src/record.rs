@@ -3,6 +3,7 @@
 use crate::distribution::{Distribution, DistributionError};
 use crate::fingerprint::Fingerprint;
 use crate::lab::Lab;
+use crate::lines::Instrument;
 use crate::load::LoadProof;
 use crate::settings::Settings;
 use crate::system::System;
@@ -127,6 +128,8 @@ pub struct RecordParts {
     pub source: Option<Source>,
     /// The virtual machine that it was taken in, when the lab made it.
     pub lab: Option<Lab>,
+    /// What stimulated and timed, for a test over lines.
+    pub instrument: Option<Instrument>,
 }
 
 /// A checked record.
@@ -270,6 +273,9 @@ struct Wire {
     /// The virtual machine that it was taken in, when the lab made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lab: Option<Lab>,
+    /// What stimulated and timed, for a test over lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instrument: Option<Instrument>,
 }
 
 impl From<Record> for Wire {
@@ -296,6 +302,7 @@ impl From<Record> for Wire {
             fingerprint: Some(fingerprint),
             source: p.source,
             lab: p.lab,
+            instrument: p.instrument,
         }
     }
 }
@@ -324,6 +331,7 @@ impl TryFrom<Wire> for Record {
             distributions: w.distributions,
             source: w.source,
             lab: w.lab,
+            instrument: w.instrument,
         })?;
         if let Some(stated) = w.fingerprint {
             let own = record.fingerprint();

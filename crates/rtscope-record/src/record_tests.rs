@@ -21,6 +21,7 @@ pub(crate) fn parts() -> RecordParts {
         distributions: vec![Distribution::from_samples("cpu0", &[1, 5, 70_000], 2).unwrap()],
         source: None,
         lab: None,
+        instrument: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! All that was asked for in a run.
 
+use crate::lines::LineSettings;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,6 +105,9 @@ pub struct Settings {
     pub samples: bool,
     /// How many worst samples to keep for each thread.
     pub worst: u32,
+    /// `response`, `periodic` and `sustained`: the lines, and what is asked of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineSettings>,
     /// The command line that asked for the run.
     #[serde(default)]
     pub command: Vec<String>,
@@ -129,6 +133,7 @@ impl Default for Settings {
             linear_bins: None,
             samples: false,
             worst: 32,
+            lines: None,
             command: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::format::{count, time};
 use rtscope_analysis::versus::Kernel;
-use rtscope_record::{LoadProcess, Record};
+use rtscope_record::{LoadProcess, Record, Test};
 use std::collections::BTreeMap;
 
 /// Name and value of one fact.
@@ -77,6 +77,17 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts.push(("idle states held off", yes_no(s.hold_dma_latency)));
     facts.extend(s.break_above.map(|b| ("break above", b.to_string())));
     facts.extend(s.linear_bins.map(|(n, width)| ("linear bins", format!("{} of {}", count(n), time(width as f64)))));
+    if let Some(l) = &s.lines {
+        facts.extend(l.stimulus.as_ref().map(|line| ("stimulus", crate::format::clean(line))));
+        facts.push(("answer", crate::format::clean(&l.answer)));
+        facts.extend(l.interval_max.map(|longest| ("random intervals", format!("up to {longest}, seed {}", l.seed))));
+        if record.parts().test != Test::Periodic {
+            facts.push(("time-out", l.timeout.to_string()));
+        }
+        facts.push(("warm-up", count(l.warmup)));
+        facts.extend(l.shortest.map(|t| ("shortest interval tried", t.to_string())));
+        facts.extend(l.dut.as_ref().filter(|d| !d.inject.is_none()).map(|d| ("injected", d.inject.to_string())));
+    }
     if !s.command.is_empty() {
         facts.push(("command", crate::format::command(&s.command)));
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod lab;
+pub(crate) mod lines;
 
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Take a measurement and keep its record
     Measure(Measure),
+    /// Be the device under test: answer a line, or drive a wave
+    Dut(lines::Dut),
     /// Run a matrix of measurements that can be interrupted and taken up again
     Campaign(campaign::Campaign),
     /// Drop-in for cyclictest: its flags, its text, its JSON
@@ -121,6 +124,10 @@ Examples:
   rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
   rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run, free to migrate
   rtscope measure timer -D 5s --load none,disk,full            three runs, one table
+  rtscope measure response --stimulus soft:a --answer soft:b -D 5s     a task that answers an edge
+  rtscope measure response --stimulus gpio:gpiochip0/17 --answer gpio:gpiochip0/27 --interval 1ms --interval-max 10ms
+  rtscope measure periodic --answer soft:w -i 500us -D 5s              the jitter of a wave
+  rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
   rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
@@ -184,6 +191,8 @@ pub(crate) struct Measure {
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,
     #[command(flatten)]
+    pub lines: lines::LineArgs,
+    #[command(flatten)]
     pub guest: lab::GuestArgs,
     /// Where the measured task runs
     #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
@@ -209,6 +218,12 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureTest {
     /// Wake-up latency of a timer on every CPU (cyclictest's measurement)
     Timer,
+    /// How long a device takes to answer an edge of a line
+    Response,
+    /// How regular the wave of a device is; --interval is its semi-period
+    Periodic,
+    /// The highest frequency at which a device answers every edge in time; the search begins at --interval
+    Sustained,
 }
 
 const SELECTION: &str = "\
@@ -398,7 +413,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|campaign run|campaign status|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|measure response|dut response|dut periodic|campaign run|campaign status|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
+pub(crate) mod dut;
 pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;

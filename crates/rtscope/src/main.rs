@@ -45,6 +45,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
     match &cli.command {
         Command::Check(a) => cmd::check::run(&context, a),
         Command::Measure(a) => cmd::measure::run(&context, a),
+        Command::Dut(a) => cmd::dut::run(&context, a),
         Command::Cyclictest { .. } => cmd::cyclictest::help(),
         Command::Campaign(a) => cmd::campaign::run(&context, a),
         Command::List(a) => cmd::archive::list(&context, a),

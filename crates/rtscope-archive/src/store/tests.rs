@@ -36,6 +36,7 @@ fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
         ],
         source: None,
         lab: None,
+        instrument: None,
     })
     .unwrap()
 }

@@ -366,6 +366,7 @@ impl Target for Fake<'_> {
             distributions: Vec::new(),
             source: None,
             lab: None,
+            instrument: None,
         })?)
     }
 }

@@ -229,14 +229,22 @@ pub fn prefault<T: Copy>(memory: &mut [T]) {
 
 extern "C" fn wake(_: libc::c_int) {}
 
-/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it
-/// starts, so that they are taken by [`Signals`] alone.
-pub fn prepare_signals() -> io::Result<Signals> {
-    // SAFETY: both structures are fully initialized by zeroing and the calls below; the handler does nothing.
+/// Installs the handler of SIGUSR2, which only wakes a thread out of its system call.
+pub fn install_wake() -> io::Result<()> {
+    // SAFETY: the structure is fully initialized by zeroing and the line below; the handler does nothing.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = wake as *const () as usize;
-        check(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()))?;
+        check(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()))
+    }
+}
+
+/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it
+/// starts, so that they are taken by [`Signals`] alone.
+pub fn prepare_signals() -> io::Result<Signals> {
+    install_wake()?;
+    // SAFETY: the set is fully initialized by zeroing and the calls below.
+    unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {

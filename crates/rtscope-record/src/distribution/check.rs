@@ -22,6 +22,9 @@ pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
         }
         _ => return Some("minimum and maximum do not fit the count"),
     }
+    if p.late > p.missed {
+        return Some("more late answers than missed stimuli");
+    }
     if p.resolution == 0 {
         return Some("the resolution is 0");
     }

@@ -25,6 +25,9 @@ pub(super) struct Wire {
     stddev: Option<f64>,
     /// Events that gave no sample: grid points passed over, stimuli never answered.
     missed: u64,
+    /// Of `missed`: answered after the time-out; such answers are in no histogram.
+    #[serde(default, skip_serializing_if = "zero")]
+    late: u64,
     /// Samples or edges that nobody asked for; not in `count`.
     spurious: u64,
     /// Samples of `count` that the histogram does not hold (imported data only).
@@ -61,6 +64,11 @@ pub(super) struct Wire {
     histogram: String,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+fn zero(n: &u64) -> bool {
+    *n == 0
+}
+
 fn one() -> u64 {
     1
 }
@@ -83,6 +91,7 @@ impl From<Distribution> for Wire {
             mean,
             stddev,
             missed: p.missed,
+            late: p.late,
             spurious: p.spurious,
             overflow: p.overflow,
             dropped: p.dropped,
@@ -119,6 +128,7 @@ impl TryFrom<Wire> for Distribution {
             max: w.max,
             moments,
             missed: w.missed,
+            late: w.late,
             spurious: w.spurious,
             overflow: w.overflow,
             dropped: w.dropped,

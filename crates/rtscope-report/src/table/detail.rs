@@ -8,12 +8,13 @@ use crate::format::{NONE, clean, count, time, us, us_f64, us_opt};
 use crate::{ReportError, summarize};
 use rtscope_analysis::summary::Row;
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Effect, Nanos, Record, Warning};
+use rtscope_record::{Effect, Nanos, Record, Test, Warning};
 use std::fmt::Write as _;
 
 /// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
 pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = figures(record, style)?;
+    out += &super::instrument::of(record, false, style);
     let (grave, notes): (Vec<_>, Vec<_>) = record.parts().warnings.iter().partition(|w| w.effect > Effect::Note);
     out += &warnings(grave, style);
     out += &load_proof(record, style);
@@ -29,6 +30,7 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
 pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     let p = record.parts();
     let mut out = figures(record, style)?;
+    out += &super::instrument::of(record, true, style);
     out += &worst(record, style);
     out += &warnings(p.warnings.iter().collect(), style);
     out += &load_proof(record, style);
@@ -69,8 +71,9 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let early = if s.interrupted { " · ended early" } else { "" };
     let _ = writeln!(
         out,
-        "{} latency, {} space, load {}, target {} · {} · ran {}{early}",
+        "{} {}, {} space, load {}, target {} · {} · ran {}{early}",
         s.test,
+        super::instrument::quantity(s.test),
         s.space,
         clean(&s.load),
         clean(&s.target),
@@ -78,8 +81,10 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
         time(p.elapsed_ns as f64)
     );
     let _ = writeln!(out, "kernel {} {}\n", clean(&s.kernel), s.preemption);
-    out += &distributions(&s.rows, s.merged.as_ref(), style);
-    if let Some(all) = &s.merged {
+    // Early and late jitter have no figures in common.
+    let merged = s.merged.as_ref().filter(|_| s.test != Test::Periodic);
+    out += &distributions(&s.rows, merged, style);
+    if let Some(all) = merged {
         out += &percentiles(all, style);
     }
     Ok(out)
@@ -87,7 +92,8 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
 
 fn distributions(rows: &[Row], merged: Option<&Row>, style: Style) -> String {
     let other = |f: fn(&Row) -> u64| rows.iter().any(|r| f(r) > 0);
-    let (spurious, overflow, dropped) = (other(|r| r.spurious), other(|r| r.overflow), other(|r| r.dropped));
+    let (late, spurious) = (other(|r| r.late), other(|r| r.spurious));
+    let (overflow, dropped) = (other(|r| r.overflow), other(|r| r.dropped));
     let mut grid = Grid::new()
         .left("", 0)
         .right("samples", 0)
@@ -99,7 +105,7 @@ fn distributions(rows: &[Row], merged: Option<&Row>, style: Style) -> String {
         .right("std dev us", 1)
         .right("p99 us", 3)
         .right("p99.9 us", 0);
-    for (shown, head) in [(spurious, "spurious"), (overflow, "overflow"), (dropped, "dropped")] {
+    for (shown, head) in [(late, "of them late"), (spurious, "spurious"), (overflow, "overflow"), (dropped, "dropped")] {
         if shown {
             grid = grid.right(head, 0);
         }
@@ -118,7 +124,7 @@ fn distributions(rows: &[Row], merged: Option<&Row>, style: Style) -> String {
             at("p99"),
             at("p99.9"),
         ];
-        for (shown, n) in [(spurious, r.spurious), (overflow, r.overflow), (dropped, r.dropped)] {
+        for (shown, n) in [(late, r.late), (spurious, r.spurious), (overflow, r.overflow), (dropped, r.dropped)] {
             if shown {
                 cells.push(Cell::painted(count(n), if n > 0 { Paint::Doubtful } else { Paint::Dim }));
             }

@@ -5,6 +5,7 @@ mod comparison;
 mod detail;
 mod findings;
 mod grid;
+mod instrument;
 mod kernels;
 mod list;
 mod loads;

@@ -143,6 +143,7 @@ pub(crate) fn parts(load: &str) -> RecordParts {
         distributions: Vec::new(),
         source: None,
         lab: None,
+        instrument: None,
     }
 }
 

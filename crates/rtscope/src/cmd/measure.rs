@@ -1,9 +1,11 @@
 //! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
 
+mod lines;
+
 use super::run::{Machine, Request, check_target, lab_kernel};
 use super::style;
 use crate::args::lab::GuestArgs;
-use crate::args::{Measure, seconds};
+use crate::args::{Measure, MeasureTest, seconds};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
@@ -36,7 +38,13 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         ));
     }
     let lab = lab_options(a)?;
-    let settings = settings(context, a, lab.as_ref())?;
+    let settings = lines::settings(a, settings(context, a, lab.as_ref())?)?;
+    let test = match a.test {
+        MeasureTest::Timer => Test::Timer,
+        MeasureTest::Response => Test::Response,
+        MeasureTest::Periodic => Test::Periodic,
+        MeasureTest::Sustained => Test::Sustained,
+    };
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
     check_target(&a.target)?;
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -45,8 +53,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let mut records = Vec::new();
     let mut code = Code::Done;
     for load in &loads {
-        let request =
-            Request { id: fresh_id(), test: Test::Timer, space, load, target: &a.target, lab: lab.clone(), settings: &settings };
+        let request = Request { id: fresh_id(), test, space, load, target: &a.target, lab: lab.clone(), settings: &settings };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
         let outcome = machine.execute(request, &stop, &mut |step| {

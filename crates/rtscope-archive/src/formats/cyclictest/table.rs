@@ -159,6 +159,7 @@ impl Table {
                 kept: self.kept.into_lines(),
             }),
             lab: None,
+            instrument: None,
         })?)
     }
 

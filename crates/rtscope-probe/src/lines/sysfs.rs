@@ -1,0 +1,201 @@
+//! GPIO lines by the legacy interface in sysfs, `sysfs:NUMBER`, for kernels before the character device. Edges are stamped by the task that
+//! they wake, and edges that came while it slept are one.
+
+use super::{Abilities, Edge, Input, LineError, Output, Span};
+use crate::sys::rt::now;
+use crate::sys::tty::wait_for;
+use rtscope_record::lines::Stamp;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel has them.
+pub const ROOT: &str = "/sys/class/gpio";
+
+/// What such a line can do.
+pub const ABILITIES: Abilities = Abilities { what: "GPIO line (sysfs)", stamp: Stamp::Listener, tells_losses: false };
+
+/// An exported line; given back when dropped, if it was we who exported it.
+#[derive(Debug)]
+struct Exported {
+    line: String,
+    root: PathBuf,
+    number: u32,
+    ours: bool,
+}
+
+impl Exported {
+    fn new(root: &Path, number: u32) -> Result<Self, LineError> {
+        let line = format!("sysfs:{number}");
+        if !root.is_dir() {
+            let why = format!("this kernel has no {}: name the line by its chip, gpio:CHIP/OFFSET", root.display());
+            return Err(LineError::Unable { line, why });
+        }
+        let ours = !root.join(format!("gpio{number}")).exists();
+        if ours {
+            std::fs::write(root.join("export"), number.to_string()).map_err(|source| match source.raw_os_error() {
+                Some(libc::EBUSY) => {
+                    LineError::Busy { line: line.clone(), by: "a driver of the kernel, or the character device".into() }
+                }
+                Some(libc::EINVAL) => LineError::Unable { line: line.clone(), why: "no GPIO chip has this number".into() },
+                _ => LineError::Io { line: line.clone(), act: "export it".into(), source },
+            })?;
+        }
+        Ok(Self { line, root: root.into(), number, ours })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.root.join(format!("gpio{}", self.number)).join(name)
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<(), LineError> {
+        std::fs::write(self.file(name), value).map_err(LineError::io(&self.line, format!("set its {name} to {value}")))
+    }
+
+    fn value(&self) -> Result<File, LineError> {
+        let options = OpenOptions::new().read(true).write(true).open(self.file("value"));
+        options.or_else(|_| File::open(self.file("value"))).map_err(LineError::io(&self.line, "open its value"))
+    }
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        if self.ours {
+            let _: io::Result<()> = std::fs::write(self.root.join("unexport"), self.number.to_string());
+        }
+    }
+}
+
+fn read(value: &File) -> io::Result<bool> {
+    let mut digit = [0];
+    value.read_exact_at(&mut digit, 0)?;
+    Ok(digit == *b"1")
+}
+
+/// Open for driving.
+#[derive(Debug)]
+pub struct SysfsOutput {
+    value: File,
+    exported: Exported,
+}
+
+impl SysfsOutput {
+    /// Exports the line as an output, low.
+    pub fn open(root: &Path, number: u32) -> Result<Self, LineError> {
+        let exported = Exported::new(root, number)?;
+        exported.write("direction", "low")?;
+        Ok(Self { value: exported.value()?, exported })
+    }
+}
+
+impl Output for SysfsOutput {
+    fn set(&mut self, level: bool) -> Result<Span, LineError> {
+        let before = now();
+        let outcome = self.value.write_all_at(if level { b"1" } else { b"0" }, 0);
+        let after = now();
+        outcome.map_err(LineError::io(&self.exported.line, "drive"))?;
+        Ok(Span { before, after })
+    }
+
+    fn has_listener(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// Open for listening.
+#[derive(Debug)]
+pub struct SysfsInput {
+    value: File,
+    level: bool,
+    exported: Exported,
+}
+
+impl SysfsInput {
+    /// Exports the line as an input with both edges. [`LineError::Unable`] where it has no interrupts.
+    pub fn open(root: &Path, number: u32) -> Result<Self, LineError> {
+        let exported = Exported::new(root, number)?;
+        exported.write("direction", "in")?;
+        if !exported.file("edge").exists() {
+            return Err(LineError::Unable { line: exported.line.clone(), why: "its chip gives no interrupts for edges".into() });
+        }
+        exported.write("edge", "both")?;
+        let value = exported.value()?;
+        // Reading takes back what was signalled before.
+        let level = read(&value).map_err(LineError::io(&exported.line, "read"))?;
+        Ok(Self { value, level, exported })
+    }
+}
+
+impl Input for SysfsInput {
+    fn wait(&mut self, deadline: u64) -> Result<Option<Edge>, LineError> {
+        let mut lost = 0;
+        loop {
+            if !wait_for(self.value.as_raw_fd(), libc::POLLPRI, deadline).map_err(LineError::io(&self.exported.line, "poll"))? {
+                return Ok(None);
+            }
+            let at = now();
+            let level = read(&self.value).map_err(LineError::io(&self.exported.line, "read"))?;
+            if level != self.level {
+                self.level = level;
+                return Ok(Some(Edge { level, at, lost }));
+            }
+            // There and back before we looked.
+            lost += 2;
+        }
+    }
+
+    fn level(&mut self) -> Result<bool, LineError> {
+        read(&self.value).map_err(LineError::io(&self.exported.line, "read"))
+    }
+
+    fn has_driver(&self) -> Option<bool> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree as the kernel has it, with the lines 4 (with an `edge`) and 5 (without) exported already.
+    fn tree() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for n in [4, 5] {
+            let line = dir.path().join(format!("gpio{n}"));
+            std::fs::create_dir(&line).unwrap();
+            std::fs::write(line.join("direction"), "in").unwrap();
+            std::fs::write(line.join("value"), "0\n").unwrap();
+        }
+        std::fs::write(dir.path().join("gpio4/edge"), "none").unwrap();
+        for name in ["export", "unexport"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn a_line_is_set_up_and_driven() {
+        let dir = tree();
+        let of = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        let mut output = SysfsOutput::open(dir.path(), 5).unwrap();
+        let span = output.set(true).unwrap();
+        assert!(span.before <= span.after);
+        assert_eq!((of("gpio5/direction").as_str(), of("gpio5/value").as_str()), ("low", "1\n"));
+        let mut input = SysfsInput::open(dir.path(), 4).unwrap();
+        assert_eq!((of("gpio4/direction").as_str(), of("gpio4/edge").as_str()), ("in", "both"));
+        assert!(!input.level().unwrap());
+        drop((input, output));
+        assert_eq!((of("export").as_str(), of("unexport").as_str()), ("", ""), "they were exported by somebody else");
+    }
+
+    #[test]
+    fn a_line_without_edges_and_one_that_is_not_there() {
+        let dir = tree();
+        assert!(SysfsInput::open(dir.path(), 5).unwrap_err().to_string().contains("no interrupts"));
+        assert!(SysfsInput::open(&dir.path().join("x"), 5).unwrap_err().to_string().contains("gpio:CHIP/OFFSET"));
+        assert!(SysfsOutput::open(dir.path(), 6).is_err());
+        assert_eq!(std::fs::read_to_string(dir.path().join("unexport")).unwrap(), "6", "what was exported is given back");
+    }
+}

@@ -1,0 +1,21 @@
+//! Tests over lines: an instrument that stimulates a device under test and times its answers (`response`, `sustained`), or times the wave
+//! that it makes (`periodic`).
+//!
+//! One life cycle: prepare (lines, device under test), calibrate, run, collect, restore. The loops know lines and clock by [`wires::Wires`]
+//! alone, and are tested on a fake that needs neither.
+
+pub mod asked;
+mod bench;
+pub mod books;
+pub mod device;
+pub mod dut;
+pub mod kernel;
+pub mod periodic;
+mod remarks;
+mod runs;
+pub mod schedule;
+pub mod stimulate;
+pub mod sustained;
+pub mod wires;
+
+pub use bench::run;

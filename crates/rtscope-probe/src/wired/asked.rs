@@ -1,0 +1,120 @@
+//! What is asked of a test over lines, checked.
+
+use crate::lines::LineSpec;
+use crate::timer::Failure;
+use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
+
+/// Shortest interval between stimuli, and shortest semi-period, ns.
+pub const SHORTEST: u64 = 2_000;
+/// The same for the instrument in the kernel, ns.
+const SHORTEST_WIRE: u64 = 10_000;
+/// Longest, ns.
+const LONGEST: u64 = 3_600_000_000_000;
+/// Most stimuli of a warm-up.
+const MOST_WARMUP: u64 = 100_000;
+
+/// Settings that can be measured.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// All of them.
+    pub settings: &'a Settings,
+    /// Those about lines.
+    pub lines: &'a LineSettings,
+    /// The stimulus; none for `periodic`.
+    pub stimulus: Option<LineSpec>,
+    /// The answer.
+    pub answer: LineSpec,
+    /// The line wired straight to the stimulus.
+    pub null_wire: Option<LineSpec>,
+}
+
+impl<'a> Asked<'a> {
+    /// Refuses what can't be measured.
+    pub fn of(test: Test, s: &'a Settings) -> Result<Self, Failure> {
+        let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
+        let Some(l) = &s.lines else {
+            return usage(
+                format!("`{test}` takes lines, and none is named"),
+                "--stimulus LINE --answer LINE, such as soft:a and soft:b",
+            );
+        };
+        let line = |name: &String| name.parse::<LineSpec>();
+        let stimulus = l.stimulus.as_ref().map(line).transpose()?;
+        let answer = line(&l.answer)?;
+        let null_wire = l.null_wire.as_ref().map(line).transpose()?;
+        match (&stimulus, test) {
+            (None, Test::Response | Test::Sustained) => {
+                return usage(format!("`{test}` drives a line, and none is named"), "--stimulus LINE");
+            }
+            (Some(_), Test::Periodic) => return usage("`periodic` drives no line".into(), "leave --stimulus out"),
+            (Some(stimulus), _) if *stimulus == answer => {
+                let remedy = "name two lines; for the instrument's own share use --calibrate";
+                return usage(format!("{answer} is stimulus and answer"), remedy);
+            }
+            _ => {}
+        }
+        let wire = answer.is_wire();
+        if stimulus.as_ref().is_some_and(|s| s.is_wire() != wire) {
+            let remedy = "--stimulus wire:stimulus --answer wire:answer";
+            return usage("only one of the lines is the kernel instrument's".into(), remedy);
+        }
+        if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
+            return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");
+        }
+        if wire && s.interval.0 < SHORTEST_WIRE {
+            return usage(format!("the interval {} is below 10us", s.interval), "the kernel instrument takes 10us and more");
+        }
+        if null_wire.is_some() && stimulus.is_none() {
+            return usage("`periodic` has no stimulus to calibrate with".into(), "leave --calibrate out");
+        }
+        let longest = l.interval_max.unwrap_or(s.interval);
+        if s.interval.0 < SHORTEST || longest.0 > LONGEST {
+            return usage(format!("the interval {} is not from 2us to 1h", s.interval), "choose one such as --interval 1ms");
+        }
+        if longest < s.interval || longest.0 - s.interval.0 >= u64::from(u32::MAX) {
+            let message = format!("{} to {longest} is no range of intervals", s.interval);
+            return usage(message, "the second is the longer one, by at most 4s: --interval 1ms --interval-max 10ms");
+        }
+        if l.interval_max.is_some() && test != Test::Response {
+            return usage(format!("`{test}` has a fixed interval"), "leave --interval-max out");
+        }
+        if test != Test::Periodic && (l.timeout.0 == 0 || l.timeout > s.interval) {
+            return usage(
+                format!("the time-out {} is not within the shortest interval, {}", l.timeout, s.interval),
+                "an answer must come before the next stimulus: shorten --timeout or lengthen --interval",
+            );
+        }
+        if l.shortest.is_some_and(|t| t.0 < SHORTEST || t > s.interval) {
+            let message = format!("the search can't end at {}", l.shortest.unwrap_or_default());
+            return usage(message, "choose --shortest between 2us and the interval that it begins with");
+        }
+        if l.warmup > MOST_WARMUP {
+            return usage(format!("a warm-up of {}", l.warmup), "at most 100000");
+        }
+        if s.duration.is_none() && s.loops.is_none() && test == Test::Sustained {
+            return usage("the confirming run needs an end".into(), "give --duration or --loops");
+        }
+        if s.loops == Some(0) || s.duration == Some(Nanos(0)) {
+            return usage("a run of nothing was asked for".into(), "ask for at least one stimulus, or for a duration");
+        }
+        if !matches!(s.policy, Policy::Fifo | Policy::Rr | Policy::Other) {
+            return usage(format!("the instrument can't run as {}", s.policy), "--policy fifo");
+        }
+        let priorities = [if s.policy.has_priority() { s.priority } else { 1 }, l.dut.as_ref().map_or(1, |d| d.priority.max(1))];
+        if let Some(p) = priorities.iter().find(|p| !(1..=99).contains(*p)) {
+            return usage(format!("{p} is no priority"), "choose 1 to 99");
+        }
+        if let Some(d) = &l.dut {
+            if test != Test::Periodic && d.input.is_none() {
+                return usage("the DUT has no line to listen to".into(), "--dut-in LINE");
+            }
+            let wave_only = d.inject.skew_ppm != 0;
+            let answers_only = d.inject.delay.0 > 0 || d.inject.drop_every > 0 || d.inject.double_every > 0;
+            if if test == Test::Periodic { answers_only } else { wave_only } {
+                let message = format!("`{}` can't be injected into `{test}`", d.inject);
+                return usage(message, "a wave takes skew and slow, answers take delay, slow, drop and double");
+            }
+        }
+        Ok(Self { settings: s, lines: l, stimulus, answer, null_wire })
+    }
+}

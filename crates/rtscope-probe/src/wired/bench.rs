@@ -1,0 +1,336 @@
+//! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
+
+use super::asked::Asked;
+use super::books::Brief;
+use super::device::{Device, Duty};
+use super::kernel::{self, Order, Taker};
+use super::remarks;
+use super::schedule::Schedule;
+use super::stimulate::{Ended, Own, Until, stimulate};
+use super::wires::Real;
+use crate::lines::{LineError, LineSpec};
+use crate::protocol::{Event, Plan};
+use crate::sys::rt::{self, Signals, Woken};
+use crate::sys::wire::Wire;
+use crate::timer::sampler::LiveCell;
+use crate::timer::{self, Failure, Measured};
+use rtscope_record::lines::LineFacts;
+use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Space, Test, ThreadInfo, Warning};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+/// Stack of the instrument: `MCL_FUTURE` locks all of it.
+const STACK: usize = 128 * 1024;
+const PREFAULT: usize = 64 * 1024;
+/// How long a device of another program may take to be there, ns.
+const PATIENCE: u64 = 3_000_000_000;
+/// The instrument in the kernel, in words.
+const KERNEL: &str = "the kernel module rtscope_wire on this machine, in hard-IRQ context";
+/// Stimuli of a calibration, and their interval, ns.
+const CALIBRATION: (u64, u64) = (1000, 1_000_000);
+
+impl From<LineError> for Failure {
+    fn from(e: LineError) -> Self {
+        let (message, remedy) = (e.to_string(), e.remedy());
+        if e.is_usage() { Self::usage(message, remedy) } else { Self::machine(message, remedy) }
+    }
+}
+
+/// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`timer::run`].
+pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
+    let asked = Asked::of(plan.test, &plan.settings)?;
+    let s = asked.settings;
+    let mut warnings = Vec::new();
+    let _awake = timer::hold_dma_latency(s, &mut warnings);
+    rt::one_arena();
+    if s.mlockall {
+        if let Err(e) = rt::lock_memory() {
+            warnings.push(timer::memory_not_locked(&e));
+        }
+    }
+    let mut bench = Bench { plan, asked, signals, input, interrupted: false, device: None, facts: Instrument::default(), warnings };
+    bench.facts.what = if bench.asked.answer.is_wire() { KERNEL } else { "a task in user space on this machine" }.into();
+    let measured = match plan.test {
+        Test::Response => bench.response(say),
+        Test::Periodic => bench.periodic(say),
+        Test::Sustained => bench.sustained(say),
+        Test::Timer => Err(Failure::usage("`timer` is no test over lines", "measure response")),
+    }?;
+    bench.collect(measured)
+}
+
+/// What a test gives before the bench adds what it knows.
+pub(super) struct Taken {
+    pub(super) distributions: Vec<Distribution>,
+    pub(super) own: Own,
+    pub(super) ended: Ended,
+}
+
+/// A job of the instrument's thread, and what became of it.
+pub(super) struct Ran<T> {
+    pub(super) outcome: T,
+    pub(super) tid: u32,
+    pub(super) refused: Option<Warning>,
+}
+
+/// What stimulates and times.
+pub(super) enum Rig {
+    /// A task in user space, over lines.
+    Lines(Real),
+    /// The kernel module rtscope_wire.
+    Wire(Wire),
+}
+
+/// Everything that a test over lines needs around its loop.
+pub(super) struct Bench<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) asked: Asked<'a>,
+    signals: &'a Signals,
+    input: i32,
+    pub(super) interrupted: bool,
+    device: Option<Device>,
+    pub(super) facts: Instrument,
+    pub(super) warnings: Vec<Warning>,
+}
+
+fn facts(line: &LineSpec) -> LineFacts {
+    let can = line.abilities();
+    LineFacts { name: line.to_string(), what: can.what.into(), stamp: can.stamp }
+}
+
+/// Labels and live figures of what is followed.
+pub(super) type Cells = Vec<(&'static str, Arc<LiveCell>)>;
+
+impl Bench<'_> {
+    /// Opens the lines, calibrates, starts the device or waits for it.
+    pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Rig, Failure> {
+        let (stimulus, answer) = (self.asked.stimulus.clone(), self.asked.answer.clone());
+        self.facts.stimulus = stimulus.as_ref().map(facts);
+        self.facts.answer = Some(facts(&answer));
+        if answer.is_wire() {
+            let mut wire = kernel::open()?;
+            if self.asked.null_wire.is_some() {
+                self.calibrate_wire(&mut wire, say)?;
+            }
+            self.start_device(duty, None)?;
+            return Ok(Rig::Wire(wire));
+        }
+        let mut output = stimulus.as_ref().map(LineSpec::output).transpose()?;
+        if let Some(null_wire) = self.asked.null_wire.clone() {
+            output = self.calibrate(Real { stimulus: output, answer: null_wire.input()? }, &null_wire, say)?.stimulus;
+        }
+        let wires = Real { stimulus: output, answer: answer.input()? };
+        self.start_device(duty, Some(&wires))?;
+        Ok(Rig::Lines(wires))
+    }
+
+    /// Starts the probe's own device, or waits for the one that is somewhere else.
+    fn start_device(&mut self, duty: Duty, wires: Option<&Real>) -> Result<(), Failure> {
+        if self.plan.space == Space::Kernel {
+            self.facts.dut = module(duty)?;
+            return Ok(());
+        }
+        if let Some(settings) = &self.asked.lines.dut {
+            let mut device = Device::start(settings, duty)?;
+            self.warnings.extend(device.warning.take());
+            let priority = if settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", settings.priority) };
+            let place = settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+            self.facts.dut = format!("the probe's own thread in user space, {priority}{place}");
+            self.device = Some(device);
+        } else if self.asked.lines.self_answer.is_some() {
+            self.facts.dut = "none: the instrument answered itself".into();
+        } else {
+            self.facts.dut = "another program or machine".into();
+            wires.map_or(Ok(()), |wires| self.wait_for_device(wires))?;
+        }
+        Ok(())
+    }
+
+    /// The null wire inside the kernel's instrument.
+    fn calibrate_wire(&mut self, wire: &mut Wire, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
+        let mut brief = Brief::new(CALIBRATION.0);
+        let order = Order {
+            capture: false,
+            intervals: (CALIBRATION.1, CALIBRATION.1),
+            timeout: CALIBRATION.1,
+            count: CALIBRATION.0,
+            seed: 0,
+            inject: kernel::NULL_WIRE,
+        };
+        self.follow(&Vec::new(), say, |stop| kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut brief)))?;
+        self.facts.calibration = Some(brief.finish());
+        Ok(())
+    }
+
+    /// Where a line can tell, the device's ends must be there before the first stimulus.
+    fn wait_for_device(&self, wires: &Real) -> Result<(), Failure> {
+        let end = rt::now() + PATIENCE;
+        loop {
+            let heard = wires.stimulus.as_ref().and_then(|o| o.has_listener()) != Some(false);
+            let driven = wires.answer.has_driver() != Some(false);
+            if heard && driven {
+                return Ok(());
+            }
+            if rt::now() > end || self.signals.wait(-1, 20) == Woken::Signal {
+                let stimulus = self.asked.stimulus.as_ref();
+                let (line, what) = if heard {
+                    (self.asked.answer.to_string(), "drives")
+                } else {
+                    (stimulus.map(ToString::to_string).unwrap_or_default(), "listens to")
+                };
+                let inlet = stimulus.map(|s| format!(" --in {s}")).unwrap_or_default();
+                let task = if stimulus.is_some() { "response" } else { "periodic" };
+                return Err(Failure::machine(
+                    format!("nobody {what} {line}: there is no DUT"),
+                    format!("start it: rtscope dut {task}{inlet} --out {}; or leave --dut none out", self.asked.answer),
+                ));
+            }
+        }
+    }
+
+    /// The null wire: how long the instrument itself takes to see its own stimulus.
+    fn calibrate(&mut self, wires: Real, line: &LineSpec, say: &mut dyn FnMut(Event)) -> Result<Real, Failure> {
+        let mut brief = Brief::new(CALIBRATION.0);
+        let mut wires = wires;
+        let ran = self.follow(&Vec::new(), say, |stop| {
+            let until = Until { stimuli: CALIBRATION.0, end: u64::MAX, stop };
+            let mut schedule = Schedule::new(CALIBRATION.1, CALIBRATION.1, 0);
+            stimulate(&mut wires, &mut schedule, CALIBRATION.1, &until, &mut brief)
+        })?;
+        let phase = brief.finish();
+        if phase.count == 0 && ran.outcome.0 != Ended::Stopped {
+            return Err(Failure::machine(
+                format!("no edge of the stimulus came back on the null wire {line}"),
+                "wire it straight to the stimulus line, or name the line that is: --calibrate=LINE",
+            ));
+        }
+        self.facts.calibration = Some(phase);
+        Ok(wires)
+    }
+
+    /// The instrument's thread, for the distributions that it took.
+    pub(super) fn thread(&self, tid: u32, refused: Option<&Warning>) -> ThreadInfo {
+        let s = self.asked.settings;
+        let (policy, priority) = if refused.is_some() { (Policy::Other, 0) } else { (s.policy, s.priority) };
+        let cpu = self.cpu();
+        ThreadInfo { tid, cpu, policy: Some(policy), priority, interval: s.interval.0, last: None, first_at: None }
+    }
+
+    fn cpu(&self) -> Option<u32> {
+        let s = self.asked.settings;
+        if s.migrate { None } else { s.cpus.first().copied() }
+    }
+
+    /// Runs `job` on the instrument's own thread, and reports meanwhile.
+    pub(super) fn follow<T: Send>(
+        &mut self,
+        cells: &Cells,
+        say: &mut dyn FnMut(Event),
+        job: impl FnOnce(&AtomicBool) -> Result<T, LineError> + Send,
+    ) -> Result<Ran<T>, Failure> {
+        let stop = AtomicBool::new(self.interrupted);
+        let tid = AtomicU32::new(0);
+        let (settings, cpu, reader) = (self.asked.settings, self.cpu(), self.asked.answer.is_wire());
+        let start = rt::now();
+        if !cells.is_empty() {
+            say(Event::Started);
+        }
+        let (outcome, refused) = std::thread::scope(|scope| {
+            let run = || {
+                tid.store(rt::tid(), SeqCst);
+                rt::prefault_stack::<PREFAULT>();
+                // Who only reads what the kernel stamped must not keep the DUT from its CPU.
+                let refused = if reader { None } else { take_place(settings, cpu) };
+                let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
+                let outcome = job(&stop);
+                // Back to an ordinary thread: what follows is not measured.
+                let _ = rt::set_policy(Policy::Other, 0, 0);
+                (outcome, refused)
+            };
+            let builder = std::thread::Builder::new().name("rts-instrument".into()).stack_size(STACK);
+            let handle = builder
+                .spawn_scoped(scope, run)
+                .map_err(|e| Failure::machine(format!("thread of the instrument: {e}"), "end other programs"))?;
+            let mut next_progress = start;
+            let mut driver = self.input;
+            while !handle.is_finished() {
+                if self.interrupted || self.device.as_ref().is_some_and(Device::ended) {
+                    stop.store(true, SeqCst);
+                }
+                match self.signals.wait(if self.interrupted { -1 } else { driver }, 10) {
+                    Woken::Signal => self.interrupted = true,
+                    Woken::Input if crate::serve::ended(driver) => self.interrupted = true,
+                    Woken::Input => driver = self.input,
+                    Woken::Timeout => {}
+                }
+                let now = rt::now();
+                if self.plan.progress_ms > 0 && !cells.is_empty() && now >= next_progress {
+                    next_progress = now + u64::from(self.plan.progress_ms) * 1_000_000;
+                    let figures = |(label, cell): &(&'static str, Arc<LiveCell>)| {
+                        timer::live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
+                    };
+                    say(Event::Progress { elapsed_ns: now - start, threads: cells.iter().map(figures).collect() });
+                }
+            }
+            handle.join().map_err(|_| Failure::machine("the instrument's thread panicked", "report this with the lines above"))
+        })?;
+        Ok(Ran { outcome: outcome?, tid: tid.into_inner(), refused })
+    }
+
+    /// Ends the device, and puts everything together.
+    fn collect(mut self, taken: Taken) -> Result<Measured, Failure> {
+        let Taken { distributions, own, ended } = taken;
+        if let Some(device) = self.device.take() {
+            device.end()?;
+        }
+        self.facts.uncertainty = own.span_max;
+        self.facts.uncertainty_mean = own.span_sum.div_ceil(own.stimuli.max(1));
+        (self.facts.lost, self.facts.behind) = (own.lost, own.behind);
+        if own.edges == 0 && self.plan.test == Test::Periodic {
+            return Err(Failure::machine(
+                format!("no edge came on {} in {}", self.asked.answer, Nanos(own.elapsed)),
+                "is the wave being made, and is its line wired to this one?",
+            ));
+        }
+        if own.edges == 0 && own.stimuli > 0 && (ended != Ended::Stopped || own.stimuli >= 20) {
+            return Err(nothing_came(self.facts.stimulus.as_ref(), &self.asked.answer, own.stimuli));
+        }
+        self.warnings.extend(remarks::of(&self.asked, &self.facts, &distributions, own, ended));
+        Ok(Measured {
+            distributions,
+            warnings: self.warnings,
+            elapsed_ns: own.elapsed,
+            interrupted: self.interrupted || ended == Ended::Silent,
+            instrument: Some(self.facts),
+        })
+    }
+}
+
+/// The DUT's task in the kernel, in words; an error where its module is not loaded.
+fn module(duty: Duty) -> Result<String, Failure> {
+    let (name, parameter) = if duty == Duty::Respond { ("rtscope_response", "handler") } else { ("rtscope_periodic", "context") };
+    let how = std::fs::read_to_string(format!("/sys/module/{name}/parameters/{parameter}")).map_err(|e| {
+        Failure::machine(
+            format!("the DUT's kernel module {name} is not loaded: {e}"),
+            format!("as root: insmod {name}.ko with its lines, for example in=rtscope-wire/0 out=rtscope-wire/1"),
+        )
+    })?;
+    Ok(format!("kernel module {name}, {parameter} {}", how.trim()))
+}
+
+/// Nothing at all came back.
+pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
+    let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
+    Failure::machine(
+        format!("no edge came back on {answer} for {stimuli} stimuli on {stimulus}"),
+        "is the DUT running, does it listen to the stimulus line, and are the two lines or their wires swapped?",
+    )
+}
+
+/// Gives the instrument its CPU and priority; says what was refused.
+fn take_place(s: &Settings, cpu: Option<u32>) -> Option<Warning> {
+    let pinned = cpu.map_or(Ok(()), rt::pin).map_err(|e| format!("sched_setaffinity to CPU {}: {e}", cpu.unwrap_or(0)));
+    let scheduled = if s.policy == Policy::Other { Ok(()) } else { rt::set_policy(s.policy, s.priority, 0) };
+    let scheduled = scheduled.map_err(|e| format!("sched_setattr {} priority {}: {e}", s.policy, s.priority));
+    pinned.and(scheduled).err().map(|what| remarks::refused(&what))
+}

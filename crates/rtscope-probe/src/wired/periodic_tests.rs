@@ -1,0 +1,108 @@
+//! A wave whose edges are known: every interval, sign and grid error must come out exactly.
+
+use super::*;
+use crate::wired::wires::Fake;
+use proptest::prelude::*;
+use std::sync::atomic::AtomicBool;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+const SEMI: u64 = 1_000_000;
+
+/// Edges at these times, the first one rising.
+fn run(times: &[u64], warmups: u64) -> (Vec<Distribution>, Option<Phase>, Option<GridError>, Own, Ended) {
+    let edges: Vec<(u64, bool)> = times.iter().enumerate().map(|(i, &at)| (at, i % 2 == 0)).collect();
+    let mut wires = Fake::new(|_, _| Vec::new()).edges(edges);
+    let mut books = WaveBooks::new(SEMI, 4, warmups);
+    let until = Until { stimuli: times.len() as u64 - 1, end: u64::MAX, stop: &NEVER };
+    let (ended, own) = observe(&mut wires, &until, &mut books).unwrap();
+    let (d, warmup, grid) = books.finish(|_| ()).unwrap();
+    assert_eq!(
+        d.iter().map(Distribution::label).collect::<Vec<_>>(),
+        ["rising late", "rising early", "falling late", "falling early"]
+    );
+    (d, warmup, grid, own, ended)
+}
+
+fn times(n: u64, error: impl Fn(u64) -> i64) -> Vec<u64> {
+    (0..n).map(|k| (2_000_000 + k * SEMI).checked_add_signed(error(k)).unwrap()).collect()
+}
+
+#[test]
+fn a_perfect_wave_has_no_jitter() {
+    let (d, _, grid, own, ended) = run(&times(1001, |_| 0), 0);
+    assert_eq!(d.iter().map(Distribution::count).collect::<Vec<_>>(), [500, 0, 500, 0]);
+    assert_eq!((d[0].max(), d[2].max(), own.edges, ended), (Some(0), Some(0), 1001, Ended::Complete));
+    let grid = grid.unwrap();
+    assert_eq!((grid.points, grid.min, grid.max, grid.last, grid.drift_ppb, grid.mean_jitter), (1000, 0, 0, 0, 0, 0));
+}
+
+#[test]
+fn jitter_keeps_its_sign_and_a_late_edge_is_not_two() {
+    // Every tenth edge, a rising one, is late by 0.7 semi-periods.
+    let (d, _, grid, ..) = run(&times(1001, |k| if k % 10 == 4 { 700_000 } else { 0 }), 0);
+    assert_eq!(d.iter().map(Distribution::count).collect::<Vec<_>>(), [500, 0, 400, 100]);
+    assert_eq!((d[0].max(), d[3].max(), d[3].min()), (Some(700_000), Some(700_000), Some(700_000)));
+    assert!(d.iter().all(|d| d.missed() == 0));
+    let grid = grid.unwrap();
+    assert_eq!((grid.min, grid.max, grid.last, grid.points), (0, 700_000, 0, 1000));
+    assert!(grid.drift_ppb.abs() < 100_000, "{grid:?}");
+}
+
+#[test]
+fn a_grid_point_without_an_edge_is_missed_and_its_interval_is_not_folded() {
+    let mut t = times(1000, |_| 0);
+    // Overslept: the edge for point 500 comes 1.05 semi-periods late, and that of point 501 never.
+    t[500] += SEMI + 50_000;
+    t.remove(501);
+    let (d, _, grid, ..) = run(&t, 0);
+    assert_eq!(d.iter().map(Distribution::missed).sum::<u64>(), 1);
+    assert_eq!(d.iter().filter_map(Distribution::max).max(), Some(1_050_000));
+    assert_eq!(grid.unwrap().points, 999);
+    assert!(d.iter().all(|d| d.parts().expected == Some(d.count() + d.missed())));
+}
+
+#[test]
+fn a_skew_is_a_drift() {
+    for ppm in [100, -250, 3] {
+        let (d, _, grid, ..) = run(&times(20_001, |k| i64::try_from(k).unwrap() * ppm), 0);
+        let grid = grid.unwrap();
+        assert_eq!((grid.drift_ppb, grid.mean_jitter, grid.last, grid.points), (ppm * 1000, ppm, 20_000 * ppm, 20_000));
+        assert!(d.iter().all(|d| d.missed() == 0));
+        let late = d[0].count() + d[2].count();
+        assert_eq!(late, if ppm > 0 { 20_000 } else { 0 });
+    }
+}
+
+#[test]
+fn the_warm_up_is_apart_and_silence_ends_it() {
+    let (d, warmup, grid, ..) = run(&times(101, |k| if k == 3 { 90_000 } else { 0 }), 10);
+    let w = warmup.unwrap();
+    assert_eq!((w.stimuli, w.count, w.max), (10, 10, Some(90_000)));
+    assert_eq!((d.iter().map(Distribution::count).sum::<u64>(), d[0].max(), grid.unwrap().points), (90, Some(0), 90));
+    let mut books = WaveBooks::new(SEMI, 4, 0);
+    let until = Until { stimuli: u64::MAX, end: u64::MAX, stop: &NEVER };
+    let (ended, own) = observe(&mut Fake::new(|_, _| Vec::new()), &until, &mut books).unwrap();
+    assert_eq!((ended, own.edges), (Ended::Silent, 0));
+}
+
+#[test]
+fn a_lost_edge_spoils_its_interval_only() {
+    let mut wires = Fake::new(|_, _| Vec::new()).edges((0..10).filter(|&k| k != 5).map(|k| (2_000_000 + k * SEMI, k % 2 == 0)));
+    let mut books = WaveBooks::new(SEMI, 4, 0);
+    let until = Until { stimuli: 8, end: u64::MAX, stop: &NEVER };
+    let (_, own) = observe(&mut wires, &until, &mut books).unwrap();
+    let (d, _, grid) = books.finish(|_| ()).unwrap();
+    let sum = |f: fn(&Distribution) -> u64| d.iter().map(f).sum::<u64>();
+    assert_eq!((sum(Distribution::count), sum(Distribution::dropped), sum(Distribution::missed), own.lost), (7, 1, 0, 1));
+    assert_eq!((grid.unwrap().points, grid.unwrap().last), (9, 0));
+}
+
+proptest! {
+    #[test]
+    fn counts_add_up(gaps in prop::collection::vec(1u64..5 * SEMI, 2..60)) {
+        let times: Vec<u64> = gaps.iter().scan(2_000_000, |at, gap| { *at += gap; Some(*at) }).collect();
+        let (d, _, _, own, _) = run(&times, 0);
+        prop_assert_eq!(d.iter().map(Distribution::count).sum::<u64>(), gaps.len() as u64 - 1);
+        prop_assert_eq!(own.edges, gaps.len() as u64);
+    }
+}

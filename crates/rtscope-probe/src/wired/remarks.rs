@@ -1,0 +1,127 @@
+//! What the readers of a test over lines must know.
+
+use super::asked::Asked;
+use super::stimulate::{Ended, Own};
+use crate::sys::rt;
+use rtscope_record::lines::Stamp;
+use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Test, Warning};
+
+/// The kernel refused the instrument its place.
+pub(super) fn refused(what: &str) -> Warning {
+    Warning::new(
+        "priority-refused",
+        Effect::Invalid,
+        format!("the instrument: {what}: it ran as an ordinary task, and stimuli and stamps of its own may be late"),
+        "run as root, or allow it: `setcap cap_sys_nice,cap_ipc_lock+ep` on rtscope-probe, or rtprio in /etc/security/limits.conf",
+    )
+}
+
+/// Everything that the figures do not say themselves.
+pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distribution], own: Own, ended: Ended) -> Vec<Warning> {
+    let mut all = Vec::new();
+    let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
+    let (s, l) = (asked.settings, asked.lines);
+    let (test, answer) = (if asked.stimulus.is_some() { Test::Response } else { Test::Periodic }, &asked.answer);
+    if ended == Ended::Silent {
+        let message = format!("nothing came back on {answer} at the end: the DUT died, and the run was ended");
+        put("dut-silent", Effect::Invalid, message, "look after the DUT, and measure again");
+    }
+    if facts.lost > 0 {
+        let message = format!("{answer} reported {} lost edges: answers may be among the missed", facts.lost);
+        put("edges-lost", Effect::Invalid, message, "a longer interval, or a less loaded instrument");
+    }
+    if let Some(dut) = l.dut.as_ref().filter(|d| !d.inject.is_none()) {
+        let message = format!("the DUT did wrong on purpose ({}): the figures validate the instrument, not a machine", dut.inject);
+        put("injected", Effect::Invalid, message, "measure without --inject");
+    }
+    let in_kernel = answer.is_wire();
+    if let Some(i) = &l.self_answer {
+        let message = format!("the instrument answered itself ({i}): the figures validate it, not a machine");
+        put("injected", Effect::Invalid, message, "measure with a DUT");
+    }
+    if answer.is_soft() {
+        put(
+            "software-line",
+            Effect::Inconclusive,
+            "the lines are memory between two tasks: the latencies are those of waking a task, without pin and interrupt".into(),
+            "measure over GPIO or serial lines, or in the lab",
+        );
+    }
+    let shared = match l.dut.as_ref().map(|d| d.cpu) {
+        Some(Some(cpu)) => !s.migrate && s.cpus.first() == Some(&cpu),
+        Some(None) | None => false,
+    };
+    if !in_kernel && l.dut.is_some() && (shared || rt::allowed_cpus().is_ok_and(|cpus| cpus.len() == 1)) {
+        put(
+            "instrument-on-the-duts-cpu",
+            Effect::Inconclusive,
+            "instrument and DUT share a CPU: a stimulus is only given when nothing keeps that CPU busy, so that load does not show"
+                .into(),
+            "another CPU for the DUT (--dut-cpu), or an instrument of its own",
+        );
+    }
+    if facts.answer.as_ref().is_some_and(|a| a.stamp == Stamp::Listener) {
+        put(
+            "edges-stamped-after-wake-up",
+            Effect::Note,
+            format!("{answer} has no stamps of its own: the instrument's own wake-up is in every time"),
+            "measure its share: --calibrate=LINE with a line wired straight to the stimulus",
+        );
+    }
+    if s.policy == Policy::Other && !in_kernel || l.dut.as_ref().is_some_and(|d| d.priority == 0) {
+        put(
+            "policy-other",
+            Effect::Inconclusive,
+            "instrument or DUT ran as an ordinary task (SCHED_OTHER), as asked: a real-time task would be woken sooner".into(),
+            "--policy fifo --priority 95 --dut-priority 95",
+        );
+    }
+    if !s.mlockall {
+        put(
+            "memory-not-locked-by-request",
+            Effect::Inconclusive,
+            "memory was not locked, as asked: page faults may be part of the latencies".into(),
+            "lock it: leave out --no-mlockall",
+        );
+    }
+    if facts.behind > 0 {
+        let message =
+            format!("{} of {} stimuli were more than an interval late, or left out", facts.behind, own.stimuli + facts.behind);
+        put("instrument-behind", Effect::Note, message, "a longer interval; the latencies themselves are right");
+    }
+    if let Some(w) = facts.warmup.as_ref().filter(|w| w.stimuli > 0) {
+        let time = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Nanos(ns).to_string());
+        let message = format!(
+            "the first {} are not in the figures: min {}, median {}, max {}, missed {}, spurious {}",
+            w.stimuli,
+            time(w.min),
+            time(w.median),
+            time(w.max),
+            w.missed,
+            w.spurious
+        );
+        put("warm-up", Effect::Note, message, "--warmup 0 takes them in");
+    }
+    for d in distributions {
+        if d.missed() > 0 && test == Test::Response {
+            let all = d.count() + d.missed();
+            let message = format!(
+                "{}: {} of {all} stimuli were not answered within {} ({} late)",
+                d.label(),
+                d.missed(),
+                l.timeout,
+                d.late()
+            );
+            put("missed-answers", Effect::Note, message, "they are in no percentile: hold the run to it with --assert 'missed==0'");
+        }
+        if d.spurious() > 0 {
+            let message = format!("{}: {} edges of {answer} that nobody asked for", d.label(), d.spurious());
+            put("spurious-edges", Effect::Note, message, "bouncing or unconnected lines? A pull-up, or shorter wires");
+        }
+        if d.count() == 0 && test == Test::Response {
+            let message = format!("{} took no sample at all", d.label());
+            put("no-samples", Effect::Invalid, message, "measure longer, or lengthen --timeout");
+        }
+    }
+    all
+}

@@ -1,0 +1,219 @@
+//! The three tests over lines, each from its open lines to its distributions.
+
+use super::bench::{Bench, Cells, Rig, Taken};
+use super::books::{Books, Brief};
+use super::device::Duty;
+use super::kernel::{self, Order, Taker};
+use super::periodic::{WaveBooks, observe};
+use super::schedule::Schedule;
+use super::stimulate::{Ended, Own, Until, stimulate};
+use super::sustained::{judge, search};
+use super::wires::{Real, Wires};
+use crate::lines::LineError;
+use crate::protocol::Event;
+use crate::sys::rt;
+use crate::timer::Failure;
+use rtscope_record::lines::Trial;
+use rtscope_record::{Distribution, Effect, Nanos, Warning};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// How long a trial of the search is, ns, and how many stimuli it has at least and at most.
+const TRIAL: (u64, u64, u64) = (500_000_000, 20, 5_000);
+/// How long a device may go on answering after a trial, ns.
+const BACKLOG: u64 = 2_000_000_000;
+
+impl Bench<'_> {
+    pub(super) fn response(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
+        let mut rig = self.open(Duty::Respond, say)?;
+        let (s, l) = (self.asked.settings, self.asked.lines);
+        let mut books = Books::new(s.worst, l.warmup);
+        let longest = l.interval_max.unwrap_or(s.interval).0;
+        let mut schedule = Schedule::new(s.interval.0, longest, l.seed);
+        let [falling, rising] = books.live();
+        let order = self.order((s.interval.0, longest), l.timeout.0);
+        let cells = vec![("rising", rising), ("falling", falling)];
+        let ran = self.follow(&cells, say, |stop| {
+            let start = rt::now();
+            books.start_at(start);
+            let until = Until {
+                stimuli: s.loops.map_or(u64::MAX, |n| n.saturating_add(l.warmup)),
+                end: s.duration.map_or(u64::MAX, |d| start.saturating_add(d.0)),
+                stop,
+            };
+            match &mut rig {
+                Rig::Lines(wires) => stimulate(wires, &mut schedule, l.timeout.0, &until, &mut books),
+                // The number of stimuli is the end, so that runs are the same; the time is for a DUT that hangs the machine.
+                Rig::Wire(wire) => kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut books)),
+            }
+        })?;
+        let (ended, own) = ran.outcome;
+        let thread = self.thread(ran.tid, ran.refused.as_ref());
+        self.warnings.extend(ran.refused);
+        let (distributions, warmup) = books.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
+        self.facts.warmup = warmup;
+        Ok(Taken { distributions, own, ended })
+    }
+
+    pub(super) fn periodic(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
+        let (s, l) = (self.asked.settings, self.asked.lines);
+        let mut rig = self.open(Duty::Wave(s.interval.0), say)?;
+        let mut books = WaveBooks::new(s.interval.0, s.worst, l.warmup);
+        let order = Order { capture: true, ..self.order((s.interval.0, s.interval.0), s.interval.0) };
+        let ran = self.follow(&books.live(), say, |stop| {
+            let until = Until {
+                stimuli: s.loops.map_or(u64::MAX, |n| n.saturating_add(l.warmup)),
+                end: s.duration.map_or(u64::MAX, |d| rt::now().saturating_add(d.0)),
+                stop,
+            };
+            match &mut rig {
+                Rig::Lines(wires) => observe(wires, &until, &mut books),
+                Rig::Wire(wire) => {
+                    books.start_at(rt::now());
+                    kernel::run(wire, &order, until.end, stop, &mut Taker::<Brief>::Wave(&mut books))
+                }
+            }
+        })?;
+        let (ended, own) = ran.outcome;
+        let thread = self.thread(ran.tid, ran.refused.as_ref());
+        self.warnings.extend(ran.refused);
+        let (distributions, warmup, grid) = books.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
+        (self.facts.warmup, self.facts.grid) = (warmup, grid);
+        Ok(Taken { distributions, own, ended })
+    }
+
+    pub(super) fn sustained(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
+        let mut rig = self.open(Duty::Respond, say)?;
+        let (s, l) = (self.asked.settings, self.asked.lines);
+        let mut edges = 0;
+        let mut confirmed = None;
+        let shortest = l.shortest.unwrap_or(s.interval).0;
+        let found = search(s.interval.0, shortest, &mut |interval, confirming| {
+            let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
+            edges += taken.own.edges;
+            let stopped = taken.ended == Ended::Stopped;
+            if confirming {
+                confirmed = Some(taken);
+            }
+            Ok::<_, Failure>((!stopped).then_some(trial))
+        })?;
+        if let Some(found) = &found {
+            if edges == 0 {
+                let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.asked.answer);
+                return Err(super::bench::nothing_came(stimulus, answer, found.trials.iter().map(|t| t.stimuli).sum()));
+            }
+            if found.interval.is_none() {
+                let longest = found.trials.iter().map(|t| t.interval).max().unwrap_or_default();
+                return Err(Failure::machine(
+                    format!("at no interval up to {longest} was every stimulus answered"),
+                    "begin with a longer --interval, or see with `measure response` what is missed",
+                ));
+            }
+            if found.instrument_limited {
+                self.warnings.push(Warning::new(
+                    "instrument-limited",
+                    Effect::Inconclusive,
+                    "the instrument could not ask faster: the DUT's limit is at this frequency or above",
+                    "a faster instrument (another board, the lab)",
+                ));
+            }
+            self.facts.sustained = found.interval.map(Nanos);
+            self.facts.search.clone_from(&found.trials);
+        }
+        // Stopped before anything was confirmed: a record without samples says so.
+        Ok(confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended: Ended::Stopped }))
+    }
+
+    /// The order to the kernel's instrument, for the whole run.
+    fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
+        let (s, l) = (self.asked.settings, self.asked.lines);
+        let mean = intervals.0.midpoint(intervals.1).max(1);
+        let count = s.loops.or(s.duration.map(|d| d.0 / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
+        let inject = l.self_answer.as_ref().map(kernel::own_answers).unwrap_or_default();
+        Order { capture: false, intervals, timeout, count, seed: l.seed, inject }
+    }
+
+    /// One step of the search.
+    fn attempt(
+        &mut self,
+        rig: &mut Rig,
+        interval: u64,
+        confirming: bool,
+        say: &mut dyn FnMut(Event),
+    ) -> Result<(Trial, Taken), Failure> {
+        let s = self.asked.settings;
+        let (mut books, mut brief) = (confirming.then(|| Books::new(s.worst, 0)), Brief::new(TRIAL.2));
+        let cells: Cells = books.as_ref().map_or_else(Vec::new, |books| {
+            let [falling, rising] = books.live();
+            vec![("rising", rising), ("falling", falling)]
+        });
+        let order = self.order((interval, interval), interval);
+        let ran = self.follow(&cells, say, |stop| {
+            let wires = match rig {
+                Rig::Lines(wires) => wires,
+                Rig::Wire(wire) => {
+                    let trial = Order { count: trial_of(interval), ..order };
+                    return match &mut books {
+                        Some(books) => {
+                            books.start_at(rt::now());
+                            kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(books))
+                        }
+                        None => kernel::run(wire, &trial, u64::MAX, stop, &mut Taker::Sink(&mut brief)),
+                    };
+                }
+            };
+            settle(wires, interval, stop)?;
+            let start = rt::now();
+            let mut schedule = Schedule::new(interval, interval, 0);
+            if let Some(books) = &mut books {
+                books.start_at(start);
+                let stimuli = s.loops.unwrap_or(u64::MAX);
+                let end = s.duration.map_or(u64::MAX, |d| start.saturating_add(d.0));
+                stimulate(wires, &mut schedule, interval, &Until { stimuli, end, stop }, books)
+            } else {
+                stimulate(wires, &mut schedule, interval, &Until { stimuli: trial_of(interval), end: u64::MAX, stop }, &mut brief)
+            }
+        })?;
+        let (ended, own) = ran.outcome;
+        let thread = self.thread(ran.tid, ran.refused.as_ref());
+        if self.warnings.iter().all(|w| w.code != "priority-refused") {
+            self.warnings.extend(ran.refused);
+        }
+        let mut distributions = Vec::new();
+        let (missed, spurious, max) = if let Some(books) = books {
+            distributions = books
+                .finish(|p| {
+                    let mut thread = thread.clone();
+                    thread.interval = interval;
+                    p.thread = Some(thread);
+                })
+                .map_err(|e| unsound(&e))?
+                .0;
+            let sum = |f: fn(&Distribution) -> u64| distributions.iter().map(f).sum::<u64>();
+            (sum(Distribution::missed), sum(Distribution::spurious), distributions.iter().filter_map(Distribution::max).max())
+        } else {
+            let phase = brief.finish();
+            (phase.missed, phase.spurious, phase.max)
+        };
+        Ok((judge(interval, &own, missed, spurious, max, confirming), Taken { distributions, own, ended }))
+    }
+}
+
+/// Stimuli of a trial.
+fn trial_of(interval: u64) -> u64 {
+    (TRIAL.0 / interval).clamp(TRIAL.1, TRIAL.2)
+}
+
+/// Lets a device that fell behind in the trial before catch up, so that its answers do not count against this one.
+fn settle(wires: &mut Real, interval: u64, stop: &AtomicBool) -> Result<(), LineError> {
+    let end = rt::now() + BACKLOG;
+    while rt::now() < end && !stop.load(Relaxed) {
+        if wires.wait(rt::now() + (2 * interval).clamp(5_000_000, 100_000_000))?.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn unsound(e: &rtscope_record::DistributionError) -> Failure {
+    Failure::machine(format!("the counts do not add up: {e}"), "report this")
+}

@@ -1,0 +1,190 @@
+//! The instrument's loop: a stimulus when it is due, its answer until the time-out, and everything else for what it is.
+//!
+//! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
+//! An edge back is the late answer of the stimulus before, if that one was missed and not answered yet. Every other edge is spurious.
+
+use super::books::{Outcome, Sink};
+use super::schedule::Schedule;
+use super::wires::Wires;
+use crate::lines::{Edge, LineError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The longest that the loop waits without looking whether it is to stop, ns.
+const GLANCE: u64 = 100_000_000;
+/// A device that answered nothing for so many stimuli and so long is taken for dead.
+const SILENT: (u64, u64) = (20, 2_000_000_000);
+
+/// When the loop ends.
+#[derive(Debug)]
+pub struct Until<'a> {
+    /// After so many stimuli.
+    pub stimuli: u64,
+    /// At this time, ns.
+    pub end: u64,
+    /// When told to.
+    pub stop: &'a AtomicBool,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All stimuli given, or the time is over.
+    Complete,
+    /// Told to stop.
+    Stopped,
+    /// Nothing came back for long: the device is dead, or the wires are not where they should be.
+    Silent,
+}
+
+/// What the loop saw of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Own {
+    /// Stimuli given.
+    pub stimuli: u64,
+    /// Highest time between the clock reads around a stimulus, ns.
+    pub span_max: u64,
+    /// Sum of the same, ns.
+    pub span_sum: u64,
+    /// Stimuli later than planned by more than their interval.
+    pub behind: u64,
+    /// Edges that the answer line reported as lost.
+    pub lost: u64,
+    /// Edges of the answer line.
+    pub edges: u64,
+    /// From the first stimulus to the end of the last one's interval, ns.
+    pub elapsed: u64,
+}
+
+/// A stimulus that is waiting for its answer.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    number: u64,
+    level: bool,
+    at: u64,
+    deadline: u64,
+    answered: bool,
+    late: bool,
+}
+
+/// Gives stimuli until `until`, and books what comes of them. The stimulus line is low at the start, and is left low.
+pub fn stimulate(
+    wires: &mut impl Wires,
+    schedule: &mut Schedule,
+    timeout: u64,
+    until: &Until<'_>,
+    sink: &mut impl Sink,
+) -> Result<(Ended, Own), LineError> {
+    let mut own = Own::default();
+    let mut level = false;
+    // The level of the stimulus before, when it was missed and its answer may still come, with its number.
+    let mut owed: Option<(bool, u64)> = None;
+    let start = wires.now();
+    let mut due = start + schedule.interval();
+    let mut quiet_since = start;
+    let mut unanswered = 0;
+    listen(wires, due, until, &mut |edge| {
+        own.lost += edge.lost;
+        own.edges += 1;
+        sink.take(1, Outcome::Spurious { level: edge.level });
+        false
+    })?;
+    let ended = loop {
+        let now = wires.now();
+        if until.stop.load(Relaxed) {
+            break Ended::Stopped;
+        }
+        if own.stimuli >= until.stimuli || now >= until.end {
+            break Ended::Complete;
+        }
+        if unanswered >= SILENT.0 && now.saturating_sub(quiet_since) >= SILENT.1 {
+            break Ended::Silent;
+        }
+        let interval = schedule.interval();
+        level = !level;
+        let span = wires.drive(level)?;
+        own.stimuli += 1;
+        own.span_max = own.span_max.max(span.after - span.before);
+        own.span_sum += span.after - span.before;
+        own.behind += u64::from(span.before > due + interval);
+        let number = own.stimuli;
+        let deadline = span.before + timeout;
+        let mut open = Open { number, level, at: span.before, deadline, answered: false, late: false };
+        // On the grid as long as the answer's time is not cut short by it.
+        due = (due + interval).max(deadline);
+        let mut judge = |edge: Edge| {
+            own.lost += edge.lost;
+            own.edges += 1;
+            if let Some((number, outcome)) = open.judge(edge, &mut owed) {
+                sink.take(number, outcome);
+            }
+            open.answered
+        };
+        listen(wires, deadline, until, &mut judge)?;
+        let mut judge = |edge: Edge| {
+            judge(edge);
+            false
+        };
+        listen(wires, due, until, &mut judge)?;
+        if !open.answered && !open.late && wires.now() < deadline {
+            // Told to stop while there was still time for an answer: nobody knows what would have become of it.
+            own.stimuli -= 1;
+            break Ended::Stopped;
+        }
+        if open.answered {
+            unanswered = 0;
+            owed = None;
+        } else {
+            unanswered += 1;
+            sink.take(number, Outcome::Missed { level });
+            if open.late {
+                sink.take(number, Outcome::Late { level });
+            }
+            owed = (!open.late).then_some((level, number));
+        }
+        if open.answered || open.late {
+            quiet_since = wires.now();
+        }
+    };
+    own.elapsed = wires.now() - start;
+    wires.drive(false)?;
+    Ok((ended, own))
+}
+
+impl Open {
+    /// What `edge` is, now that this stimulus is the latest.
+    fn judge(&mut self, edge: Edge, owed: &mut Option<(bool, u64)>) -> Option<(u64, Outcome)> {
+        if let Some((level, number)) = *owed {
+            if level == edge.level {
+                *owed = None;
+                return Some((number, Outcome::Late { level }));
+            }
+        }
+        // An edge from before the stimulus may have been waiting to be read.
+        if edge.level != self.level || edge.at < self.at || self.answered || self.late {
+            return Some((self.number, Outcome::Spurious { level: edge.level }));
+        }
+        // By its own time, not by when it was read: the instrument may have been woken late.
+        if edge.at > self.deadline {
+            self.late = true;
+            return None;
+        }
+        self.answered = true;
+        Some((self.number, Outcome::Answered { level: self.level, latency: edge.at - self.at, at: edge.at }))
+    }
+}
+
+/// Hands every edge until `deadline` to `take`, until it says that it is content, or the loop is to stop.
+fn listen(wires: &mut impl Wires, deadline: u64, until: &Until<'_>, take: &mut impl FnMut(Edge) -> bool) -> Result<(), LineError> {
+    loop {
+        let now = wires.now();
+        match wires.wait(deadline.min(now + GLANCE))? {
+            Some(edge) if take(edge) => return Ok(()),
+            None if wires.now() >= deadline || until.stop.load(Relaxed) => return Ok(()),
+            Some(_) | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "stimulate_tests.rs"]
+mod tests;

@@ -1,0 +1,306 @@
+//! Tests over lines: what is asked of them, and what a record says of the instrument that took them.
+
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What is asked of a test over lines, beside what every test takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineSettings {
+    /// The line that the instrument drives; `None` for `periodic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stimulus: Option<String>,
+    /// The line that the instrument watches.
+    pub answer: String,
+    /// Random intervals from the settings' `interval` to this, ns, both ends in; `None` for a fixed interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_max: Option<Nanos>,
+    /// Seed of the random intervals (splitmix64).
+    #[serde(default)]
+    pub seed: u64,
+    /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
+    pub timeout: Nanos,
+    /// Stimuli (`periodic`: edges) before the figures begin; reported apart.
+    #[serde(default)]
+    pub warmup: u64,
+    /// A line that is wired straight to the stimulus, to measure the instrument's own share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_wire: Option<String>,
+    /// `sustained`: the shortest interval that is tried, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest: Option<Nanos>,
+    /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_answer: Option<Inject>,
+    /// The device under test, where the probe itself is to be it; `None` when something else answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dut: Option<DutSettings>,
+}
+
+/// A device under test that the probe starts beside the instrument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DutSettings {
+    /// The line that it watches; `None` for `periodic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// The line that it drives.
+    pub output: String,
+    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task.
+    pub priority: u8,
+    /// The CPU it is pinned to; `None`: free to migrate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// What it does wrong on purpose, to validate the instrument.
+    #[serde(default, skip_serializing_if = "Inject::is_none")]
+    pub inject: Inject,
+}
+
+/// What a device under test does wrong on purpose. Its pulses (a rising and the falling stimulus after it) and answers are counted from
+/// 1; "every N" means number N, 2N, 3N ...; 0 is never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Inject {
+    /// Each answer comes this long after its stimulus, ns.
+    pub delay: Nanos,
+    /// Every N-th answer comes this long after its stimulus instead, ns.
+    pub slow: Nanos,
+    /// The N of `slow`.
+    pub slow_every: u64,
+    /// Every N-th pulse is not answered: two stimuli missed.
+    pub drop_every: u64,
+    /// Every N-th answer is given twice: two spurious edges, back and forth.
+    pub double_every: u64,
+    /// `periodic`: the wave's semi-period is longer by this, parts per million.
+    pub skew_ppm: i32,
+}
+
+impl Inject {
+    /// Whether nothing is done wrong.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl FromStr for Inject {
+    type Err = String;
+
+    /// `delay=50us,slow=200us/1000,drop=100,double=100,skew=50`, each at most once and in any order.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut inject = Self::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for part in text.split(',') {
+            let wrong = |why: &str| format!("`{part}`: {why}: write delay=TIME, slow=TIME/N, drop=N, double=N or skew=PPM");
+            let (name, value) = part.trim().split_once('=').ok_or_else(|| wrong("nothing is set"))?;
+            if !seen.insert(name) {
+                return Err(wrong("it is set twice"));
+            }
+            let time = |t: &str| t.parse::<Nanos>().map_err(|e| wrong(&e.to_string()));
+            let every = |t: &str| t.parse::<u64>().ok().filter(|&n| n > 0).ok_or_else(|| wrong("N is a number from 1 up"));
+            match name {
+                "delay" => inject.delay = time(value)?,
+                "slow" => {
+                    let (slow, n) = value.split_once('/').ok_or_else(|| wrong("the N is missing"))?;
+                    (inject.slow, inject.slow_every) = (time(slow)?, every(n)?);
+                }
+                "drop" => inject.drop_every = every(value)?,
+                "double" => inject.double_every = every(value)?,
+                "skew" => {
+                    let ppm = value.parse::<i32>().ok().filter(|ppm| ppm.abs() < 1_000_000);
+                    inject.skew_ppm = ppm.ok_or_else(|| wrong("PPM is a number between -1000000 and 1000000"))?;
+                }
+                _ => return Err(wrong("that can't be injected")),
+            }
+        }
+        Ok(inject)
+    }
+}
+
+impl fmt::Display for Inject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.delay.0 > 0 {
+            parts.push(format!("delay={}", self.delay));
+        }
+        if self.slow_every > 0 {
+            parts.push(format!("slow={}/{}", self.slow, self.slow_every));
+        }
+        for (name, n) in [("drop", self.drop_every), ("double", self.double_every)] {
+            if n > 0 {
+                parts.push(format!("{name}={n}"));
+            }
+        }
+        if self.skew_ppm != 0 {
+            parts.push(format!("skew={}", self.skew_ppm));
+        }
+        f.write_str(&parts.join(","))
+    }
+}
+
+/// Whose clock read the time of an edge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Stamp {
+    /// The kernel's, when it took the interrupt.
+    Kernel,
+    /// That of the task which drove the line, just before it did.
+    Driver,
+    /// That of the task which was woken by the edge: its wake-up is in every time.
+    Listener,
+}
+
+impl Stamp {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "stamped by the kernel",
+            Self::Driver => "stamped by the task that drives it",
+            Self::Listener => "stamped by the task that it wakes",
+        }
+    }
+}
+
+/// A line of the instrument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineFacts {
+    /// As it was named.
+    pub name: String,
+    /// What it is, in words.
+    pub what: String,
+    /// Who stamps its edges.
+    pub stamp: Stamp,
+}
+
+/// Figures of a part of a run that is not in its distributions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phase {
+    /// Stimuli given, or intervals expected.
+    pub stimuli: u64,
+    /// Samples.
+    pub count: u64,
+    /// Of the stimuli: not answered in time.
+    pub missed: u64,
+    /// Of the missed: answered after the time-out.
+    pub late: u64,
+    /// Edges that nobody asked for.
+    pub spurious: u64,
+    /// Lowest sample, ns.
+    pub min: Option<u64>,
+    /// Median, ns.
+    pub median: Option<u64>,
+    /// Highest sample, ns.
+    pub max: Option<u64>,
+}
+
+/// How a wave keeps to the grid that begins with its first measured edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GridError {
+    /// Grid points from the first edge to the last.
+    pub points: u64,
+    /// Of the earliest edge, ns: negative.
+    pub min: i64,
+    /// Of the latest edge, ns.
+    pub max: i64,
+    /// Of the last edge, ns: what has added up.
+    pub last: i64,
+    /// The slope of the best line through all errors (least squares), parts per billion: how much longer a semi-period is.
+    pub drift_ppb: i64,
+    /// Mean of all signed jitters, ns, rounded.
+    pub mean_jitter: i64,
+}
+
+/// One step of the search for the highest sustained frequency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trial {
+    /// Between two stimuli, as asked, and the longest time to an answer, ns.
+    pub interval: Nanos,
+    /// Mean interval that the instrument really gave, ns.
+    pub given: Nanos,
+    /// Stimuli given.
+    pub stimuli: u64,
+    /// Not answered within the interval.
+    pub missed: u64,
+    /// Edges that nobody asked for.
+    pub spurious: u64,
+    /// Highest latency, ns.
+    pub max: Option<u64>,
+    /// Every stimulus was answered within the interval, and no other edge came.
+    pub sustained: bool,
+    /// It was the confirming run, whose samples are the record's.
+    #[serde(default)]
+    pub confirming: bool,
+}
+
+/// The instrument of a test over lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Instrument {
+    /// What held the clock, in words.
+    pub what: String,
+    /// The line that it drove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stimulus: Option<LineFacts>,
+    /// The line that it watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<LineFacts>,
+    /// What answered, in words.
+    pub dut: String,
+    /// Highest time between the clock reads before and after a stimulus, ns: latencies count from the first, and are too high by at
+    /// most this much.
+    pub uncertainty: u64,
+    /// Mean of the same, ns, rounded up.
+    pub uncertainty_mean: u64,
+    /// Edges that the line reported as lost.
+    pub lost: u64,
+    /// Stimuli that were given later than planned, since the instrument itself was not woken in time; their latencies are right.
+    pub behind: u64,
+    /// The stimuli before the figures begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Phase>,
+    /// The instrument's own share: the stimulus wired straight to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Phase>,
+    /// `periodic`: the wave against its grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<GridError>,
+    /// `sustained`: the shortest mean interval that was confirmed, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Nanos>,
+    /// `sustained`: every step of the search, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub search: Vec<Trial>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_can_be_injected() {
+        let all: Inject = "delay=50us,slow=2ms/1000,drop=7,double=9,skew=-40".parse().unwrap();
+        assert_eq!(all.to_string(), "delay=50us,slow=2ms/1000,drop=7,double=9,skew=-40");
+        assert_eq!((all.delay, all.slow, all.slow_every), (Nanos(50_000), Nanos(2_000_000), 1000));
+        for bad in ["", "delay", "delay=5", "slow=1ms", "slow=1ms/0", "drop=0", "skew=1000000", "drop=1,drop=2", "melt=1"] {
+            assert!(bad.parse::<Inject>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(delay|slow|drop|double|skew)?=?\\PC{0,20}") {
+            if let Ok(inject) = text.parse::<Inject>() {
+                prop_assert_eq!(inject.to_string().parse::<Inject>().unwrap_or_default(), inject);
+            }
+        }
+    }
+}
