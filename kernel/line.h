@@ -64,8 +64,8 @@ static inline int line_owner_add(struct line_owner *owner, const char *name,
 	if (!owner->table)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		owner->table->table[i] = GPIO_LOOKUP(specs[i].key,
-				specs[i].offset, names[i], GPIO_ACTIVE_HIGH);
+		owner->table->table[i] = GPIO_LOOKUP(specs[i].key, specs[i].offset, names[i],
+						     GPIO_ACTIVE_HIGH);
 
 	owner->device = platform_device_register_simple(name, PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(owner->device)) {

@@ -120,7 +120,9 @@ enum rtscope_wire_kind {
  * What read() gives, whole records only. The answer to a stimulus is the first edge to the level
  * of the stimulus; the latency that a DUT is charged with is answer_ns - programmed_ns, as
  * interrupts that were off at programmed_ns delay stimulus_ns as they would delay an interrupt of
- * real hardware. A late answer may come after the next stimulus; its level tells whose it is.
+ * real hardware. A late answer may come after the next stimulus: its level tells whose it is. One
+ * that is later than two stimuli can't be told from an answer to the second of them; the stimuli
+ * it was late for are missed in any case.
  */
 struct rtscope_wire_event {
 	__u64 seq;			/* number of the record, from 0; a gap: lost by the ring */

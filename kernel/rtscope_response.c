@@ -32,7 +32,7 @@ MODULE_PARM_DESC(handler, "where the answer is given: hard (top half) or threade
 
 static ulong service_ns;
 module_param(service_ns, ulong, 0444);
-MODULE_PARM_DESC(service_ns, "busy-wait before each answer, ns: a known service time (default: 0)");
+MODULE_PARM_DESC(service_ns, "busy-wait between reading an edge and its answer, ns: a known service time (default: 0)");
 
 static_assert(sizeof(struct rtscope_response_status) == 64);
 
@@ -48,8 +48,9 @@ static DEFINE_RAW_SPINLOCK(counts_lock);
 
 static irqreturn_t answer(int number, void *unused)
 {
+	/* Read first: what comes while the task serves this edge is the next edge, not this one. */
+	int level = gpiod_get_raw_value(in_line);
 	unsigned long flags;
-	int level;
 
 	if (service_ns) {
 		u64 end = ktime_get_ns() + service_ns;
@@ -57,7 +58,6 @@ static irqreturn_t answer(int number, void *unused)
 		while (ktime_get_ns() < end)
 			cpu_relax();
 	}
-	level = gpiod_get_raw_value(in_line);
 	gpiod_set_raw_value(out_line, level);
 
 	raw_spin_lock_irqsave(&counts_lock, flags);
