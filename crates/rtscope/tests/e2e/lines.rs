@@ -46,7 +46,10 @@ fn a_response_is_measured_kept_and_shown() {
     assert!(codes(&r).contains(&"software-line"));
     assert!(!file(&a).exists() && !file(&b).exists());
     let shown = w.line("show").ends_with(0).out;
-    assert!(["rising", "falling", "Instrument", "software line", "null wire", "uncertainty"].iter().all(|t| shown.contains(t)), "{shown}");
+    assert!(
+        ["rising", "falling", "Instrument", "software line", "null wire", "uncertainty"].iter().all(|t| shown.contains(t)),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -68,7 +71,8 @@ fn injected_faults_come_back_counted_exactly() {
 fn a_wave_drifts_as_it_was_made_to() {
     let w = World::new();
     let (_, b) = lines("wave");
-    let r = w.line(&format!("measure periodic --answer {b} -i 5ms -D 2s --inject skew=100000 --json --no-save")).ends_with(4).record();
+    let r =
+        w.line(&format!("measure periodic --answer {b} -i 5ms -D 2s --inject skew=100000 --json --no-save")).ends_with(4).record();
     assert_eq!(labels(&r), ["rising late", "rising early", "falling late", "falling early"]);
     let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
     // 10 %, whatever the machine does to single edges.
