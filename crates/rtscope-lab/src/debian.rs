@@ -22,16 +22,26 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock `file`, made with its directory where needed; waits while another process has it, after telling `on_step`.
     pub(crate) fn take(file: &Path, on_step: &mut dyn FnMut(&str)) -> io::Result<Self> {
-        if let Some(dir) = file.parent() {
-            fs::create_dir_all(dir)?;
-        }
-        let lock = File::options().write(true).create(true).truncate(false).open(file)?;
+        let lock = open(file)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             on_step("waiting for another rtscope that is at it");
             flock(&lock, FlockOperation::LockExclusive)?;
         }
         Ok(Self { _file: lock })
     }
+
+    /// Takes the lock if nobody has it.
+    pub(crate) fn try_take(file: &Path) -> Option<Self> {
+        let lock = open(file).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| Self { _file: lock })
+    }
+}
+
+fn open(file: &Path) -> io::Result<File> {
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    File::options().write(true).create(true).truncate(false).open(file)
 }
 
 /// A size for people: `101.5 MB`.

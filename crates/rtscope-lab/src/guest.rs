@@ -1,7 +1,8 @@
 //! The guest's side of the lab: the first process of a virtual machine, and the agent that it starts.
 //!
 //! The program `rtscope-guest` is the whole user space of rtscope in there: first process, agent, supervisor of the loads and probe. The agent
-//! sets the machine up, pauses it (the host keeps that state), and does one job when it goes on. It waits for nothing outside of the guest.
+//! sets the machine up, lets the host pause it (and keep that state), and does one job when it goes on. It waits for nothing outside of
+//! the guest.
 
 mod mailbox;
 mod setup;
@@ -36,7 +37,7 @@ pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
 /// Starts the agent and collects every ended process. When the agent ends, so does the machine.
 fn first_process() -> u8 {
     setup::console(&format!("rtscope-guest {}", env!("CARGO_PKG_VERSION")));
-    let how = match setup::mounts().and_then(|()| Ok(Command::new("/proc/self/exe").arg(AGENT).spawn()?)) {
+    let how = match setup::mounts().and_then(|()| Command::new("/proc/self/exe").arg(AGENT).spawn()) {
         Ok(agent) => loop {
             match sys::process::reap_next() {
                 Ok((pid, status)) if pid == agent.id() => break format!("the agent ended: {status}"),
@@ -56,17 +57,17 @@ fn agent() -> u8 {
     let mut mailbox = match Mailbox::find() {
         Ok(mailbox) => mailbox,
         Err(e) => {
-            setup::console(&format!("rtscope-guest: no mailbox: {e}"));
+            setup::console(&format!("rtscope-guest: no job will come ({e}); here is a shell, `exit` ends the machine"));
             return setup::shell();
         }
     };
     std::thread::sleep(SETTLE);
-    if let Err(e) = mailbox.pause(&facts) {
-        setup::console(&format!("rtscope-guest: the machine can't pause itself: {e}"));
+    if let Err(e) = mailbox.wait_for_pause(&facts) {
+        setup::console(&format!("rtscope-guest: the mailbox can't be written: {e}"));
         return 3;
     }
     // From here on it is another moment for the host, maybe another day.
-    let job = match mailbox.job() {
+    let job = match mailbox.await_job() {
         Ok(job) => job,
         Err(e) => {
             mailbox.fail(&format!("the job is not understood: {e}"), "rtscope and its guest must be of one version", false);

@@ -16,8 +16,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Counted up when the same inputs make another image.
-const FORMAT: u32 = 1;
+/// How an image is made. When this changes, the same inputs may make another one.
+const RECIPE: [&str; 5] = [
+    include_str!("image.rs"),
+    include_str!("image/archive.rs"),
+    include_str!("image/modules.rs"),
+    include_str!("image/tools.rs"),
+    include_str!("image/applets.txt"),
+];
 /// Where the modules are in the guest.
 pub const MODULES_DIR: &str = "/lib/rtscope-modules";
 /// The guest's list of them: file names in the order they are to be loaded, one a line.
@@ -175,9 +181,10 @@ fn read(path: &Path, about: &Path) -> Option<Image> {
 
 /// A digest of everything that the image depends on.
 fn key(c: &Contents<'_>) -> Result<String, ImageError> {
+    let recipe = digest::bytes(RECIPE.concat().as_bytes());
     let of = |path: &Path| digest::file(path).map_err(ImageError::io(path));
     let kernel = c.kernel.modules.as_ref().map_or("none", |m| &m.sha256);
-    let mut text = format!("{FORMAT}\n{}\n{kernel}\n{}\n{}\n", c.kernel.name, of(c.guest_program)?, c.tools.sha256);
+    let mut text = format!("{recipe}\n{}\n{kernel}\n{}\n{}\n", c.kernel.name, of(c.guest_program)?, c.tools.sha256);
     for m in c.modules {
         text += &format!("{m}\n");
     }

@@ -88,6 +88,9 @@ pub struct Listed {
     pub bytes: u64,
 }
 
+/// Within the cache.
+const WORKPLACES: &str = "kernels/.new";
+
 /// The kernels in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernels {
@@ -110,18 +113,33 @@ impl Kernels {
     }
 
     /// Where a kernel is made before it gets its place, on the same file system. One for each name, and used under its lock: whatever lies
-    /// there at a start was left by a process that was killed.
+    /// there when nobody has the lock was left by a process that was killed.
     fn workplace(&self, name: &KernelName) -> PathBuf {
-        self.cache.join("kernels/.new").join(name.to_string().replace('/', "+"))
+        self.cache.join(WORKPLACES).join(name.to_string().replace('/', "+"))
+    }
+
+    fn lock_file(&self, workplace: &Path) -> PathBuf {
+        self.cache.join("locks").join(workplace.file_name().unwrap_or_default())
     }
 
     fn lock(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<Lock, KernelError> {
-        let file = self.cache.join("locks").join(format!("kernel+{}", name.to_string().replace('/', "+")));
+        let file = self.lock_file(&self.workplace(name));
         Lock::take(&file, on_step).map_err(KernelError::io(&file))
+    }
+
+    /// Clears away what killed processes left.
+    fn sweep(&self) {
+        for left in fs::read_dir(self.cache.join(WORKPLACES)).into_iter().flatten().flatten() {
+            if let Some(_lock) = Lock::try_take(&self.lock_file(&left.path())) {
+                // What can't be removed is in nobody's way.
+                let _ = clear(&left.path());
+            }
+        }
     }
 
     /// Every kernel that can be fetched, and the user's own, by name; a damaged one counts as not fetched.
     pub fn list(&self) -> Result<Vec<Listed>, KernelError> {
+        self.sweep();
         let mut names = KernelName::all_debian();
         let own = self.cache.join("kernels/own");
         for arch in Arch::ALL {
@@ -160,6 +178,7 @@ impl Kernels {
             let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
             return Err(KernelError::Name { name: name.to_string(), why: why.into() });
         };
+        self.sweep();
         let _lock = self.lock(name, on_step)?;
         if !update {
             if let Ok(kernel) = self.get(name) {

@@ -85,3 +85,16 @@ fn a_cache_may_be_moved() {
     fs::rename(kernels.cache_root(), &moved).unwrap();
     assert!(Kernels::new(&moved).get(&own()).unwrap().vmlinuz().starts_with(&moved));
 }
+
+#[test]
+fn what_a_killed_process_left_is_cleared_away_but_not_what_one_is_at() {
+    let (_dir, kernels) = world();
+    let left = kernels.workplace(&own());
+    fs::create_dir_all(left.join("new/half")).unwrap();
+    let lock = kernels.lock(&own(), &mut |_| {}).unwrap();
+    kernels.list().unwrap();
+    assert!(left.is_dir());
+    drop(lock);
+    kernels.list().unwrap();
+    assert!(!left.exists());
+}

@@ -117,10 +117,10 @@ pub fn measure(
 }
 
 /// Keeps this thread from waiting behind the load that it watches, as far as that is allowed; ordinary again when dropped.
-struct Awake;
+pub(crate) struct Awake;
 
 impl Awake {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let _ = rtscope_probe::sys::rt::come_before_ordinary_tasks();
         Self
     }

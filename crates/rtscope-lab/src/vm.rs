@@ -4,7 +4,7 @@
 //! - `qemu`: the program, and the machine that it is told to be
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
-//! - `state`: machines that paused themselves after the boot, kept in the cache
+//! - `state`: machines that were paused after the boot, kept in the cache
 //! - `target`: the target `lab:KERNEL`, and programs run in the same guest
 //! - `wire`: what host and guest say to each other
 

@@ -128,7 +128,7 @@ Examples:
   rtscope measure response --stimulus gpio:gpiochip0/17 --answer gpio:gpiochip0/27 --interval 1ms --interval-max 10ms
   rtscope measure periodic --answer soft:w -i 500us -D 5s              the jitter of a wave
   rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
-  rtscope measure timer -D 5s --target lab:debian/6.12-rt --load full   the same figures on any machine, any day
+  rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {

@@ -124,7 +124,8 @@ impl Apt {
         let mut apt = Self { dir, arch, complaint: String::new(), _lock: lock };
         on_step(&format!("reading Debian's index for {arch}"));
         let out = apt.run(Command::new("apt-get").args(["-q", "update"]))?;
-        if !out.status.success() {
+        // Without a network apt warns, and is content with the index it has.
+        if !out.status.success() || String::from_utf8_lossy(&out.stderr).contains("Failed to fetch") {
             apt.complaint = format!("; apt said: {}", last_words(&out));
         }
         Ok(apt)
@@ -213,11 +214,12 @@ fn succeed(command: &mut Command) -> Result<String, DebianError> {
     Err(DebianError::Apt { program, said: last_words(&out) })
 }
 
-/// What apt's errors say; the last line where none is marked as one.
+/// What apt's errors say, else the first of its warnings, else the last line.
 fn last_words(out: &Output) -> String {
     let text = String::from_utf8_lossy(&out.stderr);
-    let errors: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("E: ")).take(4).collect();
-    if errors.is_empty() { text.lines().last().unwrap_or("it said nothing").trim().to_owned() } else { errors.join(" / ") }
+    let errors: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("E: ")).take(2).collect();
+    let warning = || text.lines().find_map(|l| l.strip_prefix("W: ")).or(text.lines().last()).unwrap_or("it said nothing");
+    if errors.is_empty() { warning().trim().to_owned() } else { errors.join(" / ") }
 }
 
 /// Sum of the sizes in `'URI' FILE SIZE HASH` lines.

@@ -8,11 +8,12 @@ use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
 use crate::target::{StopHandle, TargetError};
-use crate::vm::wire::{Job, JobModule, Ran, Said, Work};
+use crate::vm::wire::{Job, JobFile, JobModule, Ran, Said, Work};
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
 use rtscope_probe::sys;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,6 +27,9 @@ const PHASES_NS: u64 = 16_000_000;
 /// Does `job` and says how it ended.
 pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
     stir(job.seed);
+    if let Err(message) = job.files.iter().try_for_each(write) {
+        return mailbox.fail(&message, "name an absolute path in the guest, such as /root/tool", true);
+    }
     let modules = match job.modules.iter().map(load).collect::<Result<Vec<String>, String>>() {
         Ok(names) => names,
         Err(message) => return mailbox.fail(&message, "is it built for this kernel? see the console's last lines", false),
@@ -53,6 +57,14 @@ fn mix(seed: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Writes a file that came with the job.
+fn write(file: &JobFile) -> Result<(), String> {
+    let failed = |e: &dyn std::fmt::Display| format!("{} can't be written in the guest: {e}", file.path);
+    let data = base64::engine::general_purpose::STANDARD.decode(&file.data).map_err(|e| failed(&e))?;
+    fs::write(&file.path, data).map_err(|e| failed(&e))?;
+    fs::set_permissions(&file.path, fs::Permissions::from_mode(0o755)).map_err(|e| failed(&e))
 }
 
 /// Loads a module that came with the job; returns its name.

@@ -88,13 +88,18 @@ impl Search {
         Ok(())
     }
 
-    /// A soft dependency names a module or an alias (`crc32c`), for which the one in plain C (`crc32c_generic`) serves in every guest. It is
-    /// no fault when there is none.
+    /// It is no fault when there is none.
     fn take_soft(&mut self, name: &str) -> Result<(), ImageError> {
-        let name = plain(name);
-        let there = [name.clone(), format!("{name}_generic")].into_iter().find(|n| self.by_name.contains_key(n));
+        let there = soft_names(name).into_iter().find(|n| self.by_name.contains_key(n));
         there.map_or(Ok(()), |n| self.take(&n))
     }
+}
+
+/// The modules that may serve a soft dependency. It names a module, or an alias of an algorithm (`crypto-crc32c`), for which the one in plain
+/// C (`crc32c_generic`) serves in every guest.
+fn soft_names(name: &str) -> [String; 3] {
+    let algorithm = plain(name.strip_prefix("crypto-").unwrap_or(name));
+    [plain(name), format!("{algorithm}_generic"), algorithm]
 }
 
 /// The soft dependencies that are loaded before a module, and after it: `softdep=pre: a b post: c`.
@@ -159,6 +164,7 @@ mod tests {
         let info = [("softdep".to_owned(), "pre: a b post: c".to_owned()), ("softdep".to_owned(), "pre: d".to_owned())];
         let (before, after) = soft(&info);
         assert_eq!((before, after), (vec!["a".into(), "b".into(), "d".into()], vec!["c".to_owned()]));
+        assert!(soft_names("crypto-crc32c").contains(&"crc32c_generic".to_owned()), "what ext4 of 6.1 wants");
     }
 
     proptest! {

@@ -107,12 +107,16 @@ impl Tools {
         for (link, to) in LINKS {
             tree.add(link, Node::Link(to.into()));
         }
+        // busybox's shell runs its own applets before it looks at the path: in a login shell aliases lead to the real tools.
+        let mut aliases = String::new();
         for applet in APPLETS.split_whitespace() {
             let (bin, sbin) = (format!("usr/bin/{applet}"), format!("usr/sbin/{applet}"));
-            if !tree.has(&bin) && !tree.has(&sbin) {
-                tree.add(&bin, Node::Link("busybox".into()));
+            match [&bin, &sbin].into_iter().find(|p| tree.has(p)) {
+                Some(real) => aliases += &format!("alias {applet}=/{real}\n"),
+                None => tree.add(&bin, Node::Link("busybox".into())),
             }
         }
+        tree.add("etc/profile", Node::File { mode: 0o644, bytes: aliases.into() });
         Ok(())
     }
 }

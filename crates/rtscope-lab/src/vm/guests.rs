@@ -88,7 +88,7 @@ impl Guests {
     /// A guest with the kernel `name`.
     pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Lab, GuestError> {
         // Before anything is fetched for it.
-        super::Qemu::find(name.arch())?;
+        let qemu = super::Qemu::find(name.arch())?;
         let (kernel, image) = self.prepare(name, on_step)?;
         let boot = Boot {
             arch: kernel.arch,
@@ -97,7 +97,7 @@ impl Guests {
             kernel: (kernel.vmlinuz(), kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
         };
-        Ok(Lab::new(boot, options, self.states())?)
+        Ok(Lab::new(qemu, boot, options, self.states())?)
     }
 }
 

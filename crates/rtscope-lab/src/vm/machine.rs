@@ -2,8 +2,9 @@
 
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, SAID, SAID_LEN_AT, SIZE, Said};
+use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, OVER_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, scratch};
+use crate::session::Awake;
 use crate::target::StopHandle;
 use rtscope_probe::sys;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the mailbox is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_millis(2);
 /// How often the virtual time is asked for.
 const ASK: Duration = Duration::from_millis(500);
 /// Lines of the console that an error shows.
@@ -47,12 +48,16 @@ pub struct Progress {
 pub struct Console(PathBuf);
 
 impl Console {
-    /// Its last lines.
+    /// What went wrong, as far as a kernel says so, and its last lines.
     pub fn last_lines(&self) -> String {
         let text = fs::read(&self.0).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
-        let lines: Vec<&str> = lines[lines.len().saturating_sub(LAST_LINES)..].to_vec();
+        let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+        // A trace may be longer than what is shown: its headline is not left out.
+        let headlines = ["Kernel panic", "BUG:", "Oops", "rtscope-guest:"];
+        let mut lines: Vec<&str> = before.iter().copied().filter(|l| headlines.iter().any(|h| l.contains(h))).collect();
+        lines.extend(last);
         if lines.is_empty() { "(it printed nothing)".into() } else { lines.join("\n") }
     }
 }
@@ -97,6 +102,8 @@ impl Machine {
         let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
+        // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
+        sys::process::first_thread_before_ordinary_tasks(&mut command);
         let mut child = command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
         let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
             program: qemu.program.clone(),
@@ -118,8 +125,8 @@ impl Machine {
         Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, dir })
     }
 
-    /// Waits until the guest has booted and paused itself; returns what it said of itself.
-    pub(super) fn wait_paused(
+    /// Waits until the guest has booted, and pauses it; returns what it said of itself.
+    pub(super) fn pause_when_ready(
         &mut self,
         limit: Limit,
         stop: &StopHandle,
@@ -127,8 +134,10 @@ impl Machine {
     ) -> Result<super::wire::Facts, VmError> {
         self.begun = self.virtual_seconds();
         let mut watch = Watch::new(limit);
+        let _awake = Awake::new();
         loop {
-            if self.word(MAGIC_AT)? == MAGIC && self.qmp.status()? == "guest-panicked" {
+            if self.word(MAGIC_AT)? == MAGIC {
+                self.qmp.run("stop", &json!({}))?;
                 break;
             }
             self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
@@ -162,13 +171,13 @@ impl Machine {
         let path = self.dir.path().join("state");
         let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
         // Without a limit: the machine stands still anyway.
-        self.qmp.run("migrate-set-parameters", json!({ "max-bandwidth": 100_000_000_000u64 }))?;
-        self.qmp.run("migrate", json!({ "uri": format!("unix:{}", path.display()) }))?;
+        self.qmp.run("migrate-set-parameters", &json!({ "max-bandwidth": 100_000_000_000u64 }))?;
+        self.qmp.run("migrate", &json!({ "uri": format!("unix:{}", path.display()) }))?;
         let mut from = accept(&listener, &mut self.child).map_err(VmError::io("the machine's state"))?;
         io::copy(&mut from, to).map_err(VmError::io("the machine's state"))?;
         let end = Instant::now() + PATIENCE;
         loop {
-            let answer = self.qmp.run("query-migrate", json!({}))?;
+            let answer = self.qmp.run("query-migrate", &json!({}))?;
             match answer.get("status").and_then(Value::as_str) {
                 Some("completed") => return Ok(()),
                 Some("failed" | "cancelled") => return Err(VmError::Control(format!("saving the state: {answer}"))),
@@ -176,6 +185,11 @@ impl Machine {
                 _ => std::thread::sleep(LOOK),
             }
         }
+    }
+
+    /// Whether the pause came too late: the guest went on before it.
+    pub(super) fn went_on(&self) -> Result<bool, VmError> {
+        self.word(OVER_AT).map(|over| over != 0)
     }
 
     /// Leaves `job` in the mailbox and lets the machine go on.
@@ -192,7 +206,7 @@ impl Machine {
         write(JOB, &text)?;
         write(JOB_LEN_AT, &(text.len() as u64).to_le_bytes())?;
         self.begun = self.virtual_seconds();
-        self.qmp.run("cont", json!({}))?;
+        self.qmp.run("cont", &json!({}))?;
         Ok(())
     }
 
@@ -281,7 +295,7 @@ impl Machine {
 
     /// The guest's real-time clock, s: it runs in virtual time, and asking costs the guest nothing. x86 only.
     fn virtual_seconds(&mut self) -> Option<u64> {
-        let tm = self.qmp.run("qom-get", json!({ "path": "/machine", "property": "rtc-time" })).ok()?;
+        let tm = self.qmp.run("qom-get", &json!({ "path": "/machine", "property": "rtc-time" })).ok()?;
         let field = |name: &str| tm.get(name).and_then(Value::as_u64);
         let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")?, field("tm_mday")?);
         // Days since 1 March of year 0 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"); only differences count.

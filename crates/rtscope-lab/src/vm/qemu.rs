@@ -88,7 +88,7 @@ impl MachineSpec {
         }
         let clock = if self.icount().is_some() { "vm" } else { "host" };
         add(&format!("-smp {} -m {} -rtc base=2024-01-01T00:00:00,clock={clock}", self.cpus, self.memory_mib));
-        add(&format!("-seed {} -display none -monitor none -nodefaults -no-reboot -action panic=pause", self.boot_seed));
+        add(&format!("-seed {} -display none -monitor none -nodefaults -no-reboot", self.boot_seed));
         words
     }
 
@@ -110,12 +110,12 @@ impl MachineSpec {
         words
     }
 
-    /// Arguments for the mailbox in `file` and the bell.
+    /// Arguments for the mailbox in `file`.
     pub(super) fn mailbox_arguments(file: &Path) -> Vec<OsString> {
         let mut backend = OsString::from(format!("memory-backend-file,id=mailbox,share=on,size={SIZE},mem-path="));
         // QEMU reads a comma in a value as the end of it, unless it is doubled.
         backend.push(file.to_string_lossy().replace(',', ",,"));
         let device = "ivshmem-plain,memdev=mailbox,master=on";
-        ["-object".into(), backend, "-device".into(), device.into(), "-device".into(), "pvpanic-pci".into()].into()
+        ["-object".into(), backend, "-device".into(), device.into()].into()
     }
 }

@@ -29,12 +29,12 @@ impl Qmp {
         if greeting.get("QMP").is_none() {
             return Err(VmError::Control(format!("it greets with {greeting}")));
         }
-        qmp.run("qmp_capabilities", json!({}))?;
+        qmp.run("qmp_capabilities", &json!({}))?;
         Ok(qmp)
     }
 
     /// Runs a command and returns its answer.
-    pub(super) fn run(&mut self, command: &str, arguments: Value) -> Result<Value, VmError> {
+    pub(super) fn run(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         let mut text = json!({ "execute": command, "arguments": arguments }).to_string();
         text.push('\n');
         self.to.write_all(text.as_bytes()).map_err(|e| VmError::Control(format!("{command}: {e}")))?;
@@ -53,7 +53,7 @@ impl Qmp {
 
     /// State of the machine: `running`, `paused`, `inmigrate`, `guest-panicked` ...
     pub(super) fn status(&mut self) -> Result<String, VmError> {
-        let answer = self.run("query-status", json!({}))?;
+        let answer = self.run("query-status", &json!({}))?;
         Ok(answer.get("status").and_then(Value::as_str).unwrap_or_default().to_owned())
     }
 
@@ -87,8 +87,8 @@ mod tests {
         let said = b"{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"STOP\"}\n{\"return\": {\"status\": \"paused\"}}\n{\"error\": {\"desc\": \"no\"}}\n";
         let mut qmp = Qmp::new(qemu(said), Duration::from_secs(5)).unwrap();
         assert_eq!(qmp.status().unwrap(), "paused");
-        assert!(qmp.run("cont", json!({})).unwrap_err().to_string().contains("cont: no"));
-        assert!(qmp.run("cont", json!({})).unwrap_err().to_string().contains("closed"));
+        assert!(qmp.run("cont", &json!({})).unwrap_err().to_string().contains("cont: no"));
+        assert!(qmp.run("cont", &json!({})).unwrap_err().to_string().contains("closed"));
     }
 
     proptest! {

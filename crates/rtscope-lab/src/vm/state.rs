@@ -1,4 +1,4 @@
-//! Kept machine states: a guest that has booted and paused itself, in a file from which every run starts.
+//! Kept machine states: a guest that has booted and was paused, in a file from which every run starts.
 //!
 //! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
 //! boots from the same of these are the same, so nothing is lost when one is removed.
@@ -20,6 +20,8 @@ use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
 const FORMAT: u32 = 1;
+/// Boots that are tried for one state.
+const BOOTS: u32 = 10;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.
@@ -103,8 +105,29 @@ impl States {
         if let Some(stored) = self.get(key) {
             return Ok(stored);
         }
+        for _ in 0..BOOTS {
+            if let Some(stored) = self.make(qemu, spec, key, stop, on_progress)? {
+                return Ok(stored);
+            }
+        }
+        let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
+        Err(VmError::Control(what))
+    }
+
+    /// Boots a machine and keeps its state; `None` when it was paused too late to be the one that every boot gives.
+    fn make(
+        &self,
+        qemu: &Qemu,
+        spec: &MachineSpec,
+        key: &str,
+        stop: &StopHandle,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Stored>, VmError> {
         let mut machine = Machine::start(qemu, spec, None, &self.consoles())?;
-        let facts = machine.wait_paused(BOOT, stop, on_progress)?;
+        let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
+        if machine.went_on()? {
+            return Ok(None);
+        }
         let path = self.path(key);
         let wrote = |e: io::Error| VmError::io(format!("keeping the machine's state in {}", self.dir.display()))(e);
         fs::create_dir_all(&self.dir).map_err(wrote)?;
@@ -124,7 +147,7 @@ impl States {
             return Err(e);
         }
         self.prune(&path);
-        Ok(Stored { key: key.into(), path, facts })
+        Ok(Some(Stored { key: key.into(), path, facts }))
     }
 
     /// Removes the state of this key, so that it is made anew.
@@ -158,4 +181,26 @@ fn one_at_a_time(path: &Path) -> Arc<Mutex<()>> {
     static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
     let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(turns.entry(path.into()).or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_states_not_used_for_longest_go_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let states = States::at(dir.path());
+        let path = |n: u64| dir.path().join(format!("{n:032}.state"));
+        for n in 0..KEPT as u64 + 3 {
+            fs::write(path(n), "x").unwrap();
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(n);
+            File::options().append(true).open(path(n)).unwrap().set_modified(at).unwrap();
+        }
+        // The newest one counts, however old its file is.
+        states.prune(&path(1));
+        let left: Vec<u64> = (0..KEPT as u64 + 3).filter(|n| path(*n).exists()).collect();
+        assert_eq!(left.len(), KEPT);
+        assert!(left.contains(&1) && !left.contains(&0) && !left.contains(&2), "{left:?}");
+    }
 }

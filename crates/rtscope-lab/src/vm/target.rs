@@ -1,10 +1,10 @@
 //! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
 
-use super::VmError;
 use super::machine::{Limit, Machine, Progress, Watch};
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
-use super::wire::{Facts, Job, JobModule, Ran, Said, Work};
+use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
+use super::{VmError, scratch};
 use crate::digest;
 use crate::session::Step;
 use crate::target::StopHandle;
@@ -13,6 +13,7 @@ use rtscope_probe::protocol::Plan;
 use rtscope_record::{Clock, Effect, GuestModule, Record, Warning, findings};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// Beyond the measured time, what a guest may take to bring its load up and down. Virtual.
@@ -35,11 +36,13 @@ pub struct LabOptions {
     pub keep_state: bool,
     /// Kernel modules to load first: file and parameters.
     pub modules: Vec<(PathBuf, Vec<String>)>,
+    /// Files to put into the guest first: here, and there. Executable there.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 impl Default for LabOptions {
     fn default() -> Self {
-        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new() }
+        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -68,6 +71,7 @@ pub struct Lab {
     key: String,
     states: States,
     modules: Vec<(JobModule, GuestModule)>,
+    files: Vec<JobFile>,
 }
 
 /// A machine that is paused after its boot, and what it said of itself.
@@ -87,9 +91,8 @@ impl Started {
 }
 
 impl Lab {
-    /// A guest of `boot` whose states are kept in `states`. Reads the modules that go with its runs.
-    pub fn new(boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
-        let qemu = Qemu::find(boot.arch)?;
+    /// A guest of `boot` on `qemu`, whose states are kept in `states`. Reads the modules that go with its runs.
+    pub fn new(qemu: Qemu, boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
         let spec = MachineSpec {
             arch: boot.arch,
             clock: options.clock,
@@ -101,7 +104,8 @@ impl Lab {
         };
         let key = state::key(&qemu, &spec, &boot.kernel.1, &boot.image.1);
         let modules = options.modules.iter().map(module).collect::<Result<_, _>>()?;
-        Ok(Self { boot, options, qemu, spec, key, states, modules })
+        let files = options.files.iter().map(file).collect::<Result<_, _>>()?;
+        Ok(Self { boot, options, qemu, spec, key, states, modules, files })
     }
 
     /// What was chosen.
@@ -110,6 +114,7 @@ impl Lab {
     }
 
     /// The same guest with another seed.
+    #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut other = self.clone();
         other.options.seed = seed;
@@ -128,15 +133,34 @@ impl Lab {
 
     /// Starts the machine: from the kept state, which is made if there is none, or by a boot of its own.
     pub fn start(&self, stop: &StopHandle, on_progress: &mut dyn FnMut(Progress)) -> Result<Started, VmError> {
-        if !self.options.keep_state || self.options.clock == Clock::Host {
-            let mut machine = Machine::start(&self.qemu, &self.spec, None, &self.states.consoles())?;
-            let facts = machine.wait_paused(state::BOOT, stop, on_progress)?;
+        let consoles = self.states.consoles();
+        if self.options.clock == Clock::Host {
+            let mut machine = Machine::start(&self.qemu, &self.spec, None, &consoles)?;
+            let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
             return Ok(Started { machine, facts, kept: false });
         }
-        let stored = self.states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
-        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &self.states.consoles())?;
+        // A boot for one run alone goes through a state all the same, so that nothing is different for it.
+        let alone = if self.options.keep_state { None } else { Some(scratch::Dir::new().map_err(VmError::io("a directory"))?) };
+        let states = alone.as_ref().map_or_else(|| self.states.clone(), |dir| States::at(dir.path()));
+        let kept = alone.is_none() && states.get(&self.key).is_some();
+        let stored = states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
+        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &consoles)?;
         machine.wait_restored()?;
-        Ok(Started { machine, facts: stored.facts, kept: true })
+        Ok(Started { machine, facts: stored.facts, kept })
+    }
+
+    /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
+    pub fn interactive(&self) -> Command {
+        let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
+        let mut command = Command::new(&self.qemu.program);
+        // Ctrl-C goes to the guest.
+        command.args(spec.all_arguments()).args(["-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal"]);
+        command
+    }
+
+    /// Machine and QEMU, in words.
+    pub fn describe(&self) -> String {
+        format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments().join(" "), self.spec.command_line())
     }
 
     /// Measures `plan` in the guest, under the plan's load there.
@@ -148,13 +172,19 @@ impl Lab {
             // What the probe would tell costs the guest; how far it is, QEMU's clock tells.
             plan.progress_ms = 0;
         }
+        // Nor does what only names the run reach it: reading longer words takes longer, and would make another run of the same settings.
+        let names = Names {
+            id: std::mem::replace(&mut plan.id, "run".into()),
+            target: std::mem::replace(&mut plan.target, "lab".into()),
+            command: std::mem::take(&mut plan.settings.command),
+        };
         let settings = &plan.settings;
         let measured = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
         let problems = started.facts.problems.clone();
         let work = Work::Measure { plan: Box::new(plan.clone()) };
         match self.work(started, work, Duration::from_nanos(measured), stop, on_step)? {
-            Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, &problems),
+            Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, names, &problems),
             other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
         }
     }
@@ -188,7 +218,7 @@ impl Lab {
     ) -> Result<Said, VmError> {
         let modules = self.modules.iter().map(|(job, _)| job.clone()).collect();
         let limit = Limit { virtual_time: takes + AROUND, wall: (takes + AROUND) * SLOWEST };
-        started.machine.resume(&Job { seed: self.options.seed, modules, work })?;
+        started.machine.resume(&Job { seed: self.options.seed, modules, files: self.files.clone(), work })?;
         let mut watch = Watch::new(limit);
         loop {
             let said = started.machine.next(&mut watch, stop, &mut |p| on_step(Step::Guest(p)))?;
@@ -208,9 +238,10 @@ impl Lab {
     }
 
     /// Says in the record what the guest can't know.
-    fn finish(&self, record: Record, begun: String, problems: &[String]) -> Result<Record, VmError> {
+    fn finish(&self, record: Record, begun: String, names: Names, problems: &[String]) -> Result<Record, VmError> {
         let mut parts = record.into_parts();
         parts.started = begun;
+        (parts.id, parts.target, parts.settings.command) = (names.id, names.target, names.command);
         parts.clock = self.options.clock;
         parts.system.tools.insert("qemu".into(), self.qemu.version.clone());
         let lab = rtscope_record::Lab {
@@ -238,6 +269,19 @@ impl Lab {
         parts.lab = Some(lab);
         Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
     }
+}
+
+/// What a run is called outside of its guest.
+struct Names {
+    id: String,
+    target: String,
+    command: Vec<String>,
+}
+
+/// Reads a file that is to go with the runs.
+fn file((here, there): &(PathBuf, String)) -> Result<JobFile, VmError> {
+    let data = fs::read(here).map_err(VmError::io(format!("the file {}", here.display())))?;
+    Ok(JobFile { path: there.clone(), data: base64::engine::general_purpose::STANDARD.encode(data) })
 }
 
 /// Reads a module that is to go with the runs.

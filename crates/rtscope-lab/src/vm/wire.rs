@@ -5,9 +5,10 @@
 //!
 //! | offset | written by | what |
 //! |---|---|---|
-//! | 0 | guest | [`MAGIC`], once it is ready to be paused |
+//! | 0 | guest | [`MAGIC`], once it waits to be paused |
 //! | 8 | host | bytes of the job |
 //! | 16 | guest | bytes of all that it said so far |
+//! | 24 | guest | 1 when it does not wait to be paused any more |
 //! | [`JOB`] | host | the job: one [`Job`] as JSON |
 //! | [`SAID`] | guest | what it said: one [`Said`] as JSON for each line |
 
@@ -23,6 +24,8 @@ pub const MAGIC_AT: usize = 0;
 pub const JOB_LEN_AT: usize = 8;
 /// Where the length of what the guest said stands.
 pub const SAID_LEN_AT: usize = 16;
+/// Where the end of the wait for a pause stands.
+pub const OVER_AT: usize = 24;
 /// Where the job begins.
 pub const JOB: usize = 4096;
 /// Where what the guest said begins.
@@ -31,10 +34,8 @@ pub const SAID: usize = 16 << 20;
 pub const SIZE: usize = 64 << 20;
 /// PCI vendor and device of the mailbox (`ivshmem-plain`).
 pub const MAILBOX_PCI: (&str, &str) = ("0x1af4", "0x1110");
-/// PCI vendor and device of the bell by which the guest pauses itself (`pvpanic-pci`).
-pub const BELL_PCI: (&str, &str) = ("0x1b36", "0x0011");
-/// What is written to the bell: "guest panicked", the one event that QEMU can be told to pause for.
-pub const PAUSE: u8 = 1;
+/// Turns of the loop in which the guest waits to be paused, two or three instructions each.
+pub const WAIT_TURNS: u64 = 150_000_000;
 
 /// What a guest is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,8 @@ pub struct Job {
     pub seed: u64,
     /// Kernel modules to load first and unload last.
     pub modules: Vec<JobModule>,
+    /// Files to write first.
+    pub files: Vec<JobFile>,
     /// The work.
     pub work: Work,
 }
@@ -54,6 +57,15 @@ pub struct JobModule {
     pub name: String,
     /// Parameters for insmod.
     pub parameters: Vec<String>,
+    /// The file, base64.
+    pub data: String,
+}
+
+/// A file that goes with the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFile {
+    /// Absolute path in the guest.
+    pub path: String,
     /// The file, base64.
     pub data: String,
 }
@@ -97,7 +109,7 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// It has booted and is about to pause.
+    /// It has booted and is about to be paused.
     Ready(Facts),
     /// A load of this name is being started.
     LoadStarting(String),

@@ -32,6 +32,17 @@ pub fn die_with_spawner(command: &mut Command, signal: i32) {
     unsafe { command.pre_exec(request) };
 }
 
+/// Has the first thread of the child that `command` will start come before ordinary tasks, as [`super::rt::come_before_ordinary_tasks`]
+/// does; its further threads are ordinary. Without the privilege all of it is ordinary.
+pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
+    let request = || {
+        let _ = super::rt::come_before_ordinary_tasks();
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(request) };
+}
+
 /// Collects one ended child, its own or adopted; `None` when there are children but none has ended, `ECHILD` when there are none.
 ///
 /// A process that uses this leaves all its children to it: `std::process::Child::wait` would then miss its status.

@@ -4,12 +4,17 @@ use crate::error::Failure;
 use clap::{Args, Subcommand};
 use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Arch, KernelName};
+use rtscope_record::Nanos;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   rtscope lab kernels                               which kernels there are, and which are fetched
-  rtscope lab kernels fetch debian/6.12-rt/amd64    fetch one";
+  rtscope lab kernels fetch debian/6.12-rt/amd64    fetch one
+  rtscope measure timer -D 5s --target lab:debian/6.12-rt   measure in it
+  rtscope lab verify                                show that figures repeat, whatever this host does
+  rtscope lab run debian/6.12-rt -- cyclictest -m -S -p90 -i1000 -l2000 -q
+  rtscope lab shell debian/6.12-rt                  look around";
 
 /// Options of `lab`.
 #[derive(Debug, Args)]
@@ -23,6 +28,117 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// The kernels that virtual machines boot: list, fetch, remove, add
     Kernels(Kernels),
+    /// Boot a kernel, and say what became of it
+    Boot(Boot),
+    /// Look around in a guest: a shell on its console
+    Shell(Shell),
+    /// Run a program in a guest, the same again every time
+    Run(Run),
+    /// Show that runs repeat to the last bit: once more, with this host under full load, and from another boot
+    Verify(Verify),
+}
+
+/// Options of `lab boot`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope lab boot debian/6.12-rt
+  rtscope lab boot --vmlinuz bzImage --modules lib/modules/6.15.0 --config .config
+It is then in the cache as own/boot, and `--target lab:own/boot` measures with it.")]
+pub(crate) struct Boot {
+    /// A kernel of the cache
+    #[arg(required_unless_present = "vmlinuz", conflicts_with = "vmlinuz")]
+    pub kernel: Option<KernelName>,
+    /// A kernel of your own (bzImage, Image, zImage)
+    #[arg(long, value_name = "FILE")]
+    pub vmlinuz: Option<PathBuf>,
+    /// Its modules: the directory lib/modules/RELEASE
+    #[arg(long, value_name = "DIR", requires = "vmlinuz")]
+    pub modules: Option<PathBuf>,
+    /// The configuration it was built with
+    #[arg(long, value_name = "FILE", requires = "vmlinuz")]
+    pub config: Option<PathBuf>,
+    /// Its architecture: amd64, arm64, armhf [default: the host's]
+    #[arg(long, requires = "vmlinuz")]
+    pub arch: Option<Arch>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `lab shell`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope lab shell debian/6.12-rt
+The guest is the one that is measured in, in the host's time. `exit` ends it; nothing of it is kept.")]
+pub(crate) struct Shell {
+    /// A kernel of the cache, or one that can be fetched
+    pub kernel: KernelName,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+}
+
+/// Options of `lab run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope lab run debian/6.12-rt -- cyclictest -m -S -p90 -i1000 -l2000 -q
+  rtscope lab run debian/6.12 --load network -- cyclictest -m -S -p90 -i1000 -l2000 -q
+  rtscope lab run debian/6.1 -- sh -c 'uname -a; cat /proc/interrupts'
+Its output is printed when it has ended. Exit code 3 when it ended otherwise than with 0.")]
+pub(crate) struct Run {
+    /// A kernel of the cache, or one that can be fetched
+    pub kernel: KernelName,
+    /// Run it under this load
+    #[arg(long, default_value = "none", value_name = "LOAD")]
+    pub load: String,
+    /// Longest virtual time that it may take
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = super::seconds)]
+    pub limit: Nanos,
+    /// Put a file of this host into the guest first; may be repeated
+    #[arg(long, value_name = "FILE:PATH")]
+    pub guest_file: Vec<String>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// JSON: output, exit status, virtual time, the load's proof
+    #[arg(long)]
+    pub json: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Options of `lab verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope lab verify                                    debian/6.12-rt under full load, 2 s
+  rtscope lab verify debian/6.12 --load network -D 5s
+Exit code 1 when any run differs from the first.")]
+pub(crate) struct Verify {
+    /// A kernel of the cache, or one that can be fetched
+    #[arg(default_value = "debian/6.12-rt")]
+    pub kernel: KernelName,
+    /// The load in the guest
+    #[arg(long, default_value = "full", value_name = "LOAD")]
+    pub load: String,
+    /// Virtual time to measure
+    #[arg(short = 'D', long, default_value = "2s", value_name = "TIME", value_parser = super::seconds)]
+    pub duration: Nanos,
+    /// The load on this host during the second run
+    #[arg(long, default_value = "full", value_name = "LOAD")]
+    pub host_load: String,
+    /// Leave out the third run, which boots again
+    #[arg(long)]
+    pub no_boot: bool,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What may be chosen of a guest.
@@ -65,21 +181,23 @@ impl GuestArgs {
             seed: self.seed.unwrap_or(usual.seed),
             keep_state: !self.fresh_boot,
             modules: modules.collect::<Result<_, Failure>>()?,
+            files: Vec::new(),
         })
     }
 }
 
 const KERNELS: &str = "\
-Names are debian/SERIES/ARCH with the series 6.1, 6.1-rt, 6.12, 6.12-rt, or own/NAME/ARCH. The architectures are amd64, arm64
-and armhf; without one the host's is meant. A fetched kernel stays as it is until it is fetched with --update.
-They are kept in $RTSCOPE_CACHE, else $XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR names another
-mirror than http://deb.debian.org/debian.
+Names are debian/SERIES/ARCH with the series 6.1, 6.1-rt, 6.12 and 6.12-rt, or own/NAME/ARCH. The
+architectures are amd64, arm64 and armhf; without one the host's is meant. A fetched kernel stays
+as it is until it is fetched with --update. Kernels are kept in $RTSCOPE_CACHE, else
+$XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR names another mirror than
+http://deb.debian.org/debian.
 
 Examples:
   rtscope lab kernels
   rtscope lab kernels fetch debian/6.12/amd64 debian/6.12-rt/amd64
   rtscope lab kernels fetch --update debian/6.1-rt
-  rtscope lab kernels add mine --vmlinuz arch/x86/boot/bzImage --modules inst/lib/modules/6.15.0 --config .config
+  rtscope lab kernels add mine --vmlinuz bzImage --modules lib/modules/6.15.0 --config .config
   rtscope lab kernels remove own/mine
   rtscope lab kernels --json | jq -r '.[].name'";
 
@@ -98,7 +216,7 @@ pub(crate) struct Kernels {
 pub(crate) enum KernelsCommand {
     /// Which kernels there are, and which are fetched (the default)
     List(super::Json),
-    /// Fetch kernels of Debian with modules, configuration and headers
+    /// Fetch kernels of Debian with modules, configuration and headers, and the guest's tools
     Fetch(Fetch),
     /// Remove kernels from the cache
     Remove {

@@ -128,7 +128,7 @@ fn local() -> Result<Local, Failure> {
 }
 
 /// Where and how loads run; undoes first what a dead session left.
-fn start_options(context: &Context) -> Result<StartOptions, Failure> {
+pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
     let reexec =
         Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
     let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;

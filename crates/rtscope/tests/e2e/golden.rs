@@ -6,9 +6,10 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "check",
     "measure",
+    "dut",
     "campaign",
     "cyclictest",
     "list",
@@ -20,6 +21,7 @@ const COMMANDS: [&str; 17] = [
     "report",
     "compare",
     "loads",
+    "lab",
     "summarize",
     "schema",
     "completions",
@@ -35,9 +37,24 @@ fn help() {
         assert_eq!(said.err, "");
         insta::assert_snapshot!(format!("help-{command}"), said.out);
     }
-    for command in ["campaign run", "campaign status"] {
+    for command in ["campaign run", "campaign status", "dut response", "dut periodic"] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
+    }
+    for command in [
+        "boot",
+        "shell",
+        "run",
+        "verify",
+        "kernels",
+        "kernels list",
+        "kernels fetch",
+        "kernels remove",
+        "kernels add",
+        "kernels verify",
+    ] {
+        let said = w.line(&format!("lab {command} --help")).ends_with(0);
+        insta::assert_snapshot!(format!("help-lab-{}", command.replace(' ', "-")), said.out);
     }
     assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
     // No command is left out above.
@@ -52,7 +69,7 @@ fn errors() {
     let w = World::new();
     w.file("words.txt", "these are no figures\n");
     let plan = |name: &str, text: &str| w.file(name, format!("name = \"a\"\n{text}\n[[tests]]\ntest = \"timer\"\n"));
-    plan("lab.toml", "targets = [\"lab:debian/6.12-rt/amd64\"]");
+    plan("lab.toml", "targets = [\"lab:debian/5.4/amd64\"]");
     plan("load.toml", "targets = [\"local\"]\nloads = [\"none\", \"nonsense\"]");
     plan("key.toml", "target = [\"local\"]");
     plan("twice.toml", "targets = [\"local\", \"local\"]");
@@ -110,6 +127,16 @@ fn errors() {
         "cyclictest -R",
         "cyclictest stray",
         "man /proc/nonsense",
+        "lab",
+        "lab kernels nonsense",
+        "lab kernels fetch",
+        "lab kernels fetch debian/5.10/amd64",
+        "lab kernels fetch own/mine/amd64",
+        "lab kernels remove debian/6.1/armhf",
+        "lab kernels verify own/mine/amd64",
+        "lab kernels add ../x --arch amd64 --vmlinuz words.txt",
+        "lab kernels add mine --arch amd64 --vmlinuz none.txt",
+        "lab kernels add mine --arch amd64 --vmlinuz words.txt",
     ] {
         // A tool that is missing would be another error.
         if words.contains("disk") && !crate::world::installed("stress-ng") {

@@ -7,6 +7,7 @@ mod campaign;
 mod dropin;
 mod fake;
 mod golden;
+mod lab_kernels;
 mod lines;
 mod loads;
 mod mishaps;

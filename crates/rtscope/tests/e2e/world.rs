@@ -97,7 +97,8 @@ impl World {
     /// `program` in this world: nothing of the user's is seen or touched.
     pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
         let mut c = Command::new(program);
-        for name in ["RTSCOPE_ARCHIVE", "RTSCOPE_PROBE", "NO_COLOR", "COLUMNS", "LINES", "TERM", "CLICOLOR_FORCE"] {
+        for name in ["RTSCOPE_ARCHIVE", "RTSCOPE_PROBE", "RTSCOPE_CACHE", "NO_COLOR", "COLUMNS", "LINES", "TERM", "CLICOLOR_FORCE"]
+        {
             c.env_remove(name);
         }
         c.env("HOME", self.path("home")).env("XDG_DATA_HOME", self.path("data")).env("XDG_STATE_HOME", self.path("state"));

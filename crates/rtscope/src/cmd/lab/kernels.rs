@@ -4,6 +4,7 @@ use crate::args::lab::{Add, Fetch, Kernels as Options, KernelsCommand};
 use crate::config::{self, Context};
 use crate::error::{Code, Failure};
 use crate::output;
+use rtscope_lab::image::{ImageError, Tools};
 use rtscope_lab::kernels::Listed;
 use rtscope_lab::{Arch, Kernel, KernelError, KernelName, Kernels};
 use serde_json::json;
@@ -71,7 +72,10 @@ fn whole(k: &Kernel) -> serde_json::Value {
 
 fn fetch(context: &Context, kernels: &Kernels, a: &Fetch) -> Result<(), Failure> {
     for name in &a.names {
-        let kernel = kernels.fetch(name, a.update, &mut |step| context.say(&format!("{name}: {step}")))?;
+        let mut on_step = |step: &str| context.say(&format!("{name}: {step}"));
+        let kernel = kernels.fetch(name, a.update, &mut on_step)?;
+        // What a guest needs besides, so that no later run needs a network.
+        Tools::fetch(kernels.cache_root(), kernel.arch, a.update, &mut on_step)?;
         print(&kernel, a.json)?;
     }
     Ok(())
@@ -108,6 +112,13 @@ fn verify(kernels: &Kernels, names: &[KernelName]) -> Result<(), Failure> {
 /// The message says what to do, too.
 impl From<KernelError> for Failure {
     fn from(e: KernelError) -> Self {
+        let text = e.to_string();
+        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
+    }
+}
+
+impl From<ImageError> for Failure {
+    fn from(e: ImageError) -> Self {
         let text = e.to_string();
         if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
     }

@@ -1,0 +1,79 @@
+//! Kernels: what boots, and what is said where something is missing.
+
+use super::{Lab, RT, wanted};
+use crate::world::{PROGRAM, Said};
+use serde_json::Value;
+use std::process::Command;
+
+#[test]
+fn a_kernel_of_ones_own_boots_and_is_measured_with() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.line(&format!("lab kernels fetch {RT}")).ends_with(0);
+    let all: Vec<Value> = serde_json::from_str(&lab.line("lab kernels --json").ends_with(0).out).unwrap();
+    let kernel = all.iter().find(|r| r["name"] == RT).unwrap()["kernel"].clone();
+    let [vmlinuz, config] = ["vmlinuz", "config"].map(|f| kernel[f].as_str().unwrap().to_owned());
+    let booted = lab.run(&["lab", "boot", "--vmlinuz", &vmlinuz, "--config", &config, "--json"]).ends_with(0);
+    let booted: Value = serde_json::from_str(&booted.out).unwrap();
+    assert_eq!((&booted["kernel"], &booted["release"]), (&"own/boot/amd64".into(), &kernel["release"]));
+    // Without its modules there is no disk, and the run says so.
+    assert!(!booted["problems"].as_array().unwrap().is_empty(), "{booted}");
+    let record = lab.line("measure timer -D 1s --target lab:own/boot --json --no-save").ends_with(0).record();
+    assert!(record.parts().warnings.iter().any(|w| w.code == "guest-incomplete"));
+    assert_eq!(record.parts().lab.as_ref().unwrap().kernel, "own/boot/amd64");
+    lab.line("measure timer -D 1s --target lab:own/boot --load disk --no-save").ends_with(3);
+}
+
+#[test]
+fn without_qemu_or_network_it_says_what_is_missing() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let unshared = |flags: &str, script: &str, cache: &std::path::Path| -> Said {
+        let mut c = lab.0.command_of("unshare");
+        c.args([flags, "sh", "-c", script, "sh", PROGRAM]).env("RTSCOPE_CACHE", cache);
+        c.output().unwrap().into()
+    };
+    // Only a test's own view of the machine lacks them.
+    if !Command::new("unshare").args(["-mn", "true"]).status().is_ok_and(|s| s.success()) {
+        println!("left out: no namespaces for this user");
+        return;
+    }
+    let hide =
+        "mount --bind /dev/null /usr/bin/qemu-system-x86_64 && exec \"$1\" measure timer -D 1s --target lab:debian/6.12/amd64";
+    unshared("-m", hide, &super::cache()).ends_with(3).complains(&["qemu-system-x86_64", "apt-get install qemu-system-x86"]);
+    let empty = lab.0.path("cache");
+    let alone = "exec \"$1\" measure timer -D 1s --target lab:debian/6.12/amd64";
+    unshared("-n", alone, &empty).ends_with(3).complains(&["network"]);
+    let said: Said = lab.command(&["lab", "boot", RT]).env("RTSCOPE_GUESTS", "/nowhere").output().unwrap().into();
+    if said.code != Some(0) {
+        said.ends_with(3).complains(&["rtscope-guest-amd64", "./x guest amd64"]);
+    }
+}
+
+/// The papers' architectures: the same loads, the same determinism.
+#[test]
+fn arm_guests_measure_too() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for kernel in ["debian/6.12-rt/arm64", "debian/6.12-rt/armhf"] {
+        let guests = std::env::var_os("RTSCOPE_GUESTS").map(std::path::PathBuf::from).unwrap_or_default();
+        let arch = kernel.rsplit('/').next().unwrap();
+        if !guests.join(format!("rtscope-guest-{arch}")).is_file() {
+            println!("left out: no guest program for {arch}");
+            continue;
+        }
+        let run = || {
+            lab.line(&format!("measure timer -D 1s --target lab:{kernel} --load background --json --no-save")).ends_with(0).record()
+        };
+        let (first, second) = (run(), run());
+        assert_eq!(first.fingerprint(), second.fingerprint(), "{kernel}");
+        assert_eq!(first.distributions()[0].count() + first.distributions()[0].missed(), 1000);
+        assert!(first.parts().load_proof.is_some());
+    }
+}

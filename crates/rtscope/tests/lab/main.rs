@@ -1,0 +1,57 @@
+//! The virtual lab, driven through the built program: real Debian kernels under QEMU, real loads in them.
+//!
+//! Needs QEMU, a network for the first fetch, the guest programs (`./x guest`) and some minutes: run with `RTSCOPE_LAB_TESTS=1`, as
+//! `./x test` does. `RTSCOPE_CACHE` names the cache, which is worth keeping between runs; `RTSCOPE_GUESTS` the guest programs.
+#![allow(clippy::print_stdout)] // says which cases are left out
+
+mod kernels;
+mod module;
+mod runs;
+#[path = "../e2e/world.rs"]
+#[allow(dead_code)] // what the other tests use of it
+mod world;
+
+use std::path::PathBuf;
+use std::process::Command;
+use world::{Said, World};
+
+/// Stock and RT of one series.
+const STOCK: &str = "debian/6.12/amd64";
+const RT: &str = "debian/6.12-rt/amd64";
+
+/// Whether the lab's tests are wanted; says so when they are not.
+fn wanted() -> bool {
+    let wanted = std::env::var_os("RTSCOPE_LAB_TESTS").is_some();
+    if !wanted {
+        println!("left out: set RTSCOPE_LAB_TESTS=1, as ./x test does");
+    }
+    wanted
+}
+
+/// A world whose cache is the one that all cases share.
+struct Lab(World);
+
+impl Lab {
+    fn new() -> Self {
+        Self(World::new())
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.0.command(words);
+        command.env("RTSCOPE_CACHE", cache());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Said {
+        self.command(words).output().unwrap().into()
+    }
+
+    fn line(&self, words: &str) -> Said {
+        self.run(&words.split_whitespace().collect::<Vec<_>>())
+    }
+}
+
+/// The shared cache.
+fn cache() -> PathBuf {
+    std::env::var_os("RTSCOPE_CACHE").map_or_else(|| std::env::temp_dir().join("rtscope-lab-tests"), PathBuf::from)
+}

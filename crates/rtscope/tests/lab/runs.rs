@@ -1,0 +1,210 @@
+//! Runs repeat to the last bit, tell stock from RT, agree with cyclictest, and leave nothing behind.
+
+use super::{Lab, RT, STOCK, wanted};
+use crate::world::Said;
+use rtscope_record::{Clock, Record, Verdict};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+fn max(record: &Record) -> u64 {
+    record.merged().unwrap().unwrap().max().unwrap()
+}
+
+/// Directories of machines that are running, or were left.
+fn machines() -> BTreeSet<String> {
+    let names = fs::read_dir("/dev/shm").unwrap().flatten().map(|e| e.file_name().to_string_lossy().into_owned());
+    names.filter(|n| n.starts_with("rtscope-vm-")).collect()
+}
+
+#[test]
+fn a_run_comes_again_while_the_host_is_loaded_and_from_another_boot() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let said = lab.line(&format!("lab verify {STOCK} --load network -D 1s --host-load full --json")).ends_with(0);
+    let verified: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(verified["same"], true);
+    let runs = verified["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        assert_eq!((&run["samples"], &run["missed"], &run["fingerprint"]), (&1000.into(), &0.into(), &runs[0]["fingerprint"]));
+    }
+}
+
+#[test]
+fn stock_is_told_from_rt_and_everything_says_virtual() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let plan = lab.0.file(
+        "plan.toml",
+        format!(
+            "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"calculation\", \"network\", \"full\"]\n\
+             [[tests]]\ntest = \"timer\"\ninterval = \"1ms\"\nduration = \"2s\"\n"
+        ),
+    );
+    let plan = plan.to_str().unwrap();
+    let said = lab.run(&["campaign", "run", plan, "--report", "page.html"]).ends_with(0);
+    let mut highest = [0, 0];
+    for record in records(&lab, "all") {
+        let parts = record.parts();
+        assert_eq!((parts.clock, record.verdict()), (Clock::Virtual, Verdict::Valid), "{:?}", parts.warnings);
+        assert_eq!(record.distributions().iter().map(|d| (d.count(), d.missed())).collect::<Vec<_>>(), [(2000, 0)]);
+        let of = usize::from(parts.target.contains("-rt"));
+        highest[of] = highest[of].max(max(&record));
+        let lab = parts.lab.as_ref().unwrap();
+        assert!(!lab.qemu.is_empty() && lab.icount.as_deref() == Some("shift=0,sleep=off") && lab.seed == 1);
+        assert!(lab.package.starts_with("linux-image-6.12"), "{}", lab.package);
+        assert_eq!([lab.kernel_sha256.len(), lab.image_sha256.len(), lab.state.len()], [64; 3]);
+        if parts.load != "none" {
+            let proof = parts.load_proof.as_ref().unwrap();
+            assert!(proof.processes.iter().all(|p| !p.died_early), "{proof:?}");
+        }
+    }
+    let [stock, rt] = highest;
+    assert!(stock >= 10 * rt, "stock {stock} ns, RT {rt} ns");
+    assert!(said.out.contains("stock/RT") && said.out.contains("virtual") && !said.out.contains(" host "), "{}", said.out);
+    let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
+    assert!(page.contains("Stock against RT") && page.contains("virtual"));
+    // Done is done: nothing runs again.
+    lab.run(&["campaign", "run", plan, "--quiet"]).ends_with(0);
+    assert_eq!(records(&lab, "all").len(), 8);
+}
+
+fn records(lab: &Lab, selection: &str) -> Vec<Record> {
+    let said = lab.run(&["show", selection, "--json"]).ends_with(0);
+    serde_json::Deserializer::from_str(&said.out)
+        .into_iter::<Value>()
+        .flat_map(|v| match v.unwrap() {
+            Value::Array(all) => all,
+            one => vec![one],
+        })
+        .map(|v| serde_json::from_value(v).unwrap())
+        .collect()
+}
+
+#[test]
+fn cyclictest_in_the_same_guest_agrees() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for load in ["none", "full"] {
+        let own = lab.line(&format!("measure timer -D 2s --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
+        // In ns, one bin for each.
+        let peer =
+            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l2000 -N -h 100000 -q")).ends_with(0);
+        lab.0.file("peer.txt", &peer.out);
+        let peer = lab.line("import peer.txt --nsecs --json").ends_with(0).record();
+        let median = |r: &Record| r.merged().unwrap().unwrap().percentiles()["p50"] as f64;
+        let ratio = median(&own) / median(&peer);
+        assert!((0.9..1.1).contains(&ratio), "{load}: medians {} and {} ns", median(&own), median(&peer));
+        // The maxima are of two runs, each with its own phase against the load: of one order.
+        let ratio = max(&own) as f64 / max(&peer) as f64;
+        assert!((0.4..2.5).contains(&ratio), "{load}: maxima {} and {} ns", max(&own), max(&peer));
+    }
+}
+
+#[test]
+fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let run = |more: &str| -> Record {
+        let line = format!("measure timer -D 1s --target lab:{RT} --load background --json --no-save {more}");
+        lab.line(&line).ends_with(0).record()
+    };
+    let (first, second) = (run("--seed 2"), run("--seed 3"));
+    assert_ne!(first.fingerprint(), second.fingerprint());
+    // However it was asked for.
+    assert_eq!(run("--seed 2 --priority 95 --interval 1ms --worst 32 --affinity 0").fingerprint(), first.fingerprint());
+    let host = run("--clock host --guest-cpus 2");
+    assert_eq!((host.parts().clock, host.verdict()), (Clock::Host, Verdict::Inconclusive));
+    assert!(host.parts().warnings.iter().any(|w| w.code == "lab-host-clock"));
+    assert_eq!(host.distributions().len(), 2);
+    for d in host.distributions() {
+        assert_eq!(d.count() + d.missed(), 1000);
+    }
+}
+
+#[test]
+fn programs_run_in_the_guest_and_their_ends_are_told() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.0.file("tool", "#!/bin/sh\necho tool says $1\n");
+    let said = lab.line(&format!("lab run {RT} --guest-file tool:/root/tool -- /root/tool hello")).ends_with(0);
+    assert_eq!(said.out, "tool says hello\n");
+    let said = lab.run(&["lab", "run", RT, "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).ends_with(3);
+    assert_eq!(said.out, "out\n");
+    assert!(said.err.contains("err") && said.err.contains("exit status 7"), "{}", said.err);
+    lab.line(&format!("lab run {RT} -- /no/such/program")).ends_with(2).complains(&["can't be started in the guest"]);
+    // One that never ends is found by virtual time, which an idle guest has plenty of.
+    lab.line(&format!("lab run {RT} --limit 1s -- sleep 100000")).ends_with(3).complains(&["the guest hangs", "console"]);
+}
+
+#[test]
+fn a_panic_is_told_with_the_consoles_last_lines() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let said = lab.run(&["lab", "run", RT, "--", "sh", "-c", "echo c > /proc/sysrq-trigger"]).ends_with(3);
+    said.complains(&["the guest ended", "sysrq triggered crash", "the whole console"]);
+    assert!(machines().iter().all(|name| alive(name)), "{:?}", machines());
+}
+
+/// Whether the process that a machine's directory names is there.
+fn alive(name: &str) -> bool {
+    let pid = name.trim_start_matches("rtscope-vm-").split('-').next().unwrap_or_default();
+    fs::metadata(format!("/proc/{pid}")).is_ok()
+}
+
+#[test]
+fn an_interrupted_run_leaves_neither_record_nor_machine() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    // The state is there, so that the signal meets a run.
+    lab.line(&format!("lab run {RT} -- true")).ends_with(0);
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        let words = ["measure", "timer", "-D", "1h", "--quiet", "--target", &format!("lab:{RT}"), "--load", "calculation"];
+        let mut child = lab.command(&words).spawn().unwrap();
+        let pid = child.id();
+        let end = Instant::now() + Duration::from_secs(60);
+        let qemu = loop {
+            let found = fs::read_dir("/proc").unwrap().flatten().find(|e| {
+                fs::read_to_string(e.path().join("stat")).is_ok_and(|stat| {
+                    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+                    stat.contains("(qemu-system") && fields.get(1) == Some(&pid.to_string().as_str())
+                })
+            });
+            if let Some(entry) = found {
+                break entry.path();
+            }
+            assert!(Instant::now() < end, "no QEMU");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        std::thread::sleep(Duration::from_secs(2));
+        rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), (signal == libc::SIGINT).then_some(130));
+        let end = Instant::now() + Duration::from_secs(30);
+        while qemu.exists() {
+            assert!(Instant::now() < end, "QEMU is still there");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // What a killed one left goes with the next start.
+        lab.line(&format!("lab run {RT} -- true")).ends_with(0);
+        assert!(!machines().iter().any(|name| name.starts_with(&format!("rtscope-vm-{pid}-"))), "{:?}", machines());
+    }
+    let listed: Said = lab.line("list --json").ends_with(0);
+    assert_eq!(serde_json::from_str::<Value>(&listed.out).unwrap(), serde_json::json!([]));
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The contract between rtscope's kernel modules and user space: devices, requests, records.
+ *
+ * All times are CLOCK_MONOTONIC in ns. Structures have one size and one set of offsets on 32 and 64 bit; what is
+ * called reserved is 0. A module refuses a request whose abi is not RTSCOPE_ABI (EPROTO) or whose reserved fields or
+ * unknown flags are not 0 (EINVAL).
+ */
+#ifndef RTSCOPE_H
+#define RTSCOPE_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define RTSCOPE_ABI		1
+
+#define RTSCOPE_WIRE_DEVICE	"rtscope-wire"
+#define RTSCOPE_RESPONSE_DEVICE	"rtscope-response"
+#define RTSCOPE_PERIODIC_DEVICE	"rtscope-periodic"
+#define RTSCOPE_TIMER_DEVICE	"rtscope-timer"
+
+#define RTSCOPE_CPU_ANY		0xffffffffU	/* the CPU on which START is called */
+
+/* Of every device. */
+struct rtscope_version {
+	__u32 abi;			/* RTSCOPE_ABI */
+	__u32 preempt_rt;		/* 1: built for a PREEMPT_RT kernel */
+	char module[24];		/* name of the module, ends with 0 */
+};						/* 32 bytes */
+
+/* How far a run is. */
+enum rtscope_state {
+	RTSCOPE_STATE_IDLE = 0,		/* never started, or configured anew */
+	RTSCOPE_STATE_RUNNING = 1,
+	RTSCOPE_STATE_DONE = 2,		/* count reached, or stopped: read() gives what is left, then 0 */
+};
+
+/*
+ * rtscope_wire: a GPIO chip (label "rtscope-wire") and the instrument on two of its lines.
+ *
+ *   offset 0       "rtscope-stimulus"  input for the DUT, driven by the instrument
+ *   offset 1       "rtscope-answer"    output for the DUT, watched by the instrument
+ *   offset 2 + 2w  "rtscope-outW"      output, wired to
+ *   offset 3 + 2w  "rtscope-inW"       this input, for w = 0 .. wires - 1 (module parameter wires=, 2 unless told)
+ *
+ * All of them are usable through the GPIO character device. The instrument is CONFIGURE, START, read() until 0.
+ * One open file at a time (EBUSY); closing it ends the run.
+ */
+#define RTSCOPE_WIRE_LABEL		"rtscope-wire"
+#define RTSCOPE_WIRE_STIMULUS		0
+#define RTSCOPE_WIRE_ANSWER		1
+
+enum rtscope_wire_mode {
+	RTSCOPE_WIRE_STIMULATE = 0,	/* response, sustained: drives stimuli, judges answers */
+	RTSCOPE_WIRE_CAPTURE = 1,	/* periodic: stamps every edge of the answer line, drives nothing */
+};
+
+enum rtscope_wire_inject_mode {
+	RTSCOPE_INJECT_OFF = 0,		/* a DUT answers */
+	RTSCOPE_INJECT_NULL = 1,	/* null wire: the stimulus is wired to the answer; the instrument's own share */
+	RTSCOPE_INJECT_ANSWER = 2,	/* the instrument answers itself, as said below */
+};
+
+/*
+ * Answers made by the instrument, to prove that it counts and times right. No DUT should drive the answer line
+ * meanwhile: its edges would count too. Stimuli are numbered from 1; "every N" means number N, 2N, 3N ...; 0 never.
+ */
+struct rtscope_wire_inject {
+	__u32 mode;			/* enum rtscope_wire_inject_mode */
+	__u32 other_every;		/* every N-th answer comes after other_delay_ns instead */
+	__u64 delay_ns;			/* from the programmed time of the stimulus to the answer */
+	__u64 other_delay_ns;		/* later than timeout_ns: makes late answers; both end before the next stimulus */
+	__u32 drop_every;		/* the instrument does not see every N-th answer: missed */
+	__u32 double_every;		/* the instrument sees every N-th answer twice: spurious */
+};						/* 32 bytes */
+
+struct rtscope_wire_config {
+	__u32 abi;			/* RTSCOPE_ABI */
+	__u32 mode;			/* enum rtscope_wire_mode */
+	__u32 flags;			/* 0 */
+	__u32 cpu;			/* where the stimulus timer runs, or RTSCOPE_CPU_ANY */
+	__u64 interval_min_ns;		/* between stimuli; at least 10 us */
+	__u64 interval_max_ns;		/* equal: fixed; else evenly distributed, both ends in, less than 2^32 apart */
+	__u64 timeout_ns;		/* longest time from the programmed stimulus to its answer; 1 .. interval_min_ns */
+	__u64 start_delay_ns;		/* from START to the first stimulus; at least 1 us */
+	__u64 count;			/* STIMULATE: stimuli, CAPTURE: edges, after which the run ends; 0: until STOP */
+	__u64 seed;			/* of the intervals: splitmix64, see RTSCOPE_SPLITMIX_* */
+	__u32 ring_records;		/* a power of two, 64 .. 2^20; 0: 16384 */
+	__u32 wake_records;		/* read() and poll() wait for so many, or the end; 0: half of the ring */
+	struct rtscope_wire_inject inject;	/* all 0: none */
+};						/* 104 bytes */
+
+/*
+ * The intervals: state = seed; for the time between stimulus n and n + 1 (also for one that is skipped):
+ *   state += STEP; z = state; z = (z ^ z >> 30) * MUL1; z = (z ^ z >> 27) * MUL2; z ^= z >> 31;
+ *   interval = min + ((z >> 32) * (max - min + 1) >> 32)
+ */
+#define RTSCOPE_SPLITMIX_STEP	0x9e3779b97f4a7c15ULL
+#define RTSCOPE_SPLITMIX_MUL1	0xbf58476d1ce4e5b9ULL
+#define RTSCOPE_SPLITMIX_MUL2	0x94d049bb133111ebULL
+
+enum rtscope_wire_kind {
+	RTSCOPE_WIRE_ANSWERED = 1,	/* a stimulus and its answer, in time */
+	RTSCOPE_WIRE_MISSED = 2,	/* a stimulus without an answer in time; answer_ns is 0 */
+	RTSCOPE_WIRE_LATE = 3,		/* an answer after its time-out, following the MISSED of the same stimulus */
+	RTSCOPE_WIRE_SPURIOUS = 4,	/* an edge of the answer line that belongs to no stimulus; stimulus is 0 */
+	RTSCOPE_WIRE_SKIPPED = 5,	/* count stimuli from number stimulus on were never given: the timer came too late */
+	RTSCOPE_WIRE_EDGE = 6,		/* CAPTURE: an edge; answer_ns is its time */
+	RTSCOPE_WIRE_DONE = 7,		/* the last record of a run; answer_ns is its time */
+};
+
+#define RTSCOPE_WIRE_EVENT_TASK	0x1U	/* the answer line was driven from task context, not from an interrupt */
+
+/*
+ * What read() gives, whole records only. The answer to a stimulus is the first edge to the stimulus' level; the
+ * latency that a DUT is charged with is answer_ns - programmed_ns, as interrupts that were off at programmed_ns delay
+ * stimulus_ns as they would delay an interrupt of real hardware.
+ */
+struct rtscope_wire_event {
+	__u64 seq;			/* number of the record, from 0; a gap is what the ring lost */
+	__u64 stimulus;			/* number of the stimulus, from 1; 0: none */
+	__u64 programmed_ns;		/* when the stimulus was due */
+	__u64 stimulus_ns;		/* when it was driven */
+	__u64 answer_ns;		/* when the answer line changed */
+	__u32 kind;			/* enum rtscope_wire_kind */
+	__u32 level;			/* 1 rising, 0 falling: of the stimulus, for SPURIOUS and EDGE of the answer */
+	__u32 count;			/* SKIPPED: how many; else 1 */
+	__u32 cpu;			/* that saw the answer, or wrote the record */
+	__u32 flags;			/* RTSCOPE_WIRE_EVENT_* */
+	__u32 reserved;
+};						/* 64 bytes */
+
+/*
+ * The counts add up: stimuli = answered + missed + open; due = stimuli + skipped; records = delivered by read() +
+ * unread + lost.
+ */
+struct rtscope_wire_status {
+	__u32 abi;
+	__u32 state;			/* enum rtscope_state */
+	__u32 cpu;			/* of the stimulus timer */
+	__u32 wires;			/* pairs of lines beside stimulus and answer */
+	__u64 now_ns;
+	__u64 started_ns;		/* when the first stimulus was due */
+	__u64 ended_ns;			/* 0: not yet */
+	__u64 due;			/* stimuli whose time came */
+	__u64 stimuli;			/* stimuli driven */
+	__u64 open;			/* driven and not yet judged: 0 or 1 */
+	__u64 answered;
+	__u64 missed;
+	__u64 late;
+	__u64 spurious;
+	__u64 skipped;
+	__u64 edges;			/* of the answer line, all that the instrument saw */
+	__u64 records;			/* written, with those lost */
+	__u64 lost;			/* the ring was full */
+	__u64 unread;
+	__u64 stimulus_late_max_ns;	/* largest stimulus_ns - programmed_ns */
+	__u64 injected;			/* answers that the instrument made, with those dropped */
+	__u64 injected_other;		/* of them after other_delay_ns */
+	__u64 injected_dropped;
+	__u64 injected_doubled;
+};						/* 176 bytes */
+
+/*
+ * rtscope_response: the DUT's task in the kernel. Loaded with in=LINE out=LINE handler=hard|threaded
+ * [service_ns=N], a LINE being LABEL/OFFSET (label of the chip) or the line's name. Answers from load to unload.
+ */
+enum rtscope_handler {
+	RTSCOPE_HANDLER_HARD = 0,	/* top half with IRQF_NO_THREAD, on every kernel */
+	RTSCOPE_HANDLER_THREADED = 1,	/* in the interrupt's thread (SCHED_FIFO 50), on every kernel */
+};
+
+struct rtscope_response_status {
+	__u32 abi;
+	__u32 handler;			/* enum rtscope_handler */
+	__u32 irq;
+	__u32 cpu;			/* that took the last edge */
+	__u64 edges;			/* interrupts taken */
+	__u64 rising;			/* answers set to 1 */
+	__u64 falling;			/* answers set to 0 */
+	__u64 unchanged;		/* interrupts that found the input at the level last answered: an edge was lost */
+	__u64 service_ns;		/* busy-wait before each answer, for tests */
+	__u64 outside;			/* hard handler: times that it ran outside a hard interrupt; must be 0 */
+};						/* 64 bytes */
+
+/*
+ * rtscope_periodic: the DUT's wave in the kernel. Loaded with out=LINE semi_period_ns=N context=hard|soft [cpu=N].
+ * Toggles from load to unload, at first_ns + k * semi_period_ns.
+ */
+enum rtscope_context {
+	RTSCOPE_CONTEXT_HARD = 0,	/* the timer's callback in the hard interrupt, on every kernel */
+	RTSCOPE_CONTEXT_SOFT = 1,	/* in the softirq; on PREEMPT_RT in its thread */
+};
+
+struct rtscope_periodic_status {
+	__u32 abi;
+	__u32 context;			/* enum rtscope_context */
+	__u32 cpu;
+	__u32 level;			/* of the output now */
+	__u64 semi_period_ns;
+	__u64 first_ns;			/* when the first edge was due */
+	__u64 toggles;
+	__u64 missed;			/* grid points passed over; due = toggles + missed */
+	__u64 late_max_ns;		/* callback after its grid point, at most */
+	__u64 now_ns;
+};						/* 64 bytes */
+
+/*
+ * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU, on one absolute grid: CONFIGURE, START,
+ * read() until 0. One open file at a time (EBUSY); closing it ends the run.
+ */
+struct rtscope_timer_config {
+	__u32 abi;
+	__u32 context;			/* enum rtscope_context */
+	__u32 flags;			/* 0 */
+	__u32 ring_records;		/* for each CPU; as rtscope_wire_config */
+	__u64 interval_ns;		/* at least 10 us */
+	__u64 start_delay_ns;		/* from START to the first grid point; at least 1 us */
+	__u64 count;			/* grid points for each CPU, missed ones too; 0: until STOP */
+	__u64 distance_ns;		/* the grid of the n-th CPU of the mask is n * distance_ns later */
+	__u32 wake_records;		/* as rtscope_wire_config, of any one CPU */
+	__u32 reserved;
+	__u64 cpus[16];			/* mask: bit n % 64 of word n / 64; all 0: every CPU that is online */
+};						/* 184 bytes */
+
+/* What read() gives: in order for each CPU, CPUs mixed. */
+struct rtscope_timer_event {
+	__u64 seq;			/* number of the record of this CPU, from 0; a gap is what the ring lost */
+	__u64 expected_ns;		/* grid point */
+	__u64 actual_ns;		/* clock at the start of the callback */
+	__u32 cpu;
+	__u32 missed;			/* grid points passed over since the record before (up to 2^32 - 1) */
+};						/* 32 bytes */
+
+/* Of one CPU (in: cpu), or the sums of all (in: RTSCOPE_CPU_ANY). due = samples + missed; samples = records. */
+struct rtscope_timer_status {
+	__u32 abi;
+	__u32 state;			/* enum rtscope_state; of all */
+	__u32 cpu;			/* in and out */
+	__u32 cpus;			/* CPUs that take part */
+	__u64 now_ns;
+	__u64 started_ns;		/* first grid point */
+	__u64 due;			/* grid points whose time came */
+	__u64 samples;			/* callbacks: records written, with those lost */
+	__u64 missed;			/* grid points passed over */
+	__u64 lost;			/* the ring was full */
+	__u64 unread;
+	__u64 min_ns;			/* actual_ns - expected_ns over all samples, with those lost */
+	__u64 max_ns;
+	__u64 sum_ns;
+};						/* 96 bytes */
+
+#define RTSCOPE_IOC_MAGIC		0xf7
+#define RTSCOPE_IOC_VERSION		_IOR(RTSCOPE_IOC_MAGIC, 0x00, struct rtscope_version)	/* of every device */
+
+#define RTSCOPE_WIRE_CONFIGURE		_IOW(RTSCOPE_IOC_MAGIC, 0x10, struct rtscope_wire_config)
+#define RTSCOPE_WIRE_START		_IO(RTSCOPE_IOC_MAGIC, 0x11)
+#define RTSCOPE_WIRE_STOP		_IO(RTSCOPE_IOC_MAGIC, 0x12)
+#define RTSCOPE_WIRE_STATUS		_IOR(RTSCOPE_IOC_MAGIC, 0x13, struct rtscope_wire_status)
+
+#define RTSCOPE_RESPONSE_STATUS		_IOR(RTSCOPE_IOC_MAGIC, 0x20, struct rtscope_response_status)
+
+#define RTSCOPE_PERIODIC_STATUS		_IOR(RTSCOPE_IOC_MAGIC, 0x30, struct rtscope_periodic_status)
+
+#define RTSCOPE_TIMER_CONFIGURE		_IOW(RTSCOPE_IOC_MAGIC, 0x40, struct rtscope_timer_config)
+#define RTSCOPE_TIMER_START		_IO(RTSCOPE_IOC_MAGIC, 0x41)
+#define RTSCOPE_TIMER_STOP		_IO(RTSCOPE_IOC_MAGIC, 0x42)
+#define RTSCOPE_TIMER_STATUS		_IOWR(RTSCOPE_IOC_MAGIC, 0x43, struct rtscope_timer_status)
+
+#endif /* RTSCOPE_H */

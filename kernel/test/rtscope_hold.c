@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rtscope_hold: keeps the preemption or the interrupts of a CPU off for a known time, to prove that a measurement
+ * catches it. Makes a kernel worse on purpose: for tests, in a virtual machine.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hrtimer.h>
+#include <linux/irqflags.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+
+static unsigned int hold_us = 500;
+module_param(hold_us, uint, 0444);
+MODULE_PARM_DESC(hold_us, "how long to hold, 1 to 1000000 us (default: 500)");
+
+/*
+ * Not a multiple of any usual measuring interval, but the golden section beside one: the holds spread evenly over a grid
+ * that within 77 of them one begins at most 13 us before a wake-up that is due every 1 ms.
+ */
+static unsigned int period_us = 10618;
+module_param(period_us, uint, 0444);
+MODULE_PARM_DESC(period_us, "from the start of one hold to the next, us (default: 10618)");
+
+static bool irqs;
+module_param(irqs, bool, 0444);
+MODULE_PARM_DESC(irqs, "hold interrupts off, not only preemption (default: no)");
+
+static int cpu = -1;
+module_param(cpu, int, 0444);
+MODULE_PARM_DESC(cpu, "CPU to hold (default: -1, wherever the thread runs)");
+
+static unsigned long holds;
+module_param(holds, ulong, 0444);
+MODULE_PARM_DESC(holds, "holds so far (to be read, in /sys/module/rtscope_hold/parameters)");
+
+static struct task_struct *holder;
+
+static void spin_until(ktime_t end)
+{
+	while (ktime_before(ktime_get(), end))
+		cpu_relax();
+}
+
+static void hold(void)
+{
+	unsigned long flags;
+
+	/* The end counts from inside, so that what came between does not shorten the hold. */
+	if (irqs) {
+		local_irq_save(flags);
+		spin_until(ktime_add_us(ktime_get(), hold_us));
+		local_irq_restore(flags);
+	} else {
+		preempt_disable();
+		spin_until(ktime_add_us(ktime_get(), hold_us));
+		preempt_enable();
+	}
+	holds++;
+}
+
+static int hold_thread(void *unused)
+{
+	ktime_t next = ktime_get();
+
+	while (!kthread_should_stop()) {
+		do {
+			next = ktime_add_us(next, period_us);
+		} while (ktime_before(next, ktime_get()));
+
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule_hrtimeout(&next, HRTIMER_MODE_ABS);
+		__set_current_state(TASK_RUNNING);
+		if (!kthread_should_stop())
+			hold();
+	}
+	return 0;
+}
+
+static int __init hold_init(void)
+{
+	if (!hold_us || hold_us > USEC_PER_SEC) {
+		pr_err("hold_us=%u: must be 1 to 1000000\n", hold_us);
+		return -EINVAL;
+	}
+	/* A thread that never sleeps would starve the machine, not hold it now and then. */
+	if (period_us < 2 * hold_us) {
+		pr_err("period_us=%u: must be at least twice hold_us=%u\n", period_us, hold_us);
+		return -EINVAL;
+	}
+	if (cpu >= 0 && (cpu >= nr_cpu_ids || !cpu_online(cpu))) {
+		pr_err("cpu=%d: not online\n", cpu);
+		return -EINVAL;
+	}
+
+	holder = kthread_create(hold_thread, NULL, KBUILD_MODNAME);
+	if (IS_ERR(holder))
+		return PTR_ERR(holder);
+	if (cpu >= 0)
+		kthread_bind(holder, cpu);
+	wake_up_process(holder);
+	return 0;
+}
+
+static void __exit hold_exit(void)
+{
+	kthread_stop(holder);
+}
+
+module_init(hold_init);
+module_exit(hold_exit);
+
+MODULE_DESCRIPTION("rtscope: holds preemption or interrupts off for a known time (a test)");
+MODULE_LICENSE("GPL");

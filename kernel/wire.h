@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* rtscope_wire, inside: what the chip, the instrument and its device know of each other. */
+#ifndef RTSCOPE_WIRE_H
+#define RTSCOPE_WIRE_H
+
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "ring.h"
+#include "rtscope.h"
+
+#define WIRES_MAX	15
+
+/*
+ * One lock for the levels of all lines and the run: the order of edges is the order in which they are stamped. Raw,
+ * as it is taken in hard interrupts, on PREEMPT_RT too. Never held while an interrupt is delivered.
+ */
+extern raw_spinlock_t wire_lock;
+
+/* wire_chip.c: the lines. */
+
+int wire_chip_add(unsigned int wires);
+void wire_chip_remove(void);
+unsigned int wire_chip_wires(void);
+
+/* Level of a line; wire_lock held. */
+bool wire_level(unsigned int offset);
+/* Changes an input's level without an edge; wire_lock held. */
+void wire_level_force(unsigned int offset, bool level);
+/* Changes an input's level; true: wire_interrupt() is due. wire_lock held. */
+bool wire_input_edge(unsigned int offset, bool level);
+/* Delivers the interrupt of an input's edge; from any context, wire_lock not held. */
+void wire_interrupt(unsigned int offset);
+
+/* wire_run.c: the instrument. */
+
+/* A stimulus and what became of it. */
+struct wire_stimulus {
+	u64 number;
+	u64 programmed;
+	u64 driven;
+	bool level;
+	enum { WIRE_NONE, WIRE_OPEN, WIRE_ANSWERED, WIRE_MISSED } fate;
+};
+
+struct wire_run {
+	struct rtscope_wire_config config;
+	struct rtscope_wire_status status;	/* the counts are kept here; the rest is filled in when asked */
+	struct ring ring;
+	struct hrtimer stimulus_timer;
+	struct hrtimer answer_timer;
+	struct irq_work wake;
+	wait_queue_head_t readers;
+	u64 random;
+	u64 next;				/* when the next stimulus is due, or the run ends */
+	u64 answer_at;				/* when the injected answer is due */
+	struct wire_stimulus now;
+	struct wire_stimulus before;
+	bool configured;
+};
+
+void wire_run_init(struct wire_run *run);
+int wire_run_check(struct rtscope_wire_config *config);
+int wire_run_configure(struct wire_run *run, const struct rtscope_wire_config *config);
+int wire_run_start(struct wire_run *run);
+void wire_run_stop(struct wire_run *run);
+/* Stops, frees the ring, and forgets the configuration. */
+void wire_run_reset(struct wire_run *run);
+void wire_run_status(struct wire_run *run, struct rtscope_wire_status *status);
+/* Whether read() has something to give, or the end. */
+bool wire_run_readable(struct wire_run *run);
+bool wire_run_ended(struct wire_run *run);
+/* The answer line has changed; wire_lock held. */
+void wire_run_edge(struct wire_run *run, bool level);
+
+extern struct wire_run wire_run;
+
+#endif /* RTSCOPE_WIRE_H */

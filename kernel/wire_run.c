@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rtscope_wire: the instrument. A hard, pinned hrtimer drives the stimulus line at programmed times, so that no
+ * stimulus ever waits for a scheduler; edges of the answer line are stamped where the line is driven.
+ */
+#include <linux/errno.h>
+#include <linux/irqflags.h>
+#include <linux/math64.h>
+#include <linux/processor.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include "compat.h"
+#include "wire.h"
+
+#define INTERVAL_MIN_NS		(10 * NSEC_PER_USEC)
+#define TIME_MAX_NS		(3600ULL * NSEC_PER_SEC)
+#define START_DELAY_MIN_NS	NSEC_PER_USEC
+
+/*
+ * An injected answer is to come at its time to some ns, not when a timer happens to be handled: the timer is set so
+ * much earlier, and the rest is waited for.
+ */
+#define ANSWER_LEAD_NS		(10 * NSEC_PER_USEC)
+
+struct wire_run wire_run;
+
+static u64 random_next(u64 *state)
+{
+	u64 z = *state += RTSCOPE_SPLITMIX_STEP;
+
+	z = (z ^ z >> 30) * RTSCOPE_SPLITMIX_MUL1;
+	z = (z ^ z >> 27) * RTSCOPE_SPLITMIX_MUL2;
+	return z ^ z >> 31;
+}
+
+static u64 interval_next(struct wire_run *run)
+{
+	const struct rtscope_wire_config *config = &run->config;
+	u64 span = config->interval_max_ns - config->interval_min_ns + 1;
+
+	return config->interval_min_ns + ((random_next(&run->random) >> 32) * span >> 32);
+}
+
+static bool every(u64 number, u32 n)
+{
+	u64 rest;
+
+	if (!n)
+		return false;
+	div64_u64_rem(number, n, &rest);
+	return !rest;
+}
+
+static void record(struct wire_run *run, struct rtscope_wire_event event)
+{
+	struct rtscope_wire_event *slot;
+
+	lockdep_assert_held(&wire_lock);
+	event.cpu = raw_smp_processor_id();
+	slot = ring_slot(&run->ring, &event.seq);
+	if (!slot)
+		return;
+	*slot = event;
+	ring_push(&run->ring);
+	/* Records come one by one: equality is passed on the way up, and readers are woken once for each batch. */
+	if (ring_unread(&run->ring) == run->config.wake_records)
+		irq_work_queue(&run->wake);
+}
+
+static void record_stimulus(struct wire_run *run, u32 kind, const struct wire_stimulus *stimulus,
+			    u64 answer, u32 flags)
+{
+	record(run, (struct rtscope_wire_event){
+		.stimulus = stimulus->number,
+		.programmed_ns = stimulus->programmed,
+		.stimulus_ns = stimulus->driven,
+		.answer_ns = answer,
+		.kind = kind,
+		.level = stimulus->level,
+		.count = 1,
+		.flags = flags,
+	});
+}
+
+static void record_edge(struct wire_run *run, u32 kind, bool level, u64 at, u32 flags)
+{
+	record(run, (struct rtscope_wire_event){
+		.answer_ns = at,
+		.kind = kind,
+		.level = level,
+		.count = 1,
+		.flags = flags,
+	});
+}
+
+static void end(struct wire_run *run)
+{
+	struct rtscope_wire_status *status = &run->status;
+
+	lockdep_assert_held(&wire_lock);
+	status->ended_ns = ktime_get_ns();
+	record_edge(run, RTSCOPE_WIRE_DONE, wire_level(RTSCOPE_WIRE_ANSWER), status->ended_ns, 0);
+	/* Pairs with the acquire in wire_run_ended(): the last record is there before the end is seen. */
+	smp_store_release(&status->state, RTSCOPE_STATE_DONE);
+	irq_work_queue(&run->wake);
+}
+
+static void miss(struct wire_run *run, struct wire_stimulus *stimulus)
+{
+	stimulus->fate = WIRE_MISSED;
+	run->status.missed++;
+	record_stimulus(run, RTSCOPE_WIRE_MISSED, stimulus, 0, 0);
+}
+
+static void late(struct wire_run *run, struct wire_stimulus *stimulus, u64 at, u32 flags)
+{
+	/* Whatever comes after the late answer is not an answer any more. */
+	stimulus->fate = WIRE_ANSWERED;
+	run->status.late++;
+	record_stimulus(run, RTSCOPE_WIRE_LATE, stimulus, at, flags);
+}
+
+void wire_run_edge(struct wire_run *run, bool level)
+{
+	u64 at = ktime_get_ns();
+	u32 flags = in_hardirq() ? 0 : RTSCOPE_WIRE_EVENT_TASK;
+	struct wire_stimulus *now = &run->now;
+
+	lockdep_assert_held(&wire_lock);
+	if (run->status.state != RTSCOPE_STATE_RUNNING)
+		return;
+	run->status.edges++;
+
+	if (run->config.mode == RTSCOPE_WIRE_CAPTURE) {
+		record_edge(run, RTSCOPE_WIRE_EDGE, level, at, flags);
+		if (run->status.edges == run->config.count)
+			end(run);
+		return;
+	}
+
+	if (now->fate == WIRE_OPEN && at - now->programmed > run->config.timeout_ns)
+		miss(run, now);
+
+	if (now->fate == WIRE_OPEN && now->level == level) {
+		now->fate = WIRE_ANSWERED;
+		run->status.answered++;
+		record_stimulus(run, RTSCOPE_WIRE_ANSWERED, now, at, flags);
+	} else if (now->fate == WIRE_MISSED && now->level == level) {
+		late(run, now, at, flags);
+	} else if (run->before.fate == WIRE_MISSED && run->before.level == level) {
+		late(run, &run->before, at, flags);
+	} else {
+		run->status.spurious++;
+		record_edge(run, RTSCOPE_WIRE_SPURIOUS, level, at, flags);
+	}
+}
+
+/* The instrument's own answer to the present stimulus; in its hard interrupt. */
+static void answer_now(struct wire_run *run)
+{
+	const struct rtscope_wire_inject *inject = &run->config.inject;
+	const struct wire_stimulus *now = &run->now;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&wire_lock, flags);
+	run->status.injected++;
+	wire_level_force(RTSCOPE_WIRE_ANSWER, now->level);
+	if (every(now->number, inject->drop_every)) {
+		run->status.injected_dropped++;
+	} else {
+		wire_run_edge(run, now->level);
+		if (every(now->number, inject->double_every)) {
+			run->status.injected_doubled++;
+			wire_run_edge(run, now->level);
+		}
+	}
+	raw_spin_unlock_irqrestore(&wire_lock, flags);
+}
+
+static void answer_when_due(struct wire_run *run)
+{
+	while (ktime_get_ns() < run->answer_at)
+		cpu_relax();
+	answer_now(run);
+}
+
+static enum hrtimer_restart answer_fire(struct hrtimer *timer)
+{
+	struct wire_run *run = container_of(timer, struct wire_run, answer_timer);
+
+	if (READ_ONCE(run->status.state) == RTSCOPE_STATE_RUNNING)
+		answer_when_due(run);
+	return HRTIMER_NORESTART;
+}
+
+static void inject(struct wire_run *run)
+{
+	const struct rtscope_wire_inject *inject = &run->config.inject;
+	u64 delay = inject->delay_ns;
+
+	if (inject->mode == RTSCOPE_INJECT_NULL) {
+		answer_now(run);
+		return;
+	}
+	if (every(run->now.number, inject->other_every)) {
+		delay = inject->other_delay_ns;
+		run->status.injected_other++;
+	}
+	run->answer_at = run->now.programmed + delay;
+	/* A timer that is due so soon would come no earlier than this. */
+	if (run->answer_at < ktime_get_ns() + 2 * ANSWER_LEAD_NS)
+		answer_when_due(run);
+	else
+		hrtimer_start(&run->answer_timer, ns_to_ktime(run->answer_at - ANSWER_LEAD_NS),
+			      HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+/* Counts the stimuli whose time has passed already: none of them was given. */
+static void skip(struct wire_run *run, u64 now)
+{
+	struct rtscope_wire_status *status = &run->status;
+	u64 first = status->due + 1;
+	u64 programmed = run->next;
+
+	while (run->next <= now && status->due != run->config.count) {
+		status->due++;
+		run->next += interval_next(run);
+	}
+	if (status->due < first)
+		return;
+	status->skipped += status->due + 1 - first;
+	record(run, (struct rtscope_wire_event){
+		.stimulus = first,
+		.programmed_ns = programmed,
+		.kind = RTSCOPE_WIRE_SKIPPED,
+		.count = status->due + 1 - first,
+	});
+}
+
+static enum hrtimer_restart stimulus_fire(struct hrtimer *timer)
+{
+	struct wire_run *run = container_of(timer, struct wire_run, stimulus_timer);
+	struct rtscope_wire_status *status = &run->status;
+	struct wire_stimulus *now = &run->now;
+	bool due;
+
+	raw_spin_lock(&wire_lock);
+	if (status->state != RTSCOPE_STATE_RUNNING)
+		goto out;
+	if (now->fate == WIRE_OPEN)
+		miss(run, now);
+	if (run->config.count && status->due == run->config.count) {
+		end(run);
+		goto out;
+	}
+
+	run->before = *now;
+	*now = (struct wire_stimulus){
+		.number = ++status->due,
+		.programmed = run->next,
+		.level = !now->level,
+		.fate = WIRE_OPEN,
+	};
+	run->next += interval_next(run);
+	status->stimuli++;
+	now->driven = ktime_get_ns();
+	due = wire_input_edge(RTSCOPE_WIRE_STIMULUS, now->level);
+	status->stimulus_late_max_ns = max(status->stimulus_late_max_ns,
+					   now->driven - now->programmed);
+	skip(run, now->driven);
+	hrtimer_set_expires(timer, ns_to_ktime(run->next));
+	raw_spin_unlock(&wire_lock);
+
+	if (due)
+		wire_interrupt(RTSCOPE_WIRE_STIMULUS);
+	if (run->config.inject.mode != RTSCOPE_INJECT_OFF)
+		inject(run);
+	return HRTIMER_RESTART;
+
+out:
+	raw_spin_unlock(&wire_lock);
+	return HRTIMER_NORESTART;
+}
+
+static void wake_readers(struct irq_work *work)
+{
+	struct wire_run *run = container_of(work, struct wire_run, wake);
+
+	wake_up_interruptible(&run->readers);
+}
+
+void wire_run_init(struct wire_run *run)
+{
+	hrtimer_setup(&run->stimulus_timer, stimulus_fire, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_setup(&run->answer_timer, answer_fire, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+	/* Not a hard one: on PREEMPT_RT readers can only be woken from a thread. */
+	init_irq_work(&run->wake, wake_readers);
+	init_waitqueue_head(&run->readers);
+}
+
+static bool inject_valid(const struct rtscope_wire_config *config)
+{
+	const struct rtscope_wire_inject *inject = &config->inject;
+	u64 longest = max(inject->delay_ns, inject->other_delay_ns);
+
+	switch (inject->mode) {
+	case RTSCOPE_INJECT_OFF:
+	case RTSCOPE_INJECT_NULL:
+		return !inject->other_every && !longest && !inject->drop_every &&
+		       !inject->double_every;
+	case RTSCOPE_INJECT_ANSWER:
+		/* The one answer timer must be free again before the next stimulus. */
+		return longest <= config->interval_min_ns &&
+		       config->interval_min_ns - longest >= ANSWER_LEAD_NS / 2;
+	default:
+		return false;
+	}
+}
+
+int wire_run_check(struct rtscope_wire_config *config)
+{
+	if (config->abi != RTSCOPE_ABI)
+		return -EPROTO;
+	if (!config->ring_records)
+		config->ring_records = RING_RECORDS_DEFAULT;
+	if (!config->wake_records)
+		config->wake_records = config->ring_records / 2;
+	if (config->flags || config->mode > RTSCOPE_WIRE_CAPTURE ||
+	    !ring_records_valid(config->ring_records) ||
+	    config->wake_records > config->ring_records)
+		return -EINVAL;
+	if (config->cpu != RTSCOPE_CPU_ANY &&
+	    (config->cpu >= nr_cpu_ids || !cpu_online(config->cpu)))
+		return -ENXIO;
+	if (config->mode == RTSCOPE_WIRE_CAPTURE)
+		return config->inject.mode == RTSCOPE_INJECT_OFF && inject_valid(config) ?
+		       0 : -EINVAL;
+
+	if (config->interval_min_ns < INTERVAL_MIN_NS ||
+	    config->interval_max_ns > TIME_MAX_NS ||
+	    config->interval_max_ns < config->interval_min_ns ||
+	    config->interval_max_ns - config->interval_min_ns >= U32_MAX ||
+	    !config->timeout_ns || config->timeout_ns > config->interval_min_ns ||
+	    config->start_delay_ns < START_DELAY_MIN_NS ||
+	    config->start_delay_ns > TIME_MAX_NS)
+		return -EINVAL;
+	return inject_valid(config) ? 0 : -EINVAL;
+}
+
+int wire_run_configure(struct wire_run *run, const struct rtscope_wire_config *config)
+{
+	if (READ_ONCE(run->status.state) == RTSCOPE_STATE_RUNNING)
+		return -EBUSY;
+	wire_run_reset(run);
+	run->config = *config;
+	run->random = config->seed;
+	if (ring_alloc(&run->ring, config->ring_records, sizeof(struct rtscope_wire_event)))
+		return -ENOMEM;
+	run->configured = true;
+	return 0;
+}
+
+/* On the CPU of the timer, interrupts off. */
+static void start_here(void *data)
+{
+	struct wire_run *run = data;
+
+	raw_spin_lock(&wire_lock);
+	/*
+	 * The first stimulus is to change the level that the DUT answers with: else its first answer would be no
+	 * edge, and missed.
+	 */
+	run->now.level = wire_level(RTSCOPE_WIRE_ANSWER);
+	wire_level_force(RTSCOPE_WIRE_STIMULUS, run->now.level);
+	run->status.cpu = smp_processor_id();
+	run->next = ktime_get_ns() + run->config.start_delay_ns;
+	run->status.started_ns = run->next;
+	run->status.state = RTSCOPE_STATE_RUNNING;
+	raw_spin_unlock(&wire_lock);
+
+	if (run->config.mode == RTSCOPE_WIRE_STIMULATE)
+		hrtimer_start(&run->stimulus_timer, ns_to_ktime(run->next),
+			      HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+int wire_run_start(struct wire_run *run)
+{
+	unsigned int cpu = run->config.cpu;
+
+	if (!run->configured)
+		return -EINVAL;
+	/* A run starts from what was configured, once. */
+	run->configured = false;
+	if (cpu == RTSCOPE_CPU_ANY)
+		cpu = raw_smp_processor_id();
+	return smp_call_function_single(cpu, start_here, run, true);
+}
+
+void wire_run_stop(struct wire_run *run)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&wire_lock, flags);
+	if (run->status.state == RTSCOPE_STATE_RUNNING)
+		end(run);
+	raw_spin_unlock_irqrestore(&wire_lock, flags);
+
+	hrtimer_cancel(&run->stimulus_timer);
+	hrtimer_cancel(&run->answer_timer);
+	irq_work_sync(&run->wake);
+}
+
+void wire_run_reset(struct wire_run *run)
+{
+	unsigned long flags;
+
+	wire_run_stop(run);
+	ring_free(&run->ring);
+
+	raw_spin_lock_irqsave(&wire_lock, flags);
+	memset(&run->config, 0, sizeof(run->config));
+	memset(&run->status, 0, sizeof(run->status));
+	memset(&run->now, 0, sizeof(run->now));
+	memset(&run->before, 0, sizeof(run->before));
+	run->configured = false;
+	raw_spin_unlock_irqrestore(&wire_lock, flags);
+}
+
+void wire_run_status(struct wire_run *run, struct rtscope_wire_status *status)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&wire_lock, flags);
+	*status = run->status;
+	status->open = run->now.fate == WIRE_OPEN;
+	status->records = run->ring.seq;
+	status->lost = run->ring.lost;
+	status->unread = ring_unread(&run->ring);
+	status->now_ns = ktime_get_ns();
+	raw_spin_unlock_irqrestore(&wire_lock, flags);
+	status->abi = RTSCOPE_ABI;
+	status->wires = wire_chip_wires();
+}
+
+bool wire_run_ended(struct wire_run *run)
+{
+	return smp_load_acquire(&run->status.state) == RTSCOPE_STATE_DONE;
+}
+
+bool wire_run_readable(struct wire_run *run)
+{
+	return wire_run_ended(run) ||
+	       (run->ring.records && ring_unread(&run->ring) >= run->config.wake_records);
+}
