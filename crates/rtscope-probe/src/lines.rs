@@ -122,6 +122,9 @@ impl LineError {
                 io::ErrorKind::PermissionDenied => {
                     format!("run as root, or let your user open the device of {line} (for GPIO: a udev rule or the group gpio)")
                 }
+                io::ErrorKind::NotFound if line == crate::sys::wire::DEVICE => {
+                    "load the kernel module: insmod rtscope_wire.ko".into()
+                }
                 io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/ttyS*`; is its driver loaded?".into(),
                 _ => "look at the device's driver: `dmesg | tail`".into(),
             },

@@ -255,7 +255,8 @@ pub struct Instrument {
     /// What answered, in words.
     pub dut: String,
     /// Highest time between the clock reads before and after a stimulus, ns: latencies count from the first, and are too high by at
-    /// most this much.
+    /// most this much. For the instrument in the kernel: highest time from a stimulus' programmed time, from which latencies count, to
+    /// when it was driven.
     pub uncertainty: u64,
     /// Mean of the same, ns, rounded up.
     pub uncertainty_mean: u64,

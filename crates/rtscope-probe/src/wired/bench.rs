@@ -110,6 +110,10 @@ impl Bench<'_> {
         if answer.is_wire() {
             let mut wire = kernel::open()?;
             if self.asked.null_wire.is_some() {
+                if self.plan.space == Space::Kernel {
+                    let message = "the DUT's module would answer during the calibration as well";
+                    return Err(Failure::usage(message, "calibrate in a run without it, such as --dut wire"));
+                }
                 self.calibrate_wire(&mut wire, say)?;
             }
             self.start_device(duty, None)?;

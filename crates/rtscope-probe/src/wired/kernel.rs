@@ -71,10 +71,6 @@ fn failed(act: &str) -> impl FnOnce(io::Error) -> LineError {
         Some(libc::EINVAL) => {
             LineError::Unable { line: DEVICE.into(), why: format!("the module refuses to {act} so: intervals are 10us and more") }
         }
-        Some(libc::ENOENT) => LineError::Unable {
-            line: DEVICE.into(),
-            why: "the kernel module rtscope_wire is not loaded: insmod rtscope_wire.ko".into(),
-        },
         _ => LineError::io(DEVICE, act)(e),
     }
 }

@@ -19,7 +19,8 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     out += &warnings(grave, style);
     out += &load_proof(record, style);
     if !notes.is_empty() {
-        let codes: Vec<String> = notes.iter().map(|w| clean(&w.code)).collect();
+        let mut codes: Vec<String> = notes.iter().map(|w| clean(&w.code)).collect();
+        codes.dedup();
         out.push('\n');
         out += &super::wrapped(style, "", &format!("Notes: {}. `rtscope show {}` says everything.", codes.join(", "), record.id()));
     }

@@ -2,7 +2,7 @@
 
 use super::{Paint, Style, wrapped};
 use crate::format::{clean, count, time, us};
-use rtscope_record::lines::{LineFacts, Phase};
+use rtscope_record::lines::{LineFacts, Phase, Stamp};
 use rtscope_record::{Nanos, Record, Test};
 use std::fmt::Write as _;
 
@@ -50,7 +50,15 @@ pub(super) fn of(record: &Record, all: bool, style: Style) -> String {
     fact("DUT", clean(&i.dut));
     if i.stimulus.is_some() {
         let (most, mean) = (time(i.uncertainty as f64), time(i.uncertainty_mean as f64));
-        fact("uncertainty", format!("a latency is at most {most} too high (mean {mean}), by the clock reads around each stimulus"));
+        // A line of the kernel's instrument has a programmed time, and no clock reads around it.
+        fact(
+            "uncertainty",
+            if i.stimulus.as_ref().is_some_and(|l| l.stamp == Stamp::Kernel && l.name.starts_with("wire:")) {
+                format!("latencies count from a stimulus' programmed time; it was driven up to {most} later (mean {mean})")
+            } else {
+                format!("a latency is at most {most} too high (mean {mean}), by the clock reads around each stimulus")
+            },
+        );
     }
     if let Some(c) = &i.calibration {
         fact("null wire", phase(c));

@@ -6,9 +6,10 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "check",
     "measure",
+    "dut",
     "campaign",
     "cyclictest",
     "list",
@@ -36,7 +37,7 @@ fn help() {
         assert_eq!(said.err, "");
         insta::assert_snapshot!(format!("help-{command}"), said.out);
     }
-    for command in ["campaign run", "campaign status"] {
+    for command in ["campaign run", "campaign status", "dut response", "dut periodic"] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
     }

@@ -8,6 +8,7 @@ mod dropin;
 mod fake;
 mod golden;
 mod lab_kernels;
+mod lines;
 mod loads;
 mod mishaps;
 mod signals;

@@ -1,0 +1,164 @@
+//! Tests over software lines, from the command line to the record: counts are exact, lines are given back, and mishaps say what to do.
+
+use crate::world::{Said, World, codes, end_of, privileged, signal, wait_for};
+use rtscope_record::{Distribution, Record, Test};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Two lines of this test alone.
+fn lines(of: &str) -> (String, String) {
+    let id = std::process::id();
+    (format!("soft:{of}-{id}-a"), format!("soft:{of}-{id}-b"))
+}
+
+/// The file of a line; nobody has it when it is not there.
+fn file(line: &str) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let uid = std::fs::metadata("/proc/self").unwrap().uid();
+    PathBuf::from(format!("/dev/shm/rtscope-{uid}-line-{}", line.strip_prefix("soft:").unwrap()))
+}
+
+fn sum(r: &Record, f: impl Fn(&Distribution) -> u64) -> u64 {
+    r.distributions().iter().map(f).sum()
+}
+
+fn labels(r: &Record) -> Vec<&str> {
+    r.distributions().iter().map(Distribution::label).collect()
+}
+
+#[test]
+fn a_response_is_measured_kept_and_shown() {
+    let w = World::new();
+    let (a, b) = lines("kept");
+    let said: Said = w.line(&format!("measure response --stimulus {a} --answer {b} -i 2ms -l 200 --calibrate --json")).measured();
+    let value: Value = serde_json::from_str(&said.out).unwrap();
+    let schema = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let r = said.record();
+    assert_eq!((r.parts().test, labels(&r)), (Test::Response, vec!["rising", "falling"]));
+    assert_eq!(sum(&r, |d| d.parts().expected.unwrap()), 200);
+    assert!(r.distributions().iter().all(|d| d.count() + d.missed() == 100), "{:?}", r.distributions());
+    let i = r.parts().instrument.as_ref().unwrap();
+    assert_eq!((i.warmup.as_ref().unwrap().stimuli, i.calibration.as_ref().unwrap().count), (10, 1000));
+    assert_eq!((i.stimulus.as_ref().unwrap().name.clone(), i.lost), (a.clone(), 0));
+    assert!(codes(&r).contains(&"software-line"));
+    assert!(!file(&a).exists() && !file(&b).exists());
+    let shown = w.line("show").ends_with(0).out;
+    assert!(
+        ["rising", "falling", "Instrument", "software line", "null wire", "uncertainty"].iter().all(|t| shown.contains(t)),
+        "{shown}"
+    );
+}
+
+#[test]
+fn injected_faults_come_back_counted_exactly() {
+    let w = World::new();
+    let (a, b) = lines("inject");
+    let words = format!("measure response --stimulus {a} --answer {b} -i 100ms --timeout 60ms -l 40 --warmup 0 --json --no-save");
+    let inject = "delay=1ms,slow=80ms/10,drop=7,double=8";
+    let r = w.line(&format!("{words} --inject {inject}")).ends_with(4).record();
+    // Of 20 pulses the 7th and the 14th are dropped; of 36 answers the 10th, 20th and 30th are late and the 8th, 16th, 24th and 32nd are
+    // given twice: all of them falling.
+    let counts = |d: &Distribution| (d.count(), d.missed(), d.late(), d.spurious());
+    assert_eq!(r.distributions().iter().map(counts).collect::<Vec<_>>(), [(18, 2, 0, 4), (15, 5, 3, 4)]);
+    assert!(r.distributions().iter().all(|d| d.min() >= Some(1_000_000)));
+    assert!(codes(&r).contains(&"injected"));
+}
+
+#[test]
+fn a_wave_drifts_as_it_was_made_to() {
+    let w = World::new();
+    let (_, b) = lines("wave");
+    let r =
+        w.line(&format!("measure periodic --answer {b} -i 5ms -D 2s --inject skew=100000 --json --no-save")).ends_with(4).record();
+    assert_eq!(labels(&r), ["rising late", "rising early", "falling late", "falling early"]);
+    let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
+    // 10 %, whatever the machine does to single edges.
+    assert!((80_000_000..120_000_000).contains(&grid.drift_ppb), "{grid:?}");
+    assert!(r.distributions().iter().all(|d| d.parts().expected == Some(d.count() + d.missed() + d.dropped())));
+    assert!(!file(&b).exists());
+}
+
+#[test]
+fn the_sustained_frequency_is_below_that_of_the_service_time() {
+    let w = World::new();
+    let (a, b) = lines("sustained");
+    let words = format!("measure sustained --stimulus {a} --answer {b} -i 40ms -D 500ms --inject delay=4ms --json --no-save");
+    let said = w.line(&words);
+    // On a machine that stalls for longer than the longest interval there is no limit to be found, and that is said.
+    if said.code == Some(3) {
+        said.complains(&["was every stimulus answered"]);
+        return;
+    }
+    let r = said.ends_with(4).record();
+    let i = r.parts().instrument.as_ref().unwrap();
+    assert!(i.sustained.unwrap().0 >= 4_000_000, "{i:?}");
+    let last = i.search.last().unwrap();
+    assert!(last.confirming && last.sustained && last.missed == 0);
+    assert_eq!(sum(&r, |d| d.parts().expected.unwrap()), last.stimuli);
+}
+
+#[test]
+fn a_device_of_its_own_and_lines_that_are_taken_or_swapped() {
+    let w = World::new();
+    let (a, b) = lines("two");
+    let dut = w.start(&format!("dut response --in {a} --out {b} --json"));
+    wait_for("the DUT's lines", || file(&b).exists().then_some(()));
+    let measure = format!("measure response --dut none -i 2ms -l 50 --json --no-save --stimulus");
+    let r = w.line(&format!("{measure} {a} --answer {b}")).measured().record();
+    assert_eq!(sum(&r, |d| d.parts().expected.unwrap()), 50);
+    assert!(r.parts().instrument.as_ref().unwrap().dut.contains("another program"));
+    w.line(&format!("{measure} {b} --answer {a}")).ends_with(3).complains(&[&b, "in use", "swapped"]);
+    w.line(&format!("dut response --in {a} --out {b}")).ends_with(3).complains(&[&b, "in use"]);
+    signal(dut.id(), libc::SIGINT);
+    let said = end_of(dut).ends_with(0);
+    let done: Value = serde_json::from_str(&said.out).unwrap();
+    assert!(done["answers"].as_u64().unwrap() >= 60, "{done}");
+    assert!(!file(&a).exists() && !file(&b).exists());
+}
+
+#[test]
+fn a_device_that_is_killed_ends_the_run_and_the_record_says_so() {
+    let w = World::new();
+    let (a, b) = lines("killed");
+    let dut = w.start(&format!("dut response --in {a} --out {b}"));
+    wait_for("the DUT's lines", || file(&b).exists().then_some(()));
+    let measure = w.start(&format!("measure response --dut none --stimulus {a} --answer {b} -i 5ms -D 1m --json --no-save"));
+    crate::world::probe_of(measure.id());
+    signal(dut.id(), libc::SIGKILL);
+    end_of(dut);
+    let r = end_of(measure).ends_with(130).record();
+    assert!(codes(&r).contains(&"dut-silent"), "{:?}", codes(&r));
+    assert!(sum(&r, Distribution::count) > 0 && sum(&r, Distribution::missed) >= 20);
+}
+
+#[test]
+fn mishaps_name_the_line_and_the_remedy() {
+    let w = World::new();
+    let (a, b) = lines("mishap");
+    let both = format!("--stimulus {a} --answer {b}");
+    for (words, code, says) in [
+        ("measure response -D 1s".to_owned(), 2, vec!["--answer LINE"]),
+        ("measure response --stimulus tin:can --answer soft:b -D 1s".into(), 2, vec!["tin:can", "gpio:CHIP/OFFSET"]),
+        (format!("measure response --stimulus {a} --answer {a}"), 2, vec![&a, "--calibrate"]),
+        (format!("measure response {both} -i 1ms --timeout 2ms"), 2, vec!["time-out", "--timeout"]),
+        (format!("measure response {both} -i 2ms --interval-max 1ms"), 2, vec!["--interval-max"]),
+        (format!("measure response {both} --raw x.csv"), 2, vec!["--raw"]),
+        (format!("measure timer {both}"), 2, vec!["no lines"]),
+        (format!("measure response {both} --inject melt=1"), 2, vec!["melt", "delay=TIME"]),
+        (format!("measure response {both} --dut none -D 1s"), 3, vec![&a, "rtscope dut response"]),
+        (format!("measure periodic --answer {b} --dut none -D 1s"), 3, vec![&b, "rtscope dut periodic"]),
+        (format!("measure response {both} -i 1ms -l 50 --inject drop=1"), 3, vec!["no edge came back", &b, "swapped"]),
+        ("measure response --stimulus gpio:no-such-chip/1 --answer soft:b --dut none".into(), 3, vec!["gpio:no-such-chip/1"]),
+        ("measure response --stimulus serial:/dev/null:rts --answer soft:b --dut none".into(), 2, vec!["modem-control"]),
+        ("dut response --in soft:x --out soft:x".into(), 2, vec!["soft:x", "two lines"]),
+    ] {
+        w.line(&words).ends_with(code).complains(&says);
+    }
+    assert!(!file(&a).exists() && !file(&b).exists() && !w.archive().exists());
+    if privileged() {
+        assert!(w.records().is_empty());
+    }
+}
