@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Is this machine fit to measure? Every finding with its remedy
     Check(Check),
     /// Take a measurement and keep its record
-    Measure(Measure),
+    Measure(Box<Measure>),
     /// Be the device under test: answer a line, or drive a wave
     Dut(lines::Dut),
     /// Run a matrix of measurements that can be interrupted and taken up again
