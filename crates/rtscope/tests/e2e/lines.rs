@@ -106,7 +106,7 @@ fn a_device_of_its_own_and_lines_that_are_taken_or_swapped() {
     let (a, b) = lines("two");
     let dut = w.start(&format!("dut response --in {a} --out {b} --json"));
     wait_for("the DUT's lines", || file(&b).exists().then_some(()));
-    let measure = format!("measure response --dut none -i 2ms -l 50 --json --no-save --stimulus");
+    let measure = "measure response --dut none -i 2ms -l 50 --json --no-save --stimulus";
     let r = w.line(&format!("{measure} {a} --answer {b}")).measured().record();
     assert_eq!(sum(&r, |d| d.parts().expected.unwrap()), 50);
     assert!(r.parts().instrument.as_ref().unwrap().dut.contains("another program"));
