@@ -304,7 +304,7 @@ impl Bench<'_> {
             distributions,
             warnings: self.warnings,
             elapsed_ns: own.elapsed,
-            interrupted: self.interrupted || ended == Ended::Silent,
+            interrupted: self.interrupted,
             instrument: Some(self.facts),
         })
     }

@@ -40,7 +40,8 @@ pub struct WaveBooks {
     start: u64,
     intervals: u64,
     last: Option<Edge>,
-    /// Where the wave's own grid has its latest point: follows a drift slowly, and a late edge hardly.
+    /// Where the wave's own grid has its latest point: follows a drift (of up to a fifth of the semi-period) and late edges in part, an
+    /// early edge at once.
     phase: u64,
     grid: Option<Fit>,
 }
@@ -130,7 +131,7 @@ impl WaveBooks {
         let since = at.saturating_sub(self.phase);
         let points = ((since + self.semi_period / 10) / self.semi_period).max(1);
         let due = self.phase + points * self.semi_period;
-        self.phase = if at < due { at } else { due + (at - due) / 16 };
+        self.phase = if at < due { at } else { due + (at - due) / 4 };
         points
     }
 

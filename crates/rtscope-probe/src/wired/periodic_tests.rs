@@ -63,7 +63,7 @@ fn a_grid_point_without_an_edge_is_missed_and_its_interval_is_not_folded() {
 
 #[test]
 fn a_skew_is_a_drift() {
-    for ppm in [100, -250, 3] {
+    for ppm in [100, -250, 3, 150_000] {
         let (d, _, grid, ..) = run(&times(20_001, |k| i64::try_from(k).unwrap() * ppm), 0);
         let grid = grid.unwrap();
         assert_eq!((grid.drift_ppb, grid.mean_jitter, grid.last, grid.points), (ppm * 1000, ppm, 20_000 * ppm, 20_000));
