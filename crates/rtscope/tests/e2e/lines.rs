@@ -125,7 +125,8 @@ fn a_device_that_is_killed_ends_the_run_and_the_record_says_so() {
     let (a, b) = lines("killed");
     let dut = w.start(&format!("dut response --in {a} --out {b}"));
     wait_for("the DUT's lines", || file(&b).exists().then_some(()));
-    let measure = w.start(&format!("measure response --dut none --stimulus {a} --answer {b} -i 5ms --warmup 0 -D 1m --json --no-save"));
+    let measure =
+        w.start(&format!("measure response --dut none --stimulus {a} --answer {b} -i 5ms --warmup 0 -D 1m --json --no-save"));
     crate::world::probe_of(measure.id());
     signal(dut.id(), libc::SIGKILL);
     end_of(dut);
