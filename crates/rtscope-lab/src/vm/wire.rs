@@ -34,8 +34,8 @@ pub const SAID: usize = 16 << 20;
 pub const SIZE: usize = 64 << 20;
 /// PCI vendor and device of the mailbox (`ivshmem-plain`).
 pub const MAILBOX_PCI: (&str, &str) = ("0x1af4", "0x1110");
-/// Turns of the loop in which the guest waits to be paused, two or three instructions each.
-pub const WAIT_TURNS: u64 = 150_000_000;
+/// Turns of the loop in which the guest waits to be paused, some six instructions each.
+pub const WAIT_TURNS: u64 = 25_000_000;
 
 /// What a guest is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
