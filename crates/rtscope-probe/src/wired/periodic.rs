@@ -91,7 +91,7 @@ impl WaveBooks {
     }
 
     /// Books an edge. Called from the loop: allocates nothing. Returns whether edges were lost before it.
-    pub(super) fn take(&mut self, edge: Edge) -> bool {
+    pub fn take(&mut self, edge: Edge) -> bool {
         let Some(last) = self.last.replace(edge) else {
             self.phase = edge.at;
             return edge.lost > 0;

@@ -1,9 +1,7 @@
-//! The instrument's loop: a stimulus when it is due, its answer until the time-out, and everything else for what it is.
-//!
-//! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
-//! An edge back is the late answer of the stimulus before, if that one was missed and not answered yet. Every other edge is spurious.
+//! The instrument's loop: a stimulus when it is due, its answer until the time-out, and everything else for what it is (`pairing.rs`).
 
-use super::books::{Outcome, Sink};
+use super::books::Sink;
+use super::pairing::{Closed, Pairing};
 use super::schedule::Schedule;
 use super::wires::Wires;
 use crate::lines::{Edge, LineError};
@@ -55,17 +53,6 @@ pub struct Own {
     pub elapsed: u64,
 }
 
-/// A stimulus that is waiting for its answer.
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    number: u64,
-    level: bool,
-    at: u64,
-    deadline: u64,
-    answered: bool,
-    late: bool,
-}
-
 /// Gives stimuli until `until`, and books what comes of them. The stimulus line is low at the start, and is left low.
 pub fn stimulate(
     wires: &mut impl Wires,
@@ -76,8 +63,7 @@ pub fn stimulate(
 ) -> Result<(Ended, Own), LineError> {
     let mut own = Own::default();
     let mut level = false;
-    // The level of the stimulus before, when it was missed and its answer may still come, with its number.
-    let mut owed: Option<(bool, u64)> = None;
+    let mut pairing = Pairing::new(timeout);
     let start = wires.now();
     let mut due = start + schedule.interval();
     let mut quiet_since = start;
@@ -85,7 +71,7 @@ pub fn stimulate(
     listen(wires, due, until, &mut |edge| {
         own.lost += edge.lost;
         own.edges += 1;
-        sink.take(1, Outcome::Spurious { level: edge.level });
+        pairing.answer(edge, sink);
         false
     })?;
     let ended = loop {
@@ -106,18 +92,15 @@ pub fn stimulate(
         own.span_max = own.span_max.max(span.after - span.before);
         own.span_sum += span.after - span.before;
         own.behind += u64::from(span.before > due + interval);
-        let number = own.stimuli;
         let deadline = span.before + timeout;
-        let mut open = Open { number, level, at: span.before, deadline, answered: false, late: false };
+        pairing.stimulus(span.before, level, sink);
         // On the grid as long as the answer's time is not cut short by it.
         due = (due + interval).max(deadline);
         let mut judge = |edge: Edge| {
             own.lost += edge.lost;
             own.edges += 1;
-            if let Some((number, outcome)) = open.judge(edge, &mut owed) {
-                sink.take(number, outcome);
-            }
-            open.answered
+            pairing.answer(edge, sink);
+            pairing.answered()
         };
         listen(wires, deadline, until, &mut judge)?;
         let mut judge = |edge: Edge| {
@@ -125,52 +108,24 @@ pub fn stimulate(
             false
         };
         listen(wires, due, until, &mut judge)?;
-        if !open.answered && !open.late && wires.now() < deadline {
+        match pairing.close(wires.now(), sink) {
+            Closed::Answered => unanswered = 0,
             // Told to stop while there was still time for an answer: nobody knows what would have become of it.
-            own.stimuli -= 1;
-            break Ended::Stopped;
-        }
-        if open.answered {
-            unanswered = 0;
-            owed = None;
-        } else {
-            unanswered += 1;
-            sink.take(number, Outcome::Missed { level });
-            if open.late {
-                sink.take(number, Outcome::Late { level });
+            Closed::Undecided | Closed::None => {
+                own.stimuli -= 1;
+                break Ended::Stopped;
             }
-            owed = (!open.late).then_some((level, number));
+            Closed::Missed => {
+                unanswered += 1;
+                continue;
+            }
+            Closed::Late => unanswered += 1,
         }
-        if open.answered || open.late {
-            quiet_since = wires.now();
-        }
+        quiet_since = wires.now();
     };
     own.elapsed = wires.now() - start;
     wires.drive(false)?;
     Ok((ended, own))
-}
-
-impl Open {
-    /// What `edge` is, now that this stimulus is the latest.
-    fn judge(&mut self, edge: Edge, owed: &mut Option<(bool, u64)>) -> Option<(u64, Outcome)> {
-        if let Some((level, number)) = *owed {
-            if level == edge.level {
-                *owed = None;
-                return Some((number, Outcome::Late { level }));
-            }
-        }
-        // An edge from before the stimulus may have been waiting to be read.
-        if edge.level != self.level || edge.at < self.at || self.answered || self.late {
-            return Some((self.number, Outcome::Spurious { level: edge.level }));
-        }
-        // By its own time, not by when it was read: the instrument may have been woken late.
-        if edge.at > self.deadline {
-            self.late = true;
-            return None;
-        }
-        self.answered = true;
-        Some((self.number, Outcome::Answered { level: self.level, latency: edge.at - self.at, at: edge.at }))
-    }
 }
 
 /// Hands every edge until `deadline` to `take`, until it says that it is content, or the loop is to stop.

@@ -1,0 +1,155 @@
+//! Which edge answers which stimulus: one set of rules for every instrument, also for one that only looks at a capture afterwards.
+//!
+//! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
+//! An edge back is the late answer of the stimulus before, if that one was missed and not answered yet. Every other edge is spurious.
+
+use super::books::{Outcome, Sink};
+use crate::lines::Edge;
+
+/// A stimulus, and what became of it so far.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    number: u64,
+    level: bool,
+    at: u64,
+    deadline: u64,
+    answered: bool,
+    late: bool,
+}
+
+/// What became of the stimulus before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// There was none.
+    None,
+    /// It was answered in time.
+    Answered,
+    /// Not, but after its time-out.
+    Late,
+    /// Not at all, so far.
+    Missed,
+    /// Nobody knows: it was taken back, since its time-out was still to come.
+    Undecided,
+}
+
+/// The stimulus in hand, and the answer that the one before may still owe.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairing {
+    timeout: u64,
+    open: Option<Open>,
+    /// Level and number of the stimulus before, when it was missed and its answer may still come.
+    owed: Option<(bool, u64)>,
+    stimuli: u64,
+}
+
+impl Pairing {
+    /// Answers are in time until `timeout` ns after their stimulus.
+    pub fn new(timeout: u64) -> Self {
+        Self { timeout, open: None, owed: None, stimuli: 0 }
+    }
+
+    /// Stimuli so far.
+    pub fn stimuli(&self) -> u64 {
+        self.stimuli
+    }
+
+    /// Whether the stimulus in hand was answered in time.
+    pub fn answered(&self) -> bool {
+        self.open.is_some_and(|o| o.answered)
+    }
+
+    /// Takes the next stimulus, to `level` at `at` ns: what the one before did not get by now it missed.
+    pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut impl Sink) -> Closed {
+        let closed = self.close(u64::MAX, sink);
+        // Between two stimuli to one level nobody could tell the answers apart.
+        self.owed = self.owed.filter(|o| o.0 != level);
+        self.stimuli += 1;
+        let deadline = at.saturating_add(self.timeout);
+        self.open = Some(Open { number: self.stimuli, level, at, deadline, answered: false, late: false });
+        closed
+    }
+
+    /// Takes an edge of the answer line.
+    pub fn answer(&mut self, edge: Edge, sink: &mut impl Sink) {
+        let Some(open) = &mut self.open else {
+            return sink.take(self.stimuli.max(1), Outcome::Spurious { level: edge.level });
+        };
+        if let Some((level, number)) = self.owed.filter(|o| o.0 == edge.level) {
+            self.owed = None;
+            return sink.take(number, Outcome::Late { level });
+        }
+        // An edge from before the stimulus may have been waiting to be read.
+        if edge.level != open.level || edge.at < open.at || open.answered || open.late {
+            return sink.take(open.number, Outcome::Spurious { level: edge.level });
+        }
+        // By its own time, not by when it was read: the instrument may have been woken late.
+        if edge.at > open.deadline {
+            open.late = true;
+            return;
+        }
+        open.answered = true;
+        let latency = edge.at - open.at;
+        sink.take(open.number, Outcome::Answered { level: open.level, latency, at: edge.at });
+    }
+
+    /// Ends the stimulus in hand, at the time `now` ns: one whose time-out is still to come is taken back.
+    pub fn close(&mut self, now: u64, sink: &mut impl Sink) -> Closed {
+        let Some(open) = self.open.take() else { return Closed::None };
+        if open.answered {
+            self.owed = None;
+            return Closed::Answered;
+        }
+        if !open.late && now < open.deadline {
+            self.stimuli -= 1;
+            return Closed::Undecided;
+        }
+        sink.take(open.number, Outcome::Missed { level: open.level });
+        if open.late {
+            sink.take(open.number, Outcome::Late { level: open.level });
+        }
+        self.owed = (!open.late).then_some((open.level, open.number));
+        if open.late { Closed::Late } else { Closed::Missed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<(u64, Outcome)>);
+
+    impl Sink for Seen {
+        fn take(&mut self, number: u64, outcome: Outcome) {
+            self.0.push((number, outcome));
+        }
+        fn samples(&self) -> u64 {
+            0
+        }
+    }
+
+    fn edge(at: u64, level: bool) -> Edge {
+        Edge { at, level, lost: 0 }
+    }
+
+    #[test]
+    fn stimuli_to_one_level_do_not_take_each_others_answers() {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        assert_eq!(pairing.stimulus(1000, true, &mut seen), Closed::None);
+        // The first is dropped; the second's answer is its own.
+        assert_eq!(pairing.stimulus(2000, true, &mut seen), Closed::Missed);
+        pairing.answer(edge(2050, true), &mut seen);
+        assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
+        let answered = Outcome::Answered { level: true, latency: 50, at: 2050 };
+        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (2, answered)]);
+    }
+
+    #[test]
+    fn a_stimulus_whose_time_is_not_over_is_taken_back() {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        pairing.answer(edge(10, true), &mut seen);
+        pairing.stimulus(1000, true, &mut seen);
+        assert_eq!(pairing.close(1099, &mut seen), Closed::Undecided);
+        assert_eq!((pairing.stimuli(), seen.0), (0, vec![(1, Outcome::Spurious { level: true })]));
+    }
+}
