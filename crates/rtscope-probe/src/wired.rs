@@ -12,6 +12,7 @@ pub mod dut;
 pub mod kernel;
 pub mod pairing;
 pub mod periodic;
+pub mod recorded;
 mod remarks;
 mod runs;
 pub mod schedule;
