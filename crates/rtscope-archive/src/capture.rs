@@ -11,6 +11,8 @@ mod vcd;
 
 pub use analog::Threshold;
 
+use rtscope_record::Source;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
@@ -162,6 +164,22 @@ impl Levels {
         }
         self.level = Some(level);
     }
+}
+
+/// Where a record of the capture `bytes` came from.
+pub fn source(kind: Kind, bytes: &[u8], file: &str) -> Source {
+    Source { format: kind.as_str().into(), file: file.into(), sha256: hex(&Sha256::digest(bytes)), kept: Vec::new() }
+}
+
+/// The id of a record from `source` that started then (RFC 3339) and was read in this way.
+pub fn id(started: &str, source: &Source, way: &str) -> String {
+    let digits: String = started.split('.').next().unwrap_or(started).chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let hash = hex(&Sha256::digest(format!("{} {way}", source.sha256)));
+    format!("{}Z-{}", digits.trim_end_matches('Z'), &hash[..8])
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 impl Capture {

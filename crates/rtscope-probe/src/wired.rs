@@ -13,7 +13,7 @@ pub mod kernel;
 pub mod pairing;
 pub mod periodic;
 pub mod recorded;
-mod remarks;
+pub mod remarks;
 mod runs;
 pub mod schedule;
 pub mod stimulate;

@@ -1,9 +1,11 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod campaign;
+pub(crate) mod capture;
 pub(crate) mod lab;
 pub(crate) mod lines;
 
+pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
 use std::path::PathBuf;
@@ -274,7 +276,10 @@ pub(crate) struct Show {
 Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
   rtscope import --load full --format cyclictest-a old.txt
-  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -")]
+  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -
+  rtscope import --stimulus D0 --answer D1 --timeout 1ms capture.sr
+  rtscope import --stimulus CH1 --answer CH2 --threshold 1.65 scope.csv
+  rtscope import --answer wave --semi-period 500us --load full capture.vcd")]
 pub(crate) struct Import {
     /// Files; `-` is standard input
     #[arg(required = true)]
@@ -291,6 +296,8 @@ pub(crate) struct Import {
     /// The records as JSON instead of their ids
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 }
 
 #[derive(Debug, Args)]
