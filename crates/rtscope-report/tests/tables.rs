@@ -3,8 +3,8 @@
 mod sample;
 
 use rtscope_analysis::{Assertion, compare};
-use rtscope_record::{Effect, Record, Warning};
-use rtscope_report::table::{Entry, Style, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
+use rtscope_record::{Effect, Nanos, Record, Warning};
+use rtscope_report::table::{Entry, Style, adam, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
@@ -60,6 +60,30 @@ fn stock_against_rt_takes_a_pair() {
     let error = versus(&sample::board(100), PLAIN).unwrap_err().to_string();
     assert!(error.contains("only 6.12.47 RT (clock host)") && error.contains("measure the other kernel too"), "{error}");
     assert!(versus(&[], PLAIN).is_err());
+}
+
+#[test]
+fn response_and_periodic_tests() {
+    let records = sample::responses(500);
+    let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
+    insta::assert_snapshot!(adam(&made, &records, false, Style { colour: false, width: Some(200) }));
+}
+
+#[test]
+fn response_of_each_edge_beside_another_instrument() {
+    let records = sample::responses(500);
+    let scope: Vec<Record> = records[..2]
+        .iter()
+        .map(|r| {
+            let mut p = r.clone().into_parts();
+            p.id += "-scope";
+            p.instrument.as_mut().unwrap().what = "an oscilloscope".into();
+            p.distributions.remove(1);
+            Record::new(p).unwrap()
+        })
+        .collect();
+    let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();
+    insta::assert_snapshot!(adam(&made, &records[..3], true, Style { colour: false, width: None }));
 }
 
 #[test]

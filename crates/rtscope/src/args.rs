@@ -233,11 +233,12 @@ record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=t
 const COMPARE: &str = "\
 With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock
 kernel in it stands beside the PREEMPT_RT kernel of the same series, and its figures are divided by
-those of RT.
+those of RT; response and periodic tests are shown as with --table adam.
 
 Examples:
   rtscope compare kernel=6.12,load=full kernel=6.18,load=full
   rtscope compare last=12           six loads on a stock and an RT kernel
+  rtscope compare test=response --table adam --below 50us --below 160us
 
 A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
 path of a record's JSON file, or filters separated by commas:
@@ -324,9 +325,13 @@ pub(crate) struct Report {
     /// Title of the page
     #[arg(long)]
     pub title: Option<String>,
-    /// Also write the latency plot of each run, and of stock against RT, as an SVG file into this directory
+    /// Also write the latency plot of each run, of stock against RT, and of response tests beside each other, as SVG files into this
+    /// directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// Response and periodic tests: the share of stimuli that were answered below this; may be repeated [default: 160us]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub below: Vec<Nanos>,
 }
 
 #[derive(Debug, Args)]
@@ -336,6 +341,16 @@ pub(crate) struct Compare {
     pub a: String,
     /// The second selection
     pub b: Option<String>,
+    /// The tables of a paper instead of ratios: `adam` for response and periodic tests (Adam 2021, Tables 1 and 2); B is then the
+    /// other instrument's view of the runs in A
+    #[arg(long, value_name = "NAME", value_parser = ["adam"])]
+    pub table: Option<String>,
+    /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub below: Vec<Nanos>,
+    /// As --table adam, with a row for each edge too
+    #[arg(long)]
+    pub edges: bool,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,

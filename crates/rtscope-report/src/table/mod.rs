@@ -1,5 +1,6 @@
 //! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
 
+mod adam;
 mod campaign;
 mod comparison;
 mod detail;
@@ -12,6 +13,7 @@ mod loads;
 mod strip;
 mod versus;
 
+pub use adam::adam;
 pub use campaign::{CampaignRow, CampaignState, campaign};
 pub use comparison::{comparison, evaluations};
 pub(crate) use comparison::{figure, metric, ratio};
