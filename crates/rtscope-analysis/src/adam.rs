@@ -225,7 +225,7 @@ fn worst(records: &[&Record]) -> Verdict {
 }
 
 /// The figures of both edges, and of each, of records that are of one test.
-pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
     let mut labels: Vec<Distribution> = Vec::new();
     // Of each run before it is merged: its worst samples decide more than the histogram does.
     let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
@@ -263,6 +263,16 @@ pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(Edge
         |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| figures::edge_of(d.label()).0 == name).collect() };
     let edges = names.iter().map(|n| make(n, &of_edge(n))).collect::<Result<Vec<_>, _>>()?;
     Ok((make("both", &all)?, edges))
+}
+
+/// The figures of both edges of one record, and of each, with their signs; without shares.
+pub fn edge_figures(record: &Record) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(&[record], &[])
+}
+
+/// [`edge_figures`] of records of one test, merged.
+pub(crate) fn merged_figures(records: &[&Record]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(records, &[])
 }
 
 fn remarks(groups: &[Group]) -> Vec<Finding> {

@@ -1,8 +1,9 @@
 //! Two selections side by side: metric x A x B x ratio B/A for each load, and every reason why the ratio may mislead.
 
+use crate::adam::{EdgeFigures, merged_figures};
 use crate::corrected::View;
 use crate::summary::{clock_words, virtual_machine};
-use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
+use rtscope_record::{Distribution, DistributionError, Quantile, Record, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,6 +118,8 @@ pub enum CompareError {
 struct Merged {
     runs: usize,
     all: Option<Distribution>,
+    /// With signs, where all its records are of the test periodic.
+    jitter: Option<EdgeFigures>,
     corrected: Option<View>,
 }
 
@@ -197,7 +200,12 @@ fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, C
             });
         }
     }
-    Ok(Merged { runs: of_load.len(), all, corrected: View::merge(views.iter().map(Option::as_ref)) })
+    let jitter = if of_load.iter().all(|r| r.parts().test == Test::Periodic) {
+        Some(merged_figures(&of_load).map_err(error)?.0)
+    } else {
+        None
+    };
+    Ok(Merged { runs: of_load.len(), all, jitter, corrected: View::merge(views.iter().map(Option::as_ref)) })
 }
 
 fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
@@ -206,6 +214,13 @@ fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
         let ratio = a.zip(b).and_then(|(a, b)| (a > 0.0).then_some(b / a));
         rows.push(MetricRow { metric, unit, a, b, ratio });
     };
+    if let (Some(x), Some(y)) = (&a.jitter, &b.jitter) {
+        for (name, of) in JITTER {
+            push(name.into(), Unit::Ns, of(x), of(y));
+        }
+        push_counts(&mut push, a, b);
+        return rows;
+    }
     let both = |f: &dyn Fn(&Distribution) -> Option<f64>| (a.all.as_ref().and_then(f), b.all.as_ref().and_then(f));
     let float = |v: Option<u64>| v.map(|v| v as f64);
     let mut latency = |name: &str, f: &dyn Fn(&Distribution) -> Option<f64>| {
@@ -231,19 +246,33 @@ fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
             push(format!("corrected {q}"), Unit::Ns, x, y);
         }
     }
+    push_counts(&mut push, a, b);
+    rows
+}
+
+/// What is compared of a jitter: late and early amounts have no common percentile.
+type Jitter = fn(&EdgeFigures) -> Option<f64>;
+const JITTER: [(&str, Jitter); 4] = [
+    ("earliest", |j| j.min.map(|v| v as f64)),
+    ("mean", |j| j.mean),
+    ("stddev", |j| j.stddev),
+    ("latest", |j| j.max.map(|v| v as f64)),
+];
+
+fn push_counts(push: &mut impl FnMut(String, Unit, Option<f64>, Option<f64>), a: &Merged, b: &Merged) {
     for (name, f) in COUNTS {
-        let (x, y) = both(&|d| float(Some(f(d))));
+        let [x, y] = [a, b].map(|m| m.all.as_ref().map(|d| f(d) as f64));
         if matches!(name, "samples" | "missed") || x.is_some_and(|v| v > 0.0) || y.is_some_and(|v| v > 0.0) {
             push(name.into(), Unit::Count, x, y);
         }
     }
-    rows
 }
 
 type Counter = fn(&Distribution) -> u64;
-const COUNTS: [(&str, Counter); 5] = [
+const COUNTS: [(&str, Counter); 6] = [
     ("samples", Distribution::count),
     ("missed", Distribution::missed),
+    ("late", Distribution::late),
     ("spurious", Distribution::spurious),
     ("overflow", Distribution::overflow),
     ("dropped", Distribution::dropped),

@@ -11,7 +11,9 @@ pub mod table;
 mod curve;
 mod facts;
 mod format;
+mod instrument;
 mod sheet;
+mod shown;
 
 use rtscope_record::DistributionError;
 

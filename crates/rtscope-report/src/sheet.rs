@@ -1,5 +1,6 @@
 //! Adam's tables as sheets of cells, for the terminal and the page alike.
 
+use crate::facts::handler;
 use crate::format::{NONE, count, share, us, us_f64};
 use crate::table::{Paint, verdict_paint};
 use rtscope_analysis::adam::{Adam, EdgeFigures, External, Group};
@@ -113,15 +114,9 @@ fn places(title: &str, groups: &[&Group]) -> (String, Vec<&'static Where>) {
     (title, differ)
 }
 
-/// How a task in kernel space was called, without the name of its module: "hardirq"; empty in user space.
-fn handler(g: &Group) -> &str {
-    let how = g.device.rsplit_once(", ").map_or(g.device.as_str(), |d| d.1);
-    ["handler ", "context "].iter().find_map(|p| how.strip_prefix(p)).unwrap_or(how)
-}
-
 /// User space, or kernel space with its handler.
 pub(crate) fn space_name(g: &Group) -> String {
-    match handler(g) {
+    match handler(&g.device) {
         "" => g.space.to_string(),
         how => format!("{}, {how}", g.space),
     }
@@ -287,7 +282,7 @@ pub(crate) fn first(a: &Adam) -> Sheet {
             for r in &response {
                 match r.get(i) {
                     Some(r) => {
-                        let how = if handler(r).is_empty() { String::new() } else { format!(" ({})", handler(r)) };
+                        let how = if r.device.is_empty() { String::new() } else { format!(" ({})", handler(&r.device)) };
                         let (min, max) = (signed_us(Test::Response, r.both.min), signed_us(Test::Response, r.both.max));
                         row.push(Cell::painted(format!("{min}, {max}{how}"), Paint::Bold));
                         row.extend(r.both.shares.iter().map(|s| share(s).into()));

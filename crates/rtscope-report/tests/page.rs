@@ -142,6 +142,19 @@ fn response_and_periodic_tests_have_a_section() {
 }
 
 #[test]
+fn what_is_shown_has_its_name() {
+    let records = [vec![sample::responses(40).pop().unwrap(), sample::sustained()], sample::responses(40)[1..2].to_vec()].concat();
+    let html = make(&records);
+    insta::assert_snapshot!(skeleton(&html));
+    let wave = bodies(&html, "<section id=\"run-0\"", "</section>")[0];
+    assert!(
+        !wave.to_lowercase().contains("latency")
+            || wave.matches("atency").count() == wave.matches("data-chart=\"latency\"").count(),
+        "{wave}"
+    );
+}
+
+#[test]
 fn an_invalid_kernel_is_marked_and_has_no_ratio() {
     let html = make(&sample::troubled_kernels());
     let section = bodies(&html, "<section id=\"versus\"", "</section>")[0];

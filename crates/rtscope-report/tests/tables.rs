@@ -87,6 +87,22 @@ fn response_of_each_edge_beside_another_instrument() {
 }
 
 #[test]
+fn every_test_has_its_own_table_and_heading() {
+    let mut records = sample::responses(500);
+    records.push(sample::sustained());
+    let text = loads(&records[1..], PLAIN).unwrap();
+    for heading in ["Response latency", "Periodic jitter, user space", "Sustained frequency, user space"] {
+        assert!(text.contains(heading), "{heading}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_sustained_frequency_in_detail() {
+    insta::assert_snapshot!(detail(&sample::sustained(), PLAIN).unwrap());
+}
+
+#[test]
 fn list_of_runs() {
     insta::assert_snapshot!(list(&entries(), PLAIN));
 }

@@ -1,7 +1,7 @@
 //! Fixed synthetic records for tests and the example: the same on every run and machine.
 #![allow(dead_code)] // each user takes a part
 
-use rtscope_record::lines::{GridError, Instrument, LineFacts, LineSettings, Phase, Stamp};
+use rtscope_record::lines::{GridError, Instrument, LineFacts, LineSettings, Phase, Stamp, Trial};
 use rtscope_record::system::{Cpu, IdleState, Kernel, Preemption, Temperature};
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, LoadProcess, LoadProof, Moments, Nanos, Policy, Record, RecordParts, Settings,
@@ -401,6 +401,29 @@ pub(crate) fn responses(count: u64) -> Vec<Record> {
     facts.grid = Some(GridError { points: 9, min: -6_700, max: 9_100, last: 1_300, drift_ppb: 12_345, mean_jitter: 144 });
     records.push(Record::new(p).unwrap());
     records
+}
+
+/// A sustained frequency of 2 kHz.
+pub(crate) fn sustained() -> Record {
+    let mut p = over_lines(Test::Sustained, "20261121T080010Z-fast", true, Space::User, "another program or machine");
+    p.distributions.push(edge("rising", &[31_000, 44_000, 40_500], [0; 3]));
+    p.distributions.push(edge("falling", &[33_000, 46_000], [0; 3]));
+    let facts = p.instrument.as_mut().unwrap();
+    facts.sustained = Some(Nanos(500_000));
+    let trial = Trial {
+        interval: Nanos(480_000),
+        given: Nanos(481_000),
+        stimuli: 1_000,
+        missed: 2,
+        spurious: 0,
+        max: Some(470_000),
+        sustained: false,
+        confirming: false,
+    };
+    let confirmed =
+        Trial { interval: Nanos(500_000), given: Nanos(500_000), missed: 0, sustained: true, confirming: true, ..trial };
+    facts.search = vec![trial, confirmed];
+    Record::new(p).unwrap()
 }
 
 /// Nothing measured, one sample, overflowed imported bins, many CPUs, hostile names.
