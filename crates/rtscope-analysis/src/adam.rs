@@ -6,6 +6,7 @@
 mod figures;
 
 pub use figures::EdgeFigures;
+pub(crate) use figures::edge_of;
 
 use crate::compare::{Finding, finding};
 use crate::share::Share;
@@ -254,13 +255,12 @@ fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Ve
     let all: Vec<&Distribution> = labels.iter().collect();
     let mut names: Vec<&str> = Vec::new();
     for d in &all {
-        let name = figures::edge_of(d.label()).0;
+        let name = edge_of(d.label()).0;
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let of_edge =
-        |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| figures::edge_of(d.label()).0 == name).collect() };
+    let of_edge = |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| edge_of(d.label()).0 == name).collect() };
     let edges = names.iter().map(|n| make(n, &of_edge(n))).collect::<Result<Vec<_>, _>>()?;
     Ok((make("both", &all)?, edges))
 }

@@ -1,6 +1,7 @@
 //! Two selections side by side: metric x A x B x ratio B/A for each load, and every reason why the ratio may mislead.
 
 use crate::adam::{EdgeFigures, merged_figures};
+use crate::agreement::{Agreement, agreement};
 use crate::corrected::View;
 use crate::summary::{clock_words, virtual_machine};
 use rtscope_record::{Distribution, DistributionError, Quantile, Record, Test, Verdict};
@@ -82,6 +83,8 @@ pub struct Comparison {
     pub b: Side,
     /// The loads that both sides have, in A's order; or the one load of each.
     pub loads: Vec<LoadRows>,
+    /// Tests over lines that two instruments saw: what they differ in, for each of these loads.
+    pub agreement: Vec<Agreement>,
     /// What to beware of.
     pub findings: Vec<Finding>,
     /// What the comparison does not say: there are no intervals yet.
@@ -126,6 +129,11 @@ struct Merged {
 /// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
 /// compared also when it is not the same, since what a load costs is a question too.
 pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
+    compare_views(a, b, false)
+}
+
+/// [`compare`]; `same_runs` says that both sides are views of the same runs, also where they do not name two instruments.
+pub fn compare_views(a: &[Record], b: &[Record], same_runs: bool) -> Result<Comparison, CompareError> {
     for (side, name) in [(a, "A"), (b, "B")] {
         if side.is_empty() {
             return Err(CompareError::Empty(name));
@@ -159,10 +167,13 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
             ));
         }
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut views) = (Vec::new(), Vec::new());
     for (load_a, load_b) in pairs {
         let (ma, mb) = (merge(a, load_a, "A")?, merge(b, load_b, "B")?);
         let load = if load_a == load_b { load_a.clone() } else { format!("{load_a} / {load_b}") };
+        let (of_a, of_b) = (under(a, load_a), under(b, load_b));
+        let error = |error| CompareError::Merge { side: "A or B", load: load.clone(), error };
+        views.extend(agreement(&load, &of_a, &of_b, same_runs).map_err(error)?);
         rows.push(LoadRows { load, a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
     }
     let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
@@ -171,7 +182,7 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     } else {
         "the runs of a side are merged into one; no confidence interval is computed, so a difference may be chance"
     };
-    Ok(Comparison { a: side(a), b: side(b), loads: rows, findings, note: note.into() })
+    Ok(Comparison { a: side(a), b: side(b), loads: rows, agreement: views, findings, note: note.into() })
 }
 
 fn loads_of(records: &[Record]) -> Vec<String> {
@@ -184,9 +195,13 @@ fn loads_of(records: &[Record]) -> Vec<String> {
     loads
 }
 
+fn under<'a>(records: &'a [Record], load: &str) -> Vec<&'a Record> {
+    records.iter().filter(|r| r.parts().load == load).collect()
+}
+
 fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, CompareError> {
     let error = |error| CompareError::Merge { side, load: load.into(), error };
-    let of_load: Vec<&Record> = records.iter().filter(|r| r.parts().load == load).collect();
+    let of_load = under(records, load);
     let mut all: Option<Distribution> = None;
     let mut views = Vec::new();
     for r in &of_load {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adam;
+pub mod agreement;
 pub mod assertion;
 pub mod compare;
 pub mod corrected;
@@ -13,8 +14,9 @@ pub mod summary;
 pub mod versus;
 
 pub use adam::{Adam, AdamError, adam};
+pub use agreement::Agreement;
 pub use assertion::{Assertion, Evaluation, Outcome};
-pub use compare::{Comparison, Finding, compare};
+pub use compare::{Comparison, Finding, compare, compare_views};
 pub use share::Share;
 pub use summary::{Percentile, Row, Summary, clock_and_machine, clock_words, is_virtual, summarize, virtual_machine};
 pub use versus::{Versus, VersusError, versus};

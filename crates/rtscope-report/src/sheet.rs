@@ -133,7 +133,8 @@ pub(crate) fn signed_us(test: Test, ns: Option<i64>) -> String {
     }
 }
 
-fn min_max(test: Test, e: &EdgeFigures) -> String {
+/// Minimum and maximum as the paper writes them: "49.00/147.00".
+pub(crate) fn min_max(test: Test, e: &EdgeFigures) -> String {
     format!("{}/{}", signed_us(test, e.min), signed_us(test, e.max))
 }
 
@@ -144,7 +145,8 @@ fn spread(e: &EdgeFigures) -> String {
     }
 }
 
-fn mean(test: Test, mean: Option<f64>) -> String {
+/// Mean of a latency, or with its sign of a jitter, us.
+pub(crate) fn mean(test: Test, mean: Option<f64>) -> String {
     if test == Test::Periodic { mean.map_or_else(|| NONE.into(), |m| format!("{:+.2}", m / 1e3)) } else { us_f64(mean) }
 }
 

@@ -142,6 +142,14 @@ fn response_and_periodic_tests_have_a_section() {
 }
 
 #[test]
+fn one_run_and_two_instruments() {
+    let (records, scope) = (sample::responses(40), sample::scope(40));
+    let both = compare(&records[..1], &scope[..1]).unwrap();
+    let html = page(&records[..1], &Options { title: "", comparison: Some(&both), below: &[], version: "" }).unwrap();
+    insta::assert_snapshot!(skeleton(bodies(&html, "<h3>The same run", "</section>")[0]));
+}
+
+#[test]
 fn what_is_shown_has_its_name() {
     let records = [vec![sample::responses(40).pop().unwrap(), sample::sustained()], sample::responses(40)[1..2].to_vec()].concat();
     let html = make(&records);

@@ -71,19 +71,15 @@ fn response_and_periodic_tests() {
 
 #[test]
 fn response_of_each_edge_beside_another_instrument() {
-    let records = sample::responses(500);
-    let scope: Vec<Record> = records[..2]
-        .iter()
-        .map(|r| {
-            let mut p = r.clone().into_parts();
-            p.id += "-scope";
-            p.instrument.as_mut().unwrap().what = "an oscilloscope".into();
-            p.distributions.remove(1);
-            Record::new(p).unwrap()
-        })
-        .collect();
+    let (records, scope) = (sample::responses(500), sample::scope(500));
     let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();
     insta::assert_snapshot!(adam(&made, &records[..3], true, Style { colour: false, width: None }));
+}
+
+#[test]
+fn one_run_and_two_instruments() {
+    let (records, scope) = (sample::responses(500), sample::scope(500));
+    insta::assert_snapshot!(comparison(&compare(&records[..1], &scope[..1]).unwrap(), PLAIN));
 }
 
 #[test]

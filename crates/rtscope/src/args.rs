@@ -237,6 +237,7 @@ those of RT; response and periodic tests are shown as with --table adam.
 
 Examples:
   rtscope compare kernel=6.12,load=full kernel=6.18,load=full
+  rtscope compare software.json scope.json   one run, two instruments: their offset and its spread
   rtscope compare last=12           six loads on a stock and an RT kernel
   rtscope compare test=response --table adam --below 50us --below 160us
 
@@ -348,6 +349,12 @@ pub(crate) struct Compare {
     /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub below: Vec<Nanos>,
+    /// A and B are the same runs seen by two instruments: show how these agree, also where the records name but one
+    #[arg(long, requires = "b")]
+    pub same_runs: bool,
+    /// Also write a page with the comparison and all records to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// As --table adam, with a row for each edge too
     #[arg(long)]
     pub edges: bool,

@@ -40,7 +40,7 @@ pub struct EdgeFigures {
 }
 
 /// The edge that a distribution is of, and whether its samples are amounts below zero.
-pub(super) fn edge_of(label: &str) -> (&str, bool) {
+pub(crate) fn edge_of(label: &str) -> (&str, bool) {
     match label.rsplit_once(' ') {
         Some((edge, "early")) => (edge, true),
         Some((edge, "late")) => (edge, false),

@@ -3,11 +3,12 @@
 use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
 use crate::facts::{load_achieved, process_end, run_names, settings_facts, system_facts};
 use crate::format::{count, escape, time};
+use crate::sheet::{mean, min_max};
 use crate::svg::{self, Axis, Use};
-use crate::table::{figure, machine_caveats, metric, ratio};
+use crate::table::{OFFSET, figure, how, machine_caveats, metric, offset, ratio, witness};
 use crate::{ReportError, instrument, shown, summarize};
 use rtscope_analysis::compare::Side;
-use rtscope_analysis::{Comparison, Finding, Summary};
+use rtscope_analysis::{Agreement, Comparison, Finding, Summary};
 use rtscope_record::{Effect, Record, Test, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -108,7 +109,41 @@ pub(super) fn comparison(c: &Comparison) -> String {
         }
         out += "</tbody></table></div>\n";
     }
+    out.extend(c.agreement.iter().map(agreement));
     let _ = write!(out, "<p class=\"muted\">Note: {}.</p>\n</section>\n", escape(&c.note));
+    out
+}
+
+/// One run as two instruments saw it.
+fn agreement(a: &Agreement) -> String {
+    let mut out = format!("<h3>The same run, two instruments (load {})</h3>\n", escape(&a.load));
+    for (name, w) in [("A", &a.a), ("B", &a.b)] {
+        let _ = writeln!(out, "<p><strong>{name}</strong> {}</p>", escape(&witness(w)));
+    }
+    out.extend(a.findings.iter().map(banner_of));
+    let head = |names: &[&str]| names.iter().map(|n| format!("<th scope=\"col\">{n}</th>")).collect::<Vec<_>>().concat();
+    let own = ["Min/max", "Mean", "Samples"];
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"figures\"><caption>{} of both, and B minus A, µs</caption><thead><tr><th scope=\"col\" rowspan=\"2\">Edge</th>\
+         <th scope=\"colgroup\" colspan=\"3\">A</th><th scope=\"colgroup\" colspan=\"3\">B</th><th scope=\"colgroup\" colspan=\"4\">B minus A</th></tr>\
+         <tr>{}{}{}</tr></thead><tbody>",
+        shown::samples(a.test),
+        head(&own),
+        head(&own),
+        head(&OFFSET)
+    );
+    for e in &a.edges {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&e.edge));
+        for f in [&e.a, &e.b] {
+            let _ = write!(out, "<td>{}</td><td>{}</td><td>{}</td>", min_max(a.test, f), mean(a.test, f.mean), count(f.samples));
+        }
+        for cell in offset(e.offset.as_ref()) {
+            let _ = write!(out, "<td>{cell}</td>");
+        }
+        out += "</tr>\n";
+    }
+    let _ = write!(out, "</tbody></table></div>\n<p class=\"muted\">{}</p>\n", escape(&how(a)));
     out
 }
 

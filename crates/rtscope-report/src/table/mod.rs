@@ -15,8 +15,8 @@ mod versus;
 
 pub use adam::adam;
 pub use campaign::{CampaignRow, CampaignState, campaign};
+pub(crate) use comparison::{OFFSET, figure, how, metric, offset, ratio, witness};
 pub use comparison::{comparison, evaluations};
-pub(crate) use comparison::{figure, metric, ratio};
 pub use detail::{brief, detail};
 pub use findings::findings;
 pub use kernels::kernels;

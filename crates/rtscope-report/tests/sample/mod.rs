@@ -403,6 +403,20 @@ pub(crate) fn responses(count: u64) -> Vec<Record> {
     records
 }
 
+/// What another instrument saw of the first two of [`responses`]: rising edges only, 400 ns later.
+pub(crate) fn scope(count: u64) -> Vec<Record> {
+    let view = |r: Record| {
+        let mut p = r.into_parts();
+        p.id += "-scope";
+        p.instrument.as_mut().unwrap().what = "an oscilloscope".into();
+        let rising = &p.distributions[0];
+        let later: Vec<u64> = rising.histogram().iter().flat_map(|(low, _, n)| (0..n).map(move |_| low + 400)).collect();
+        p.distributions = vec![edge("rising", &later, [0; 3])];
+        Record::new(p).unwrap()
+    };
+    responses(count).into_iter().take(2).map(view).collect()
+}
+
 /// A sustained frequency of 2 kHz.
 pub(crate) fn sustained() -> Record {
     let mut p = over_lines(Test::Sustained, "20261121T080010Z-fast", true, Space::User, "another program or machine");

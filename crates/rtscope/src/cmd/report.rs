@@ -5,6 +5,7 @@ use crate::args::{Compare, Report};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::{output, select};
+use rtscope_analysis::Comparison;
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::{html, svg};
 use std::collections::BTreeSet;
@@ -109,9 +110,13 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     if a.table.is_some() || !a.below.is_empty() || a.edges || (a.b.is_none() && left.iter().all(over_lines)) {
         return adam(context, &left, a);
     }
-    let Some(b) = &a.b else { return versus(&left, a.json) };
+    let Some(b) = &a.b else {
+        page_of(a, &left, &[], None)?;
+        return versus(&left, a.json);
+    };
     let right = select::records(context, std::slice::from_ref(b))?;
-    let comparison = rtscope_analysis::compare(&left, &right).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    let comparison = rtscope_analysis::compare_views(&left, &right, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, &left, &right, Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
     } else {
@@ -120,10 +125,20 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
+/// Writes the page of a comparison where one is asked for; a record of both sides is in it once.
+fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&Comparison>) -> Result<(), Failure> {
+    let Some(path) = &a.html else { return Ok(()) };
+    let mut ids = BTreeSet::new();
+    let records: Vec<Record> = left.iter().chain(right).filter(|r| ids.insert(r.id())).cloned().collect();
+    let options = html::Options { title: "", comparison, below: &a.below, version: env!("CARGO_PKG_VERSION") };
+    write(path, html::page(&records, &options)?.as_bytes())
+}
+
 /// Response and periodic tests in the layout of Adam 2021; a second selection is another instrument's view of the same runs.
 fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure> {
     let external = a.b.as_ref().map(|b| select::records(context, std::slice::from_ref(b))).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::adam(left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, left, &external, None)?;
     if a.json {
         output::json(&made)?;
     } else {
