@@ -275,6 +275,7 @@ pub(crate) struct Show {
 #[command(after_help = "\
 Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
+  rtscope import --space kernel report.txt       what Adam's response program printed
   rtscope import --load full --format cyclictest-a old.txt
   ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -")]
 pub(crate) struct Import {
@@ -287,6 +288,9 @@ pub(crate) struct Import {
     /// What load ran meanwhile
     #[arg(long, value_name = "NAME")]
     pub load: Option<String>,
+    /// Where the measured task ran, for files that do not say (Adam's text) [default: user]
+    #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
+    pub space: Option<String>,
     /// The figures are in nanoseconds (cyclictest -N)
     #[arg(long)]
     pub nsecs: bool,
@@ -300,7 +304,8 @@ pub(crate) struct Import {
 pub(crate) struct Export {
     /// Which runs
     pub selection: Vec<String>,
-    /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, csv, hdr, hgrm
+    /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, adam (the text of Adam's
+    /// programs, of response and periodic tests), csv, hdr, hgrm
     #[arg(short, long, value_name = "FORMAT")]
     pub format: String,
     /// Write to this file instead of standard output
