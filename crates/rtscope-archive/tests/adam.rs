@@ -2,7 +2,9 @@
 
 use rtscope_archive::Format;
 use rtscope_archive::formats::{ExportError, ImportError, ImportOptions, detect, export, import};
-use rtscope_record::{Clock, Distribution, Effect, Moments, Nanos, Record, RecordParts, Settings, Space, System, Test, Verdict};
+use rtscope_record::{
+    Clock, Distribution, Effect, Moments, Nanos, Record, RecordParts, Settings, Space, System, Test, Verdict, Warning,
+};
 use std::time::SystemTime;
 
 fn options() -> ImportOptions {
@@ -134,6 +136,13 @@ fn a_response_record_in_its_layout() {
     assert_eq!((d.min(), d.max()), (Some(40_000), Some(800_000)));
     assert!(matches!(d.parts().moments, Moments::Reported { mean } if (mean - 252_000.0).abs() < 0.1));
     assert_eq!(codes(&again), ["no-histogram", "edges-not-told-apart", "system-unknown"]);
+    assert_eq!(again.parts().space, Space::Kernel);
+    let mut lab = r.into_parts();
+    (lab.clock, lab.system.virtualization) = (Clock::Virtual, Some("qemu, really".into()));
+    lab.warnings.push(Warning::new("load-died", Effect::Invalid, "it died", ""));
+    let again = read(&written(&Record::new(lab).unwrap())).unwrap();
+    assert_eq!((again.parts().clock, again.parts().system.virtualization.as_deref()), (Clock::Virtual, Some("qemu  really")));
+    assert_eq!((again.verdict(), codes(&again).contains(&"source-verdict")), (Verdict::Invalid, true));
 }
 
 #[test]

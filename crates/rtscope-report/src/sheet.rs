@@ -87,19 +87,22 @@ fn release(g: &Group) -> &str {
 }
 
 /// What says where a group was measured. What all groups share stands in the title, the rest in columns of its own.
-type Where = (&'static str, fn(&Group) -> Cell);
-const WHERE: [Where; 4] = [
-    ("hardware", |g| g.machine.as_str().into()),
-    ("system", |g| g.os.as_str().into()),
-    ("load", |g| g.load.as_str().into()),
-    ("clock", |g| if g.virtual_machine { Cell::painted(&g.clock_words, Paint::Doubtful) } else { g.clock_words.as_str().into() }),
-];
+type Where = (&'static str, u8, fn(&Group) -> Cell);
+const WHERE: [Where; 4] =
+    [
+        ("hardware", 3, |g| g.machine.as_str().into()),
+        ("system", 6, |g| g.os.as_str().into()),
+        ("load", 0, |g| g.load.as_str().into()),
+        ("clock", 0, |g| {
+            if g.virtual_machine { Cell::painted(&g.clock_words, Paint::Doubtful) } else { g.clock_words.as_str().into() }
+        }),
+    ];
 
 /// The title with what `groups` share, and what they differ in.
 fn places(title: &str, groups: &[&Group]) -> (String, Vec<&'static Where>) {
     let (mut title, mut differ) = (title.to_owned(), Vec::new());
     for place in &WHERE {
-        let mut values: Vec<String> = groups.iter().map(|g| (place.1)(g).text).collect();
+        let mut values: Vec<String> = groups.iter().map(|g| (place.2)(g).text).collect();
         values.sort();
         values.dedup();
         match values.as_slice() {
@@ -171,7 +174,7 @@ pub(crate) fn second(a: &Adam, test: Test, edges: bool) -> Option<Sheet> {
     let (title, places) = places(title, &groups);
     let mut sheet = Sheet::new(title).left("kernel", 0).right("samples", 2).left("space", 0).left("PREEMPT_RT", 0);
     for p in &places {
-        sheet = sheet.left(p.0, 0);
+        sheet = sheet.left(p.0, p.1);
     }
     if test == Test::Periodic {
         sheet = sheet.right("period", 3);
@@ -202,12 +205,13 @@ pub(crate) fn second(a: &Adam, test: Test, edges: bool) -> Option<Sheet> {
                 let same = |x: &External| x.edges.iter().position(|o| o.edge == e.edge);
                 g.external.as_ref().and_then(|x| Some(&x.edges[same(x)?]))
             };
-            figures.extend(g.edges.iter().map(|e| (e, other(e))));
+            // One edge alone is both.
+            figures.extend(g.edges.iter().filter(|_| g.edges.len() > 1).map(|e| (e, other(e))));
         }
         for (e, other) in figures {
             let mut row: Vec<Cell> =
                 vec![release(g).into(), count(e.samples).into(), space_name(g).into(), preempt_rt(g.kernel.role).into()];
-            row.extend(places.iter().map(|p| (p.1)(g)));
+            row.extend(places.iter().map(|p| (p.2)(g)));
             if test == Test::Periodic {
                 row.push(Nanos(g.interval.0.saturating_mul(2)).to_string().into());
             }
@@ -235,7 +239,7 @@ pub(crate) fn first(a: &Adam) -> Sheet {
     let (title, places) = places("Latency by hardware and kernel, us", &groups);
     let mut sheet = Sheet::new(title).left("kernel", 0).left("PREEMPT_RT", 0);
     for p in &places {
-        sheet = sheet.left(p.0, 0);
+        sheet = sheet.left(p.0, p.1);
     }
     let waves = groups.iter().any(|g| g.test == Test::Periodic);
     if waves {
@@ -269,7 +273,7 @@ pub(crate) fn first(a: &Adam) -> Sheet {
         let lines = response.iter().map(Vec::len).chain([periodic.len()]).max().unwrap_or(0);
         for i in 0..lines {
             let mut row: Vec<Cell> = vec![release(g).into(), preempt_rt(g.kernel.role).into()];
-            row.extend(places.iter().map(|p| (p.1)(g)));
+            row.extend(places.iter().map(|p| (p.2)(g)));
             let shown: Vec<&Group> =
                 [periodic.get(i)].into_iter().chain(response.iter().map(|r| r.get(i))).flatten().copied().collect();
             if waves {

@@ -5,7 +5,7 @@ use crate::formats::{ImportError, ImportOptions, hex};
 use jiff::Timestamp;
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Policy, Record, RecordParts, Settings, Source, Space, System,
-    Test, Warning,
+    Test, Verdict, Warning,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -56,6 +56,8 @@ struct Report {
     bad_max: u64,
     /// missed, late, spurious, dropped: only rtscope's own text has them.
     own: Option<[u64; 4]>,
+    /// What else that says.
+    place: Place,
 }
 
 /// The rest of the one line that holds `key`, behind it.
@@ -147,6 +149,7 @@ impl Report {
             max: max.ok_or_else(|| need("max latency ["))?,
             bad_max: time(lines, "badmax latency =")?.ok_or_else(|| need("badmax latency ="))?,
             own: own(lines)?,
+            place: Place::of(lines),
         })
     }
 
@@ -214,6 +217,30 @@ fn own(lines: &Lines<'_>) -> Result<Option<[u64; 4]>, ImportError> {
     Ok(Some([of("missed ")?, of("late ")?, of("spurious ")?, of("dropped ")?]))
 }
 
+/// Where rtscope's own text says that it was measured: a figure of a virtual machine must go on saying so.
+#[derive(Default)]
+struct Place {
+    space: Option<Space>,
+    clock: Option<Clock>,
+    virtualization: Option<String>,
+    verdict: Option<Verdict>,
+}
+
+impl Place {
+    /// `record ID, TEST test, SPACE space, clock CLOCK[ in MACHINE], VERDICT, ...`
+    fn of(lines: &Lines<'_>) -> Self {
+        let line = lines.iter().find_map(|l| l.1.strip_prefix(OWN)?.strip_prefix("record "));
+        let mut words = line.unwrap_or_default().split(", ").skip(2);
+        let mut next = || words.next().unwrap_or_default();
+        let space = next().strip_suffix(" space").and_then(|s| s.parse().ok());
+        let clock = next().strip_prefix("clock ").unwrap_or_default();
+        let (clock, machine) = clock.split_once(" in ").map_or((clock, None), |(c, m)| (c, Some(m.to_owned())));
+        let verdict = next();
+        let verdict = [Verdict::Valid, Verdict::Inconclusive, Verdict::Invalid].into_iter().find(|v| v.as_str() == verdict);
+        Self { space, clock: clock.parse().ok(), virtualization: machine, verdict }
+    }
+}
+
 fn one(lines: &Lines<'_>, options: &ImportOptions, sha256: &str, suffix: &str) -> Result<Record, ImportError> {
     let report = Report::of(lines)?;
     let started =
@@ -224,14 +251,14 @@ fn one(lines: &Lines<'_>, options: &ImportOptions, sha256: &str, suffix: &str) -
         started: started.to_string(),
         elapsed_ns: report.elapsed.map_or(Ok(0), seconds)?,
         test: Test::Response,
-        space: options.space.unwrap_or(Space::User),
+        space: options.space.or(report.place.space).unwrap_or(Space::User),
         load: options.load.clone().unwrap_or_else(|| "unknown".into()),
         target: "import".into(),
-        clock: Clock::Host,
+        clock: report.place.clock.unwrap_or(Clock::Host),
         interrupted: false,
         warnings: warnings(&report, options),
         settings: Settings { interval: Nanos(0), policy: Policy::Fifo, priority: 99, worst: 0, ..Settings::default() },
-        system: System::default(),
+        system: System { virtualization: report.place.virtualization.clone(), ..System::default() },
         load_proof: None,
         distributions: vec![report.distribution()?],
         source: Some(Source {
@@ -299,7 +326,16 @@ fn warnings(r: &Report, options: &ImportOptions) -> Vec<Warning> {
             again,
         );
     }
-    if options.space.is_none() && r.own.is_none() {
+    let effect = match r.place.verdict {
+        Some(Verdict::Invalid) => Some(Effect::Invalid),
+        Some(Verdict::Inconclusive) => Some(Effect::Inconclusive),
+        _ => None,
+    };
+    if let Some((effect, verdict)) = effect.zip(r.place.verdict) {
+        let message = format!("the record that the text was written from is {verdict}; it says why, the text does not");
+        warn("source-verdict", effect, message, "import the record itself (rtscope export --format json)");
+    }
+    if options.space.is_none() && r.place.space.is_none() {
         warn(
             "space-unknown",
             Effect::Note,

@@ -187,18 +187,19 @@ fn own(record: &Record) -> String {
     let p = record.parts();
     let sum = |f: fn(&Distribution) -> u64| record.distributions().iter().map(f).fold(0, u64::saturating_add);
     let k = &p.system.kernel;
-    let machine = p.system.virtualization.as_ref().map_or_else(String::new, |v| format!(" in {v}"));
+    // The reader goes by the commas.
+    let machine = p.system.virtualization.as_ref().map_or_else(String::new, |v| format!(" in {}", v.replace(',', " ")));
     let mut lines = vec![
         format!(
-            "record {}, {} test, {} space, load {}, kernel {} {}, clock {}{machine}, {}",
+            "record {}, {} test, {} space, clock {}{machine}, {}, kernel {} {}, load {}",
             p.id,
             p.test,
             p.space,
-            p.load,
+            p.clock,
+            record.verdict(),
             k.release,
             k.preemption.as_str(),
-            p.clock,
-            record.verdict()
+            p.load
         ),
         format!(
             "counts: samples {}, missed {}, late {}, spurious {}, dropped {}",
