@@ -8,7 +8,7 @@ use crate::error::{Code, Failure};
 use crate::{output, select};
 use rtscope_analysis::{clock_and_machine, is_virtual};
 use rtscope_archive::formats::{self, Format, ImportOptions};
-use rtscope_record::{Clock, Record};
+use rtscope_record::{Clock, Record, Space};
 use rtscope_report::table;
 use std::io::Read;
 use std::path::Path;
@@ -70,6 +70,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         let mut options = ImportOptions::new(&*name, time);
         options.format = format;
         options.load.clone_from(&a.load);
+        options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
         options.nanoseconds = a.nsecs.then_some(true);
         let records = formats::import(&bytes, &options)
             .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
