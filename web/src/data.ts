@@ -25,6 +25,8 @@ export interface Line {
 /** What the charts of one record show. */
 export interface RecordData {
   id: string;
+  /** What the samples are: "Latency" or "Jitter". */
+  quantity: string;
   /** Length of the run, s. */
   elapsed: number;
   series: Series[];

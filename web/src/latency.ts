@@ -28,7 +28,7 @@ export function latencyChart(host: HTMLElement, data: RecordData, log: boolean, 
       y: { distr: 3, range: (_u, _min, max) => [0.8, Math.max(8, max * 1.6)] },
     },
     axes: [
-      axis(log ? "Latency (µs), logarithmic" : "Latency (µs)", { size: 32, values: (_u, v) => v.map((x) => (x == null ? "" : short(x))) }),
+      axis(`${data.quantity} (µs)${log ? ", logarithmic" : ""}`, { size: 32, values: (_u, v) => v.map((x) => (x == null ? "" : short(x))) }),
       axis("Samples", { size: 56, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
     ],
     series: [

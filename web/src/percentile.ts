@@ -37,7 +37,7 @@ export function percentileChart(host: HTMLElement, data: RecordData, log: boolea
         values: (_u, splits) => splits.map((x) => (x == null ? "" : percent(x))),
         space: 10,
       }),
-      axis(log ? "Latency (µs), logarithmic" : "Latency (µs)", { size: 64, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
+      axis(`${data.quantity} (µs)${log ? ", logarithmic" : ""}`, { size: 64, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
     ],
     series: [
       { label: "percentile", value: (_u, v) => (v == null ? "–" : exact(v)) },

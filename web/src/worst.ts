@@ -27,7 +27,7 @@ export function worstChart(host: HTMLElement, data: RecordData, log: boolean, wi
     },
     axes: [
       axis("Time since start (s)", { size: 32 }),
-      axis(log ? "Latency (µs), logarithmic" : "Latency (µs)", { size: 64, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
+      axis(`${data.quantity} (µs)${log ? ", logarithmic" : ""}`, { size: 64, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
     ],
     series: [
       { label: "s", value: (_u, v) => (v == null ? "–" : v.toFixed(6)) },

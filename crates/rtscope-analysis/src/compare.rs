@@ -1,8 +1,10 @@
 //! Two selections side by side: metric x A x B x ratio B/A for each load, and every reason why the ratio may mislead.
 
+use crate::adam::{EdgeFigures, merged_figures};
+use crate::agreement::{Agreement, agreement};
 use crate::corrected::View;
 use crate::summary::{clock_words, virtual_machine};
-use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
+use rtscope_record::{Distribution, DistributionError, Quantile, Record, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +83,8 @@ pub struct Comparison {
     pub b: Side,
     /// The loads that both sides have, in A's order; or the one load of each.
     pub loads: Vec<LoadRows>,
+    /// Tests over lines that two instruments saw: what they differ in, for each of these loads.
+    pub agreement: Vec<Agreement>,
     /// What to beware of.
     pub findings: Vec<Finding>,
     /// What the comparison does not say: there are no intervals yet.
@@ -117,12 +121,19 @@ pub enum CompareError {
 struct Merged {
     runs: usize,
     all: Option<Distribution>,
+    /// With signs, where all its records are of the test periodic.
+    jitter: Option<EdgeFigures>,
     corrected: Option<View>,
 }
 
 /// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
 /// compared also when it is not the same, since what a load costs is a question too.
 pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
+    compare_views(a, b, false)
+}
+
+/// [`compare`]; `same_runs` says that both sides are views of the same runs, also where they do not name two instruments.
+pub fn compare_views(a: &[Record], b: &[Record], same_runs: bool) -> Result<Comparison, CompareError> {
     for (side, name) in [(a, "A"), (b, "B")] {
         if side.is_empty() {
             return Err(CompareError::Empty(name));
@@ -156,10 +167,13 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
             ));
         }
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut views) = (Vec::new(), Vec::new());
     for (load_a, load_b) in pairs {
         let (ma, mb) = (merge(a, load_a, "A")?, merge(b, load_b, "B")?);
         let load = if load_a == load_b { load_a.clone() } else { format!("{load_a} / {load_b}") };
+        let (of_a, of_b) = (under(a, load_a), under(b, load_b));
+        let error = |error| CompareError::Merge { side: "A or B", load: load.clone(), error };
+        views.extend(agreement(&load, &of_a, &of_b, same_runs).map_err(error)?);
         rows.push(LoadRows { load, a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
     }
     let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
@@ -168,7 +182,7 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     } else {
         "the runs of a side are merged into one; no confidence interval is computed, so a difference may be chance"
     };
-    Ok(Comparison { a: side(a), b: side(b), loads: rows, findings, note: note.into() })
+    Ok(Comparison { a: side(a), b: side(b), loads: rows, agreement: views, findings, note: note.into() })
 }
 
 fn loads_of(records: &[Record]) -> Vec<String> {
@@ -181,9 +195,13 @@ fn loads_of(records: &[Record]) -> Vec<String> {
     loads
 }
 
+fn under<'a>(records: &'a [Record], load: &str) -> Vec<&'a Record> {
+    records.iter().filter(|r| r.parts().load == load).collect()
+}
+
 fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, CompareError> {
     let error = |error| CompareError::Merge { side, load: load.into(), error };
-    let of_load: Vec<&Record> = records.iter().filter(|r| r.parts().load == load).collect();
+    let of_load = under(records, load);
     let mut all: Option<Distribution> = None;
     let mut views = Vec::new();
     for r in &of_load {
@@ -197,7 +215,12 @@ fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, C
             });
         }
     }
-    Ok(Merged { runs: of_load.len(), all, corrected: View::merge(views.iter().map(Option::as_ref)) })
+    let jitter = if of_load.iter().all(|r| r.parts().test == Test::Periodic) {
+        Some(merged_figures(&of_load).map_err(error)?.0)
+    } else {
+        None
+    };
+    Ok(Merged { runs: of_load.len(), all, jitter, corrected: View::merge(views.iter().map(Option::as_ref)) })
 }
 
 fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
@@ -206,6 +229,13 @@ fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
         let ratio = a.zip(b).and_then(|(a, b)| (a > 0.0).then_some(b / a));
         rows.push(MetricRow { metric, unit, a, b, ratio });
     };
+    if let (Some(x), Some(y)) = (&a.jitter, &b.jitter) {
+        for (name, of) in JITTER {
+            push(name.into(), Unit::Ns, of(x), of(y));
+        }
+        push_counts(&mut push, a, b);
+        return rows;
+    }
     let both = |f: &dyn Fn(&Distribution) -> Option<f64>| (a.all.as_ref().and_then(f), b.all.as_ref().and_then(f));
     let float = |v: Option<u64>| v.map(|v| v as f64);
     let mut latency = |name: &str, f: &dyn Fn(&Distribution) -> Option<f64>| {
@@ -231,19 +261,33 @@ fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
             push(format!("corrected {q}"), Unit::Ns, x, y);
         }
     }
+    push_counts(&mut push, a, b);
+    rows
+}
+
+/// What is compared of a jitter: late and early amounts have no common percentile.
+type Jitter = fn(&EdgeFigures) -> Option<f64>;
+const JITTER: [(&str, Jitter); 4] = [
+    ("earliest", |j| j.min.map(|v| v as f64)),
+    ("mean", |j| j.mean),
+    ("stddev", |j| j.stddev),
+    ("latest", |j| j.max.map(|v| v as f64)),
+];
+
+fn push_counts(push: &mut impl FnMut(String, Unit, Option<f64>, Option<f64>), a: &Merged, b: &Merged) {
     for (name, f) in COUNTS {
-        let (x, y) = both(&|d| float(Some(f(d))));
+        let [x, y] = [a, b].map(|m| m.all.as_ref().map(|d| f(d) as f64));
         if matches!(name, "samples" | "missed") || x.is_some_and(|v| v > 0.0) || y.is_some_and(|v| v > 0.0) {
             push(name.into(), Unit::Count, x, y);
         }
     }
-    rows
 }
 
 type Counter = fn(&Distribution) -> u64;
-const COUNTS: [(&str, Counter); 5] = [
+const COUNTS: [(&str, Counter); 6] = [
     ("samples", Distribution::count),
     ("missed", Distribution::missed),
+    ("late", Distribution::late),
     ("spurious", Distribution::spurious),
     ("overflow", Distribution::overflow),
     ("dropped", Distribution::dropped),

@@ -89,3 +89,23 @@ fn loads_on_one_side_are_named() {
     assert_eq!(compare(&[], &[r("b", "full")]), Err(CompareError::Empty("A")));
     assert_eq!(compare(&[r("a", "full")], &[]), Err(CompareError::Empty("B")));
 }
+
+#[test]
+fn jitter_is_compared_with_its_sign_and_late_answers_are_counted() {
+    let wave = |id: &str, late: &[u64], early: &[u64]| {
+        Build::lines(id, Test::Periodic, &[("rising late", late, 1), ("rising early", early, 0)]).record()
+    };
+    let c = compare(&[wave("a", &[4_000], &[2_000])], &[wave("b", &[2_000], &[6_000, 2_000])]).unwrap();
+    let rows: Vec<_> = c.loads[0].rows.iter().map(|r| (r.metric.as_str(), r.a, r.b)).collect();
+    assert_eq!(rows[0], ("earliest", Some(-2_000.0), Some(-6_000.0)));
+    assert_eq!(rows[1], ("mean", Some(1_000.0), Some(-2_000.0)));
+    assert_eq!(rows[3], ("latest", Some(4_000.0), Some(2_000.0)));
+    assert_eq!(rows[4..], [("samples", Some(2.0), Some(3.0)), ("missed", Some(1.0), Some(1.0))]);
+    let mut late = Build::lines("l", Test::Response, &[("rising", &[5], 0)]).0;
+    let mut d = late.distributions.remove(0).into_parts();
+    (d.missed, d.late, d.expected) = (2, 1, Some(3));
+    late.distributions.push(Distribution::new(d).unwrap());
+    let late = Record::new(late).unwrap();
+    let c = compare(std::slice::from_ref(&late), std::slice::from_ref(&late)).unwrap();
+    assert!(c.loads[0].rows.iter().any(|r| (r.metric.as_str(), r.a) == ("late", Some(1.0))));
+}

@@ -37,6 +37,18 @@ impl Build {
         self
     }
 
+    /// A record of a test over lines: a distribution of each label with these samples, and so many missed stimuli.
+    pub(crate) fn lines(id: &str, test: Test, parts: &[(&str, &[u64], u64)]) -> Self {
+        let mut b = Self::new("none");
+        (b.0.id, b.0.test) = (id.into(), test);
+        for (label, samples, missed) in parts {
+            let mut p = Distribution::from_samples(label, samples, 0).unwrap().into_parts();
+            (p.missed, p.expected) = (*missed, Some(p.count + missed));
+            b.0.distributions.push(Distribution::new(p).unwrap());
+        }
+        b
+    }
+
     pub(crate) fn warn(mut self, code: &str, effect: Effect) -> Self {
         self.0.warnings.push(Warning::new(code, effect, "what was found", "what mends it"));
         self

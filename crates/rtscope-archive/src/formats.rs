@@ -3,6 +3,7 @@
 //! The rule for all of them: every count that a file holds is in the record, and comes out again unchanged; what the file does not
 //! say is a warning in the record; what contradicts itself is refused with the line.
 
+mod adam;
 mod csv;
 pub mod cyclictest;
 mod hdr;
@@ -11,8 +12,8 @@ mod native;
 pub use csv::write_csv;
 pub use hdr::{write_hgrm, write_log};
 
-use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError};
-use std::fmt;
+use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError, Space};
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::time::SystemTime;
 
@@ -29,6 +30,8 @@ pub enum Format {
     CyclictestV,
     /// cyclictest's `--json`.
     CyclictestJson,
+    /// The text that Adam's measurement programs print. Read: that of the response program.
+    Adam,
     /// Bins as `label,low_ns,high_ns,count`. Written only.
     Csv,
     /// HdrHistogram's interval log, one line for each distribution. Written only.
@@ -39,12 +42,13 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Json,
         Self::CyclictestA,
         Self::CyclictestB,
         Self::CyclictestV,
         Self::CyclictestJson,
+        Self::Adam,
         Self::Csv,
         Self::Hdr,
         Self::Hgrm,
@@ -58,6 +62,7 @@ impl Format {
             Self::CyclictestB => "cyclictest-b",
             Self::CyclictestV => "cyclictest-v",
             Self::CyclictestJson => "cyclictest-json",
+            Self::Adam => "adam",
             Self::Csv => "csv",
             Self::Hdr => "hdr",
             Self::Hgrm => "hgrm",
@@ -105,6 +110,8 @@ pub struct ImportOptions {
     pub format: Option<Format>,
     /// What load ran meanwhile; "unknown" when `None`.
     pub load: Option<String>,
+    /// Where the measured task ran, where the file does not say; user space when `None`.
+    pub space: Option<Space>,
     /// The figures are in nanoseconds (cyclictest's `-N`): `None` goes by the file, and by microseconds where it does not say.
     pub nanoseconds: Option<bool>,
 }
@@ -112,7 +119,7 @@ pub struct ImportOptions {
 impl ImportOptions {
     /// Nothing known but the name and a time.
     pub fn new(file_name: impl Into<String>, started: SystemTime) -> Self {
-        Self { file_name: file_name.into(), started, format: None, load: None, nanoseconds: None }
+        Self { file_name: file_name.into(), started, format: None, load: None, space: None, nanoseconds: None }
     }
 }
 
@@ -121,7 +128,7 @@ impl ImportOptions {
 pub enum ImportError {
     /// No known format.
     #[error(
-        "the format is not known: it starts like neither a record of rtscope nor cyclictest's text, `-v` stream or JSON, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
+        "the format is not known: it starts like neither a record of rtscope, cyclictest's text, `-v` stream or JSON, nor Adam's report, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
     )]
     Unknown,
     /// rtscope does not read this format.
@@ -188,6 +195,15 @@ pub enum ExportError {
     /// cyclictest measures timers only.
     #[error("cyclictest's formats are for the timer test, this record is of the test {0}")]
     Test(String),
+    /// Adam's programs answer edges.
+    #[error("Adam's text is of the tests response and periodic, this record is of the test {0}")]
+    NotOverLines(String),
+    /// An imported distribution without bins.
+    #[error("{label} has samples that its histogram does not hold: their figures can't be made anew")]
+    NoSlots {
+        /// Which distribution.
+        label: String,
+    },
     /// The distributions can't be merged.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
@@ -209,7 +225,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
     // Latin-1 in a comment must not hide the rest.
     let text = String::from_utf8_lossy(bytes);
-    cyclictest::detect(&text)
+    if adam::detect(&text) { Some(Format::Adam) } else { cyclictest::detect(&text) }
 }
 
 /// Reads a file: the records in it (mostly one), each with a warning for everything the file does not say.
@@ -220,6 +236,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
         Format::CyclictestA | Format::CyclictestB => Ok(vec![cyclictest::read_text(bytes, options)?]),
         Format::CyclictestV => Ok(vec![cyclictest::read_verbose(bytes, options)?]),
         Format::CyclictestJson => Ok(vec![cyclictest::read_json(bytes, options)?]),
+        Format::Adam => adam::read(bytes, options),
         Format::Csv | Format::Hdr | Format::Hgrm => Err(ImportError::NotRead(format)),
     }
 }
@@ -250,6 +267,7 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
         Format::CyclictestB => text(Dialect::B),
         Format::CyclictestV => Err(ExportError::NoSamples),
         Format::CyclictestJson => Ok(write_json(record, &TextOptions::of(record, Dialect::A))?.into_bytes()),
+        Format::Adam => Ok(adam::write(record)?.into_bytes()),
         Format::Csv => Ok(write_csv(record).into_bytes()),
         Format::Hdr => Ok(write_log(record).into_bytes()),
         Format::Hgrm => Ok(write_hgrm(record)?.into_bytes()),
@@ -283,4 +301,13 @@ fn with_bins(record: &Record) -> Result<Option<Record>, ExportError> {
         *d = Distribution::new(p)?;
     }
     Ok(Some(Record::new(parts)?))
+}
+
+/// Bytes as lower-case hex digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, b| {
+        // Writing to a String can't fail.
+        let _ = write!(text, "{b:02x}");
+        text
+    })
 }

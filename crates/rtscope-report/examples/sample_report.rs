@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let comparison =
         (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;
     let started = std::time::Instant::now();
-    let html = page(&records, &Options { title: "", comparison: comparison.as_ref(), version: env!("CARGO_PKG_VERSION") })?;
+    let html =
+        page(&records, &Options { title: "", comparison: comparison.as_ref(), below: &[], version: env!("CARGO_PKG_VERSION") })?;
     std::fs::write(&out, &html)?;
     let slots: usize = records.iter().flat_map(Record::distributions).map(|d| d.histogram().slots().count()).sum();
     println!("{out}: {} kB, {slots} slots, made in {:.0} ms", html.len() / 1000, started.elapsed().as_secs_f64() * 1e3);

@@ -2,13 +2,20 @@
 
 use crate::format::{count, time};
 use rtscope_analysis::versus::Kernel;
-use rtscope_record::{LoadProcess, Record, Test};
+use rtscope_record::{LoadProcess, Record, Space, Test};
 use std::collections::BTreeMap;
 
 /// Name and value of one fact.
 pub(crate) type Fact = (&'static str, String);
 
-/// What each record is called where all of them are listed: its load, and as much of its kernel as tells the kernels apart.
+/// How a task in kernel space is called, from the words for the device: "hardirq".
+pub(crate) fn handler(device: &str) -> &str {
+    let how = device.rsplit_once(", ").map_or(device, |d| d.1);
+    ["handler ", "context "].iter().find_map(|p| how.strip_prefix(p)).unwrap_or(how)
+}
+
+/// What each record is called where all of them are listed: its load, as much of its kernel as tells the kernels apart, and test, space
+/// and handler where they differ.
 pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
     let kernels: Vec<Kernel> = records.iter().map(Kernel::of).collect();
     let ways: [fn(&Kernel) -> String; 4] = [
@@ -22,7 +29,21 @@ pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
         kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
     };
     let way = ways.into_iter().find(apart).unwrap_or(ways[3]);
-    records.iter().zip(&kernels).map(|(r, k)| r.parts().load.clone() + &way(k)).collect()
+    let more: [fn(&Record) -> String; 3] = [
+        |r| format!(" {}", r.parts().test),
+        |r| format!(" {}", r.parts().space),
+        |r| {
+            r.parts()
+                .instrument
+                .as_ref()
+                .map(|i| format!(" {}", handler(&i.dut)))
+                .filter(|_| r.parts().space == Space::Kernel)
+                .unwrap_or_default()
+        },
+    ];
+    let differ = more.map(|of| records.windows(2).any(|w| of(&w[0]) != of(&w[1])));
+    let rest = |r: &Record| more.iter().zip(differ).filter(|m| m.1).map(|m| (m.0)(r)).collect::<String>();
+    records.iter().zip(&kernels).map(|(r, k)| r.parts().load.clone() + &way(k) + &rest(r)).collect()
 }
 
 /// A set of CPUs as the kernel writes it: `0-3,8`.

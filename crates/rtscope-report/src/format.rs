@@ -1,5 +1,6 @@
 //! Numbers and foreign text as people read them.
 
+use rtscope_analysis::Share;
 use std::fmt::Write as _;
 
 /// What stands where a figure is unknown.
@@ -30,6 +31,26 @@ pub(crate) fn time(ns: f64) -> String {
     };
     let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.decimals$} {unit}")
+}
+
+/// A share in percent: `99.98 %`, or `99.90 to 99.98 %` where it is not decided. Cut off, never rounded up: 100 % are all of them.
+pub(crate) fn share(s: &Share) -> String {
+    if s.of == 0 {
+        return NONE.into();
+    }
+    // Hundredths of a percent, in integers.
+    let hundredths = |n: u64, up: u64| {
+        let product = u128::from(n) * 10_000 + u128::from(up) * u128::from(s.of - 1);
+        (product / u128::from(s.of)) as f64 / 100.0
+    };
+    let text = |n: u64, up: u64| match n {
+        0 => "0".into(),
+        n if n == s.of => "100".into(),
+        n if hundredths(n, up) == 0.0 => "<0.01".into(),
+        n => format!("{:.2}", hundredths(n, up)),
+    };
+    let (low, high) = (text(s.below, 0), text(s.below.saturating_add(s.undecided).min(s.of), 1));
+    if s.undecided == 0 || low == high { format!("{low} %") } else { format!("{low} to {high} %") }
 }
 
 /// Whole number with a comma between thousands.
@@ -156,6 +177,15 @@ mod tests {
         assert_eq!([short(1.0), short(1e3), short(2e6), short(1e15)], ["1", "1k", "2M", "1e15"]);
         assert_eq!([nines(1), nines(2), nines(3), nines(5)], ["90%", "99%", "99.9%", "99.999%"]);
         assert_eq!(command(&["stress-ng".into(), "--cpu".into(), "a b".into(), "it's".into()]), r"stress-ng --cpu 'a b' 'it'\''s'");
+    }
+
+    #[test]
+    fn shares() {
+        let text = |below, undecided, of| share(&Share { threshold: 1, below, undecided, of });
+        assert_eq!([text(1, 0, 3), text(3, 0, 3), text(0, 0, 3), text(0, 0, 0)], ["33.33 %", "100 %", "0 %", "-"]);
+        assert_eq!([text(999_999, 0, 1_000_000), text(1, 0, 1_000_000)], ["99.99 %", "<0.01 %"]);
+        assert_eq!([text(900, 50, 1_000), text(999_000, 1_000, 1_000_000)], ["90.00 to 95.00 %", "99.90 to 100 %"]);
+        assert_eq!(text(1, 1, u64::MAX), "<0.01 to 0.01 %");
     }
 
     proptest! {

@@ -11,6 +11,9 @@ pub mod table;
 mod curve;
 mod facts;
 mod format;
+mod instrument;
+mod sheet;
+mod shown;
 
 use rtscope_record::DistributionError;
 
@@ -31,6 +34,9 @@ pub enum ReportError {
     /// Stock kernels and PREEMPT_RT can't be compared.
     #[error(transparent)]
     Versus(#[from] rtscope_analysis::VersusError),
+    /// Tests over lines can't be put beside each other.
+    #[error(transparent)]
+    Adam(#[from] rtscope_analysis::AdamError),
     /// A record can't be written as JSON.
     #[error("record {id} can't be written as JSON: {error}")]
     Json {

@@ -8,7 +8,7 @@ use rtscope_report::ReportError;
 use rtscope_report::html::{Options, page};
 
 fn make(records: &[Record]) -> String {
-    page(records, &Options { title: "", comparison: None, version: "0.1.0" }).unwrap()
+    page(records, &Options { title: "", comparison: None, below: &[], version: "0.1.0" }).unwrap()
 }
 
 /// The bodies of every element opened by `open`.
@@ -44,7 +44,7 @@ fn skeleton(html: &str) -> String {
 fn the_skeleton() {
     let (a, b) = (sample::virtual_machine(300), sample::board(300));
     let both = compare(&a, &b).unwrap();
-    let html = page(&a, &Options { title: "kvm against board", comparison: Some(&both), version: "0.1.0" }).unwrap();
+    let html = page(&a, &Options { title: "kvm against board", comparison: Some(&both), below: &[], version: "0.1.0" }).unwrap();
     insta::assert_snapshot!(skeleton(&html));
 }
 
@@ -129,6 +129,37 @@ fn stock_against_rt_has_a_section_where_there_is_a_pair() {
     for records in [sample::board(100), sample::virtual_machine(100), sample::odd()] {
         assert!(!make(&records).contains("id=\"versus\""));
     }
+}
+
+#[test]
+fn response_and_periodic_tests_have_a_section() {
+    let html = make(&sample::responses(300));
+    let section = bodies(&html, "<section id=\"lines\"", "</section>");
+    assert_eq!((section.len(), section[0].matches("<svg").count()), (1, 2));
+    insta::assert_snapshot!(skeleton(section[0]));
+    assert!(html.contains("<a href=\"#lines\">"));
+    assert!(!make(&sample::board(100)).contains("id=\"lines\""));
+}
+
+#[test]
+fn one_run_and_two_instruments() {
+    let (records, scope) = (sample::responses(40), sample::scope(40));
+    let both = compare(&records[..1], &scope[..1]).unwrap();
+    let html = page(&records[..1], &Options { title: "", comparison: Some(&both), below: &[], version: "" }).unwrap();
+    insta::assert_snapshot!(skeleton(bodies(&html, "<h3>The same run", "</section>")[0]));
+}
+
+#[test]
+fn what_is_shown_has_its_name() {
+    let records = [vec![sample::responses(40).pop().unwrap(), sample::sustained()], sample::responses(40)[1..2].to_vec()].concat();
+    let html = make(&records);
+    insta::assert_snapshot!(skeleton(&html));
+    let wave = bodies(&html, "<section id=\"run-0\"", "</section>")[0];
+    assert!(
+        !wave.to_lowercase().contains("latency")
+            || wave.matches("atency").count() == wave.matches("data-chart=\"latency\"").count(),
+        "{wave}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod sample;
 
 use proptest::prelude::*;
 use rtscope_record::{Distribution, Record};
-use rtscope_report::svg::{Axis, Use, latency, overview, percentile, versus, worst};
+use rtscope_report::svg::{Axis, Use, latency, overview, percentile, response_ranges, response_worst, versus, worst};
 
 /// Every plot of a record, parsed as XML.
 fn all(r: &Record) -> Vec<(&'static str, String)> {
@@ -43,6 +43,16 @@ fn check(plots: &[(&'static str, String)]) {
 fn stock_against_rt_under_one_load() {
     let v = rtscope_analysis::versus(&sample::kernels(400)).unwrap();
     insta::assert_snapshot!(versus(&v.blocks[1], &v.blocks[1].loads[3], Use::Page));
+}
+
+#[test]
+fn response_tests_beside_each_other() {
+    let a = rtscope_analysis::adam(&sample::responses(400), &[], &[]).unwrap();
+    insta::assert_snapshot!(response_ranges(&a, Use::Page).unwrap());
+    insta::assert_snapshot!(response_worst(&a, Use::Page).unwrap());
+    check(&[("ranges", response_ranges(&a, Use::File).unwrap()), ("worst", response_worst(&a, Use::File).unwrap())]);
+    let wave = rtscope_analysis::adam(&sample::responses(4)[5..], &[], &[]).unwrap();
+    assert!(response_ranges(&wave, Use::Page).is_none() && response_worst(&wave, Use::Page).is_none());
 }
 
 #[test]

@@ -3,8 +3,8 @@
 mod sample;
 
 use rtscope_analysis::{Assertion, compare};
-use rtscope_record::{Effect, Record, Warning};
-use rtscope_report::table::{Entry, Style, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
+use rtscope_record::{Effect, Nanos, Record, Warning};
+use rtscope_report::table::{Entry, Style, adam, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
@@ -60,6 +60,42 @@ fn stock_against_rt_takes_a_pair() {
     let error = versus(&sample::board(100), PLAIN).unwrap_err().to_string();
     assert!(error.contains("only 6.12.47 RT (clock host)") && error.contains("measure the other kernel too"), "{error}");
     assert!(versus(&[], PLAIN).is_err());
+}
+
+#[test]
+fn response_and_periodic_tests() {
+    let records = sample::responses(500);
+    let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
+    insta::assert_snapshot!(adam(&made, &records, false, Style { colour: false, width: Some(200) }));
+}
+
+#[test]
+fn response_of_each_edge_beside_another_instrument() {
+    let (records, scope) = (sample::responses(500), sample::scope(500));
+    let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();
+    insta::assert_snapshot!(adam(&made, &records[..3], true, Style { colour: false, width: None }));
+}
+
+#[test]
+fn one_run_and_two_instruments() {
+    let (records, scope) = (sample::responses(500), sample::scope(500));
+    insta::assert_snapshot!(comparison(&compare(&records[..1], &scope[..1]).unwrap(), PLAIN));
+}
+
+#[test]
+fn every_test_has_its_own_table_and_heading() {
+    let mut records = sample::responses(500);
+    records.push(sample::sustained());
+    let text = loads(&records[1..], PLAIN).unwrap();
+    for heading in ["Response latency", "Periodic jitter, user space", "Sustained frequency, user space"] {
+        assert!(text.contains(heading), "{heading}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_sustained_frequency_in_detail() {
+    insta::assert_snapshot!(detail(&sample::sustained(), PLAIN).unwrap());
 }
 
 #[test]

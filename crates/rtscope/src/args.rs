@@ -235,11 +235,13 @@ record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=t
 const COMPARE: &str = "\
 With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock
 kernel in it stands beside the PREEMPT_RT kernel of the same series, and its figures are divided by
-those of RT.
+those of RT; response and periodic tests are shown as with --table adam.
 
 Examples:
   rtscope compare kernel=6.12,load=full kernel=6.18,load=full
+  rtscope compare software.json scope.json   one run, two instruments: their offset and its spread
   rtscope compare last=12           six loads on a stock and an RT kernel
+  rtscope compare test=response --table adam --below 50us --below 160us
 
 A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
 path of a record's JSON file, or filters separated by commas:
@@ -275,6 +277,7 @@ pub(crate) struct Show {
 #[command(after_help = "\
 Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
+  rtscope import --space kernel report.txt       what Adam's response program printed
   rtscope import --load full --format cyclictest-a old.txt
   ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -
   rtscope import --stimulus D0 --answer D1 --timeout 1ms capture.sr
@@ -290,6 +293,9 @@ pub(crate) struct Import {
     /// What load ran meanwhile
     #[arg(long, value_name = "NAME")]
     pub load: Option<String>,
+    /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
+    #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
+    pub space: Option<String>,
     /// The figures are in nanoseconds (cyclictest -N)
     #[arg(long)]
     pub nsecs: bool,
@@ -305,7 +311,8 @@ pub(crate) struct Import {
 pub(crate) struct Export {
     /// Which runs
     pub selection: Vec<String>,
-    /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, csv, hdr, hgrm
+    /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, adam (the text of Adam's
+    /// programs, of response and periodic tests), csv, hdr, hgrm
     #[arg(short, long, value_name = "FORMAT")]
     pub format: String,
     /// Write to this file instead of standard output
@@ -331,9 +338,13 @@ pub(crate) struct Report {
     /// Title of the page
     #[arg(long)]
     pub title: Option<String>,
-    /// Also write the latency plot of each run, and of stock against RT, as an SVG file into this directory
+    /// Also write the latency plot of each run, of stock against RT, and of response tests beside each other, as SVG files into this
+    /// directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// Response and periodic tests: the share of stimuli that were answered below this; may be repeated [default: 160us]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub below: Vec<Nanos>,
 }
 
 #[derive(Debug, Args)]
@@ -343,6 +354,22 @@ pub(crate) struct Compare {
     pub a: String,
     /// The second selection
     pub b: Option<String>,
+    /// The tables of a paper instead of ratios: `adam` for response and periodic tests (Adam 2021, Tables 1 and 2); B is then the
+    /// other instrument's view of the runs in A
+    #[arg(long, value_name = "NAME", value_parser = ["adam"])]
+    pub table: Option<String>,
+    /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub below: Vec<Nanos>,
+    /// A and B are the same runs seen by two instruments: show how these agree, also where the records name but one
+    #[arg(long, requires = "b")]
+    pub same_runs: bool,
+    /// Also write a page with the comparison and all records to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// As --table adam, with a row for each edge too
+    #[arg(long)]
+    pub edges: bool,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,

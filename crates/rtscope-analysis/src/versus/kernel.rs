@@ -57,9 +57,14 @@ impl Kernel {
         }
     }
 
+    /// Major and minor number as numbers; `None` where the release does not begin with both.
+    pub(crate) fn numbers(&self) -> Option<(u64, u64)> {
+        Version::of(&self.release).series()
+    }
+
     /// Major and minor number, such as "6.12"; "unknown" where the release does not begin with both.
     pub fn series(&self) -> String {
-        Version::of(&self.release).series().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}"))
+        self.numbers().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}"))
     }
 }
 

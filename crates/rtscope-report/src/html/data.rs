@@ -25,6 +25,8 @@ struct Line {
 #[derive(Serialize)]
 struct Chart<'a> {
     id: &'a str,
+    /// What the samples are: "Latency" or "Jitter".
+    quantity: &'static str,
     elapsed: f64,
     series: Vec<Series<'a>>,
     positions: Vec<f64>,
@@ -57,6 +59,7 @@ fn chart(record: &Record) -> Chart<'_> {
     };
     Chart {
         id: record.id(),
+        quantity: crate::shown::samples(record.parts().test),
         elapsed: record.parts().elapsed_ns as f64 / 1e9,
         series: record.distributions().iter().map(series).collect(),
         positions: positions.iter().map(|x| (x * 1e4).round() / 1e4).collect(),

@@ -8,7 +8,7 @@ use crate::facts::run_names;
 use crate::format::escape;
 use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
 use base64::Engine as _;
-use rtscope_analysis::VersusError;
+use rtscope_analysis::{AdamError, VersusError};
 use rtscope_record::Record;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -25,6 +25,11 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     let versus = match rtscope_analysis::versus(records) {
         Ok(v) => Some(v),
         Err(VersusError::Empty | VersusError::NoPair(_)) => None,
+        Err(e) => return Err(e.into()),
+    };
+    let lines = match rtscope_analysis::adam(records, &[], options.below) {
+        Ok(a) => Some(a),
+        Err(AdamError::Empty) => None,
         Err(e) => return Err(e.into()),
     };
     let style = style();
@@ -50,6 +55,9 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
         if versus.is_some() {
             out += "<a href=\"#versus\">Stock against RT</a>";
         }
+        if lines.is_some() {
+            out += "<a href=\"#lines\">Response and periodic</a>";
+        }
         for (i, name) in run_names(records).iter().enumerate() {
             let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(name));
         }
@@ -59,6 +67,9 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
     out += &summary(records, &overview(records, Use::Page)?)?;
     if let Some(v) = &versus {
         out += &super::versus::versus(v);
+    }
+    if let Some(a) = &lines {
+        out += &super::adam::adam(a);
     }
     if let Some(c) = options.comparison {
         out += &comparison(c);

@@ -3,12 +3,13 @@
 use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
 use crate::facts::{load_achieved, process_end, run_names, settings_facts, system_facts};
 use crate::format::{count, escape, time};
+use crate::sheet::{mean, min_max};
 use crate::svg::{self, Axis, Use};
-use crate::table::{figure, machine_caveats, metric, ratio};
-use crate::{ReportError, summarize};
+use crate::table::{OFFSET, figure, how, machine_caveats, metric, offset, ratio, witness};
+use crate::{ReportError, instrument, shown, summarize};
 use rtscope_analysis::compare::Side;
-use rtscope_analysis::{Comparison, Finding, Summary};
-use rtscope_record::{Effect, Record, Verdict};
+use rtscope_analysis::{Agreement, Comparison, Finding, Summary};
+use rtscope_record::{Effect, Record, Test, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -18,7 +19,7 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
     let mut out =
         String::from("<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n");
     out += &banner(records);
-    out += &loads(&summaries, &run_names(records));
+    out += &loads(records, &summaries, &run_names(records))?;
     let _ = write!(out, "<figure class=\"picture\">{overview}</figure>\n</section>\n");
     Ok(out)
 }
@@ -108,7 +109,41 @@ pub(super) fn comparison(c: &Comparison) -> String {
         }
         out += "</tbody></table></div>\n";
     }
+    out.extend(c.agreement.iter().map(agreement));
     let _ = write!(out, "<p class=\"muted\">Note: {}.</p>\n</section>\n", escape(&c.note));
+    out
+}
+
+/// One run as two instruments saw it.
+fn agreement(a: &Agreement) -> String {
+    let mut out = format!("<h3>The same run, two instruments (load {})</h3>\n", escape(&a.load));
+    for (name, w) in [("A", &a.a), ("B", &a.b)] {
+        let _ = writeln!(out, "<p><strong>{name}</strong> {}</p>", escape(&witness(w)));
+    }
+    out.extend(a.findings.iter().map(banner_of));
+    let head = |names: &[&str]| names.iter().map(|n| format!("<th scope=\"col\">{n}</th>")).collect::<Vec<_>>().concat();
+    let own = ["Min/max", "Mean", "Samples"];
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"figures\"><caption>{} of both, and B minus A, µs</caption><thead><tr><th scope=\"col\" rowspan=\"2\">Edge</th>\
+         <th scope=\"colgroup\" colspan=\"3\">A</th><th scope=\"colgroup\" colspan=\"3\">B</th><th scope=\"colgroup\" colspan=\"4\">B minus A</th></tr>\
+         <tr>{}{}{}</tr></thead><tbody>",
+        shown::samples(a.test),
+        head(&own),
+        head(&own),
+        head(&OFFSET)
+    );
+    for e in &a.edges {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&e.edge));
+        for f in [&e.a, &e.b] {
+            let _ = write!(out, "<td>{}</td><td>{}</td><td>{}</td>", min_max(a.test, f), mean(a.test, f.mean), count(f.samples));
+        }
+        for cell in offset(e.offset.as_ref()) {
+            let _ = write!(out, "<td>{cell}</td>");
+        }
+        out += "</tr>\n";
+    }
+    let _ = write!(out, "</tbody></table></div>\n<p class=\"muted\">{}</p>\n", escape(&how(a)));
     out
 }
 
@@ -136,8 +171,8 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     let mut out = String::new();
     let _ = write!(
         out,
-        "<section id=\"run-{i}\" class=\"run\" aria-labelledby=\"run-{i}-title\">\n<div class=\"run-head\"><h2 id=\"run-{i}-title\">{} latency, load {}</h2>{} {}",
-        escape(&capital(s.test.as_str())),
+        "<section id=\"run-{i}\" class=\"run\" aria-labelledby=\"run-{i}-title\">\n<div class=\"run-head\"><h2 id=\"run-{i}-title\">{}, load {}</h2>{} {}",
+        shown::title(s.test),
         escape(&s.load),
         verdict_badge(s.verdict),
         clock_badge(record)
@@ -157,12 +192,16 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
         escape(&s.started),
         time(s.elapsed_ns as f64)
     );
-    out += &tiles(&s);
+    out += &tiles(record, &s)?;
+    for text in instrument::results(record) {
+        let _ = writeln!(out, "<p>{}</p>", escape(&text));
+    }
     // A picture on a linear axis that a few samples far out would empty is drawn on a logarithmic one; the button switches.
     let log = far_out(&s);
     let axis = if log { Axis::Log } else { Axis::Linear };
     let zoom = "Drag to zoom, double click to reset, click a name to hide it.";
-    out += &chart(i, "latency", log, "Latency histogram", zoom, &svg::latency(record, axis, Use::Page));
+    out +=
+        &chart(i, "latency", log, &format!("{} histogram", shown::samples(s.test)), zoom, &svg::latency(record, axis, Use::Page));
     out += "<div class=\"pair\">\n";
     let log_y = svg::percentile::is_log(record);
     let help = "Raw, and with the samples put back that an oversleeping task could not take.";
@@ -173,7 +212,8 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
         let _ = write!(out, "<h3>Warnings</h3>\n{}", warnings(&p.warnings));
     }
     out += &distributions(&s);
-    if let Some(all) = &s.merged {
+    // Late and early jitter have no figures in common.
+    if let Some(all) = s.merged.as_ref().filter(|_| s.test != Test::Periodic) {
         out += &percentiles(all);
         if let (Some(bound), Some(max)) = (all.exceedance, all.max) {
             let _ = writeln!(
@@ -192,6 +232,11 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     if p.load_proof.is_some() {
         details("Load proof", &load_proof(record));
     }
+    for (title, known) in [("Instrument", instrument::facts(record)), ("Search", instrument::search(record))] {
+        if !known.is_empty() {
+            details(title, &facts(&known));
+        }
+    }
     details("Settings", &facts(&settings_facts(record)));
     details("System", &facts(&system_facts(record)));
     if let Some(source) = &p.source {
@@ -206,40 +251,64 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     Ok(out)
 }
 
-fn capital(word: &str) -> String {
-    let mut text = word.to_owned();
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    text
-}
-
 /// The figures that one looks for first.
-fn tiles(s: &Summary) -> String {
-    let Some(all) = &s.merged else { return "<p class=\"muted\">This record holds no figures.</p>\n".into() };
+fn tiles(record: &Record, s: &Summary) -> Result<String, ReportError> {
+    let Some(all) = &s.merged else { return Ok("<p class=\"muted\">This record holds no figures.</p>\n".into()) };
     let show = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), time);
     let highest = s.rows.iter().filter(|r| r.max == all.max && r.max.is_some()).map(|r| r.label.as_str()).next().unwrap_or("");
     let p999 = all.percentile("p99.9");
     let expected = all.expected.map_or_else(String::new, |e| format!("of {} expected", count(e)));
     let corrected =
         p999.and_then(|p| p.corrected).map_or_else(|| "not corrected".into(), |c| format!("corrected {}", time(c as f64)));
+    let facts = record.parts().instrument.as_ref();
+    let mut tiles: Vec<(&str, String, String)> = Vec::new();
+    if s.test == Test::Sustained {
+        let interval = facts.and_then(|i| i.sustained).map(|i| i.0);
+        let value = interval.map_or_else(|| "–".into(), |i| format!("{} Hz", shown::hertz(i)));
+        tiles.push(("Sustained", value, interval.map_or_else(String::new, |i| format!("an edge every {}", time(i as f64)))));
+    }
+    if let Some(j) = shown::signed(record)? {
+        let signed = |ns: Option<i64>| {
+            ns.map_or_else(|| "–".into(), |ns| format!("{}{}", if ns < 0 { "-" } else { "+" }, time(ns.unsigned_abs() as f64)))
+        };
+        #[allow(clippy::cast_possible_truncation)] // a mean of i64
+        let mean = signed(j.mean.map(|m| m.round() as i64));
+        let drift = facts.and_then(|i| i.grid).map_or_else(String::new, |g| format!("drift {:+.3} ppm", g.drift_ppb as f64 / 1e3));
+        tiles.extend([
+            ("Latest", signed(j.max), "above zero: late".to_owned()),
+            ("Earliest", signed(j.min), "below zero: early".into()),
+            ("Mean jitter", mean, format!("± {}", show(j.stddev))),
+            ("Grid, last edge", signed(facts.and_then(|i| i.grid).map(|g| g.last)), drift),
+        ]);
+    } else {
+        tiles.extend([
+            ("Maximum", show(all.max.map(|v| v as f64)), highest.to_owned()),
+            ("p99.9", show(p999.and_then(|p| p.raw).map(|v| v as f64)), corrected),
+            ("Mean", show(all.mean), format!("± {}", show(all.stddev))),
+            ("Minimum", show(all.min.map(|v| v as f64)), String::new()),
+        ]);
+    }
+    let [late, spurious] = shown::troubles(s);
+    let of_missed = match (all.missed, late) {
+        (0, _) => String::new(),
+        (_, 0) => "events without a sample".into(),
+        (_, n) => format!("{} of them late", count(n)),
+    };
+    tiles.extend([("Samples", count(all.count), expected), ("Missed", count(all.missed), of_missed)]);
+    if spurious > 0 {
+        tiles.push(("Spurious", count(spurious), "edges that nobody asked for".into()));
+    }
     let mut out = String::from("<ul class=\"tiles\">\n");
-    for (name, value, note) in [
-        ("Maximum", show(all.max.map(|v| v as f64)), highest.to_owned()),
-        ("p99.9", show(p999.and_then(|p| p.raw).map(|v| v as f64)), corrected),
-        ("Mean", show(all.mean), format!("± {}", show(all.stddev))),
-        ("Minimum", show(all.min.map(|v| v as f64)), String::new()),
-        ("Samples", count(all.count), expected),
-        ("Missed", count(all.missed), if all.missed > 0 { "events without a sample".into() } else { String::new() }),
-    ] {
-        let class = if name == "Missed" && all.missed > 0 { " class=\"doubtful\"" } else { "" };
+    for (name, value, note) in tiles {
+        let bad = (name == "Missed" && all.missed > 0) || name == "Spurious";
+        let class = if bad { " class=\"doubtful\"" } else { "" };
         let _ = writeln!(
             out,
             "<li{class}><span class=\"name\">{name}</span><span class=\"value\">{value}</span><span class=\"note\">{}</span></li>",
             escape(&note)
         );
     }
-    out + "</ul>\n"
+    Ok(out + "</ul>\n")
 }
 
 fn load_proof(record: &Record) -> String {

@@ -1,10 +1,14 @@
 //! Tables and short lines of the page.
 
+use crate::ReportError;
 use crate::facts::Fact;
 use crate::format::{NONE, count, escape, us, us_f64, us_opt};
+use crate::sheet::signed_us;
+use crate::shown::{by_test, hertz, samples, signed, troubles};
 use rtscope_analysis::summary::Row;
 use rtscope_analysis::{Summary, clock_words, virtual_machine};
-use rtscope_record::{Effect, Nanos, Record, Verdict, Warning};
+use rtscope_record::{Effect, Nanos, Record, Space, Test, Verdict, Warning};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub(super) fn verdict_badge(v: Verdict) -> String {
@@ -50,35 +54,85 @@ pub(super) fn machine_line(records: &[Record]) -> String {
     format!("<p class=\"machine\">{}</p>\n", parts.join(" "))
 }
 
-/// Run by run under their `names`, in the layout of Vinh & Chau's tables.
-pub(super) fn loads(summaries: &[Summary], names: &[String]) -> String {
-    let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"figures\"><caption>Latency in µs by load</caption><thead><tr><th scope=\"col\">Load</th>\
-         <th scope=\"col\">Mean</th><th scope=\"col\">Max</th><th scope=\"col\">Min</th><th scope=\"col\">Std dev</th><th scope=\"col\">p99.9</th>\
-         <th scope=\"col\">p99.9 corrected</th><th scope=\"col\">Samples</th><th scope=\"col\">Missed</th><th scope=\"col\" class=\"word\">Verdict</th>\
-         <th scope=\"col\" class=\"word\">Clock</th></tr></thead><tbody>\n",
+/// Run by run under their `names`, in the layout of Vinh & Chau's tables: a table for each test.
+pub(super) fn loads(records: &[Record], summaries: &[Summary], names: &[String]) -> Result<String, ReportError> {
+    let mut out = String::new();
+    for (test, members) in by_test(records) {
+        out += &head(test, &members.iter().map(|&i| &summaries[i]).collect::<Vec<_>>());
+        for i in members {
+            out += &row(i, &records[i], &summaries[i], &names[i])?;
+        }
+        out += "</tbody></table></div>\n";
+    }
+    Ok(out)
+}
+
+/// Caption and heads; a column for late and spurious edges stands in every table of a test over lines.
+fn head(test: Test, summaries: &[&Summary]) -> String {
+    let spaces: BTreeSet<Space> = summaries.iter().map(|s| s.space).collect();
+    let space = if spaces.len() == 1 { format!(", {} space", summaries[0].space) } else { String::new() };
+    let caption = match test {
+        Test::Timer => "Latency in µs by load".to_owned(),
+        Test::Response => format!("Response latency in µs{space}"),
+        Test::Periodic => format!("Periodic jitter in µs, early below zero{space}"),
+        Test::Sustained => format!("Sustained frequency, and the latency at it in µs{space}"),
+    };
+    let mut heads: Vec<&str> = vec!["Mean", "Max", "Min", "Std dev", "p99.9", "p99.9 corrected"];
+    match test {
+        Test::Periodic => heads = vec!["Mean", "Latest", "Earliest", "Std dev", "Drift ppm"],
+        Test::Sustained => heads.splice(0..0, ["Sustained Hz"]).for_each(drop),
+        _ => {}
+    }
+    heads.extend(["Samples", "Missed"]);
+    if test != Test::Timer {
+        heads.extend(["Late", "Spurious"]);
+    }
+    let mut out = format!(
+        "<div class=\"scroll\"><table class=\"figures\"><caption>{}</caption><thead><tr><th scope=\"col\">Load</th>",
+        escape(&caption)
     );
-    for (i, (s, name)) in summaries.iter().zip(names).enumerate() {
-        let all = s.merged.as_ref();
+    for name in heads {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+    out + "<th scope=\"col\" class=\"word\">Verdict</th><th scope=\"col\" class=\"word\">Clock</th></tr></thead><tbody>\n"
+}
+
+fn row(i: usize, r: &Record, s: &Summary, name: &str) -> Result<String, ReportError> {
+    let all = s.merged.as_ref();
+    let facts = r.parts().instrument.as_ref();
+    let mut cells: Vec<String> = Vec::new();
+    if s.test == Test::Sustained {
+        cells.push(facts.and_then(|f| f.sustained).map_or_else(|| NONE.into(), |n| hertz(n.0)));
+    }
+    if let Some(j) = signed(r)? {
+        let mean = j.mean.map_or_else(|| NONE.into(), |m| format!("{:+.2}", m / 1e3));
+        let drift = facts.and_then(|f| f.grid).map_or_else(|| NONE.into(), |g| format!("{:+.3}", g.drift_ppb as f64 / 1e3));
+        cells.extend([mean, signed_us(s.test, j.max), signed_us(s.test, j.min), us_f64(j.stddev), drift]);
+    } else {
         let p999 = all.and_then(|a| a.percentile("p99.9"));
-        let _ = writeln!(
-            out,
-            "<tr><th scope=\"row\"><a href=\"#run-{i}\">{}</a></th><td>{}</td><td class=\"strong\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{}</td><td class=\"word\">{}</td><td class=\"word\">{}</td></tr>",
-            escape(name),
+        cells.extend([
             us_f64(all.and_then(|a| a.mean)),
             us_opt(all.and_then(|a| a.max)),
             us_opt(all.and_then(|a| a.min)),
             us_f64(all.and_then(|a| a.stddev)),
             us_opt(p999.and_then(|p| p.raw)),
             us_opt(p999.and_then(|p| p.corrected)),
-            count(all.map_or(0, |a| a.count)),
-            count(all.map_or(0, |a| a.missed)),
-            verdict_badge(s.verdict),
-            escape(&s.clock_words),
-        );
+        ]);
     }
-    out + "</tbody></table></div>\n"
+    cells.extend([count(all.map_or(0, |a| a.count)), count(all.map_or(0, |a| a.missed))]);
+    if s.test != Test::Timer {
+        cells.extend(troubles(s).map(count));
+    }
+    let mut out = format!("<tr><th scope=\"row\"><a href=\"#run-{i}\">{}</a></th>", escape(name));
+    // The maximum; a sustained frequency is the first.
+    let strong = usize::from(s.test != Test::Sustained);
+    for (n, cell) in cells.iter().enumerate() {
+        let class = if n == strong { " class=\"strong\"" } else { "" };
+        let _ = write!(out, "<td{class}>{cell}</td>");
+    }
+    let (verdict, clock) = (verdict_badge(s.verdict), escape(&s.clock_words));
+    let _ = writeln!(out, "<td class=\"word\">{verdict}</td><td class=\"word\">{clock}</td></tr>");
+    Ok(out)
 }
 
 type Counter = fn(&Row) -> u64;
@@ -86,10 +140,12 @@ type Counter = fn(&Row) -> u64;
 /// One row for each distribution, and all of them.
 pub(super) fn distributions(s: &Summary) -> String {
     let any = |f: fn(&Row) -> u64| s.rows.iter().any(|r| f(r) > 0);
-    let all: [(&str, Counter); 3] = [("Spurious", |r| r.spurious), ("Overflow", |r| r.overflow), ("Dropped", |r| r.dropped)];
+    let all: [(&str, Counter); 4] =
+        [("Of them late", |r| r.late), ("Spurious", |r| r.spurious), ("Overflow", |r| r.overflow), ("Dropped", |r| r.dropped)];
     let extra: Vec<_> = all.into_iter().filter(|(_, f)| any(*f)).collect();
-    let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"figures\"><caption>Each CPU, µs</caption><thead><tr><th scope=\"col\"></th><th scope=\"col\">Samples</th>\
+    let each = if s.test == Test::Timer { "CPU" } else { "edge" };
+    let mut out = format!(
+        "<div class=\"scroll\"><table class=\"figures\"><caption>Each {each}, µs</caption><thead><tr><th scope=\"col\"></th><th scope=\"col\">Samples</th>\
          <th scope=\"col\">Expected</th><th scope=\"col\">Missed</th><th scope=\"col\">Min</th><th scope=\"col\">Mean</th><th scope=\"col\">Max</th>\
          <th scope=\"col\">Std dev</th><th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>",
     );
@@ -97,7 +153,7 @@ pub(super) fn distributions(s: &Summary) -> String {
         let _ = write!(out, "<th scope=\"col\">{name}</th>");
     }
     out += "</tr></thead><tbody>\n";
-    for r in s.rows.iter().chain(s.merged.as_ref().filter(|_| s.rows.len() > 1)) {
+    for r in s.rows.iter().chain(s.merged.as_ref().filter(|_| s.rows.len() > 1 && s.test != Test::Periodic)) {
         let at = |name: &str| us_opt(r.percentile(name).and_then(|p| p.raw));
         let _ = write!(
             out,
@@ -146,8 +202,9 @@ pub(super) fn worst(record: &Record) -> String {
         return "<p class=\"muted\">No worst samples were kept.</p>\n".into();
     }
     all.sort_by(|(a, la), (b, lb)| b.value.cmp(&a.value).then(a.at.cmp(&b.at)).then(la.cmp(lb)));
-    let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"figures narrow\"><thead><tr><th scope=\"col\">Latency µs</th><th scope=\"col\">At s</th><th scope=\"col\" class=\"word\">Where</th></tr></thead><tbody>\n",
+    let mut out = format!(
+        "<div class=\"scroll\"><table class=\"figures narrow\"><thead><tr><th scope=\"col\">{} µs</th><th scope=\"col\">At s</th><th scope=\"col\" class=\"word\">Where</th></tr></thead><tbody>\n",
+        samples(record.parts().test)
     );
     for (w, label) in all {
         let _ = writeln!(

@@ -4,8 +4,9 @@ use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
 use super::{Axis, Use};
 use crate::curve::{bin_width, bins};
 use crate::format::{coordinate, count, time, us};
+use crate::shown::{self, hertz, samples};
 use rtscope_analysis::clock_words;
-use rtscope_record::{Distribution, Record};
+use rtscope_record::{Distribution, Record, Test};
 use std::fmt::Write as _;
 
 /// The plot of one record. Linear: bins of equal width; log: bins of 2 % each, with the same count axis.
@@ -33,8 +34,8 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
         Axis::Log => log_ticks(x.low, x.high, 1e3),
     };
     let width_text = match axis {
-        Axis::Linear => format!("Latency (µs), bins of {}", time(width as f64)),
-        Axis::Log => "Latency (µs), logarithmic, bins of 2 %".into(),
+        Axis::Linear => format!("{} (µs), bins of {}", samples(record.parts().test), time(width as f64)),
+        Axis::Log => format!("{} (µs), logarithmic, bins of 2 %", samples(record.parts().test)),
     };
     c.axes(&x_ticks, &width_text, &log_ticks(y.low, y.high, 1.0), "Samples");
     for (i, (d, stair)) in shown.iter().zip(&stairs).enumerate() {
@@ -50,14 +51,11 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     c.close()
 }
 
-/// "Timer latency under load full".
+/// "Timer latency, load full"; the samples of a sustained frequency are the latencies at it.
 pub(super) fn title(record: &Record) -> String {
     let p = record.parts();
-    let mut test = p.test.to_string();
-    if let Some(first) = test.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    format!("{test} latency, load {}", p.load)
+    let sustained = p.instrument.as_ref().and_then(|i| i.sustained).map(|i| format!(": latency at {} Hz", hertz(i.0)));
+    format!("{}{}, load {}", shown::title(p.test), sustained.unwrap_or_default(), p.load)
 }
 
 /// Kernel, preemption, clock and verdict; then counts.
@@ -68,6 +66,7 @@ pub(super) fn subtitle(record: &Record) -> Vec<String> {
     let sum = |f: fn(&Distribution) -> u64| record.distributions().iter().map(f).fold(0u64, u64::saturating_add);
     let mut counts = format!("{} samples · {} missed", count(sum(Distribution::count)), count(sum(Distribution::missed)));
     for (n, what) in [
+        (sum(Distribution::late), "of them late"),
         (sum(Distribution::spurious), "spurious"),
         (sum(Distribution::overflow), "beyond the histogram"),
         (sum(Distribution::dropped), "lost"),
@@ -77,9 +76,10 @@ pub(super) fn subtitle(record: &Record) -> Vec<String> {
         }
     }
     let early = if p.interrupted { " · ended early" } else { "" };
+    let interval = if p.test == Test::Periodic { "semi-period" } else { "interval" };
     let release = if k.release.is_empty() { "unknown" } else { k.release.as_str() };
     vec![
-        format!("{host}kernel {release} {} · {} space · interval {}", k.preemption.as_str(), p.space, p.settings.interval),
+        format!("{host}kernel {release} {} · {} space · {interval} {}", k.preemption.as_str(), p.space, p.settings.interval),
         format!("{counts} · {} · clock: {}{early}", record.verdict(), clock_words(record)),
     ]
 }

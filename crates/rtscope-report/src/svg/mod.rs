@@ -1,5 +1,5 @@
 //! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, an overview of runs,
-//! and stock against RT.
+//! stock against RT, and response tests beside each other.
 //!
 //! Written by hand rather than with the plotters crate: the plots follow the reader's dark or light theme through CSS variables, which
 //! a back end with fixed colours cannot, and need no font metrics, which plotters takes from fonts that a minimal Debian lacks.
@@ -8,6 +8,7 @@ mod draw;
 mod latency;
 mod overview;
 pub(crate) mod percentile;
+mod response;
 mod versus;
 mod worst;
 
@@ -15,6 +16,7 @@ pub(crate) use draw::log_ticks;
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;
+pub use response::{response_ranges, response_worst};
 pub use versus::versus;
 pub use worst::worst;
 

@@ -4,6 +4,7 @@ use super::draw::{Canvas, Size, WIDTH, cut, log_ticks};
 use super::{COLOURS, Use};
 use crate::facts::run_names;
 use crate::format::{escape, time};
+use crate::shown::quantities;
 use crate::{ReportError, summarize};
 use rtscope_record::Record;
 use std::fmt::Write as _;
@@ -25,7 +26,9 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     clocks.sort_unstable();
     clocks.dedup();
     let sub = [format!("bar: minimum to maximum · tick: median · diamond: p99.9 · clock: {}", clocks.join(", "))];
-    let mut out = Canvas::head(Size::ALONE, usage, ["Latency by load"; 2], &sub, height);
+    let what = quantities(records);
+    let title = format!("{what} by load");
+    let mut out = Canvas::head(Size::ALONE, usage, [title.as_str(); 2], &sub, height);
     let at = |v: f64| LABEL + (v.max(low).log10() - low.log10()) / (high.log10() - low.log10()) * (WIDTH - LABEL - VALUES);
     for (v, text) in log_ticks(low, high, 1e3) {
         let x = at(v);
@@ -35,7 +38,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     let middle = f64::midpoint(LABEL, WIDTH - VALUES);
     let _ = writeln!(
         out,
-        "<text class=\"label\" text-anchor=\"middle\" x=\"{middle:.1}\" y=\"{:.1}\">Latency (µs), logarithmic</text>",
+        "<text class=\"label\" text-anchor=\"middle\" x=\"{middle:.1}\" y=\"{:.1}\">{what} (µs), logarithmic</text>",
         bottom + 35.0
     );
     for (i, ((s, bar), name)) in summaries.iter().zip(&bars).zip(run_names(records)).enumerate() {

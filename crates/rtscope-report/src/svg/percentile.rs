@@ -5,8 +5,9 @@ use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, polyline, series_
 use super::latency::{subtitle, title};
 use crate::curve::{curve, positions};
 use crate::format::{nines, us};
+use crate::shown::samples;
 use rtscope_analysis::corrected::View;
-use rtscope_record::{Distribution, Record};
+use rtscope_record::{Distribution, Record, Test};
 
 /// One line of the chart.
 pub(crate) struct Line {
@@ -37,13 +38,17 @@ pub(crate) fn lines(record: &Record) -> (Vec<f64>, Vec<Line>) {
     x.extend(all.iter().map(|d| d.count()).chain([merged.count()]).filter(|&n| n > 0).map(|n| n as f64));
     x.sort_by(f64::total_cmp);
     x.dedup();
-    let mut lines =
-        vec![Line { label: "all, raw".into(), kind: Kind::Raw, values: curve(merged.histogram(), merged.count(), max, &x) }];
-    if let Some(c) = &corrected {
+    let mut lines = Vec::new();
+    // Late and early jitter have no figures in common.
+    let common = record.parts().test != Test::Periodic;
+    if common {
+        lines.push(Line { label: "all, raw".into(), kind: Kind::Raw, values: curve(merged.histogram(), merged.count(), max, &x) });
+    }
+    if let Some(c) = corrected.as_ref().filter(|_| common) {
         let values = curve(&c.histogram, c.count(), c.max, &x);
         lines.push(Line { label: "all, corrected".into(), kind: Kind::Corrected, values });
     }
-    if all.len() > 1 {
+    if all.len() > 1 || !common {
         for (i, d) in all.iter().enumerate() {
             if let Some(max) = d.max() {
                 let values = curve(d.histogram(), d.count(), max, &x);
@@ -109,8 +114,8 @@ pub fn percentile(record: &Record, usage: Use) -> String {
         y,
     );
     let y_ticks = if log { log_ticks(y.low, y.high, 1e3) } else { linear_ticks(y.high, 1e3, 7.0) };
-    let y_label = if log { "Latency (µs), logarithmic" } else { "Latency (µs)" };
-    c.axes(&ticks(high), "Percentile (1/(1-q), logarithmic)", &y_ticks, y_label);
+    let y_label = format!("{} (µs){}", samples(record.parts().test), if log { ", logarithmic" } else { "" });
+    c.axes(&ticks(high), "Percentile (1/(1-q), logarithmic)", &y_ticks, &y_label);
     if lines.is_empty() {
         c.nothing("no samples");
     }

@@ -4,6 +4,7 @@ use super::Use;
 use super::draw::{Canvas, Key, Range, linear_ticks, series_class};
 use super::latency::{subtitle, title};
 use crate::format::us;
+use crate::shown::samples;
 use rtscope_record::{Nanos, Record};
 
 /// The scatter of one record's worst samples.
@@ -20,7 +21,12 @@ pub fn worst(record: &Record, usage: Use) -> String {
     let x = Range { low: 0.0, high: end as f64, log: false };
     let y = Range { low: 0.0, high: top as f64 * 1.08, log: false };
     let mut c = Canvas::open(usage, &format!("{}: worst samples over time", title(record)), &subtitle(record), &keys, x, y);
-    c.axes(&linear_ticks(x.high, 1e9, 10.0), "Time since start (s)", &linear_ticks(y.high, 1e3, 7.0), "Latency (µs)");
+    c.axes(
+        &linear_ticks(x.high, 1e9, 10.0),
+        "Time since start (s)",
+        &linear_ticks(y.high, 1e3, 7.0),
+        &format!("{} (µs)", samples(record.parts().test)),
+    );
     for (i, d, w) in all() {
         let tooltip = format!("{}: {} µs at {:.6} s", d.label(), us(w.value as f64), Nanos(w.at).as_secs_f64());
         c.dot(i, w.at as f64, w.value as f64, &tooltip);

@@ -1,8 +1,10 @@
 //! Two selections side by side, and assertions held against records.
 
-use super::grid::Grid;
+use super::grid::{Cell, Grid};
 use super::{Paint, Style, verdict_paint, wrapped};
-use crate::format::{NONE, clean, count, us};
+use crate::format::{NONE, clean, count, time, us};
+use crate::sheet::{mean, min_max};
+use rtscope_analysis::agreement::{Agreement, How, Offset, Witness};
 use rtscope_analysis::compare::{MetricRow, Side, Unit};
 use rtscope_analysis::{Comparison, Evaluation, Outcome};
 use std::fmt::Write as _;
@@ -38,8 +40,11 @@ pub fn comparison(c: &Comparison, style: Style) -> String {
         }
         out += &grid.render(style);
     }
+    for a in &c.agreement {
+        out += &agreement(a, style);
+    }
     out.push('\n');
-    for f in &c.findings {
+    for f in c.findings.iter().chain(c.agreement.iter().flat_map(|a| &a.findings)) {
         let code = clean(&f.code);
         out += &wrapped(style, "! ", &format!("{code}: {}. Remedy: {}", f.message, f.remedy)).replacen(
             &code,
@@ -49,6 +54,70 @@ pub fn comparison(c: &Comparison, style: Style) -> String {
     }
     out += &wrapped(style, "Note: ", &c.note);
     out
+}
+
+/// Heads of the figures of an offset, all in us.
+pub(crate) const OFFSET: [&str; 4] = ["offset", "median", "std dev", "range"];
+
+/// The cells of an offset under [`OFFSET`].
+pub(crate) fn offset(o: Option<&Offset>) -> [String; 4] {
+    let Some(o) = o else { return [NONE; 4].map(String::from) };
+    let signed = |ns: f64| format!("{:+.3}", ns / 1e3);
+    let stddev = match o.stddev {
+        None => NONE.into(),
+        Some([low, high]) if low.to_bits() == high.to_bits() => format!("{:.3}", low / 1e3),
+        Some([low, high]) => format!("{:.3} to {:.3}", low / 1e3, high / 1e3),
+    };
+    [signed(o.mean), signed(o.median), stddev, format!("{} to {}", signed(o.range[0]), signed(o.range[1]))]
+}
+
+/// How the offsets of an agreement are known, in words.
+pub(crate) fn how(a: &Agreement) -> String {
+    let Some(o) = a.edges.first().and_then(|e| e.offset.as_ref()) else { return "no samples on one side.".into() };
+    match o.how {
+        How::Pairs => format!(
+            "Pulse by pulse: {} pairs, {} of A and {} of B alone. Range: lowest and highest difference of a pair.",
+            count(o.pairs),
+            count(o.alone[0]),
+            count(o.alone[1])
+        ),
+        How::Distributions => format!(
+            "By the distributions, not pulse by pulse: {}. The offset is the difference of the means, the range that of the percentiles 1 to 99; \
+             the standard deviation of the differences lies between the two figures.",
+            o.why
+        ),
+    }
+}
+
+/// An instrument in words.
+pub(crate) fn witness(w: &Witness) -> String {
+    let own = w.null_wire.map_or_else(String::new, |n| format!(", null wire {}", time(n as f64)));
+    let error = w.uncertainty.map_or_else(String::new, |u| format!(", at most {} too high", time(u as f64)));
+    format!("{}{error}{own}", w.what)
+}
+
+fn agreement(a: &Agreement, style: Style) -> String {
+    let mut out = format!("\n{} (load {})\n", style.paint(Paint::Bold, "The same run, two instruments: B minus A"), clean(&a.load));
+    for (name, w) in [("A", &a.a), ("B", &a.b)] {
+        out += &wrapped(style, &format!("{name}  "), &witness(w));
+    }
+    let mut grid = Grid::new().left("edge", 0);
+    for name in ["A, us", "B, us"] {
+        grid = grid.group(name).right("min/max", 1).right("mean", 0).right("samples", 2);
+    }
+    grid = grid.group("B minus A, us");
+    for head in OFFSET {
+        grid = grid.right(head, 0);
+    }
+    for e in &a.edges {
+        let mut row: Vec<Cell> = vec![e.edge.as_str().into()];
+        for f in [&e.a, &e.b] {
+            row.extend([min_max(a.test, f).into(), mean(a.test, f.mean).into(), count(f.samples).into()]);
+        }
+        row.extend(offset(e.offset.as_ref()).map(Cell::from));
+        grid.row(row);
+    }
+    out + &grid.render(style) + &wrapped(style, "", &how(a))
 }
 
 fn side(name: &str, s: &Side, style: Style) -> String {

@@ -74,7 +74,7 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
         out,
         "{} {}, {} space, load {}, target {} · {} · ran {}{early}",
         s.test,
-        super::instrument::quantity(s.test),
+        crate::shown::quantity(s.test),
         s.space,
         clean(&s.load),
         clean(&s.target),

@@ -1,5 +1,6 @@
 //! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
 
+mod adam;
 mod campaign;
 mod comparison;
 mod detail;
@@ -12,9 +13,10 @@ mod loads;
 mod strip;
 mod versus;
 
+pub use adam::adam;
 pub use campaign::{CampaignRow, CampaignState, campaign};
+pub(crate) use comparison::{OFFSET, figure, how, metric, offset, ratio, witness};
 pub use comparison::{comparison, evaluations};
-pub(crate) use comparison::{figure, metric, ratio};
 pub use detail::{brief, detail};
 pub use findings::findings;
 pub use kernels::kernels;
@@ -159,11 +161,9 @@ pub(crate) fn heading(style: Style, records: &[Record]) -> String {
         (all.len() == 1).then(|| crate::format::clean(&all[0]))
     };
     let mut out = String::new();
-    let test = one(&|r| format!("{} latency, {} space", r.parts().test, r.parts().space)).unwrap_or_else(|| "Latency".into());
-    let mut title = test;
-    if let Some(first) = title.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
+    let title = one(&|r| format!("{}, {} space", crate::shown::title(r.parts().test), r.parts().space))
+        .or_else(|| one(&|r| crate::shown::title(r.parts().test)))
+        .unwrap_or_else(|| crate::shown::quantities(records));
     out += &style.paint(Paint::Bold, &title);
     let kernel = one(&|r| format!("kernel {} {}", r.parts().system.kernel.release, r.parts().system.kernel.preemption.as_str()));
     for part in [one(&|r| r.parts().system.hostname.clone()), kernel, one(&|r| format!("interval {}", r.parts().settings.interval))]

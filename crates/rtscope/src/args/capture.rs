@@ -49,7 +49,7 @@ pub(crate) struct CaptureArgs {
     /// How far a voltage must pass over the threshold, in all [default: a tenth of the swing]
     #[arg(long, value_name = "VOLTS")]
     pub hysteresis: Option<f64>,
-    /// Where the DUT's task ran [default: user]
-    #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
-    pub space: Option<String>,
+    /// Worst samples to keep of each edge; with all of them `compare` pairs each pulse with that of another instrument
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub worst: u32,
 }

@@ -9,7 +9,7 @@ use crate::{output, select};
 use rtscope_analysis::{clock_and_machine, is_virtual};
 use rtscope_archive::capture::Kind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
-use rtscope_record::{Clock, Record};
+use rtscope_record::{Clock, Record, Space};
 use rtscope_report::table;
 use std::io::Read;
 use std::path::Path;
@@ -73,13 +73,14 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         let mut options = ImportOptions::new(&*name, time);
         options.format = format;
         options.load.clone_from(&a.load);
+        options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
         options.nanoseconds = a.nsecs.then_some(true);
         // What another reader knows is no capture.
         let known = format.is_some() || a.format.is_none() && formats::detect(&bytes).is_some();
         let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &bytes) };
         let records = match capture {
             Some(kind) => {
-                let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref() };
+                let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref(), space: options.space };
                 vec![super::capture::import(&file, kind, &a.capture)?]
             }
             None => formats::import(&bytes, &options)

@@ -11,9 +11,6 @@ use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
 use rtscope_record::{Clock, Effect, Nanos, Policy, Record, RecordParts, Settings, Space, System, Test, Warning};
 use std::time::SystemTime;
 
-/// Worst samples that are kept.
-const WORST: u32 = 32;
-
 /// The kind of a file that is a capture: as named, else by looking.
 pub(super) fn kind(format: Option<&str>, bytes: &[u8]) -> Option<Kind> {
     match format {
@@ -60,6 +57,7 @@ pub(super) struct File<'a> {
     pub bytes: &'a [u8],
     pub time: SystemTime,
     pub load: Option<&'a str>,
+    pub space: Option<Space>,
 }
 
 /// Reads a capture as the options say.
@@ -100,14 +98,14 @@ struct Taken {
 }
 
 /// What nobody recorded is not claimed.
-fn settings(interval: Nanos, lines: LineSettings) -> Settings {
+fn settings(interval: Nanos, lines: LineSettings, a: &CaptureArgs) -> Settings {
     Settings {
         interval,
         policy: Policy::Other,
         priority: 0,
         mlockall: false,
         hold_dma_latency: false,
-        worst: WORST,
+        worst: a.worst,
         lines: Some(lines),
         ..Settings::default()
     }
@@ -151,7 +149,7 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
     let timeout = a.timeout.map(|t| t.0).or(usual).ok_or("one stimulus tells no time-out: give --timeout")?;
     let end = capture.end.div_ceil(1000);
     let recorded = Recorded { stimulus: &stimulus.edges, answer: &answer.edges, end };
-    let mut r = recorded::responses(&recorded, timeout, a.warmup, WORST).map_err(|e| e.to_string())?;
+    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst).map_err(|e| e.to_string())?;
     if let Some(level) = one_edge {
         let label = LABELS[usize::from(level)];
         r.distributions.retain(|d| d.label() == label);
@@ -183,7 +181,7 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
     let elapsed_ns = end.saturating_sub(stimulus.edges[0].at);
     Ok(Taken {
         test: Test::Response,
-        settings: settings(interval, lines),
+        settings: settings(interval, lines, a),
         distributions: r.distributions,
         instrument,
         warnings,
@@ -195,7 +193,7 @@ fn wave(capture: &Capture, answer: Line, a: &CaptureArgs) -> Result<Taken, Strin
     let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
     let semi_period = a.semi_period.map(|t| t.0).or(usual);
     let semi_period = semi_period.ok_or_else(|| format!("channel {} has no wave: fewer than two edges", answer.name))?;
-    let w = recorded::wave(&answer.edges, semi_period, a.warmup, WORST).map_err(|e| e.to_string())?;
+    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
     let mut warnings = common(capture, &[&answer], Some(semi_period));
     if a.semi_period.is_none() {
         warnings.push(Warning::new(
@@ -212,7 +210,7 @@ fn wave(capture: &Capture, answer: Line, a: &CaptureArgs) -> Result<Taken, Strin
     let elapsed_ns = answer.edges.last().map_or(0, |e| e.at) - answer.edges.first().map_or(0, |e| e.at);
     Ok(Taken {
         test: Test::Periodic,
-        settings: settings(Nanos(semi_period), lines),
+        settings: settings(Nanos(semi_period), lines, a),
         distributions: w.distributions,
         instrument: Instrument { warmup: w.warmup, grid: w.grid, answer: Some(answer.facts()), ..Instrument::default() },
         warnings,
@@ -265,7 +263,7 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
         started,
         elapsed_ns: taken.elapsed_ns,
         test: taken.test,
-        space: if a.space.as_deref() == Some("kernel") { Space::Kernel } else { Space::User },
+        space: file.space.unwrap_or(Space::User),
         load: file.load.unwrap_or("unknown").into(),
         target: "import".into(),
         clock: Clock::Host,

@@ -5,7 +5,8 @@ use crate::args::{Compare, Report};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::{output, select};
-use rtscope_record::Record;
+use rtscope_analysis::Comparison;
+use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::{html, svg};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -16,9 +17,9 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = select::records(context, &a.selection)?;
     let title = a.title.as_deref().unwrap_or_default();
     if a.output.as_os_str() == "-" {
-        output::result(&page(&records, title)?)?;
+        output::result(&page(&records, title, &a.below)?)?;
     } else {
-        page_to(&a.output, &records, title)?;
+        page_to(&a.output, &records, title, &a.below)?;
     }
     if let Some(dir) = &a.svg {
         std::fs::create_dir_all(dir)
@@ -28,6 +29,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
             write(&dir.join(format!("{}.svg", r.id())), text.as_bytes())?;
         }
         versus_pictures(&records, dir)?;
+        response_pictures(&records, dir)?;
     }
     if a.output.as_os_str() != "-" {
         let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
@@ -36,14 +38,14 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn page(records: &[Record], title: &str) -> Result<String, Failure> {
-    let options = html::Options { title, comparison: None, version: env!("CARGO_PKG_VERSION") };
+fn page(records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
+    let options = html::Options { title, comparison: None, below, version: env!("CARGO_PKG_VERSION") };
     Ok(html::page(records, &options)?)
 }
 
-/// Writes the page of `records` into a file.
-pub(crate) fn page_to(path: &Path, records: &[Record], title: &str) -> Result<(), Failure> {
-    write(path, page(records, title)?.as_bytes())
+/// Writes the page of `records` into a file; `below` are the thresholds of tests over lines.
+pub(crate) fn page_to(path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
+    write(path, page(records, title, below)?.as_bytes())
 }
 
 /// Writes the plots of stock against RT, where the records hold a pair.
@@ -63,6 +65,21 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
                 name = format!("{stem}-{n}");
             }
             write(&dir.join(format!("{name}.svg")), svg::versus(b, l, svg::Use::File).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the plots of response tests beside each other, where there are any.
+fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
+    let Ok(a) = rtscope_analysis::adam(records, &[], &[]) else { return Ok(()) };
+    let pictures = [
+        ("response-ranges", svg::response_ranges(&a, svg::Use::File)),
+        ("response-worst", svg::response_worst(&a, svg::Use::File)),
+    ];
+    for (name, picture) in pictures {
+        if let Some(text) = picture {
+            write(&dir.join(format!("{name}.svg")), text.as_bytes())?;
         }
     }
     Ok(())
@@ -89,13 +106,44 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Two selections side by side; the stock kernels of one against its RT kernels.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let left = select::records(context, std::slice::from_ref(&a.a))?;
-    let Some(b) = &a.b else { return versus(&left, a.json) };
+    let over_lines = |r: &Record| matches!(r.parts().test, Test::Response | Test::Periodic);
+    if a.table.is_some() || !a.below.is_empty() || a.edges || (a.b.is_none() && left.iter().all(over_lines)) {
+        return adam(context, &left, a);
+    }
+    let Some(b) = &a.b else {
+        page_of(a, &left, &[], None)?;
+        return versus(&left, a.json);
+    };
     let right = select::records(context, std::slice::from_ref(b))?;
-    let comparison = rtscope_analysis::compare(&left, &right).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    let comparison = rtscope_analysis::compare_views(&left, &right, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, &left, &right, Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
     } else {
         output::result(&rtscope_report::table::comparison(&comparison, style()))?;
+    }
+    Ok(Code::Done)
+}
+
+/// Writes the page of a comparison where one is asked for; a record of both sides is in it once.
+fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&Comparison>) -> Result<(), Failure> {
+    let Some(path) = &a.html else { return Ok(()) };
+    let mut ids = BTreeSet::new();
+    let records: Vec<Record> = left.iter().chain(right).filter(|r| ids.insert(r.id())).cloned().collect();
+    let options = html::Options { title: "", comparison, below: &a.below, version: env!("CARGO_PKG_VERSION") };
+    write(path, html::page(&records, &options)?.as_bytes())
+}
+
+/// Response and periodic tests in the layout of Adam 2021; a second selection is another instrument's view of the same runs.
+fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure> {
+    let external = a.b.as_ref().map(|b| select::records(context, std::slice::from_ref(b))).transpose()?.unwrap_or_default();
+    let made = rtscope_analysis::adam(left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, left, &external, None)?;
+    if a.json {
+        output::json(&made)?;
+    } else {
+        let records = [left, external.as_slice()].concat();
+        output::result(&rtscope_report::table::adam(&made, &records, a.edges, style()))?;
     }
     Ok(Code::Done)
 }

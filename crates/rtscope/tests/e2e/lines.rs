@@ -163,3 +163,45 @@ fn mishaps_name_the_line_and_the_remedy() {
         assert!(w.records().is_empty());
     }
 }
+
+#[test]
+fn adams_tables_pictures_and_text_of_a_record() {
+    let w = World::new();
+    let (a, b) = lines("adam");
+    let r = w.line(&format!("measure response --stimulus {a} --answer {b} -i 2ms -l 60 --worst 100 --json")).measured().record();
+    let shown = w.line("compare latest --below 1ns --below 1h").ends_with(0).out;
+    for part in ["Response latency in us", "min/max (wcrl)", "stdev/var", "below 1ns", "below 1h", "100 %", "PREEMPT_RT"] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let json: Value = serde_json::from_str(&w.line("compare latest --table adam --below 1h --json").ends_with(0).out).unwrap();
+    let share = &json["groups"][0]["both"]["shares"][0];
+    assert_eq!((share["below"].as_u64(), share["of"].as_u64()), (Some(sum(&r, Distribution::count)), Some(60)));
+    assert_eq!(json["groups"][0]["edges"][1]["edge"], "falling");
+    w.line("report latest -o page.html --svg pictures --below 50us").ends_with(0);
+    let page = std::fs::read_to_string(w.path("page.html")).unwrap();
+    assert!(page.contains("id=\"lines\"") && page.contains("below 50us") && w.path("pictures/response-worst.svg").exists());
+
+    w.line("export latest --format adam -o report.txt").ends_with(0);
+    let text = std::fs::read_to_string(w.path("report.txt")).unwrap();
+    assert!(text.contains(&format!("Samples: {}, average (mean)", sum(&r, Distribution::count))), "{text}");
+    let again = w.line("import report.txt --json").ends_with(0).record();
+    assert_eq!(
+        (sum(&again, Distribution::count), sum(&again, Distribution::missed)),
+        (sum(&r, Distribution::count), sum(&r, Distribution::missed))
+    );
+
+    // The same run as another instrument would have seen it.
+    let mut other = r.clone().into_parts();
+    other.id += "-scope";
+    other.instrument.as_mut().unwrap().what = "an oscilloscope".into();
+    std::fs::write(w.path("scope.json"), serde_json::to_string(&Record::new(other).unwrap()).unwrap()).unwrap();
+    let id = r.id();
+    let json: Value = serde_json::from_str(&w.line(&format!("compare {id} scope.json --json")).ends_with(0).out).unwrap();
+    let offset = &json["agreement"][0]["edges"][0]["offset"];
+    assert_eq!((offset["how"].as_str(), offset["mean"].as_f64()), (Some("pairs"), Some(0.0)), "{offset}");
+    let shown = w.line(&format!("compare {id} scope.json --html both.html")).ends_with(0).out;
+    assert!(
+        shown.contains("The same run, two instruments")
+            && std::fs::read_to_string(w.path("both.html")).unwrap().contains("an oscilloscope")
+    );
+}

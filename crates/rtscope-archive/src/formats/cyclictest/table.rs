@@ -3,14 +3,13 @@
 use super::command::{Command, unknown_settings};
 use super::kept::Kept;
 use super::{NO_MINIMUM, TextOptions};
-use crate::formats::{ImportError, ImportOptions};
+use crate::formats::{ImportError, ImportOptions, hex};
 use jiff::Timestamp;
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Record, RecordParts, Source, Space, System,
     Test, ThreadInfo, Warning,
 };
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// cyclictest writes its JSON while the threads may still measure, bins first: one sample, at the most two, may be counted without being
 /// binned. More than that is no overflow and no such race.
@@ -345,12 +344,4 @@ pub(super) fn printed_average(d: &Distribution, options: &TextOptions) -> u64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a mean lies between 0 and 2^64
         Moments::Reported { mean } => (mean / unit as f64) as u64,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, b| {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{b:02x}");
-        text
-    })
 }

@@ -1,0 +1,335 @@
+//! Response and periodic tests in the manner of Adam 2021, Tables 1 and 2: for each kernel and space minimum, maximum, spread and the
+//! share below a threshold, of both edges and of each.
+//!
+//! The runs of one kernel on one machine, of one space, load and clock are merged exactly; nothing else is.
+
+mod figures;
+
+pub use figures::EdgeFigures;
+pub(crate) use figures::edge_of;
+
+use crate::compare::{Finding, finding};
+use crate::share::Share;
+use crate::summary::{clock_words, virtual_machine};
+use crate::versus::{Kernel, Role};
+use rtscope_record::{Clock, Distribution, DistributionError, Nanos, Record, Space, Test, Verdict};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The threshold where none is asked for, ns: Adam's upper bound, "an acceptable safety margin".
+pub const THRESHOLD: Nanos = Nanos(160_000);
+
+/// The runs of one kernel, machine, space, load and clock.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// `response` (latency) or `periodic` (signed jitter).
+    pub test: Test,
+    /// Board, else processor, else host name; empty where a record does not say.
+    pub machine: String,
+    /// Distribution; empty where a record does not say.
+    pub os: String,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Architecture as `uname -m` has it; may be empty.
+    pub arch: String,
+    /// Where the device's task ran.
+    pub space: Space,
+    /// What answered, in words; for kernel space it says which kind of handler.
+    pub device: String,
+    /// Interval between two stimuli, or semi-period of the wave, ns.
+    pub interval: Nanos,
+    /// Name of the load.
+    pub load: String,
+    /// Whose time the figures are in.
+    pub clock: Clock,
+    /// Clock and machine in words.
+    pub clock_words: String,
+    /// Whether it is a virtual machine.
+    pub virtual_machine: bool,
+    /// What held the clock, in words; empty where a record does not say.
+    pub instrument: String,
+    /// Ids of the records that were merged.
+    pub ids: Vec<String>,
+    /// Ids of INVALID records that were left out beside them.
+    pub left_out: Vec<String>,
+    /// The worst verdict among the merged.
+    pub verdict: Verdict,
+    /// Both edges together.
+    pub both: EdgeFigures,
+    /// Each edge: rising, falling.
+    pub edges: Vec<EdgeFigures>,
+    /// What another instrument saw of the same runs, where a second selection was given.
+    pub external: Option<External>,
+}
+
+/// What another instrument saw: the oscilloscope's columns of Table 2.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct External {
+    /// What held its clock, in words.
+    pub instrument: String,
+    /// Ids of its records.
+    pub ids: Vec<String>,
+    /// The worst verdict among them.
+    pub verdict: Verdict,
+    /// Both edges together.
+    pub both: EdgeFigures,
+    /// Each edge.
+    pub edges: Vec<EdgeFigures>,
+}
+
+/// The groups of a selection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Adam {
+    /// By machine and kernel; of a kernel RT before stock, user space before kernel space, as the paper has them.
+    pub groups: Vec<Group>,
+    /// The thresholds of every share, ns.
+    pub thresholds: Vec<Nanos>,
+    /// What to beware of.
+    pub findings: Vec<Finding>,
+}
+
+/// Why there is no such table.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AdamError {
+    /// No record of these tests.
+    #[error(
+        "the selection holds no record of the tests response or periodic: measure one (`rtscope measure response`), or see `rtscope list`"
+    )]
+    Empty,
+    /// The counts exceed a u64.
+    #[error("the records of {kernel} can't be merged: {error}")]
+    Merge {
+        /// Which kernel.
+        kernel: String,
+        /// Why.
+        error: DistributionError,
+    },
+}
+
+/// What the records of a group have in common. Its order is that of the tables.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    clock: Clock,
+    machine: String,
+    arch: String,
+    series: Option<(u64, u64)>,
+    os: String,
+    load: String,
+    space: Space,
+    stock: bool,
+    release: String,
+    test: Test,
+    device: String,
+    interval: u64,
+    clock_words: String,
+    instrument: String,
+}
+
+impl Key {
+    fn of(r: &Record) -> Self {
+        let (p, s) = (r.parts(), &r.parts().system);
+        let kernel = Kernel::of(r);
+        let named = |text: &Option<String>| text.clone().filter(|t| !t.is_empty());
+        let facts = p.instrument.as_ref();
+        Self {
+            clock: p.clock,
+            machine: named(&s.board).or_else(|| named(&s.cpu.model)).unwrap_or_else(|| s.hostname.clone()),
+            arch: s.kernel.arch.clone(),
+            series: kernel.numbers(),
+            os: s.os.clone().unwrap_or_default(),
+            load: p.load.clone(),
+            space: p.space,
+            stock: kernel.role != Role::Rt,
+            release: kernel.release,
+            test: p.test,
+            // Who answers in user space is named with its CPU and priority, which the settings have; in kernel space it is the handler.
+            device: facts.filter(|_| p.space == Space::Kernel).map(|i| i.dut.clone()).unwrap_or_default(),
+            interval: p.settings.interval.0,
+            clock_words: clock_words(r),
+            instrument: facts.map(|i| i.what.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Makes the groups of the response and periodic records among `records`; a record that is given twice counts once. `external` are
+/// records of the same runs by another instrument; they go beside the group whose test, space and load they share, and whose kernel
+/// where they name one. `thresholds` none: [`THRESHOLD`].
+pub fn adam(records: &[Record], external: &[Record], thresholds: &[Nanos]) -> Result<Adam, AdamError> {
+    let thresholds = if thresholds.is_empty() { vec![THRESHOLD] } else { thresholds.to_vec() };
+    let mut ids = BTreeSet::new();
+    let (of_lines, others): (Vec<&Record>, Vec<&Record>) =
+        records.iter().filter(|r| ids.insert(r.id())).partition(|r| matches!(r.parts().test, Test::Response | Test::Periodic));
+    if of_lines.is_empty() {
+        return Err(AdamError::Empty);
+    }
+    let mut groups = Vec::new();
+    for (_, members) in grouped(&of_lines) {
+        groups.push(group(&members, &thresholds)?);
+    }
+    let mut findings = remarks(&groups);
+    if !others.is_empty() {
+        let tests: BTreeSet<&str> = others.iter().map(|r| r.parts().test.as_str()).collect();
+        findings.push(finding(
+            "other-tests",
+            format!(
+                "{} records of other tests ({}) are not in these tables",
+                others.len(),
+                tests.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+            "select them apart: test=timer",
+        ));
+    }
+    findings.extend(beside(&mut groups, external, &thresholds)?);
+    Ok(Adam { groups, thresholds, findings })
+}
+
+fn grouped<'a>(records: &[&'a Record]) -> Vec<(Key, Vec<&'a Record>)> {
+    let mut groups: std::collections::BTreeMap<Key, Vec<&'a Record>> = std::collections::BTreeMap::new();
+    for r in records {
+        groups.entry(Key::of(r)).or_default().push(r);
+    }
+    groups.into_iter().collect()
+}
+
+fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, AdamError> {
+    let (sound, invalid): (Vec<&Record>, Vec<&Record>) = members.iter().partition(|r| r.verdict() != Verdict::Invalid);
+    let (merged, left_out) = if sound.is_empty() { (invalid, Vec::new()) } else { (sound, invalid) };
+    let first = merged[0];
+    let (key, kernel) = (Key::of(first), Kernel::of(first));
+    let (both, edges) = figures(&merged, thresholds).map_err(|error| AdamError::Merge { kernel: kernel.label.clone(), error })?;
+    let ids = |records: &[&Record]| records.iter().map(|r| r.id().to_owned()).collect();
+    Ok(Group {
+        test: key.test,
+        machine: key.machine,
+        os: key.os,
+        kernel,
+        arch: key.arch,
+        space: key.space,
+        device: key.device,
+        interval: Nanos(key.interval),
+        load: key.load,
+        clock: key.clock,
+        clock_words: key.clock_words,
+        virtual_machine: merged.iter().any(|r| virtual_machine(r)),
+        instrument: key.instrument,
+        ids: ids(&merged),
+        left_out: ids(&left_out),
+        verdict: worst(&merged),
+        both,
+        edges,
+        external: None,
+    })
+}
+
+fn worst(records: &[&Record]) -> Verdict {
+    records.iter().map(|r| r.verdict()).max().unwrap_or(Verdict::Invalid)
+}
+
+/// The figures of both edges, and of each, of records that are of one test.
+fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    let mut labels: Vec<Distribution> = Vec::new();
+    // Of each run before it is merged: its worst samples decide more than the histogram does.
+    let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
+    for r in records {
+        let timeout = r.parts().settings.lines.as_ref().filter(|_| r.parts().test == Test::Response).map(|l| l.timeout.0);
+        for d in r.distributions() {
+            match labels.iter_mut().find(|l| l.label() == d.label()) {
+                Some(l) => *l = l.merge(d, d.label(), 0)?,
+                None => labels.push(d.clone()),
+            }
+            let own: Vec<Share> = thresholds.iter().map(|t| Share::of(d, t.0, timeout)).collect();
+            match shares.iter_mut().find(|s| s.0 == d.label()) {
+                Some(s) => s.1 = s.1.iter().zip(own).map(|(a, b)| a.plus(b)).collect(),
+                None => shares.push((d.label().into(), own)),
+            }
+        }
+    }
+    let share_of = |parts: &[&Distribution]| -> Vec<Share> {
+        let own = |t: &Nanos, i: usize| {
+            let all = shares.iter().filter(|s| parts.iter().any(|d| d.label() == s.0));
+            all.fold(Share::none(t.0), |sum, s| sum.plus(s.1[i]))
+        };
+        thresholds.iter().enumerate().map(|(i, t)| own(t, i)).collect()
+    };
+    let make = |name: &str, parts: &[&Distribution]| EdgeFigures::of(name, parts, share_of(parts));
+    let all: Vec<&Distribution> = labels.iter().collect();
+    let mut names: Vec<&str> = Vec::new();
+    for d in &all {
+        let name = edge_of(d.label()).0;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of_edge = |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| edge_of(d.label()).0 == name).collect() };
+    let edges = names.iter().map(|n| make(n, &of_edge(n))).collect::<Result<Vec<_>, _>>()?;
+    Ok((make("both", &all)?, edges))
+}
+
+/// The figures of both edges of one record, and of each, with their signs; without shares.
+pub fn edge_figures(record: &Record) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(&[record], &[])
+}
+
+/// [`edge_figures`] of records of one test, merged.
+pub(crate) fn merged_figures(records: &[&Record]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(records, &[])
+}
+
+fn remarks(groups: &[Group]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let names = |of: &[&Group]| of.iter().map(|g| format!("{} {}", g.kernel.label, g.space)).collect::<Vec<_>>().join(", ");
+    let mut put = |of: Vec<&Group>, code: &str, message: &dyn Fn(&str) -> String, remedy: &str| {
+        if !of.is_empty() {
+            found.push(finding(code, message(&names(&of)), remedy));
+        }
+    };
+    let of = |f: &dyn Fn(&Group) -> bool| groups.iter().filter(|g| f(g)).collect::<Vec<_>>();
+    put(of(&|g| !g.left_out.is_empty()), "left-out", &|n| format!("INVALID runs are left out of {n}"), "see why: rtscope show ID");
+    put(
+        of(&|g| g.both.missed > 0),
+        "missed",
+        &|n| format!("stimuli without an answer in time are in no minimum, maximum or deviation, and count as not below: {n}"),
+        "a longer --timeout tells late answers from none",
+    );
+    put(
+        of(&|g| g.kernel.role == Role::Unknown),
+        "preemption-unknown",
+        &|n| format!("whether the kernel is PREEMPT_RT is not known: {n}"),
+        "measure with rtscope on the device itself, or in the lab",
+    );
+    let clocks: BTreeSet<&str> = groups.iter().map(|g| g.clock.as_str()).collect();
+    if clocks.len() > 1 {
+        found.push(finding("clock-differs", "rows in virtual and in host time do not compare".into(), "select one of both"));
+    }
+    found
+}
+
+/// Puts the records of another instrument beside the groups that they are of.
+fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Result<Vec<Finding>, AdamError> {
+    let of_lines: Vec<&Record> = external.iter().filter(|r| matches!(r.parts().test, Test::Response | Test::Periodic)).collect();
+    let mut found = Vec::new();
+    for (key, members) in grouped(&of_lines) {
+        let fits = |g: &Group| {
+            let kernel = key.release.is_empty() || key.release == g.kernel.release;
+            g.test == key.test && g.space == key.space && g.load == key.load && kernel && g.external.is_none()
+        };
+        let mut fitting = groups.iter_mut().filter(|g| fits(g));
+        let ids: Vec<String> = members.iter().map(|r| r.id().to_owned()).collect();
+        let (Some(g), None) = (fitting.next(), fitting.next()) else {
+            found.push(finding(
+                "no-partner",
+                format!("{} has no one row that it could be of: its test, space, load and kernel decide", ids.join(", ")),
+                "select the runs that both instruments saw: rtscope compare A B --table adam",
+            ));
+            continue;
+        };
+        let error = |error| AdamError::Merge { kernel: g.kernel.label.clone(), error };
+        let (both, edges) = figures(&members, thresholds).map_err(error)?;
+        g.external = Some(External { instrument: key.instrument, ids, verdict: worst(&members), both, edges });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+#[path = "adam_tests.rs"]
+mod tests;

@@ -1,0 +1,136 @@
+//! The figures of an edge: of a latency, or of a jitter that has a sign.
+
+use crate::share::Share;
+use rtscope_record::{Distribution, DistributionError, Moments, Quantile};
+use serde::Serialize;
+
+/// What was measured of an edge; times in ns. Jitter is signed: early is below zero.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EdgeFigures {
+    /// "rising", "falling", or "both".
+    pub edge: String,
+    /// Samples.
+    pub samples: u64,
+    /// Stimuli or intervals that should have given one; `None` where a record does not say.
+    pub expected: Option<u64>,
+    /// Of them: without a sample.
+    pub missed: u64,
+    /// Of the missed: answered after the time-out.
+    pub late: u64,
+    /// Edges that nobody asked for.
+    pub spurious: u64,
+    /// Lowest.
+    pub min: Option<i64>,
+    /// Highest: the worst case.
+    pub max: Option<i64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation (population form); `None` where only a mean was reported.
+    pub stddev: Option<f64>,
+    /// Its square, ns².
+    pub variance: Option<f64>,
+    /// Median; `None` for a jitter, and where the count does not support it.
+    pub p50: Option<u64>,
+    /// 90 % are at most this; as the median.
+    pub p90: Option<u64>,
+    /// 95 % are at most this; as the median.
+    pub p95: Option<u64>,
+    /// Of the stimuli, for each threshold; of a jitter the amount counts.
+    pub shares: Vec<Share>,
+}
+
+/// The edge that a distribution is of, and whether its samples are amounts below zero.
+pub(crate) fn edge_of(label: &str) -> (&str, bool) {
+    match label.rsplit_once(' ') {
+        Some((edge, "early")) => (edge, true),
+        Some((edge, "late")) => (edge, false),
+        _ => (label, false),
+    }
+}
+
+fn signed(v: u64) -> i64 {
+    i64::try_from(v).unwrap_or(i64::MAX)
+}
+
+impl EdgeFigures {
+    /// From distributions of one edge or of both.
+    pub(super) fn of(edge: &str, parts: &[&Distribution], shares: Vec<Share>) -> Result<Self, DistributionError> {
+        let sum = |f: fn(&Distribution) -> u64| parts.iter().map(|d| f(d)).fold(0, u64::saturating_add);
+        let samples = sum(Distribution::count);
+        let ends = |pick: fn(&Distribution) -> [Option<u64>; 2]| {
+            let of = |d: &&Distribution| {
+                let [plain, mirrored] = pick(d);
+                if edge_of(d.label()).1 { mirrored.map(|v| -signed(v)) } else { plain.map(signed) }
+            };
+            parts.iter().filter_map(of).collect::<Vec<_>>()
+        };
+        let moments = Sums::of(parts, samples);
+        let has_sign = parts.iter().any(|d| d.label().contains(' '));
+        let mut merged: Option<Distribution> = None;
+        for d in parts.iter().filter(|_| !has_sign) {
+            merged = Some(match merged {
+                None => (*d).clone(),
+                Some(m) => m.merge(d, edge, 0)?,
+            });
+        }
+        let at = |name: &str| {
+            let q = Quantile::STANDARD.into_iter().find(|q| q.to_string() == name)?;
+            merged.as_ref()?.value_at(q)
+        };
+        Ok(Self {
+            edge: edge.into(),
+            samples,
+            expected: parts.iter().map(|d| d.parts().expected).try_fold(0u64, |sum, e| Some(sum.saturating_add(e?))),
+            missed: sum(Distribution::missed),
+            late: sum(Distribution::late),
+            spurious: sum(Distribution::spurious),
+            min: ends(|d| [d.min(), d.max()]).into_iter().min(),
+            max: ends(|d| [d.max(), d.min()]).into_iter().max(),
+            mean: moments.mean,
+            stddev: moments.variance.map(f64::sqrt),
+            variance: moments.variance,
+            p50: at("p50"),
+            p90: at("p90"),
+            p95: at("p95"),
+            shares,
+        })
+    }
+}
+
+/// Mean and variance over distributions with signs.
+struct Sums {
+    mean: Option<f64>,
+    variance: Option<f64>,
+}
+
+impl Sums {
+    fn of(parts: &[&Distribution], samples: u64) -> Self {
+        if samples == 0 {
+            return Self { mean: None, variance: None };
+        }
+        let n = samples as f64;
+        let (mut sum, mut sum_sq, mut exact, mut weighed) = (0i128, 0u128, true, 0.0);
+        for d in parts.iter().filter(|d| d.count() > 0) {
+            let sign = if edge_of(d.label()).1 { -1 } else { 1 };
+            weighed += f64::from(sign) * d.mean().unwrap_or(0.0) * d.count() as f64;
+            match d.parts().moments {
+                Moments::Exact { sum: s, sum_sq: q } => {
+                    sum = sum.saturating_add(i128::try_from(s).unwrap_or(i128::MAX).saturating_mul(i128::from(sign)));
+                    sum_sq = sum_sq.saturating_add(q);
+                }
+                Moments::Reported { .. } => exact = false,
+            }
+        }
+        if !exact {
+            return Self { mean: Some(weighed / n), variance: None };
+        }
+        let mean = sum as f64 / n;
+        // n * sum_sq - sum² in integers where it fits, so that nothing cancels.
+        let square = sum.unsigned_abs().checked_mul(sum.unsigned_abs());
+        let variance = match (u128::from(samples).checked_mul(sum_sq), square) {
+            (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (n * n),
+            _ => (sum_sq as f64 / n - mean * mean).max(0.0),
+        };
+        Self { mean: Some(mean), variance: Some(variance) }
+    }
+}

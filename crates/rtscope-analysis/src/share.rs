@@ -1,0 +1,145 @@
+//! The share of stimuli that were answered below a threshold: exact where the record tells, else as bounds.
+
+use rtscope_record::Distribution;
+use serde::Serialize;
+
+/// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. One that gave none is not below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// The threshold, ns.
+    pub threshold: u64,
+    /// Certainly below it.
+    pub below: u64,
+    /// Of which the record does not tell: in a slot of the histogram that holds the threshold, beyond an imported histogram, lost, or
+    /// answered after a time-out that is shorter than the threshold.
+    pub undecided: u64,
+    /// All of them: samples, missed and lost.
+    pub of: u64,
+}
+
+impl Share {
+    /// Of no stimulus.
+    pub fn none(threshold: u64) -> Self {
+        Self { threshold, below: 0, undecided: 0, of: 0 }
+    }
+
+    /// Of `d`, whose stimuli were waited for `timeout` ns (`None`: not known, or nothing is asked).
+    pub fn of(d: &Distribution, threshold: u64, timeout: Option<u64>) -> Self {
+        let (below, held) = split(d, threshold);
+        let late = if timeout.is_some_and(|t| t >= threshold) { 0 } else { d.late() };
+        let undecided = held.saturating_add(d.dropped()).saturating_add(late);
+        Self { threshold, below, undecided, of: d.count().saturating_add(d.missed()).saturating_add(d.dropped()) }
+    }
+
+    /// Of both; the thresholds are the same.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            threshold: self.threshold,
+            below: self.below.saturating_add(other.below),
+            undecided: self.undecided.saturating_add(other.undecided),
+            of: self.of.saturating_add(other.of),
+        }
+    }
+}
+
+/// Samples certainly below `t`, and samples that may be.
+fn split(d: &Distribution, t: u64) -> (u64, u64) {
+    let p = d.parts();
+    // A value that was rounded down to a unit stands for all of that unit.
+    let blur = p.resolution - 1;
+    if p.max.is_some_and(|max| max.saturating_add(blur) < t) {
+        return (d.count(), 0);
+    }
+    if p.min.is_none_or(|min| min >= t) {
+        return (0, 0);
+    }
+    let count = |bins: &mut dyn Iterator<Item = (u64, u64, u64)>| {
+        bins.fold((0u64, 0u64), |(below, open), (low, high, n)| {
+            if high < t {
+                (below + n, open)
+            } else if low < t {
+                (below, open + n)
+            } else {
+                (below, open)
+            }
+        })
+    };
+    let mut best = count(&mut d.histogram().iter().map(|(low, high, n)| (low, high.saturating_add(blur), n)));
+    if let Some(l) = p.linear.as_ref().filter(|l| l.total() == d.histogram().total()) {
+        let bins = l.counts.iter().map(|&(i, n)| {
+            let low = i.saturating_mul(l.unit_ns);
+            (low, low.saturating_add(l.unit_ns - 1), n)
+        });
+        let exact = count(&mut bins.into_iter());
+        best = if exact.1 < best.1 { exact } else { best };
+    }
+    // Every sample above the lowest of the worst is among them, with its very value.
+    let all_above = p.worst.last().is_some_and(|w| w.value < t) || p.worst.len() as u64 == d.count();
+    if best.1 > 0 && blur == 0 && d.overflow() == 0 && all_above {
+        let above = p.worst.iter().filter(|w| w.value >= t).count() as u64;
+        best = (d.count() - above, 0);
+    }
+    let beyond = p.linear.as_ref().is_some_and(|l| l.size.saturating_mul(l.unit_ns) >= t);
+    (best.0, best.1.saturating_add(if beyond { 0 } else { d.overflow() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rtscope_record::{DistributionParts, Moments};
+
+    fn of(samples: &[u64], worst: usize) -> Distribution {
+        Distribution::from_samples("rising", samples, worst).unwrap()
+    }
+
+    #[test]
+    fn by_hand() {
+        // Slots of 64 ns hold 100 us: 99,968 to 100,031.
+        let d = of(&[10_000, 99_990, 100_010, 150_000], 0);
+        let share = |d: &Distribution, t| {
+            let s = Share::of(d, t, None);
+            (s.below, s.undecided, s.of)
+        };
+        assert_eq!(share(&d, 100_000), (1, 2, 4), "two lie in the slot that holds the threshold");
+        assert_eq!(share(&d, 99_968), (1, 0, 4), "the slot's own lower end");
+        assert_eq!([share(&d, 10_000), share(&d, 150_001)], [(0, 0, 4), (4, 0, 4)], "minimum and maximum are exact");
+        assert_eq!(share(&of(&[10_000, 99_990, 100_010, 150_000], 3), 100_000), (2, 0, 4), "the worst samples are exact");
+        assert_eq!(share(&of(&[], 0), 1), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_gave_no_sample_is_not_below() {
+        let mut p = of(&[5_000, 6_000], 0).into_parts();
+        (p.missed, p.late, p.dropped, p.expected) = (3, 2, 1, Some(6));
+        let d = Distribution::new(p).unwrap();
+        assert_eq!(Share::of(&d, 10_000, Some(1_000_000)), Share { threshold: 10_000, below: 2, undecided: 1, of: 6 });
+        // Waited for 8 us only: the two late ones came after that, perhaps before 10 us.
+        assert_eq!(Share::of(&d, 10_000, Some(8_000)).undecided, 3);
+    }
+
+    #[test]
+    fn what_lies_beyond_an_imported_histogram() {
+        let mut p = DistributionParts::empty("T0");
+        (p.count, p.overflow, p.resolution) = (10, 10, 1_000);
+        (p.min, p.max, p.moments) = (Some(5_000), Some(90_000), Moments::Reported { mean: 20_000.0 });
+        let d = Distribution::new(p).unwrap();
+        let bounds = |t| (Share::of(&d, t, None).below, Share::of(&d, t, None).undecided);
+        assert_eq!([bounds(5_000), bounds(50_000), bounds(90_999), bounds(91_000)], [(0, 0), (0, 10), (0, 10), (10, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_lies_between_the_bounds(
+            samples in prop::collection::vec(0u64..300_000, 0..60),
+            t in 0u64..310_000,
+            worst in 0usize..70,
+        ) {
+            let s = Share::of(&of(&samples, worst), t, None);
+            let truth = samples.iter().filter(|&&v| v < t).count() as u64;
+            prop_assert!((s.below..=s.below + s.undecided).contains(&truth), "{:?} {}", s, truth);
+            prop_assert!(s.below + s.undecided <= s.of && (worst < samples.len() || s.undecided == 0));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the samples of a test are, in the words of headings, axes and columns.
+
+use crate::ReportError;
+use rtscope_analysis::Summary;
+use rtscope_analysis::adam::{EdgeFigures, edge_figures};
+use rtscope_record::{Record, Test};
+
+/// What a test measures.
+pub(crate) fn quantity(test: Test) -> &'static str {
+    match test {
+        Test::Timer | Test::Response => "latency",
+        Test::Periodic => "jitter",
+        Test::Sustained => "frequency",
+    }
+}
+
+/// What its samples are: those of a sustained frequency are the latencies of the run that confirmed it.
+pub(crate) fn samples(test: Test) -> &'static str {
+    if test == Test::Periodic { "Jitter" } else { "Latency" }
+}
+
+/// Test and quantity: "Timer latency".
+pub(crate) fn title(test: Test) -> String {
+    let mut text = format!("{test} {}", quantity(test));
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+/// What `records` measure, each quantity once: "Latency", "Latency and jitter".
+pub(crate) fn quantities(records: &[Record]) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for r in records {
+        let word = samples(r.parts().test);
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    match words.as_slice() {
+        [] => "Latency".into(),
+        [one] => (*one).into(),
+        [first, rest @ ..] => format!("{first} and {}", rest.join(", ").to_ascii_lowercase()),
+    }
+}
+
+/// The records of each test, in the order of the first of each.
+pub(crate) fn by_test(records: &[Record]) -> Vec<(Test, Vec<usize>)> {
+    let mut tests: Vec<(Test, Vec<usize>)> = Vec::new();
+    for (i, r) in records.iter().enumerate() {
+        let test = r.parts().test;
+        match tests.iter_mut().find(|t| t.0 == test) {
+            Some(t) => t.1.push(i),
+            None => tests.push((test, vec![i])),
+        }
+    }
+    tests
+}
+
+/// The figures of both edges with their signs, for a test whose samples have one; `None` for the others.
+pub(crate) fn signed(record: &Record) -> Result<Option<EdgeFigures>, ReportError> {
+    if record.parts().test != Test::Periodic {
+        return Ok(None);
+    }
+    let merge = |error| ReportError::Merge { id: record.id().into(), error };
+    edge_figures(record).map(|f| Some(f.0)).map_err(merge)
+}
+
+/// Late answers and unasked edges of all distributions.
+pub(crate) fn troubles(s: &Summary) -> [u64; 2] {
+    let all = s.merged.as_ref();
+    [all.map_or(0, |a| a.late), all.map_or(0, |a| a.spurious)]
+}
+
+/// Hz of an interval between edges, ns.
+pub(crate) fn hertz(interval: u64) -> String {
+    format!("{:.0}", 1e9 / interval.max(1) as f64)
+}

@@ -1,0 +1,179 @@
+//! Response latencies side by side: from minimum to maximum in user and kernel space, and the worst cases of stock and PREEMPT_RT kernels.
+//!
+//! Source: Adam 2021, Figures 7 and 8, which have one bar for both edges; here each edge has its own.
+
+use super::Use;
+use super::draw::{Canvas, Size, WIDTH, cut, linear_ticks, log_ticks};
+use crate::format::{escape, time, us};
+use crate::sheet::space_name;
+use rtscope_analysis::Adam;
+use rtscope_analysis::adam::{EdgeFigures, Group};
+use rtscope_analysis::versus::Role;
+use rtscope_record::{Test, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+const LABEL: f64 = 250.0;
+const VALUES: f64 = 205.0;
+const TOP: f64 = 84.0;
+/// Height of an edge's bar, and what is between two groups.
+const BAR: f64 = 13.0;
+const GAP: f64 = 12.0;
+/// The axis is logarithmic where the longest bar is so many times the shortest.
+const FAR: f64 = 30.0;
+
+/// Figure 7: every kernel and space of the response tests of `a`, from minimum to maximum; `None` without samples.
+pub fn response_ranges(a: &Adam, usage: Use) -> Option<String> {
+    draw(&groups(a), usage, false)
+}
+
+/// Figure 8: the worst cases, PREEMPT_RT and stock kernels beside each other; `None` without samples.
+pub fn response_worst(a: &Adam, usage: Use) -> Option<String> {
+    let mut all = groups(a);
+    // The kernels of a space below each other, whichever machine is first.
+    all.sort_by_key(|g| g.space);
+    draw(&all, usage, true)
+}
+
+fn groups(a: &Adam) -> Vec<&Group> {
+    a.groups.iter().filter(|g| g.test == Test::Response && g.both.samples > 0).collect()
+}
+
+/// Colour of a kernel, the same as in the plots of stock against RT.
+fn colour(role: Role) -> usize {
+    match role {
+        Role::Rt => 0,
+        Role::Stock => 1,
+        Role::Unknown => 7,
+    }
+}
+
+/// What a group is called: kernel and space, and what else tells the groups apart.
+fn names(groups: &[&Group]) -> Vec<[String; 2]> {
+    let differ = |f: &dyn Fn(&Group) -> String| groups.iter().map(|g| f(g)).collect::<BTreeSet<_>>().len() > 1;
+    let machines = differ(&|g| g.machine.clone());
+    let loads = differ(&|g| g.load.clone());
+    let clocks = differ(&|g| g.clock_words.clone());
+    let name = |g: &&Group| {
+        let mut more = vec![space_name(g)];
+        more.extend(loads.then(|| format!("load {}", g.load)));
+        more.extend(clocks.then(|| g.clock_words.clone()));
+        more.extend(machines.then(|| g.machine.clone()));
+        [g.kernel.label.clone(), more.join(" · ")]
+    };
+    groups.iter().map(name).collect()
+}
+
+struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Scale {
+    fn at(&self, v: f64) -> f64 {
+        let share = if self.log {
+            (v.max(self.low).log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
+        } else {
+            (v - self.low) / (self.high - self.low)
+        };
+        LABEL + share.clamp(0.0, 1.0) * (WIDTH - LABEL - VALUES)
+    }
+
+    fn ticks(&self) -> Vec<(f64, String)> {
+        if self.log { log_ticks(self.low, self.high, 1e3) } else { linear_ticks(self.high, 1e3, 7.0) }
+    }
+}
+
+fn edges(g: &Group) -> impl Iterator<Item = &EdgeFigures> {
+    g.edges.iter().filter(|e| e.samples > 0)
+}
+
+fn draw(groups: &[&Group], usage: Use, worst: bool) -> Option<String> {
+    let ns = |v: Option<i64>| v.map(|v| v as f64);
+    let shortest = groups.iter().flat_map(|g| edges(g)).filter_map(|e| ns(if worst { e.max } else { e.min })).reduce(f64::min)?;
+    let longest = groups.iter().filter_map(|g| ns(g.both.max)).reduce(f64::max)?.max(1.0);
+    let log = longest / shortest.max(1.0) > FAR;
+    let scale = if log {
+        Scale { low: shortest.max(1.0) / 1.5, high: longest * 1.15, log }
+    } else {
+        Scale { low: 0.0, high: longest * 1.05, log }
+    };
+    let height_of = |g: &Group| edges(g).count().max(2) as f64 * BAR + GAP;
+    let bottom = TOP + groups.iter().map(|g| height_of(g)).sum::<f64>();
+    let title = if worst { "Worst-case response latency, PREEMPT_RT and stock" } else { "Response latency: minimum to maximum" };
+    let clocks: BTreeSet<&str> = groups.iter().map(|g| g.clock_words.as_str()).collect();
+    let loads: BTreeSet<&str> = groups.iter().map(|g| g.load.as_str()).collect();
+    let what = if worst { "bar: up to the maximum" } else { "bar: minimum to maximum · tick: mean" };
+    let list = |all: BTreeSet<&str>| all.into_iter().collect::<Vec<_>>().join(", ");
+    let sub = [
+        format!("{what} · upper bar of a pair: rising edge, lower: falling"),
+        format!("blue: PREEMPT_RT · orange: stock · load: {} · clock: {}", list(loads), list(clocks)),
+    ];
+    let names = names(groups);
+    let words = groups.iter().zip(&names).map(|(g, [kernel, more])| {
+        let of = |v: Option<i64>| ns(v).map_or_else(|| "unknown".into(), us);
+        format!(" {kernel}, {more}: {} to {} µs, {}.", of(g.both.min), of(g.both.max), g.verdict)
+    });
+    let alternative = format!("{title}.{}", words.collect::<String>());
+    let mut out = Canvas::head(Size::ALONE, usage, [title, &alternative], &sub, bottom + 44.0);
+    for (v, text) in scale.ticks() {
+        let x = scale.at(v);
+        let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {:.1}V{bottom:.1}\"/>", TOP - 8.0);
+        let _ = writeln!(out, "<text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{text}</text>", bottom + 17.0);
+    }
+    let axis = if log { "Latency (µs), logarithmic" } else { "Latency (µs)" };
+    let _ = writeln!(
+        out,
+        "<text class=\"label\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{axis}</text>",
+        f64::midpoint(LABEL, WIDTH - VALUES),
+        bottom + 35.0
+    );
+    let mut y = TOP;
+    for (g, name) in groups.iter().zip(&names) {
+        row(&mut out, g, name, y, &scale, worst);
+        y += height_of(g);
+    }
+    out.push_str("</svg>\n");
+    Some(out)
+}
+
+fn row(out: &mut String, g: &Group, [kernel, more]: &[String; 2], mut y: f64, scale: &Scale, worst: bool) {
+    for (text, class, dy) in [(kernel, "", 10.0), (more, "sub", 24.0)] {
+        let _ = writeln!(
+            out,
+            "<text class=\"{class}\" text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            LABEL - 12.0,
+            y + dy,
+            escape(&cut(text, 40))
+        );
+    }
+    let colour = colour(g.kernel.role);
+    for (i, e) in edges(g).enumerate() {
+        let (min, max) = (e.min.unwrap_or(0) as f64, e.max.unwrap_or(0) as f64);
+        let from = if worst { scale.low } else { min };
+        let (x1, x2) = (scale.at(from), scale.at(max));
+        let class = if e.edge == "falling" { "fall" } else { "rise" };
+        let _ = writeln!(
+            out,
+            "<rect class=\"{class} f{colour}\" x=\"{x1:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\"><title>{}</title></rect>",
+            y + 1.0,
+            (x2 - x1).max(2.0),
+            BAR - 2.0,
+            escape(&format!("{kernel}, {more}, {}: {} to {} µs", e.edge, us(min), us(max)))
+        );
+        if let Some(mean) = e.mean.filter(|_| !worst) {
+            let _ = writeln!(out, "<path class=\"line bold all\" d=\"M{:.1} {:.1}v{:.1}\"/>", scale.at(mean), y + 1.0, BAR - 2.0);
+        }
+        let verdict = if g.verdict == Verdict::Valid { "" } else { g.verdict.as_str() };
+        let shown = if worst { time(max) } else { format!("{} to {}", time(min), time(max)) };
+        let _ = writeln!(
+            out,
+            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\">{shown} {}</text>",
+            x2 + 6.0,
+            y + BAR - 3.0,
+            if i == 0 { verdict } else { "" }
+        );
+        y += BAR;
+    }
+}
