@@ -173,13 +173,13 @@ pub fn source(kind: Kind, bytes: &[u8], file: &str) -> Source {
 
 /// The id of a record from `source` that started then (RFC 3339) and was read in this way.
 pub fn id(started: &str, source: &Source, way: &str) -> String {
-    let digits: String = started.split('.').next().unwrap_or(started).chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let digits: String = started.split('.').next().unwrap_or(started).chars().filter(char::is_ascii_alphanumeric).collect();
     let hash = hex(&Sha256::digest(format!("{} {way}", source.sha256)));
     format!("{}Z-{}", digits.trim_end_matches('Z'), &hash[..8])
 }
 
 fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|b| format!("{b:02x}")).collect()
+    digest.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"))
 }
 
 impl Capture {

@@ -105,7 +105,7 @@ fn units(archive: &mut Archive<'_>, stem: &str, size: usize, take: &mut impl FnM
     let names: Vec<String> = if archive.index_for_name(stem).is_some() {
         vec![stem.to_owned()]
     } else {
-        (1..).map(|part| format!("{stem}-{part}")).take_while(|name| archive.index_for_name(name).is_some()).collect()
+        (1..u32::MAX).map(|part| format!("{stem}-{part}")).take_while(|name| archive.index_for_name(name).is_some()).collect()
     };
     if names.is_empty() {
         return Err(CaptureError::File(format!("the samples {stem} are missing")));

@@ -81,7 +81,7 @@ pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Rec
     let stimulus = a.stimulus.as_ref().map(|s| Line::of(&capture, s, a)).transpose().map_err(wrong)?;
     let taken = match stimulus {
         Some(stimulus) => responses(&capture, stimulus, answer, a),
-        None => wave(&capture, answer, a),
+        None => wave(&capture, &answer, a),
     };
     let taken = taken.map_err(|what| Failure::failed(format!("{}: {what}; nothing of this file was imported", file.name), ""))?;
     assemble(file, &capture, taken, a)
@@ -189,12 +189,12 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
     })
 }
 
-fn wave(capture: &Capture, answer: Line, a: &CaptureArgs) -> Result<Taken, String> {
+fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, String> {
     let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
     let semi_period = a.semi_period.map(|t| t.0).or(usual);
     let semi_period = semi_period.ok_or_else(|| format!("channel {} has no wave: fewer than two edges", answer.name))?;
     let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
-    let mut warnings = common(capture, &[&answer], Some(semi_period));
+    let mut warnings = common(capture, &[answer], Some(semi_period));
     if a.semi_period.is_none() {
         warnings.push(Warning::new(
             "semi-period-assumed",
@@ -247,7 +247,7 @@ fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>) -> Vec<Warn
 }
 
 fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArgs) -> Result<Record, Failure> {
-    taken.instrument.what = format!("capture ({}) {}", capture.kind, capture.writer).trim_end().to_owned();
+    taken.instrument.what = format!("capture ({})", [capture.kind.as_str(), &capture.writer].join(" ").trim_end());
     taken.instrument.dut = "what the capture was taken of".into();
     taken.instrument.uncertainty = capture.resolution.div_ceil(1000);
     taken.instrument.uncertainty_mean = taken.instrument.uncertainty;
