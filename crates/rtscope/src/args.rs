@@ -1,9 +1,11 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod campaign;
+pub(crate) mod capture;
 pub(crate) mod lab;
 pub(crate) mod lines;
 
+pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
 use std::path::PathBuf;
@@ -277,7 +279,10 @@ Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
   rtscope import --space kernel report.txt       what Adam's response program printed
   rtscope import --load full --format cyclictest-a old.txt
-  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -")]
+  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -
+  rtscope import --stimulus D0 --answer D1 --timeout 1ms capture.sr
+  rtscope import --stimulus CH1 --answer CH2 --threshold 1.65 scope.csv
+  rtscope import --answer wave --semi-period 500us --load full capture.vcd")]
 pub(crate) struct Import {
     /// Files; `-` is standard input
     #[arg(required = true)]
@@ -288,7 +293,7 @@ pub(crate) struct Import {
     /// What load ran meanwhile
     #[arg(long, value_name = "NAME")]
     pub load: Option<String>,
-    /// Where the measured task ran, for files that do not say (Adam's text) [default: user]
+    /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
     #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
     pub space: Option<String>,
     /// The figures are in nanoseconds (cyclictest -N)
@@ -297,6 +302,8 @@ pub(crate) struct Import {
     /// The records as JSON instead of their ids
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@
 
 mod archive;
 mod campaign;
+mod captures;
 mod dropin;
 mod fake;
 mod golden;
