@@ -354,9 +354,9 @@ pub(crate) struct Compare {
     pub a: String,
     /// The second selection
     pub b: Option<String>,
-    /// The tables of a paper instead of ratios: `adam` for response and periodic tests (Adam 2021, Tables 1 and 2); B is then the
-    /// other instrument's view of the runs in A
-    #[arg(long, value_name = "NAME", value_parser = ["adam"])]
+    /// The tables of a paper instead of ratios, for response and periodic tests: `adam` (Adam 2021, Tables 1 and 2; B is then the
+    /// other instrument's view of the runs in A), or `vinh-chau` (their Tables 1 to 5, load by load)
+    #[arg(long, value_name = "NAME", value_parser = ["adam", "vinh-chau"])]
     pub table: Option<String>,
     /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]

@@ -139,6 +139,11 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
             out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
         }
     }
+    // Tests over lines under several loads: load by load, as the papers have them.
+    let all: Vec<Record> = records.iter().map(|(_, r)| r.clone()).collect();
+    if let Some(a) = rtscope_analysis::adam(&all, &[], &[]).ok().filter(|_| plan.loads.len() > 1) {
+        out += &format!("\nLoad by load\n{}", table::vinh_chau(&a, &all, style()));
+    }
     Ok(out)
 }
 
