@@ -160,6 +160,7 @@ impl Executor for Bench {
             load: &Load::parse(&run.load)?,
             target: &run.target,
             lab,
+            dut: None,
             settings: &run.test.settings(&cpus, measure::command()),
         };
         self.machine.execute(request, stop, on_step)

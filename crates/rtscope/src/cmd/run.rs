@@ -1,14 +1,15 @@
 //! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
 
 use super::measure::{PROBE, SUPERVISOR};
-use crate::config::{Context, cache_root};
+use crate::config::{Context, cache_root, ssh_options};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
-use rtscope_lab::{Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
-use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
+use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
+use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
 use rtscope_record::{Record, Settings, Space, Test};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub(crate) struct Request<'a> {
     pub target: &'a str,
     /// What was chosen of the virtual machine, for a target of the lab.
     pub lab: Option<LabOptions>,
+    /// The device under test on another machine, where there is one.
+    pub dut: Option<(&'a Address, &'a DutPlan)>,
     /// All else that is asked.
     pub settings: &'a Settings,
 }
@@ -38,6 +41,7 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Machine {
     options: StartOptions,
     local: Local,
+    ssh: SshOptions,
     /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
     guests: Mutex<BTreeMap<String, Lab>>,
 }
@@ -47,7 +51,7 @@ impl Machine {
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
-        Ok(Self { options, local: local()?, guests: Mutex::default() })
+        Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default() })
     }
 
     /// Takes the run. This is the one place where a target's name decides who measures.
@@ -71,7 +75,13 @@ impl Machine {
             let guest = self.guest(request.target, options, on_step)?;
             return Ok(guest.measure(&plan, stop, on_step)?);
         }
-        rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step)
+        let there = ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
+        let target: &dyn Target = there.as_ref().map_or(&self.local, |ssh| ssh);
+        let Some((address, dut)) = request.dut else {
+            return rtscope_lab::measure(&plan, request.load, &self.options, target, stop, on_step);
+        };
+        let dut = RemoteDut::start(&Ssh::new(address.clone(), self.ssh.clone()), dut, stop)?;
+        dut.finish(rtscope_lab::measure(&plan, request.load, &self.options, target, stop, on_step))
     }
 
     /// The guest of a target of the lab.
@@ -93,6 +103,41 @@ impl Machine {
     }
 }
 
+/// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
+pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
+    match ssh_address(target) {
+        Some(address) if list.is_none() => {
+            let address = address.map_err(|e| Failure::usage(e.to_string(), ""))?;
+            Ssh::new(address, ssh_options()?).cpus().map_err(|e| super::measure::failure(&e.into()))
+        }
+        _ => super::measure::cpus(list),
+    }
+}
+
+/// The machine in a target over ssh.
+fn ssh_address(target: &str) -> Option<Result<Address, TargetError>> {
+    let usage = |e: ssh::AddressError| TargetError::Usage { message: e.to_string(), remedy: ssh::AddressError::remedy().into() };
+    ssh::is_ssh(target).then(|| target.parse().map_err(usage))
+}
+
+/// The name of a target as records say it; refuses what no run can be taken on.
+pub(crate) fn target_name(text: &str) -> Result<String, Failure> {
+    check_target(text)?;
+    Ok(text.parse::<Address>().map_or_else(|_| text.into(), |address| address.to_string()))
+}
+
+/// Refuses a load that would be on another machine than the one that is measured.
+pub(crate) fn check_load(load: &Load, target: &str, dut: Option<&Address>) -> Result<(), Failure> {
+    let there = if ssh::is_ssh(target) { Some(target.to_owned()) } else { dut.map(ToString::to_string) };
+    match there.filter(|_| !load.is_none()) {
+        None => Ok(()),
+        Some(there) => Err(Failure::usage(
+            format!("the load `{}` can't be kept up on {there}: rtscope supervises loads on its own machine and in the lab", load.name()),
+            "install rtscope there and measure with --target local, or leave --load out",
+        )),
+    }
+}
+
 /// The kernel's name in a target of the lab.
 pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
     target.strip_prefix("lab:")
@@ -108,9 +153,13 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
             known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), "`rtscope lab kernels` lists them"))
         }
         (None, None) if text == "local" => Ok(()),
+        (None, None) if ssh::is_ssh(text) => {
+            let known = text.parse::<Address>();
+            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), ssh::AddressError::remedy()))
+        }
         (None, None) => Err(Failure::usage(
             format!("`{text}` is not a target"),
-            "use local, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
+            "use local, ssh:HOST, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
         )),
     }
 }
