@@ -100,7 +100,9 @@ fn lost(name: &str, losses: &[Duration]) -> Warning {
     Warning::new(
         "connection-lost",
         Effect::Note,
-        format!("the connection to {name} was lost {times}, for {seconds:.1}s in all; the probe went on and kept its figures: none is missing"),
+        format!(
+            "the connection to {name} was lost {times}, for {seconds:.1}s in all; the probe went on and kept its figures: none is missing"
+        ),
         "look for the cause in the network; a login on the target is work for it, too",
     )
 }
@@ -108,6 +110,7 @@ fn lost(name: &str, losses: &[Duration]) -> Warning {
 /// A static probe, read and ready to be sent.
 #[derive(Debug)]
 struct Probe {
+    arch: Arch,
     path: PathBuf,
     bytes: Vec<u8>,
     sha256: String,
@@ -137,6 +140,6 @@ impl Probe {
             ));
         };
         let bytes = std::fs::read(&path).map_err(|e| failure(format!("{}: {e}", path.display()), "make it readable".into()))?;
-        Ok(Self { sha256: digest::bytes(&bytes), path, bytes })
+        Ok(Self { arch, sha256: digest::bytes(&bytes), path, bytes })
     }
 }

@@ -77,7 +77,8 @@ fn who_dies_in_the_middle_of_a_line_is_given_a_last_word() {
 
 #[test]
 fn a_stop_ends_the_work_and_a_dropped_spool_is_gone() {
-    let (_home, dir) = spool(&format!("trap 'echo \"$0 ended\" >&2; echo '\\''{DONE}'\\''; exit' INT\nwhile :; do sleep 0.02; done"));
+    let (_home, dir) =
+        spool(&format!("trap 'echo \"$0 ended\" >&2; echo '\\''{DONE}'\\''; exit' INT\nwhile :; do sleep 0.02; done"));
     let keeper = kept(&dir);
     wait_for("the plan", || dir.join("plan.json").exists());
     std::thread::sleep(Duration::from_millis(200));

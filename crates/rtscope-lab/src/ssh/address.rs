@@ -37,6 +37,15 @@ pub fn is_ssh(text: &str) -> bool {
     text.starts_with("ssh:")
 }
 
+impl Address {
+    /// What a user types behind `ssh` to come there.
+    pub fn login(&self) -> String {
+        let port = self.port.map_or_else(String::new, |port| format!("-p {port} "));
+        let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
+        format!("{port}{user}{}", self.host)
+    }
+}
+
 impl FromStr for Address {
     type Err = AddressError;
 
@@ -50,7 +59,8 @@ impl FromStr for Address {
         };
         let (host, port) = if let Some(rest) = place.strip_prefix('[') {
             let (host, port) = rest.split_once(']').ok_or_else(|| wrong("the bracket is not closed"))?;
-            let port = if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or_else(|| wrong("what is behind `]`?"))?) };
+            let port =
+                if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or_else(|| wrong("what is behind `]`?"))?) };
             (host, port)
         } else {
             match place.split_once(':') {
@@ -59,7 +69,8 @@ impl FromStr for Address {
                 None => (place, None),
             }
         };
-        let port = port.map(|p| p.parse().ok().filter(|&p| p > 0).ok_or_else(|| wrong("the port is not from 1 to 65535"))).transpose()?;
+        let port =
+            port.map(|p| p.parse().ok().filter(|&p| p > 0).ok_or_else(|| wrong("the port is not from 1 to 65535"))).transpose()?;
         // ssh hands both on to commands of its configuration (%h, %r), so that nothing of a shell's may be in them.
         let fine = |name: &str, others: &str| {
             let known = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
@@ -104,6 +115,7 @@ mod tests {
             let a: Address = text.parse().unwrap();
             assert_eq!((a.user.as_deref(), a.host.as_str(), a.port), parts, "{text}");
             assert_eq!(a.to_string(), short);
+            assert!(a.login().ends_with(parts.1), "{}", a.login());
             assert_eq!(short.parse(), Ok(a));
         }
     }
@@ -111,8 +123,25 @@ mod tests {
     #[test]
     fn what_could_be_taken_for_something_else_is_refused() {
         for text in [
-            "board", "ssh:", "ssh://", "ssh:-oProxyCommand=x", "ssh:-x@board", "ssh:@board", "ssh:a b", "ssh:a;b", "ssh:$(x)", "ssh:a:0",
-            "ssh:a:65536", "ssh:a:", "ssh:fe80::1", "ssh:[::1", "ssh:[::1]x", "ssh:a`b`@c", "ssh:a\nb", "ssh:a/b", "ssh:'a'",
+            "board",
+            "ssh:",
+            "ssh://",
+            "ssh:-oProxyCommand=x",
+            "ssh:-x@board",
+            "ssh:@board",
+            "ssh:a b",
+            "ssh:a;b",
+            "ssh:$(x)",
+            "ssh:a:0",
+            "ssh:a:65536",
+            "ssh:a:",
+            "ssh:fe80::1",
+            "ssh:[::1",
+            "ssh:[::1]x",
+            "ssh:a`b`@c",
+            "ssh:a\nb",
+            "ssh:a/b",
+            "ssh:'a'",
         ] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }

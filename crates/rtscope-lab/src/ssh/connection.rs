@@ -171,7 +171,7 @@ impl Connection {
         }
         Err(TargetError::Probe {
             message: format!("{} prints more than {MOST_NOISE} lines when one logs in", self.address),
-            remedy: format!("it must run a command over ssh: try `ssh {} true`", self.address.host),
+            remedy: format!("it must run a command over ssh: try `ssh {} true`", self.address.login()),
         })
     }
 
@@ -228,26 +228,28 @@ impl Connection {
     pub(super) fn failure(&mut self) -> TargetError {
         let said = self.last_words();
         let status = lock(&self.child).try_wait().ok().flatten();
-        let (at, host) = (&self.address, &self.address.host);
+        let (at, host) = (&self.address, self.address.login());
         let has = |part: &str| said.contains(part);
-        let (what, remedy) = if has("HOST IDENTIFICATION HAS CHANGED") {
+        let (what, remedy) = if has("IDENTIFICATION HAS CHANGED") || has("has changed and you have requested") {
             (
                 format!("{at} has another host key than ssh knows"),
-                format!("if the board was set up anew: `ssh-keygen -R {host}`, then log in once and compare: ssh {host}"),
+                format!(
+                    "if it was set up anew, take the old key away with the `ssh-keygen -R` named above or below, then log in once: ssh {host}"
+                ),
             )
         } else if has("Host key verification failed") {
             (format!("the host key of {at} is not known"), format!("log in once and compare its fingerprint: ssh {host}"))
         } else if has("Permission denied") || has("Too many authentication failures") {
             (
                 format!("{at} refuses the login"),
-                format!("rtscope asks for no password: `ssh-copy-id {host}`, or `ssh-add` for a key with a passphrase; try `ssh -o BatchMode=yes {host} true`"),
+                format!(
+                    "rtscope asks for no password: `ssh-copy-id {host}`, or `ssh-add` for a key with a passphrase; try `ssh -o BatchMode=yes {host} true`"
+                ),
             )
         } else if has("Could not resolve") {
             (format!("{at} is not known by name"), "give its address, or a Host in ~/.ssh/config".into())
         } else if ["Connection refused", "timed out", "No route to host", "Network is unreachable"].iter().any(|p| has(p)) {
             (format!("{at} does not answer"), "is it on, and does an ssh server listen there? The port is ssh:HOST:PORT".into())
-        } else if has("Exec format error") || has("not found") || has("Permission non") {
-            (format!("{at} can't run what was sent"), "is its processor of the kind that it says? Try `ssh HOST uname -m`".into())
         } else {
             let how = status.map_or_else(String::new, |s| format!(" ({s})"));
             (format!("the connection to {at} ended{how}"), format!("try `ssh -o BatchMode=yes {host} true`"))

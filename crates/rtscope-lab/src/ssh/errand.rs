@@ -88,16 +88,9 @@ impl Followed {
         // What could not be sent shows in the answer.
         let _ = connection.voice.say(&format!("{} {}", probe.bytes.len(), probe.sha256));
         let _ = connection.voice.send(&probe.bytes);
-        match connection.marked()?.as_str() {
-            "there" => {}
-            "damaged" => return Err(probe_failure(format!("the probe did not arrive at {name} as it was sent"), "try again")),
-            other => {
-                let got = other.strip_prefix("short ").unwrap_or("?");
-                let message = format!("of the probe's {} bytes {got} arrived in {dir} on {name}", probe.bytes.len());
-                return Err(probe_failure(message, "free space there, or set TMPDIR there to a directory with room"));
-            }
-        }
-        let unattended = self.hello(&mut connection, Some(&probe))?;
+        self.arrived(&connection.marked()?, &probe)?;
+        let _ = connection.voice.say("go");
+        let unattended = hello(&mut connection)?;
         let errand = Errand {
             protocol: PROTOCOL.into(),
             driver: spool::identity(),
@@ -129,22 +122,29 @@ impl Followed {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = reach;
     }
 
-    /// The probe's first line: who it is.
-    fn hello(&self, connection: &mut Connection, probe: Option<&Probe>) -> Result<Vec<Unattended>, TargetError> {
-        let Ok(Some(line)) = connection.line() else { return Err(connection.failure()) };
-        match serde_json::from_slice(&line) {
-            Ok(Event::Hello { protocol, version, unattended }) => {
-                if protocol == PROTOCOL && version == env!("CARGO_PKG_VERSION") {
-                    return Ok(unattended);
-                }
-                let which = probe.map_or_else(|| self.dir.clone(), |p| p.path.display().to_string());
-                let message = format!(
-                    "the probe {which} is of rtscope {version} and speaks {protocol}, this is {} and speaks {PROTOCOL}",
-                    env!("CARGO_PKG_VERSION")
-                );
-                Err(probe_failure(message, "build it anew: ./x probe"))
+    /// What the target says of the probe that was sent.
+    fn arrived(&self, said: &str, probe: &Probe) -> Result<(), TargetError> {
+        let (name, dir) = (&self.ssh.address, &self.dir);
+        let (what, rest) = said.split_once(' ').unwrap_or((said, ""));
+        let wanted = format!("rtscope-probe {}", env!("CARGO_PKG_VERSION"));
+        match what {
+            "there" if rest == wanted => Ok(()),
+            "there" => {
+                let message = format!("{} is `{rest}`, not `{wanted}`", probe.path.display());
+                Err(probe_failure(message, format!("build it anew: ./x probe {}", probe.arch)))
             }
-            _ => Err(garbled(&line, "it is not the probe's greeting")),
+            "damaged" => Err(probe_failure(format!("the probe did not arrive at {name} as it was sent"), "try again")),
+            "unable" => {
+                let message = format!("{} does not run on {name} (in {dir})", probe.path.display());
+                Err(probe_failure(
+                    message,
+                    format!("is it a static program for {}? Build it: ./x probe {}", probe.arch, probe.arch),
+                ))
+            }
+            _ => {
+                let message = format!("of the probe's {} bytes {rest} arrived in {dir} on {name}", probe.bytes.len());
+                Err(probe_failure(message, "free space there, or set TMPDIR there to a directory with room"))
+            }
         }
     }
 
@@ -171,7 +171,8 @@ impl Followed {
             let event: Event = serde_json::from_slice(&line).map_err(|e| garbled(&line, &e.to_string()))?;
             if let Event::Progress { elapsed_ns, threads } = &event {
                 let samples = threads.iter().fold(0u64, |sum, t| sum.saturating_add(t.count));
-                self.progress = format!(", after {} and {samples} samples", Nanos(*elapsed_ns));
+                let elapsed = elapsed_ns - elapsed_ns % 100_000_000;
+                self.progress = format!(", after {} and {samples} samples", Nanos(elapsed));
             }
             return Ok(event);
         }
@@ -215,7 +216,10 @@ impl Followed {
                             seconds(since.elapsed()),
                             seconds(patience + KEEPERS_SHARE)
                         );
-                        return Err(probe_failure(message, "mend the connection and measure again; RTSCOPE_SSH_PATIENCE=10m waits longer"));
+                        return Err(probe_failure(
+                            message,
+                            "mend the connection and measure again; RTSCOPE_SSH_PATIENCE=10m waits longer",
+                        ));
                     }
                     std::thread::sleep(PAUSE);
                 }
@@ -233,7 +237,7 @@ impl Followed {
         if connection.marked()? == "gone" {
             return Ok(None);
         }
-        self.hello(&mut connection, None)?;
+        hello(&mut connection)?;
         Ok(Some(connection))
     }
 
@@ -284,6 +288,19 @@ fn seconds(d: Duration) -> Nanos {
 /// Whether a driver was a process of this machine and boot, and is no more.
 fn is_dead(driver: &Identity) -> bool {
     driver.boot == spool::identity().boot && !spool::is_alive(driver)
+}
+
+/// The probe's first line: who it is, and what nobody follows where it is.
+fn hello(connection: &mut Connection) -> Result<Vec<Unattended>, TargetError> {
+    let Ok(Some(line)) = connection.line() else { return Err(connection.failure()) };
+    match serde_json::from_slice(&line) {
+        Ok(Event::Hello { protocol, unattended, .. }) if protocol == PROTOCOL => Ok(unattended),
+        Ok(Event::Hello { protocol, .. }) => {
+            let message = format!("the probe speaks `{protocol}`, this is rtscope with {PROTOCOL}");
+            Err(probe_failure(message, "build it anew: ./x probe"))
+        }
+        _ => Err(garbled(&line, "it is not the probe's greeting")),
+    }
 }
 
 fn garbled(line: &[u8], reason: &str) -> TargetError {

@@ -11,7 +11,7 @@ rtscope; exit
 "#;
 
 /// Makes a private directory where programs may run, says the machine's kind and the directory, reads the probe's size and SHA-256 (a
-/// line) and the probe, checks it, and becomes it as a keeper. Whatever fails, the directory goes.
+/// line) and the probe, checks it and says its version, and, told to go on, becomes it as a keeper. Whatever fails, the directory goes.
 pub(super) const KEEP: &str = r#"rtscope() {
     umask 077
     LC_ALL=C
@@ -47,7 +47,12 @@ pub(super) const KEEP: &str = r#"rtscope() {
         fi
     fi
     chmod 700 "$d/rtscope-probe"
-    echo 'rtscope-ssh/1 there'
+    if ! version=$("$d/rtscope-probe" --version); then
+        echo 'rtscope-ssh/1 unable'
+        exit 1
+    fi
+    echo "rtscope-ssh/1 there $version"
+    read -r go || exit 1
     exec "$d/rtscope-probe" keep "$d"
 }
 rtscope; exit

@@ -33,12 +33,10 @@ fn serve(file: &Path, out: &mut dyn Write) -> Result<Event, Failure> {
     let locked = rt::lock_memory();
     let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave))?;
     let machine = Root::of_this_machine().facts.uname;
-    let priority =
-        if plan.settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", plan.settings.priority) };
+    let priority = if plan.settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", plan.settings.priority) };
     let place = plan.settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let memory = locked.err().map_or_else(String::new, |e| format!(", its memory not locked ({e})"));
-    let what =
-        format!("rtscope-probe in user space, {priority}{place}{memory}, Linux {} on {}", machine.release, machine.nodename);
+    let what = format!("rtscope-probe in user space, {priority}{place}{memory}, Linux {} on {}", machine.release, machine.nodename);
     let gone = |e: std::io::Error| Failure::machine(format!("the spool: {e}"), "free space there");
     say(out, &Event::Listening { what, warning: device.warning.take() }).map_err(gone)?;
     while !device.ended() && signals.wait(-1, GLANCE) != Woken::Signal {}

@@ -91,10 +91,11 @@ fn end_other(dir: &Path) {
 pub fn keeper(dir: &Path) -> u8 {
     // A terminal's signals, and those to the connection's processes, are not for it.
     let _ = sys::process::new_session();
-    let outcome = read::<Errand>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|errand| {
-        let child = begin(dir, &errand.work)?;
-        tend(dir, child, Duration::from_millis(errand.patience_ms))
-    });
+    let outcome =
+        read::<Errand>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|errand| {
+            let child = begin(dir, &errand.work)?;
+            tend(dir, child, Duration::from_millis(errand.patience_ms))
+        });
     let Err(e) = outcome else { return 0 };
     let event = Event::Error {
         message: format!("the probe can't be kept in {}: {e}", dir.display()),

@@ -75,7 +75,8 @@ impl Machine {
             let guest = self.guest(request.target, options, on_step)?;
             return Ok(guest.measure(&plan, stop, on_step)?);
         }
-        let there = ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
+        let there =
+            ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
         let target: &dyn Target = there.as_ref().map_or(&self.local, |ssh| ssh);
         let Some((address, dut)) = request.dut else {
             return rtscope_lab::measure(&plan, request.load, &self.options, target, stop, on_step);
@@ -132,7 +133,10 @@ pub(crate) fn check_load(load: &Load, target: &str, dut: Option<&Address>) -> Re
     match there.filter(|_| !load.is_none()) {
         None => Ok(()),
         Some(there) => Err(Failure::usage(
-            format!("the load `{}` can't be kept up on {there}: rtscope supervises loads on its own machine and in the lab", load.name()),
+            format!(
+                "the load `{}` can't be kept up on {there}: rtscope supervises loads on its own machine and in the lab",
+                load.name()
+            ),
             "install rtscope there and measure with --target local, or leave --load out",
         )),
     }
