@@ -1,7 +1,7 @@
 use super::keeper::{alive, last_word};
 use super::*;
 use crate::protocol::{DutPlan, Errand, Event, Identity, PROTOCOL, Work};
-use rtscope_record::DutSettings;
+use rtscope_record::{DutSettings, Inject};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
     // Another process writes it: one that this one has open can't be run while another test starts a child.
     assert!(Command::new("cp").arg(&script).arg(dir.join("rtscope-probe")).status().unwrap().success());
-    let settings = DutSettings { input: None, output: "soft:x".into(), priority: 0, cpu: None, inject: Default::default() };
+    let settings = DutSettings { input: None, output: "soft:x".into(), priority: 0, cpu: None, inject: Inject::default() };
     let errand = Errand {
         protocol: PROTOCOL.into(),
         driver: identity(),
@@ -185,7 +185,7 @@ fn only_what_the_dead_left_is_swept_away() {
     let other = make("99999999-other", Some(&dead));
     let unattended = who::sweep(&own);
     let found: Vec<_> = unattended.iter().filter(|u| u.dir.starts_with(home.path().to_str().unwrap())).collect();
-    assert_eq!(found.iter().map(|u| PathBuf::from(&u.dir)).collect::<Vec<_>>(), [living.clone()]);
+    assert_eq!(found.iter().map(|u| PathBuf::from(&u.dir)).collect::<Vec<_>>(), std::slice::from_ref(&living));
     assert!(!stale.exists() && !rebooted.exists());
     assert!([&own, &living, &followed, &young, &shell, &other].iter().all(|d| d.exists()));
 }

@@ -186,7 +186,7 @@ impl Connection {
     }
 
     /// Has the follower at the other end remove everything, and waits for the end; whether all went well.
-    pub(super) fn is_let_go(mut self) -> bool {
+    pub(super) fn let_go(mut self) -> bool {
         if self.voice.say("drop").is_err() {
             return false;
         }

@@ -253,7 +253,7 @@ impl Followed {
             let gone = match connection {
                 // Nothing is there any more.
                 Ok(None) => true,
-                Ok(Some(c)) => c.is_let_go(),
+                Ok(Some(c)) => c.let_go(),
                 Err(_) => false,
             };
             if gone {
