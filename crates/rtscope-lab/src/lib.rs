@@ -2,6 +2,7 @@
 //! session, and campaigns of many.
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod campaign;
 pub mod debian;
 mod digest;

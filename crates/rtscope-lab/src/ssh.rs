@@ -72,6 +72,8 @@ impl Target for Ssh {
         let outcome = loop {
             match work.next(on_event)? {
                 Event::Record { record } => break Ok(*record),
+                // Before its load was up, for example.
+                Event::Error { .. } if stop.is_stopped() => break Err(TargetError::Interrupted),
                 Event::Error { message, remedy, usage: true } => break Err(TargetError::Usage { message, remedy }),
                 Event::Error { message, remedy, usage: false } => break Err(TargetError::Probe { message, remedy }),
                 event => on_event(&event),

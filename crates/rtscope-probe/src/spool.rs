@@ -21,6 +21,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+/// First argument of the program for a plan with a load: another program than the probe alone can do it (`rtscope-board`).
+pub const SESSION: &str = "session";
 /// How often keeper and follower look around.
 const GLANCE: Duration = Duration::from_millis(100);
 

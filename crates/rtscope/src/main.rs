@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Some(cmd::measure::SUPERVISOR) => return ExitCode::from(rtscope_lab::supervisor::main(words.into_iter().skip(1))),
         Some(cmd::measure::PROBE) => {
             let arguments: Vec<_> = std::env::args_os().skip(2).collect();
-            return ExitCode::from(rtscope_probe::program::main(&arguments));
+            return ExitCode::from(rtscope_lab::board::main(&arguments));
         }
         // cyclictest's own option syntax is not clap's.
         Some("cyclictest") => return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect())),

@@ -1,6 +1,6 @@
 //! The keeper: takes an errand, has it done apart from any connection, and ends and removes everything in every case.
 
-use super::{GLANCE, follow, put, read, who};
+use super::{GLANCE, SESSION, follow, put, read, who};
 use crate::protocol::{Errand, Event, Identity, PROTOCOL, Work};
 use crate::serve::hello;
 use crate::sys;
@@ -110,7 +110,12 @@ fn begin(dir: &Path, work: &Work) -> io::Result<Child> {
     let plan = dir.join("plan.json");
     let mut command = Command::new(dir.join("rtscope-probe"));
     match work {
-        Work::Measure(work) => fs::write(&plan, serde_json::to_vec(work)?)?,
+        Work::Measure(work) => {
+            fs::write(&plan, serde_json::to_vec(work)?)?;
+            if work.load != "none" {
+                command.arg(SESSION);
+            }
+        }
         Work::Dut(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;
             command.arg("dut");

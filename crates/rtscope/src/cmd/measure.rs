@@ -40,7 +40,11 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let lab = lab_options(a)?;
     let target = target_name(&a.target)?;
     let dut_at = lines::dut_address(a)?;
-    loads.iter().try_for_each(|load| check_load(load, &target, dut_at.as_ref()))?;
+    if a.load_dir.is_some() && rtscope_lab::ssh::is_ssh(&target) {
+        let message = format!("--load-dir is a directory of this machine, and {target} has its own");
+        return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
+    }
+    loads.iter().try_for_each(|load| check_load(load, dut_at.as_ref()))?;
     let mut settings = lines::settings(a, settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let test = match a.test {

@@ -77,12 +77,16 @@ impl Machine {
         }
         let there =
             ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
-        let target: &dyn Target = there.as_ref().map_or(&self.local, |ssh| ssh);
-        let Some((address, dut)) = request.dut else {
-            return rtscope_lab::measure(&plan, request.load, &self.options, target, stop, on_step);
+        let dut = request.dut.map(|(at, dut)| RemoteDut::start(&Ssh::new(at.clone(), self.ssh.clone()), dut, stop)).transpose()?;
+        let outcome = match there {
+            // The load is kept up there.
+            Some(there) => there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from),
+            None => rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step),
         };
-        let dut = RemoteDut::start(&Ssh::new(address.clone(), self.ssh.clone()), dut, stop)?;
-        dut.finish(rtscope_lab::measure(&plan, request.load, &self.options, target, stop, on_step))
+        match dut {
+            Some(dut) => dut.finish(outcome),
+            None => outcome,
+        }
     }
 
     /// The guest of a target of the lab.
@@ -127,17 +131,13 @@ pub(crate) fn target_name(text: &str) -> Result<String, Failure> {
     Ok(text.parse::<Address>().map_or_else(|_| text.into(), |address| address.to_string()))
 }
 
-/// Refuses a load that would be on another machine than the one that is measured.
-pub(crate) fn check_load(load: &Load, target: &str, dut: Option<&Address>) -> Result<(), Failure> {
-    let there = if ssh::is_ssh(target) { Some(target.to_owned()) } else { dut.map(ToString::to_string) };
-    match there.filter(|_| !load.is_none()) {
+/// Refuses a load that would be on the instrument's machine and not on the device's.
+pub(crate) fn check_load(load: &Load, dut: Option<&Address>) -> Result<(), Failure> {
+    match dut.filter(|_| !load.is_none()) {
         None => Ok(()),
-        Some(there) => Err(Failure::usage(
-            format!(
-                "the load `{}` can't be kept up on {there}: rtscope supervises loads on its own machine and in the lab",
-                load.name()
-            ),
-            "install rtscope there and measure with --target local, or leave --load out",
+        Some(dut) => Err(Failure::usage(
+            format!("the load `{}` would be on the instrument's machine, not on that of the DUT, {dut}", load.name()),
+            "start the load there by hand, or measure there, with both ends on that machine: --target ssh:HOST",
         )),
     }
 }

@@ -2,7 +2,7 @@
 //! left at the other end.
 
 use crate::sshd::{Sshd, missing};
-use crate::world::{World, adds_up, codes, cpus, end_of, probe_of, signal, skip, wait_for};
+use crate::world::{World, adds_up, codes, cpus, end_of, installed, probe_of, signal, skip, wait_for};
 use rtscope_record::{Test, Verdict};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -178,8 +178,8 @@ fn a_target_that_can_not_be_used_says_why() {
     for (words, says) in [
         ("measure timer --target ssh:-oProxyCommand=x", "names no machine"),
         ("measure timer --target ssh:", "names no machine"),
-        ("measure timer --target ssh:board --load full", "can't be kept up on ssh:board"),
-        ("measure response --stimulus soft:a --answer soft:b --dut ssh:board --load disk", "can't be kept up on ssh:board"),
+        ("measure response --stimulus soft:a --answer soft:b --dut ssh:board --load disk", "would be on the instrument's machine"),
+        ("measure timer --target ssh:board --load disk --load-dir /var/tmp", "--load-dir"),
         ("measure response --stimulus soft:a --answer soft:b --dut ssh:-x", "names no machine"),
     ] {
         end_of(sshd.command(&w, words).spawn().unwrap()).ends_with(2).complains(&[says]);
@@ -233,5 +233,27 @@ fn a_device_that_dies_or_can_not_be_says_why() {
     probe_of(child.id());
     signal(child.id(), libc::SIGINT);
     end_of(child).ends_with(130);
+    sshd.is_clean();
+}
+
+#[test]
+fn a_load_is_kept_up_there_and_proved() {
+    let Some((w, sshd)) = board() else { return };
+    if !installed("stress-ng") {
+        return skip("stress-ng is not installed");
+    }
+    let child = sshd.command(&w, "measure timer -D 1s --json --target ssh:board --load calculation").spawn().unwrap();
+    let r = end_of(child).measured().record();
+    let proof = r.parts().load_proof.as_ref().unwrap();
+    assert_eq!(r.parts().load, "calculation");
+    assert!(!proof.processes.is_empty() && r.parts().system.tools.contains_key("stress-ng"), "{proof:?}");
+    sshd.is_clean();
+    // Ended with everything, wherever it is by then.
+    let before = sshd.workers().len();
+    let child = sshd.command(&w, "measure timer -D 1h --json --target ssh:board --load calculation").spawn().unwrap();
+    has_begun(&sshd);
+    signal(child.id(), libc::SIGINT);
+    let r = end_of(child).ends_with(130).record();
+    assert!(r.parts().interrupted && r.parts().load_proof.is_some() && before == 0);
     sshd.is_clean();
 }
