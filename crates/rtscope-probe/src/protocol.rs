@@ -2,7 +2,7 @@
 //!
 //! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
 
-use rtscope_record::{DutSettings, Record, Settings, Space, Test, Warning};
+use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, Test, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the protocol.
@@ -64,6 +64,13 @@ pub struct DutPlan {
     /// The semi-period of the wave that it makes, ns; `None`: it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wave: Option<u64>,
+    /// The load that is kept up on its machine meanwhile.
+    #[serde(default = "no_load")]
+    pub load: String,
+}
+
+fn no_load() -> String {
+    "none".into()
 }
 
 /// A process, told from any other of any machine.
@@ -140,6 +147,12 @@ pub enum Event {
         answers: u64,
         /// Edges that its line reported as lost.
         lost: u64,
+        /// What its load did, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load_proof: Option<Box<LoadProof>>,
+        /// What is to be said of that load.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Warning>,
     },
     /// Said by the driver's side of a connection, not by the probe: it was lost, or is there again.
     Connection {

@@ -11,7 +11,7 @@ mod follow;
 mod keeper;
 mod who;
 
-pub use dut::dut;
+pub use dut::{dut, read_plan, serve_dut, signals};
 pub use follow::follow;
 pub use keeper::{keep, keeper};
 pub use who::{PREFIX, identity, is_alive};
@@ -21,8 +21,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// First argument of the program for a plan with a load: another program than the probe alone can do it (`rtscope-board`).
-pub const SESSION: &str = "session";
+/// First arguments of the program for a plan, and for a DUT's, with a load: more than the probe alone can do (`rtscope-board`).
+pub const LOADED: [&str; 2] = ["session", "loaded-dut"];
 /// How often keeper and follower look around.
 const GLANCE: Duration = Duration::from_millis(100);
 

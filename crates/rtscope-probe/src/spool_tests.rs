@@ -24,7 +24,7 @@ fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
         driver: identity(),
         abandoned: Vec::new(),
         patience_ms: 60_000,
-        work: Work::Dut(DutPlan { settings, wave: None }),
+        work: Work::Dut(DutPlan { settings, wave: None, load: "none".into() }),
     };
     fs::write(dir.join("errand.json"), serde_json::to_vec(&errand).unwrap()).unwrap();
     fs::write(dir.join("events"), b"").unwrap();

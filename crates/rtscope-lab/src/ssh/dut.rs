@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 pub struct RemoteDut {
     name: String,
     what: String,
+    load: String,
     warnings: Vec<Warning>,
     stop: StopHandle,
     follower: Option<JoinHandle<Outcome>>,
@@ -45,7 +46,8 @@ impl RemoteDut {
             });
             Outcome { end, losses, left }
         });
-        let mut dut = Self { name, what: String::new(), warnings: Vec::new(), stop: own, follower: Some(follower) };
+        let mut dut =
+            Self { name, what: String::new(), load: plan.load.clone(), warnings: Vec::new(), stop: own, follower: Some(follower) };
         match is_ready.recv() {
             Ok((what, warning)) => {
                 dut.what = what;
@@ -59,11 +61,16 @@ impl RemoteDut {
 
     /// Ends it, and says in the record of `outcome` what it was. One that died spoils the record, and is the reason where there is none.
     pub fn finish<E: From<TargetError> + From<RecordError>>(mut self, outcome: Result<Record, E>) -> Result<Record, E> {
-        let (name, what) = (self.name.clone(), std::mem::take(&mut self.what));
+        let (name, load, what) = (self.name.clone(), self.load.clone(), std::mem::take(&mut self.what));
         let mut warnings = std::mem::take(&mut self.warnings);
         let Outcome { end, losses, left } = self.end();
+        let mut proof = None;
         let done = match end {
-            Ok(Event::Done { edges, answers, lost }) => format!("; {edges} edges, {answers} answers, {lost} edges lost"),
+            Ok(Event::Done { edges, answers, lost, load_proof, warnings: of_load }) => {
+                proof = load_proof;
+                warnings.extend(of_load);
+                format!("; {edges} edges, {answers} answers, {lost} edges lost")
+            }
             Ok(_) => String::new(),
             Err(e) => {
                 let died = died(&name, &e);
@@ -81,6 +88,8 @@ impl RemoteDut {
         }
         warnings.extend(left.map(|l| Warning::new("dut-left", Effect::Note, l, "nothing needs to be done")));
         parts.warnings.extend(warnings);
+        load.clone_into(&mut parts.load);
+        parts.load_proof = proof.map(|p| *p);
         if let Some(instrument) = &mut parts.instrument {
             instrument.dut = format!("{name}: {what}{done}");
         }

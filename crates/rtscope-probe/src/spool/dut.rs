@@ -3,7 +3,7 @@
 use super::keeper::say;
 use crate::protocol::{DutPlan, Event};
 use crate::snapshot::Root;
-use crate::sys::rt::{self, Woken};
+use crate::sys::rt::{self, Signals, Woken};
 use crate::timer::Failure;
 use crate::wired::device::{Device, Duty};
 use std::io::Write;
@@ -16,7 +16,7 @@ const GLANCE: i32 = 50;
 
 /// Is the device of the plan in `file` until SIGINT or SIGTERM; the exit code.
 pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
-    let event = match serve(file, out) {
+    let event = match read_plan(file).and_then(|plan| serve_dut(&plan, &signals()?, out)) {
         Ok(done) => done,
         Err(Failure { message, remedy, usage }) => Event::Error { message, remedy, usage },
     };
@@ -24,11 +24,20 @@ pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
     if say(out, &event).is_ok() && fine { 0 } else { 3 }
 }
 
-fn serve(file: &Path, out: &mut dyn Write) -> Result<Event, Failure> {
+/// Reads the plan of a device.
+pub fn read_plan(file: &Path) -> Result<DutPlan, Failure> {
     let wrong = |e: String| Failure::usage(format!("the DUT's plan is not understood: {e}"), "use one version of rtscope");
     let text = std::fs::read(file).map_err(|e| wrong(e.to_string()))?;
-    let plan: DutPlan = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
-    let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
+    serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))
+}
+
+/// Takes the signals that end a device. Before any other thread is started, which would else die of them.
+pub fn signals() -> Result<Signals, Failure> {
+    rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))
+}
+
+/// Is the device of `plan` until SIGINT or SIGTERM; what it did. That it listens is said to `out`.
+pub fn serve_dut(plan: &DutPlan, signals: &Signals, out: &mut dyn Write) -> Result<Event, Failure> {
     rt::one_arena();
     let locked = rt::lock_memory();
     let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave))?;
@@ -46,5 +55,6 @@ fn serve(file: &Path, out: &mut dyn Write) -> Result<Event, Failure> {
     if ended {
         return Err(Failure::machine("the DUT ended of itself", "report this"));
     }
-    Ok(Event::Done { edges: done.edges.load(Relaxed), answers: done.answers.load(Relaxed), lost: done.lost.load(Relaxed) })
+    let [edges, answers, lost] = [&done.edges, &done.answers, &done.lost].map(|n| n.load(Relaxed));
+    Ok(Event::Done { edges, answers, lost, load_proof: None, warnings: Vec::new() })
 }

@@ -1,6 +1,6 @@
 //! The keeper: takes an errand, has it done apart from any connection, and ends and removes everything in every case.
 
-use super::{GLANCE, SESSION, follow, put, read, who};
+use super::{GLANCE, LOADED, follow, put, read, who};
 use crate::protocol::{Errand, Event, Identity, PROTOCOL, Work};
 use crate::serve::hello;
 use crate::sys;
@@ -113,12 +113,12 @@ fn begin(dir: &Path, work: &Work) -> io::Result<Child> {
         Work::Measure(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;
             if work.load != "none" {
-                command.arg(SESSION);
+                command.arg(LOADED[0]);
             }
         }
         Work::Dut(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;
-            command.arg("dut");
+            command.arg(if work.load == "none" { "dut" } else { LOADED[1] });
         }
     }
     command.arg(plan).current_dir("/").stdin(Stdio::null());

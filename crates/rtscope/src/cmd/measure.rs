@@ -2,7 +2,7 @@
 
 mod lines;
 
-use super::run::{Machine, Request, check_load, cpus_of, lab_kernel, target_name};
+use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
 use crate::args::{Measure, MeasureTest, seconds};
@@ -40,11 +40,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let lab = lab_options(a)?;
     let target = target_name(&a.target)?;
     let dut_at = lines::dut_address(a)?;
-    if a.load_dir.is_some() && rtscope_lab::ssh::is_ssh(&target) {
-        let message = format!("--load-dir is a directory of this machine, and {target} has its own");
+    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_lab::ssh::is_ssh(&target)) {
+        let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }
-    loads.iter().try_for_each(|load| check_load(load, dut_at.as_ref()))?;
     let mut settings = lines::settings(a, settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let test = match a.test {

@@ -30,7 +30,7 @@ pub(crate) struct Request<'a> {
     pub target: &'a str,
     /// What was chosen of the virtual machine, for a target of the lab.
     pub lab: Option<LabOptions>,
-    /// The device under test on another machine, where there is one.
+    /// The device under test on another machine, where there is one; the load is then there.
     pub dut: Option<(&'a Address, &'a DutPlan)>,
     /// All else that is asked.
     pub settings: &'a Settings,
@@ -61,12 +61,21 @@ impl Machine {
         stop: &StopHandle,
         on_step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Record, MeasureError> {
+        let dut = match request.dut {
+            Some((at, plan)) => {
+                let plan = DutPlan { load: request.load.name().into(), ..plan.clone() };
+                Some(RemoteDut::start(&Ssh::new(at.clone(), self.ssh.clone()), &plan, stop)?)
+            }
+            None => None,
+        };
+        let none = Load::parse("none")?;
+        let load = if dut.is_some() { &none } else { request.load };
         let plan = Plan {
             protocol: PROTOCOL.into(),
             id: request.id,
             test: request.test,
             space: request.space,
-            load: request.load.name().into(),
+            load: load.name().into(),
             target: request.target.into(),
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
@@ -77,11 +86,10 @@ impl Machine {
         }
         let there =
             ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
-        let dut = request.dut.map(|(at, dut)| RemoteDut::start(&Ssh::new(at.clone(), self.ssh.clone()), dut, stop)).transpose()?;
         let outcome = match there {
             // The load is kept up there.
             Some(there) => there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from),
-            None => rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step),
+            None => rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step),
         };
         match dut {
             Some(dut) => dut.finish(outcome),
@@ -129,17 +137,6 @@ fn ssh_address(target: &str) -> Option<Result<Address, TargetError>> {
 pub(crate) fn target_name(text: &str) -> Result<String, Failure> {
     check_target(text)?;
     Ok(text.parse::<Address>().map_or_else(|_| text.into(), |address| address.to_string()))
-}
-
-/// Refuses a load that would be on the instrument's machine and not on the device's.
-pub(crate) fn check_load(load: &Load, dut: Option<&Address>) -> Result<(), Failure> {
-    match dut.filter(|_| !load.is_none()) {
-        None => Ok(()),
-        Some(dut) => Err(Failure::usage(
-            format!("the load `{}` would be on the instrument's machine, not on that of the DUT, {dut}", load.name()),
-            "start the load there by hand, or measure there, with both ends on that machine: --target ssh:HOST",
-        )),
-    }
 }
 
 /// The kernel's name in a target of the lab.

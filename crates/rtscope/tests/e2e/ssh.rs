@@ -178,7 +178,6 @@ fn a_target_that_can_not_be_used_says_why() {
     for (words, says) in [
         ("measure timer --target ssh:-oProxyCommand=x", "names no machine"),
         ("measure timer --target ssh:", "names no machine"),
-        ("measure response --stimulus soft:a --answer soft:b --dut ssh:board --load disk", "would be on the instrument's machine"),
         ("measure timer --target ssh:board --load disk --load-dir /var/tmp", "--load-dir"),
         ("measure response --stimulus soft:a --answer soft:b --dut ssh:-x", "names no machine"),
     ] {
@@ -255,5 +254,10 @@ fn a_load_is_kept_up_there_and_proved() {
     signal(child.id(), libc::SIGINT);
     let r = end_of(child).ends_with(130).record();
     assert!(r.parts().interrupted && r.parts().load_proof.is_some() && before == 0);
+    sshd.is_clean();
+    // With a device there, the load is its own.
+    let words = format!("measure response --stimulus {} --answer {} -i 20ms -l 20 --json --dut ssh:board", line("la"), line("lb"));
+    let r = end_of(sshd.command(&w, &format!("{words} --load calculation")).spawn().unwrap()).measured().record();
+    assert!(r.parts().load == "calculation" && r.parts().load_proof.is_some(), "{:?}", r.parts().load_proof);
     sshd.is_clean();
 }

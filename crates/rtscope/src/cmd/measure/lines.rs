@@ -25,11 +25,12 @@ pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
 }
 
 /// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
+/// Its load is named for each run.
 pub(super) fn take_dut(a: &Measure, settings: &mut Settings) -> Option<DutPlan> {
     let lines = settings.lines.as_mut().filter(|_| a.lines.dut.as_deref().is_some_and(is_ssh))?;
     let dut = lines.dut.take()?;
     settings.threads = 1;
-    Some(DutPlan { settings: dut, wave: (a.test == MeasureTest::Periodic).then_some(settings.interval.0) })
+    Some(DutPlan { settings: dut, wave: (a.test == MeasureTest::Periodic).then_some(settings.interval.0), load: "none".into() })
 }
 
 /// Adds to `settings`, which are those of one thread on each of its CPUs, what is asked of a test over lines.
