@@ -54,6 +54,11 @@ impl Machine {
         Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default() })
     }
 
+    /// The CPUs of a machine over ssh; `None` for a target of another kind.
+    pub(crate) fn cpus_there(&self, target: &str) -> Result<Option<Vec<u32>>, MeasureError> {
+        ssh::is_ssh(target).then(|| ssh_cpus(target, &self.ssh)).transpose().map_err(Into::into)
+    }
+
     /// Takes the run. This is the one place where a target's name decides who measures.
     pub(crate) fn execute(
         &self,
@@ -84,12 +89,12 @@ impl Machine {
             let guest = self.guest(request.target, options, on_step)?;
             return Ok(guest.measure(&plan, stop, on_step)?);
         }
-        let there =
-            ssh_address(request.target).map(|address| Ok::<_, TargetError>(Ssh::new(address?, self.ssh.clone()))).transpose()?;
-        let outcome = match there {
+        let outcome = if ssh::is_ssh(request.target) {
             // The load is kept up there.
-            Some(there) => there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from),
-            None => rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step),
+            let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
+            there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from)
+        } else {
+            rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step)
         };
         match dut {
             Some(dut) => dut.finish(outcome),
@@ -118,19 +123,20 @@ impl Machine {
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
 pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
-    match ssh_address(target) {
-        Some(address) if list.is_none() => {
-            let address = address.map_err(|e| Failure::usage(e.to_string(), ""))?;
-            Ssh::new(address, ssh_options()?).cpus().map_err(|e| super::measure::failure(&e.into()))
-        }
-        _ => super::measure::cpus(list),
+    if list.is_none() && ssh::is_ssh(target) {
+        return ssh_cpus(target, &ssh_options()?).map_err(|e| super::measure::failure(&e.into()));
     }
+    super::measure::cpus(list)
+}
+
+fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError> {
+    Ssh::new(ssh_address(target)?, options.clone()).cpus()
 }
 
 /// The machine in a target over ssh.
-fn ssh_address(target: &str) -> Option<Result<Address, TargetError>> {
+fn ssh_address(target: &str) -> Result<Address, TargetError> {
     let usage = |e: ssh::AddressError| TargetError::Usage { message: e.to_string(), remedy: ssh::AddressError::remedy().into() };
-    ssh::is_ssh(target).then(|| target.parse().map_err(usage))
+    target.parse().map_err(usage)
 }
 
 /// The name of a target as records say it; refuses what no run can be taken on.

@@ -261,3 +261,16 @@ fn a_load_is_kept_up_there_and_proved() {
     assert!(r.parts().load == "calculation" && r.parts().load_proof.is_some(), "{:?}", r.parts().load_proof);
     sshd.is_clean();
 }
+
+#[test]
+fn a_campaign_goes_there() {
+    let Some((w, sshd)) = board() else { return };
+    let plan = "name = \"there\"\ntargets = [\"ssh://board\", \"local\"]\n[[tests]]\ntest = \"timer\"\nduration = \"200ms\"\n";
+    w.file("there.toml", plan);
+    let said = end_of(sshd.command(&w, "campaign run there.toml").spawn().unwrap()).measured();
+    assert!(said.out.contains("ssh:board: timer"), "{}", said.out);
+    let mut targets: Vec<String> = w.records().iter().map(|r| r.parts().target.clone()).collect();
+    targets.sort();
+    assert_eq!(targets, ["local", "ssh:board"]);
+    sshd.is_clean();
+}
