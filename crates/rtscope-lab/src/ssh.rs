@@ -29,7 +29,7 @@ use std::time::Duration;
 pub struct SshOptions {
     /// How ssh is started.
     pub way: Way,
-    /// Directories where static probes are looked for, as `rtscope-probe-ARCH`.
+    /// Directories where static probes are looked for, as `rtscope-probe-ARCH`, and, for runs under a load, `rtscope-board-ARCH`.
     pub probes: Vec<PathBuf>,
     /// How long a lost connection is tried again before the run is given up.
     pub patience: Duration,
@@ -58,7 +58,7 @@ impl Ssh {
         let mut connection = Connection::open(&self.options.way, &self.address, scripts::LOOK)?;
         let line = connection.marked()?;
         let (machine, cpus) = line.split_once(' ').unwrap_or((&line, ""));
-        Probe::find(&self.options.probes, machine, &self.name())?;
+        Probe::find(&self.options.probes, machine, false, &self.name())?;
         parse_cpu_list(cpus).filter(|cpus| !cpus.is_empty()).ok_or_else(|| TargetError::Probe {
             message: format!("{} does not say which CPUs may be used: `{cpus}`", self.address),
             remedy: "rtscope measures Linux with /proc; else name them: --affinity 0,1".into(),
@@ -119,8 +119,8 @@ struct Probe {
 }
 
 impl Probe {
-    /// The one for a machine, by `uname -m`.
-    fn find(dirs: &[PathBuf], machine: &str, target: &str) -> Result<Self, TargetError> {
+    /// The one for a machine, by `uname -m`: the probe alone, or with what a load needs.
+    fn find(dirs: &[PathBuf], machine: &str, loaded: bool, target: &str) -> Result<Self, TargetError> {
         let failure = |message: String, remedy: String| TargetError::Probe { message, remedy };
         let arch = match machine {
             "x86_64" => Arch::Amd64,
@@ -133,7 +133,7 @@ impl Probe {
                 ));
             }
         };
-        let name = format!("rtscope-probe-{arch}");
+        let name = format!("rtscope-{}-{arch}", if loaded { "board" } else { "probe" });
         let Some(path) = dirs.iter().map(|dir| dir.join(&name)).find(|path| path.is_file()) else {
             let looked: Vec<String> = dirs.iter().map(|d| d.display().to_string()).collect();
             return Err(failure(

@@ -83,7 +83,7 @@ impl Followed {
             let remedy = "mount one of /tmp, /var/tmp, /dev/shm without noexec, or set TMPDIR there";
             return Err(probe_failure(format!("{name} has no directory where a program may be put and run"), remedy));
         };
-        let probe = Probe::find(&self.ssh.options.probes, machine, &name)?;
+        let probe = Probe::find(&self.ssh.options.probes, machine, is_loaded(&work), &name)?;
         dir.clone_into(&mut self.dir);
         // What could not be sent shows in the answer.
         let _ = connection.voice.say(&format!("{} {}", probe.bytes.len(), probe.sha256));
@@ -283,6 +283,15 @@ impl Drop for Followed {
 
 fn seconds(d: Duration) -> Nanos {
     Nanos(d.as_secs().saturating_mul(1_000_000_000))
+}
+
+/// Whether more than the probe alone is needed.
+fn is_loaded(work: &Work) -> bool {
+    "none"
+        != match work {
+            Work::Measure(plan) => &plan.load,
+            Work::Dut(plan) => &plan.load,
+        }
 }
 
 /// Whether a driver was a process of this machine and boot, and is no more.

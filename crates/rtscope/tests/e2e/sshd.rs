@@ -61,7 +61,9 @@ impl Sshd {
         // The probe of the static program's name; in place of a program for each architecture.
         let probe = format!("#!/bin/sh\nexec {PROGRAM} __probe \"$@\"\n");
         for arch in ["amd64", "arm64", "armhf"] {
-            fs::write(dir.join(format!("probes/rtscope-probe-{arch}")), &probe).unwrap();
+            for program in ["probe", "board"] {
+                fs::write(dir.join(format!("probes/rtscope-{program}-{arch}")), &probe).unwrap();
+            }
         }
         if root() {
             // Where sshd's unprivileged part goes; the package's service makes it, if there is one.
