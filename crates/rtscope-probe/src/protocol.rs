@@ -78,6 +78,9 @@ fn no_load() -> String {
 pub struct Identity {
     /// The machine's boot (`/proc/sys/kernel/random/boot_id`); empty when it does not say.
     pub boot: String,
+    /// Its PID namespace, in which its number counts.
+    #[serde(default)]
+    pub space: String,
     /// Process id.
     pub pid: u32,
     /// Start time, ticks since boot.

@@ -176,6 +176,7 @@ fn only_what_the_dead_left_is_swept_away() {
     let own = make(&format!("{me}-own"), None);
     let stale = make(&format!("{me}-stale"), Some(&dead));
     let rebooted = make(&format!("{me}-rebooted"), Some(&Identity { boot: "another".into(), ..identity() }));
+    let contained = make(&format!("{me}-contained"), Some(&Identity { space: "pid:[1]".into(), ..dead.clone() }));
     let living = make(&format!("{me}-living"), Some(&identity()));
     let followed = make(&format!("{me}-followed"), Some(&identity()));
     put(&followed, "follower", &serde_json::to_vec(&identity()).unwrap()).unwrap();
@@ -187,5 +188,5 @@ fn only_what_the_dead_left_is_swept_away() {
     let found: Vec<_> = unattended.iter().filter(|u| u.dir.starts_with(home.path().to_str().unwrap())).collect();
     assert_eq!(found.iter().map(|u| PathBuf::from(&u.dir)).collect::<Vec<_>>(), std::slice::from_ref(&living));
     assert!(!stale.exists() && !rebooted.exists());
-    assert!([&own, &living, &followed, &young, &shell, &other].iter().all(|d| d.exists()));
+    assert!([&own, &contained, &living, &followed, &young, &shell, &other].iter().all(|d| d.exists()));
 }

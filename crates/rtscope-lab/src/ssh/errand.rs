@@ -180,6 +180,13 @@ impl Followed {
 
     /// Comes back to the work, or says what was lost.
     fn resume(&mut self, on_event: &mut dyn FnMut(&Event)) -> Result<(), TargetError> {
+        let outcome = self.come_back_in_time(on_event);
+        // Who gave up does not try again to tidy up.
+        self.begun = outcome.is_ok();
+        outcome
+    }
+
+    fn come_back_in_time(&mut self, on_event: &mut dyn FnMut(&Event)) -> Result<(), TargetError> {
         let name = self.ssh.address.to_string();
         let since = Instant::now();
         self.set(Reach::Away);
@@ -296,7 +303,8 @@ fn is_loaded(work: &Work) -> bool {
 
 /// Whether a driver was a process of this machine and boot, and is no more.
 fn is_dead(driver: &Identity) -> bool {
-    driver.boot == spool::identity().boot && !spool::is_alive(driver)
+    let me = spool::identity();
+    driver.boot == me.boot && driver.space == me.space && !spool::is_alive(driver)
 }
 
 /// The probe's first line: who it is, and what nobody follows where it is.

@@ -21,13 +21,20 @@ pub fn identity() -> Identity {
 /// A process that runs here.
 pub(super) fn of(pid: u32) -> Identity {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
-    Identity { boot, pid, start: start_time(pid).unwrap_or_default() }
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
+    Identity { boot, space, pid, start: start_time(pid).unwrap_or_default() }
 }
 
 /// Whether it runs on this machine, in this boot.
 pub fn is_alive(who: &Identity) -> bool {
     let here = of(who.pid);
     start_time(who.pid).is_some() && here == *who
+}
+
+/// Whether it ran on this machine and does no more. Of another PID namespace's processes (a container's) nothing is known.
+fn is_dead(who: &Identity) -> bool {
+    let here = of(who.pid);
+    who.boot != here.boot || (who.space == here.space && !is_alive(who))
 }
 
 /// Start time of a process that has not ended, ticks since boot (`proc_pid_stat(5)`; the name in parentheses may hold anything).
@@ -38,13 +45,12 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.get(19)?.parse().ok().filter(|_| !matches!(fields.first(), Some(&("Z" | "X" | "x"))))
 }
 
-/// The owner of a directory: what a keeper wrote, or before it the shell that made it (`PID START`).
-pub(super) fn owner(dir: &Path) -> Option<Identity> {
-    read(dir, "owner").or_else(|| {
-        let text = fs::read_to_string(dir.join("shell")).ok()?;
-        let (pid, start) = text.trim().split_once(' ')?;
-        Some(Identity { pid: pid.parse().ok()?, start: start.parse().ok()?, ..of(0) })
-    })
+/// Whether the shell that made a directory may be about to become its keeper. It can only say its number and start (`PID START`).
+fn is_young(dir: &Path, made: &fs::Metadata) -> bool {
+    let shell = fs::read_to_string(dir.join("shell")).unwrap_or_default();
+    let shell = shell.trim().split_once(' ').and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
+    let lives = shell.is_some_and(|(pid, start): (u32, u64)| start_time(pid) == Some(start));
+    lives || made.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < YOUNG))
 }
 
 /// Removes what dead keepers of this user left in the places where they lie, `own` spared; returns the work that lives and that nobody
@@ -62,12 +68,13 @@ pub(super) fn sweep(own: &Path) -> Vec<Unattended> {
         if !named || dir == own || !meta.is_dir() || meta.uid() != me {
             continue;
         }
-        match owner(&dir) {
+        match read::<Identity>(&dir, "owner") {
             Some(owner) if is_alive(&owner) => {
                 let driver = read(&dir, "driver").filter(|_| !is_followed(&dir));
                 unattended.extend(driver.map(|driver| Unattended { dir: dir.to_string_lossy().into_owned(), driver }));
             }
-            None if meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < YOUNG)) => {}
+            Some(owner) if !is_dead(&owner) => {}
+            None if is_young(&dir, &meta) => {}
             // What can't be removed is tried again at the next run.
             _ => drop(fs::remove_dir_all(&dir)),
         }
