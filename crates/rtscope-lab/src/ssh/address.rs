@@ -77,10 +77,10 @@ impl FromStr for Address {
             !name.is_empty() && name.len() <= LONGEST && !name.starts_with('-') && name.chars().all(known)
         };
         if !fine(host, "._-:%") {
-            return Err(wrong("a host is letters, digits and `.`, `-`, `_`, and begins with none of `-`"));
+            return Err(wrong("a host is letters, digits and `.`, `-`, `_`, and does not begin with `-`"));
         }
         if user.is_some_and(|user| !fine(user, "._-+@")) {
-            return Err(wrong("a user is letters, digits and `.`, `-`, `_`, `+`, `@`, and begins with none of `-`"));
+            return Err(wrong("a user is letters, digits and `.`, `-`, `_`, `+`, `@`, and does not begin with `-`"));
         }
         Ok(Self { user: user.map(Into::into), host: host.into(), port })
     }

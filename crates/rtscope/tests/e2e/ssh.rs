@@ -4,6 +4,7 @@
 use crate::sshd::{Sshd, missing};
 use crate::world::{World, adds_up, codes, cpus, end_of, installed, probe_of, signal, skip, wait_for};
 use rtscope_record::{Test, Verdict};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
@@ -60,7 +61,7 @@ fn lines_are_measured_there() {
 #[test]
 fn a_lost_connection_leaves_no_gap() {
     let Some((w, sshd)) = board() else { return };
-    let child = sshd.command(&w, "measure timer -D 3s --json --target ssh:board").spawn().unwrap();
+    let child = sshd.command(&w, "measure timer -D 3s --json --target ssh:board --raw raw.csv").spawn().unwrap();
     has_begun(&sshd);
     sshd.cut();
     std::thread::sleep(Duration::from_millis(900));
@@ -68,6 +69,12 @@ fn a_lost_connection_leaves_no_gap() {
     let said = end_of(child).measured().complains(&["connection to ssh:board was lost, ", "connected to ssh:board again"]);
     let r = said.record();
     adds_up(&r, |_| 3000);
+    // Every sample came, once.
+    let raw = fs::read_to_string(w.path("raw.csv")).unwrap();
+    let samples: u64 = r.distributions().iter().map(|d| d.count()).sum();
+    assert_eq!(raw.lines().count() as u64, samples + 1);
+    let cycles: BTreeSet<&str> = raw.lines().skip(1).filter_map(|l| Some(l.rsplit_once(',')?.0)).collect();
+    assert_eq!(cycles.len() as u64, samples);
     assert!(codes(&r).contains(&"connection-lost") && !r.parts().interrupted);
     sshd.is_clean();
 }
