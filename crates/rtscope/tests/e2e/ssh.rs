@@ -3,7 +3,7 @@
 
 use crate::sshd::{Sshd, missing};
 use crate::world::{World, adds_up, codes, cpus, end_of, installed, probe_of, signal, skip, wait_for};
-use rtscope_record::{Test, Verdict};
+use rtscope_record::{Distribution, Test, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -71,7 +71,7 @@ fn a_lost_connection_leaves_no_gap() {
     adds_up(&r, |_| 3000);
     // Every sample came, once.
     let raw = fs::read_to_string(w.path("raw.csv")).unwrap();
-    let samples: u64 = r.distributions().iter().map(|d| d.count()).sum();
+    let samples: u64 = r.distributions().iter().map(Distribution::count).sum();
     assert_eq!(raw.lines().count() as u64, samples + 1);
     let cycles: BTreeSet<&str> = raw.lines().skip(1).filter_map(|l| Some(l.rsplit_once(',')?.0)).collect();
     assert_eq!(cycles.len() as u64, samples);
