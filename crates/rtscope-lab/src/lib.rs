@@ -2,6 +2,7 @@
 //! session, and campaigns of many.
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod campaign;
 pub mod debian;
 mod digest;
@@ -12,6 +13,7 @@ pub mod kernels;
 pub mod load;
 pub mod local;
 pub mod session;
+pub mod ssh;
 pub mod supervisor;
 pub mod target;
 pub mod vm;
@@ -23,4 +25,5 @@ pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
 pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
 pub use local::{Local, ProbeCommand, run_local};
 pub use session::{MeasureError, measure};
+pub use ssh::{Address, RemoteDut, Ssh, SshOptions};
 pub use target::{StopHandle, Target, TargetError};

@@ -131,6 +131,7 @@ Examples:
   rtscope measure periodic --answer soft:w -i 500us -D 5s              the jitter of a wave
   rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
   rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
+  rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
@@ -188,7 +189,7 @@ pub(crate) struct Measure {
     /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
-    /// Where to measure: `local`; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
+    /// Where to measure: `local`; `ssh:[USER@]HOST[:PORT]`, another machine, by the user's own ssh; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
     /// latencies (ns, one a line) to validate the instrument itself
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,

@@ -10,6 +10,13 @@ A LINE is soft:NAME, a software line between tasks of one user (no hardware, no 
 gpio:CHIP/OFFSET such as gpio:gpiochip0/17, or gpio:NAME, a line by its name; sysfs:N, GPIO of
 old kernels; or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts, modem-control lines.";
 
+fn dut(text: &str) -> Result<String, String> {
+    if matches!(text, "own" | "none" | "wire") || rtscope_lab::ssh::is_ssh(text) {
+        return Ok(text.into());
+    }
+    Err("it is own, none, wire, or ssh://HOST".into())
+}
+
 /// Options of `response`, `periodic` and `sustained`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Tests over lines (response, periodic, sustained)")]
@@ -36,9 +43,9 @@ pub(crate) struct LineArgs {
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
-    /// Who answers: `own`, a task that the probe starts; `none`, something else; `wire`, the kernel's instrument itself, to validate it
-    /// [default: own for soft lines and for the kernel's instrument]
-    #[arg(long, value_name = "WHO", value_parser = ["own", "none", "wire"])]
+    /// Who answers: `own`, a task that the probe starts; `ssh://HOST`, a task that is started on that machine; `none`, something else;
+    /// `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and for the kernel's instrument]
+    #[arg(long, value_name = "WHO", value_parser = dut)]
     pub dut: Option<String>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE")]

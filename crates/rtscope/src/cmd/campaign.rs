@@ -156,8 +156,9 @@ struct Bench {
 impl Executor for Bench {
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
         let lab = run.seed.map(|seed| LabOptions { clock: run.clock, seed, ..LabOptions::default() });
-        // In a guest, its own CPUs.
-        let cpus = lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect());
+        // In a guest, or on another machine, its own CPUs.
+        let there = self.machine.cpus_there(&run.target)?;
+        let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -165,6 +166,7 @@ impl Executor for Bench {
             load: &Load::parse(&run.load)?,
             target: &run.target,
             lab,
+            dut: None,
             settings: &run.test.settings(&cpus, measure::command()),
         };
         self.machine.execute(request, stop, on_step)

@@ -13,6 +13,8 @@ mod lines;
 mod loads;
 mod mishaps;
 mod signals;
+mod ssh;
+mod sshd;
 mod stall;
 mod timer;
 mod world;

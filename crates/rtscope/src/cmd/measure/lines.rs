@@ -3,13 +3,35 @@
 use crate::args::lines::LineArgs;
 use crate::args::{Measure, MeasureTest};
 use crate::error::Failure;
+use rtscope_lab::Address;
+use rtscope_lab::ssh::{AddressError, is_ssh};
 use rtscope_probe::lines::LineSpec;
+use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{DutSettings, LineSettings, Nanos, Settings};
 
 /// Stimuli before the figures begin, unless told.
 const WARMUP: u64 = 10;
 /// Shortest interval that the search tries, unless told.
 const SHORTEST: Nanos = Nanos(10_000);
+
+/// Where the DUT is, if that is another machine.
+pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
+    let Some(text) = a.lines.dut.as_deref().filter(|who| is_ssh(who)) else { return Ok(None) };
+    if super::lab_kernel(&a.target).is_some() {
+        let message = format!("{text} has no wire into a virtual machine");
+        return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
+    }
+    text.parse().map(Some).map_err(|e: AddressError| Failure::usage(e.to_string(), AddressError::remedy()))
+}
+
+/// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
+/// Its load is named for each run.
+pub(super) fn take_dut(a: &Measure, settings: &mut Settings) -> Option<DutPlan> {
+    let lines = settings.lines.as_mut().filter(|_| a.lines.dut.as_deref().is_some_and(is_ssh))?;
+    let dut = lines.dut.take()?;
+    settings.threads = 1;
+    Some(DutPlan { settings: dut, wave: (a.test == MeasureTest::Periodic).then_some(settings.interval.0), load: "none".into() })
+}
 
 /// Adds to `settings`, which are those of one thread on each of its CPUs, what is asked of a test over lines.
 pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Failure> {
@@ -58,9 +80,11 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
         [_] if a.affinity.is_none() => (None, None),
         cpus => (cpus.first().copied(), cpus.get(1).copied()),
     };
+    let elsewhere = l.dut.as_deref().is_some_and(is_ssh);
     let given = [&l.dut_in, &l.dut_out].iter().any(|d| d.is_some());
     let own = match l.dut.as_deref() {
-        Some(who) => who == "own",
+        // One on another machine has the same settings; `take_dut` has them from here.
+        Some(who) => who == "own" || elsewhere,
         None => given || (soft && (wave || stimulus_soft)) || (wire && a.space == "user"),
     };
     if own && a.space == "kernel" {
@@ -83,7 +107,8 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
             input: if wave { None } else { Some(input.ok_or_else(|| missing("listen to"))?) },
             output: output.ok_or_else(|| missing("drive"))?,
             priority: l.dut_priority.unwrap_or(settings.priority),
-            cpu: l.dut_cpu.or(dut_cpu),
+            // Of another machine's CPUs nothing is known.
+            cpu: l.dut_cpu.or(dut_cpu.filter(|_| !elsewhere)),
             inject: l.inject.unwrap_or_default(),
         })
     } else if given || (l.inject.is_some() && self_answer.is_none()) || l.dut_priority.is_some() || l.dut_cpu.is_some() {
@@ -94,7 +119,7 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
     } else {
         None
     };
-    let cpus: Vec<u32> = instrument_cpu.into_iter().chain(dut.as_ref().and_then(|d| d.cpu)).collect();
+    let cpus: Vec<u32> = instrument_cpu.into_iter().chain(dut.as_ref().and_then(|d| d.cpu).filter(|_| !elsewhere)).collect();
     Ok(Settings {
         threads: if dut.is_some() { 2 } else { 1 },
         migrate: settings.migrate || cpus.is_empty(),
