@@ -11,15 +11,15 @@ use rtscope_record::{Record, Test};
 /// made of.
 pub fn adam(a: &Adam, records: &[Record], edges: bool, style: Style) -> String {
     let sheets = [Some(first(a)), second(a, Test::Response, edges), second(a, Test::Periodic, edges)];
-    of_sheets(sheets.into_iter().flatten().collect(), a, records, NOTE, style)
+    of_sheets(&sheets.into_iter().flatten().collect::<Vec<_>>(), a, records, NOTE, style)
 }
 
 /// For each task of each kernel a table with a row for each load, then what to beware of; as [`adam()`].
 pub fn vinh_chau(a: &Adam, records: &[Record], style: Style) -> String {
-    of_sheets(by_load(a), a, records, BY_LOAD_NOTE, style)
+    of_sheets(&by_load(a), a, records, BY_LOAD_NOTE, style)
 }
 
-fn of_sheets(sheets: Vec<Sheet>, a: &Adam, records: &[Record], note: &str, style: Style) -> String {
+fn of_sheets(sheets: &[Sheet], a: &Adam, records: &[Record], note: &str, style: Style) -> String {
     let mut out = sheets.iter().map(|s| of_sheet(s, style)).collect::<Vec<_>>().join("\n");
     out.push('\n');
     for f in &a.findings {
