@@ -158,7 +158,7 @@ void stream() {
     line.send(slip(command(WRITE, CONTROL, 99, RUN | STIMULATE | LOOPBACK | ENABLE)));
     for (int i = 0; i < 20; i++) {
         line.send(slip(command(READ, CLOCK, uint8_t(100 + i), 0)));
-        line.wait(double(300 + below(1000)));
+        line.wait(double(600 + below(1000)));
     }
     unsigned replies = 0;
     for (size_t i = before; i < line.received.size(); i++) {
