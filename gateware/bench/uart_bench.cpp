@@ -156,6 +156,7 @@ void stream() {
     line.ask(WRITE, WIDTH, 100);
     size_t before = line.received.size();
     line.send(slip(command(WRITE, CONTROL, 99, RUN | STIMULATE | LOOPBACK | ENABLE)));
+    line.wait(600);
     for (int i = 0; i < 20; i++) {
         line.send(slip(command(READ, CLOCK, uint8_t(100 + i), 0)));
         line.wait(double(600 + below(1000)));
