@@ -1,6 +1,7 @@
 // The core under a clock: pins in, bytes in and out.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -62,6 +63,16 @@ class Device {
     }
 
     void send(const std::vector<uint8_t> &bytes) { to_core.insert(to_core.end(), bytes.begin(), bytes.end()); }
+    // Clocks until the line takes a byte again.
+    unsigned line_wait() const { return tx_wait; }
+
+    // Lets time pass in which nothing but the counter and the line's wait moves.
+    void pass(uint64_t clocks_passed) {
+        set_tick(tick() + uint32_t(clocks_passed));
+        tx_wait -= unsigned(std::min<uint64_t>(tx_wait, clocks_passed));
+        clocks += clocks_passed;
+    }
+
     bool receiving() const { return !to_core.empty() || rx_wait != 0; }
 
   private:
