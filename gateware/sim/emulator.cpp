@@ -53,11 +53,10 @@ class Emulator {
                 terminal.wait(100);
                 continue;
             }
-            if (!simulation.busy() || (o.paced && ahead())) {
+            if (o.paced ? ahead() : !simulation.busy()) {
                 if (truth) std::fflush(truth);
                 if (pins) std::fflush(pins);
-                terminal.wait(o.paced ? 1 : 100);
-                if (!o.paced) continue;
+                terminal.wait(1);
             }
             advance();
         }
@@ -71,6 +70,7 @@ class Emulator {
     Terminal terminal;
     Simulation simulation;
     std::chrono::steady_clock::time_point began;
+    uint64_t wall_before = 0;
 
     uint64_t wall_clocks() const {
         std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
@@ -80,10 +80,15 @@ class Emulator {
     bool ahead() const { return simulation.clocks() >= wall_clocks(); }
 
     void advance() {
-        uint64_t end = simulation.clocks() + GLANCE;
-        if (o.paced) end = std::min(end, wall_clocks());
+        uint64_t wall = wall_clocks(), passed = wall - wall_before;
+        wall_before = wall;
+        bool busy = simulation.busy();
+        // While nothing goes on, time passes as on the wall: a host that waits for an answer's time-out must not wait for ever.
+        uint64_t most = busy || o.paced ? GLANCE : std::min(passed, GLANCE);
+        uint64_t end = simulation.clocks() + most;
+        if (o.paced) end = std::min(end, wall);
         auto &bytes = simulation.device.from_core;
-        while (simulation.clocks() < end && bytes.size() < 1024 && (o.paced || simulation.busy())) simulation.step(end);
+        while (simulation.clocks() < end && bytes.size() < 1024 && (o.paced || !busy || simulation.busy())) simulation.step(end);
         for (; !bytes.empty(); bytes.pop_front()) terminal.write(bytes.front());
     }
 

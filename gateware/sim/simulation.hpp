@@ -18,8 +18,8 @@ class Simulation {
 
     uint64_t clocks() const { return device.clocks - start; }
     bool running() const { return device.top.running; }
-    // Whether the core has work that does not wait for anything from outside.
-    bool busy() const { return quiet < QUIET || device.top.running || !device.to_core.empty(); }
+    // Whether something is going on or will by itself.
+    bool busy() const { return quiet < QUIET || counting || device.receiving() || pins.next() != UINT64_MAX; }
 
     // Simulates at least one clock, at most until `end`.
     void step(uint64_t end) {
