@@ -121,13 +121,15 @@ pub struct Instrument<P> {
     identity: Identity,
     control: u32,
     tag: u8,
+    /// What was lost of a stream that somebody else had begun.
+    foreign: Losses,
 }
 
 impl<P: Port> Instrument<P> {
     /// Finds out who is there, and puts it at rest.
     pub fn open(port: P) -> Result<Self, FpgaError> {
         let nobody = Identity { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
-        let mut this = Self { port, stream: Stream::default(), identity: nobody, control: 0, tag: 0 };
+        let mut this = Self { port, stream: Stream::default(), identity: nobody, control: 0, tag: 0, foreign: Losses::default() };
         let who = this.read(register::IDENTITY, "say who it is")?;
         let [r, t, version, board] = who.to_be_bytes();
         if [r, t] != *b"RT" || version != VERSION {
@@ -146,6 +148,7 @@ impl<P: Port> Instrument<P> {
             half_ticks: features & 0x10 != 0,
             store: 1 << (features >> 8 & 0x1F),
         };
+        this.foreign = this.stream.losses();
         Ok(this)
     }
 
@@ -156,7 +159,7 @@ impl<P: Port> Instrument<P> {
 
     /// What was lost so far, since it was opened.
     pub fn losses(&self) -> Losses {
-        self.stream.losses()
+        self.stream.losses().since(&self.foreign)
     }
 
     /// Half ticks in ns.

@@ -34,7 +34,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         let message = format!("the DUT did wrong on purpose ({}): the figures validate the instrument, not a machine", dut.inject);
         put("injected", Effect::Invalid, message, "measure without --inject");
     }
-    let in_kernel = answer.is_wire();
+    let in_kernel = answer.is_autonomous();
     if let Some(i) = &l.self_answer {
         let message = format!("the instrument answered itself ({i}): the figures validate it, not a machine");
         put("injected", Effect::Invalid, message, "measure with a DUT");
