@@ -236,7 +236,14 @@ impl<P: Port> Instrument<P> {
     }
 
     /// Sends a command until its reply comes; the value of the reply.
-    fn ask(&mut self, write: bool, address: u8, value: u32, act: &'static str, take: &mut impl FnMut(Item)) -> Result<u32, FpgaError> {
+    fn ask(
+        &mut self,
+        write: bool,
+        address: u8,
+        value: u32,
+        act: &'static str,
+        take: &mut impl FnMut(Item),
+    ) -> Result<u32, FpgaError> {
         for _ in 0..ATTEMPTS {
             self.tag = self.tag.wrapping_add(1);
             let tag = self.tag;

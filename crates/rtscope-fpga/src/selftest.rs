@@ -41,14 +41,16 @@ pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> 
     let lost = instrument.losses().since(&before);
     if !lost.is_none() {
         let (damaged, missing, overflowed) = (lost.damaged, lost.missing, lost.overflowed);
-        return Err(FpgaError::SelfTest(format!("{damaged} frames were damaged, {missing} missing, {overflowed} events overflowed")));
+        return Err(FpgaError::SelfTest(format!(
+            "{damaged} frames were damaged, {missing} missing, {overflowed} events overflowed"
+        )));
     }
     check(&edges, instrument.identity().half_ticks).map_err(FpgaError::SelfTest)
 }
 
 /// Holds the edges, (half ticks, channel, level), against what the loop must give.
 fn check(edges: &[(u64, u8, bool)], half_ticks: bool) -> Result<Found, String> {
-    let late = if half_ticks { 1 } else { 0 };
+    let late = u64::from(half_ticks);
     let mut stimuli = 0;
     for round in edges.chunks_exact(4) {
         let (at, _, level) = round[0];

@@ -184,7 +184,10 @@ mod tests {
 
     fn edges(items: &[Item]) -> Vec<(u8, bool, u64)> {
         let first = |at: u64| at - (2 << 32);
-        items.iter().filter_map(|i| if let Item::Edge { channel, level, at } = *i { Some((channel, level, first(at))) } else { None }).collect()
+        items
+            .iter()
+            .filter_map(|i| if let Item::Edge { channel, level, at } = *i { Some((channel, level, first(at))) } else { None })
+            .collect()
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl LineError {
                 io::ErrorKind::NotFound if line == crate::sys::wire::DEVICE => {
                     "load the kernel module: insmod rtscope_wire.ko".into()
                 }
-                io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/ttyS*`; is its driver loaded?".into(),
+                io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/tty[SU]*`; is its driver loaded?".into(),
                 _ => "look at the device's driver: `dmesg | tail`".into(),
             },
         }

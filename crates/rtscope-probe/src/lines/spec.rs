@@ -174,8 +174,18 @@ mod tests {
     fn what_is_no_line_is_refused() {
         let none =
             ["", "soft", "soft:", "soft:a/b", "soft:..", "soft:a b", "tin:can", "a", "gpio:", "gpio:a b", "gpio:x/99999999999"];
-        let others =
-            ["fpga:", "fpga:ttyUSB0", "fpga::stimulus", "sysfs:", "sysfs:x", "sysfs:-1", "serial:", "serial:/dev/ttyS0", "serial:ttyS0:rts", "serial:/dev/ttyS0:cts>rts"];
+        let others = [
+            "fpga:",
+            "fpga:ttyUSB0",
+            "fpga::stimulus",
+            "sysfs:",
+            "sysfs:x",
+            "sysfs:-1",
+            "serial:",
+            "serial:/dev/ttyS0",
+            "serial:ttyS0:rts",
+            "serial:/dev/ttyS0:cts>rts",
+        ];
         for text in none.into_iter().chain(others) {
             let error = text.parse::<LineSpec>().unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(text), "{error}");
