@@ -26,6 +26,10 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         let message = format!("nothing came back on {answer} at the end: the DUT died, and the run was ended");
         put("dut-silent", Effect::Invalid, message, "look after the DUT, and measure again");
     }
+    if ended == Ended::Gone {
+        let message = format!("the instrument behind {answer} went away in the middle: the figures end there");
+        put("instrument-gone", Effect::Invalid, message, "look after its cable and power; `rtscope fpga selftest PORT`");
+    }
     if facts.lost > 0 {
         let message = format!("{answer} reported {} lost edges: answers may be among the missed", facts.lost);
         put("edges-lost", Effect::Invalid, message, "a longer interval, or a less loaded instrument");

@@ -100,7 +100,7 @@ impl Bench<'_> {
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
             let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
             edges += taken.own.edges;
-            let stopped = taken.ended == Ended::Stopped;
+            let stopped = matches!(taken.ended, Ended::Stopped | Ended::Gone);
             if confirming {
                 confirmed = Some(taken);
             }

@@ -2,7 +2,7 @@
 //!
 //! Needs the emulator (`make -C gateware emulator`): run with RTSCOPE_EMULATOR naming it, as `./x test` does.
 
-use crate::world::{World, codes};
+use crate::world::{World, codes, end_of};
 use rtscope_record::{Distribution, Verdict};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -143,4 +143,18 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
         let said = w.line(words).ends_with(code).err;
         assert!(said.contains(what), "{said}");
     }
+}
+
+#[test]
+fn an_instrument_that_goes_away_leaves_what_it_measured() {
+    let w = World::new();
+    let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
+    let run = w.start(&format!("measure response --answer fpga:{} -i 1ms -l 100000 --json --no-save", e.port));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    e.process.kill().unwrap();
+    let said = end_of(run);
+    let r = said.ends_with(4).record();
+    assert!(codes(&r).contains(&"instrument-gone"), "{:?}", codes(&r));
+    assert!(sum(r.distributions(), Distribution::count) > 100);
+    assert!(r.distributions().iter().all(|d| d.min() == Some(50_000) && d.max() == Some(50_000)));
 }
