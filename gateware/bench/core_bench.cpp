@@ -148,7 +148,7 @@ std::vector<uint8_t> damaged(std::vector<uint8_t> payload) {
     }
     default:
         cover("command that ends in an escape");
-        payload = {uint8_t(0x11), 0, 0};
+        // Whole but for that.
         std::vector<uint8_t> out = slip(payload);
         out.insert(out.end() - 1, ESC);
         return out;
