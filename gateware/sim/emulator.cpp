@@ -6,6 +6,7 @@
 #include "simulation.hpp"
 #include "terminal.hpp"
 #include "vcd.hpp"
+#include "wires.hpp"
 
 namespace {
 
@@ -28,12 +29,13 @@ class Emulator {
   public:
     explicit Emulator(const Options &options)
         : o(options), truth(create(o.truth)), pins(create(o.vcd)), vcd(pins, 1e12 / (2.0 * CLK_HZ)),
-          terminal(o.lose, o.flip, o.split, o.dut.seed), simulation(o.dut, truth) {
+          terminal(o.lose, o.flip, o.split, o.dut.seed), simulation(o.dut, truth), wires(o.wires) {
         simulation.skipping = o.skipping;
         if (o.baud != 0) simulation.device.byte_clocks = unsigned(10ull * CLK_HZ / o.baud);
         simulation.pins.changed = [this](uint64_t at, unsigned channel, bool level) {
             vcd.change(at, channel, level, simulation.pins.now());
             if (channel == Pins::ANSWER) simulation.dut.waved(at, level);
+            if (channel == Pins::STIMULUS) wires.stimulus(level);
         };
         if (truth) std::fprintf(truth, "{\"clk_hz\":%llu,\"half_ticks\":true}\n", (unsigned long long)CLK_HZ);
     }
@@ -48,6 +50,7 @@ class Emulator {
         began = std::chrono::steady_clock::now();
         while (!told_to_end) {
             simulation.device.send(terminal.read());
+            for (bool level : wires.answers()) simulation.pins.schedule(2 * simulation.clocks() + 2, Pins::ANSWER, level);
             // A line that waits for its host lets no time pass: nothing is lost that a real line would not lose.
             if (!terminal.flush()) {
                 terminal.wait(100);
@@ -69,6 +72,7 @@ class Emulator {
     Vcd vcd;
     Terminal terminal;
     Simulation simulation;
+    Wires wires;
     std::chrono::steady_clock::time_point began;
     uint64_t wall_before = 0;
 

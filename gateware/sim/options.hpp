@@ -12,7 +12,7 @@
 
 struct Options {
     DutOptions dut;
-    std::string truth, vcd, link;
+    std::string truth, vcd, link, wires;
     bool paced = false, skipping = true, split = false;
     // One byte in so many (0: none), towards the host and from it.
     uint64_t lose = 0, flip = 0;
@@ -34,6 +34,7 @@ inline const char *USAGE =
     "  --truth FILE      what was done, as JSON lines; times in half ticks\n"
     "  --vcd FILE        the pins while the instrument runs, as VCD\n"
     "  --link PATH       a symbolic link to the pseudo-terminal\n"
+    "  --wires PATH      another program is the device, on a socket made at PATH; a byte is a level, '0' or '1'; takes --pace with it\n"
     "  --pace            time passes as on the wall [as fast as it goes]\n"
     "  --baud N          speed of the line [as fast as it goes]\n"
     "  --lose N, --flip N    one byte in N is lost, has a bit flipped; both directions\n"
@@ -113,6 +114,7 @@ inline Options read_options(int argc, char **argv) {
         else if (name == "--truth") o.truth = value();
         else if (name == "--vcd") o.vcd = value();
         else if (name == "--link") o.link = value();
+        else if (name == "--wires") o.wires = value(), o.paced = true, o.dut.latency = DutOptions::NONE;
         else if (name == "--pace") o.paced = true;
         else if (name == "--baud") o.baud = number(value());
         else if (name == "--lose") o.lose = number(value());
