@@ -86,6 +86,14 @@ pub enum LineError {
         /// What it can't.
         why: String,
     },
+    /// The instrument behind it can't be used.
+    #[error("{line}: {why}")]
+    Instrument {
+        /// As named.
+        line: String,
+        /// Why not.
+        why: String,
+    },
     /// The kernel refused something.
     #[error("{line}: {act}: {source}")]
     Io {
@@ -118,6 +126,9 @@ impl LineError {
                     .into()
             }
             Self::Unable { .. } => "choose another line".into(),
+            Self::Instrument { .. } => {
+                "is the board plugged in and its bitstream loaded? `rtscope fpga info PORT` asks it, `rtscope fpga selftest PORT` tests it".into()
+            }
             Self::Io { source, line, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => {
                     format!("run as root, or let your user open the device of {line} (for GPIO: a udev rule or the group gpio)")
@@ -125,7 +136,7 @@ impl LineError {
                 io::ErrorKind::NotFound if line == crate::sys::wire::DEVICE => {
                     "load the kernel module: insmod rtscope_wire.ko".into()
                 }
-                io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/ttyS*`; is its driver loaded?".into(),
+                io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/tty[SU]*`; is its driver loaded?".into(),
                 _ => "look at the device's driver: `dmesg | tail`".into(),
             },
         }

@@ -9,6 +9,7 @@ mod bench;
 pub mod books;
 pub mod device;
 pub mod dut;
+pub mod fpga;
 pub mod kernel;
 pub mod pairing;
 pub mod periodic;

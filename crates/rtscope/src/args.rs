@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod capture;
+pub(crate) mod fpga;
 pub(crate) mod lab;
 pub(crate) mod lines;
 
@@ -78,6 +79,8 @@ pub(crate) enum Command {
     Loads(Json),
     /// Virtual machines with real kernels
     Lab(lab::Lab),
+    /// The FPGA instrument: who is there, is it well
+    Fpga(fpga::Fpga),
     /// Summarize a file of raw samples (packed little-endian ns)
     Summarize(Summarize),
     /// The JSON Schema of a record
@@ -448,7 +451,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|measure response|dut response|dut periodic|campaign run|campaign status|lab kernels|lab kernels fetch|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|measure response|dut response|dut periodic|campaign run|campaign status|lab kernels|lab kernels fetch|fpga info|check|list|show|import|export|report|compare|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

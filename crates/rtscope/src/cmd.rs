@@ -6,6 +6,7 @@ pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;
+pub(crate) mod fpga;
 pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;

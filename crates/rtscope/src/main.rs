@@ -58,6 +58,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Report(a) => cmd::report::report(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),
+        Command::Fpga(a) => cmd::fpga::run(a),
         Command::Lab(a) => cmd::lab::run(&context, a),
         Command::Summarize(a) => cmd::meta::summarize(a),
         Command::Schema => cmd::meta::schema(),

@@ -12,11 +12,17 @@ use std::str::FromStr;
 
 /// The forms, for a remedy.
 pub const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER, serial:DEVICE:OUT>IN such as \
-     serial:/dev/ttyS0:rts>cts, or wire:stimulus and wire:answer of the kernel module rtscope_wire";
+     serial:/dev/ttyS0:rts>cts, wire:stimulus and wire:answer of the kernel module rtscope_wire, or fpga:PORT such as \
+     fpga:/dev/ttyUSB1";
 
 /// What a line of the kernel's instrument can do.
 const WIRE: Abilities =
     Abilities { what: "line of the kernel module rtscope_wire, in hard-IRQ context", stamp: Stamp::Kernel, tells_losses: true };
+
+/// What a line of the FPGA instrument can do.
+const FPGA: Abilities = Abilities { what: "line of the FPGA instrument", stamp: Stamp::Outside, tells_losses: true };
+/// Behind the port's path, the instrument's output.
+const FPGA_STIMULUS: &str = ":stimulus";
 
 /// A line by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +37,8 @@ pub enum LineSpec {
     Serial(Serial),
     /// The stimulus (0) or answer (1) of the instrument in the kernel module rtscope_wire.
     Wire(u32),
+    /// The stimulus (true) or answer of the FPGA instrument at a serial port.
+    Fpga(String, bool),
 }
 
 impl LineSpec {
@@ -42,6 +50,7 @@ impl LineSpec {
             Self::Sysfs(_) => sysfs::ABILITIES,
             Self::Serial(_) => serial::ABILITIES,
             Self::Wire(_) => WIRE,
+            Self::Fpga(..) => FPGA,
         }
     }
 
@@ -52,7 +61,7 @@ impl LineSpec {
             Self::Gpio(gpio) => Ok(Box::new(GpioOutput::open(gpio)?)),
             Self::Sysfs(number) => Ok(Box::new(SysfsOutput::open(Path::new(sysfs::ROOT), *number)?)),
             Self::Serial(serial) => Ok(Box::new(SerialOutput::open(serial)?)),
-            Self::Wire(_) => Err(self.wire_alone()),
+            Self::Wire(_) | Self::Fpga(..) => Err(self.wire_alone()),
         }
     }
 
@@ -63,18 +72,31 @@ impl LineSpec {
             Self::Gpio(gpio) => Ok(Box::new(GpioInput::open(gpio)?)),
             Self::Sysfs(number) => Ok(Box::new(SysfsInput::open(Path::new(sysfs::ROOT), *number)?)),
             Self::Serial(serial) => Ok(Box::new(SerialInput::open(serial)?)),
-            Self::Wire(_) => Err(self.wire_alone()),
+            Self::Wire(_) | Self::Fpga(..) => Err(self.wire_alone()),
         }
     }
 
     fn wire_alone(&self) -> LineError {
-        let why = "its other line is of another kind, or a DUT was to use it: a DUT's lines are gpio:rtscope-wire/0 and /1";
+        let why = match self {
+            Self::Fpga(..) => "its other line is of another kind, or a DUT was to use it: a DUT is wired to the board's pins",
+            _ => "its other line is of another kind, or a DUT was to use it: a DUT's lines are gpio:rtscope-wire/0 and /1",
+        };
         LineError::Unable { line: self.to_string(), why: why.into() }
     }
 
     /// Whether the instrument is the kernel module rtscope_wire.
     pub fn is_wire(&self) -> bool {
         matches!(self, Self::Wire(_))
+    }
+
+    /// The port of the FPGA instrument, if it is one of its lines.
+    pub fn fpga_port(&self) -> Option<&str> {
+        if let Self::Fpga(port, _) = self { Some(port) } else { None }
+    }
+
+    /// Whether the instrument stimulates and stamps by itself, and nobody here need be in time.
+    pub fn is_autonomous(&self) -> bool {
+        matches!(self, Self::Wire(_) | Self::Fpga(..))
     }
 
     /// Whether the line needs no wire: who drives it is heard by whoever listens to the same name.
@@ -114,6 +136,13 @@ impl FromStr for LineSpec {
             Some(("gpio", line)) => gpio_line(line).map(Self::Gpio).map_err(wrong),
             Some(("wire", "stimulus")) => Ok(Self::Wire(0)),
             Some(("wire", "answer")) => Ok(Self::Wire(1)),
+            Some(("fpga", port)) => {
+                let (path, stimulus) = port.strip_suffix(FPGA_STIMULUS).map_or((port, false), |path| (path, true));
+                if path.len() < 2 || !path.starts_with('/') || path.len() > 1000 || path.contains(char::is_control) {
+                    return Err(wrong("behind fpga: stands the path of a serial port"));
+                }
+                Ok(Self::Fpga(path.into(), stimulus))
+            }
             Some(("sysfs", number)) => {
                 number.parse().map(Self::Sysfs).map_err(|_| wrong("behind sysfs: stands the number of a GPIO"))
             }
@@ -130,6 +159,7 @@ impl fmt::Display for LineSpec {
             Self::Gpio(gpio) => gpio.fmt(f),
             Self::Sysfs(number) => write!(f, "sysfs:{number}"),
             Self::Serial(serial) => serial.fmt(f),
+            Self::Fpga(port, stimulus) => write!(f, "fpga:{port}{}", if *stimulus { FPGA_STIMULUS } else { "" }),
             Self::Wire(side) => f.write_str(if *side == 0 { "wire:stimulus" } else { "wire:answer" }),
         }
     }
@@ -144,8 +174,18 @@ mod tests {
     fn what_is_no_line_is_refused() {
         let none =
             ["", "soft", "soft:", "soft:a/b", "soft:..", "soft:a b", "tin:can", "a", "gpio:", "gpio:a b", "gpio:x/99999999999"];
-        let others =
-            ["sysfs:", "sysfs:x", "sysfs:-1", "serial:", "serial:/dev/ttyS0", "serial:ttyS0:rts", "serial:/dev/ttyS0:cts>rts"];
+        let others = [
+            "fpga:",
+            "fpga:ttyUSB0",
+            "fpga::stimulus",
+            "sysfs:",
+            "sysfs:x",
+            "sysfs:-1",
+            "serial:",
+            "serial:/dev/ttyS0",
+            "serial:ttyS0:rts",
+            "serial:/dev/ttyS0:cts>rts",
+        ];
         for text in none.into_iter().chain(others) {
             let error = text.parse::<LineSpec>().unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(text), "{error}");
@@ -167,6 +207,8 @@ mod tests {
             "serial:/dev/ttyUSB0:dsr",
             "wire:stimulus",
             "wire:answer",
+            "fpga:/dev/ttyUSB1",
+            "fpga:/dev/serial/by-path/pci-0:1:stimulus",
         ] {
             assert_eq!(of(text).to_string(), text);
         }
@@ -174,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(soft:|gpio:|gpio:a/|sysfs:|serial:|serial:/dev/x:|serial:/dev/x:rts>)?[a-z0-9:/>._-]{0,12}\\PC{0,20}") {
+        fn any_text_is_read_or_refused(text in "(soft:|fpga:/|gpio:|gpio:a/|sysfs:|serial:|serial:/dev/x:|serial:/dev/x:rts>)?[a-z0-9:/>._-]{0,12}\\PC{0,20}") {
             if let Ok(spec) = text.parse::<LineSpec>() {
                 prop_assert_eq!(spec.to_string().parse::<LineSpec>().unwrap(), spec);
             }

@@ -58,6 +58,15 @@ impl<'a> Asked<'a> {
             let remedy = "--stimulus wire:stimulus --answer wire:answer";
             return usage("only one of the lines is the kernel instrument's".into(), remedy);
         }
+        let port = answer.fpga_port();
+        if stimulus.as_ref().is_some_and(|s| s.fpga_port() != port) || matches!(answer, LineSpec::Fpga(_, true)) {
+            let remedy = "--answer fpga:PORT, and no other line beside it";
+            return usage("not both lines are the FPGA instrument's".into(), remedy);
+        }
+        if port.is_some() && null_wire.is_some() {
+            let remedy = "wire the stimulus to the answer, and measure that: it is the instrument's share";
+            return usage("the FPGA instrument has no second input to calibrate with".into(), remedy);
+        }
         if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
             return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");
         }

@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::books::Brief;
 use super::device::{Device, Duty};
+use super::fpga::{self, Fpga};
 use super::kernel::{self, Order, Taker};
 use super::remarks;
 use super::schedule::Schedule;
@@ -79,6 +80,8 @@ pub(super) enum Rig {
     Lines(Real),
     /// The kernel module rtscope_wire.
     Wire(Wire),
+    /// The FPGA instrument.
+    Fpga(Box<Fpga>),
 }
 
 /// Everything that a test over lines needs around its loop.
@@ -107,6 +110,14 @@ impl Bench<'_> {
         let (stimulus, answer) = (self.asked.stimulus.clone(), self.asked.answer.clone());
         self.facts.stimulus = stimulus.as_ref().map(facts);
         self.facts.answer = Some(facts(&answer));
+        if let Some(port) = answer.fpga_port() {
+            let fpga = fpga::open(port)?;
+            let who = fpga.identity();
+            let (name, ps) = (who.board_name(), who.resolution_ps());
+            self.facts.what = format!("the FPGA instrument, {name}, at {port}, resolution {}.{:02} ns", ps / 1000, ps % 1000 / 10);
+            self.start_device(duty, None)?;
+            return Ok(Rig::Fpga(Box::new(fpga)));
+        }
         if answer.is_wire() {
             let mut wire = kernel::open()?;
             if self.asked.null_wire.is_some() {
@@ -234,7 +245,7 @@ impl Bench<'_> {
     ) -> Result<Ran<T>, Failure> {
         let stop = AtomicBool::new(self.interrupted);
         let tid = AtomicU32::new(0);
-        let (settings, cpu, reader) = (self.asked.settings, self.cpu(), self.asked.answer.is_wire());
+        let (settings, cpu, reader) = (self.asked.settings, self.cpu(), self.asked.answer.is_autonomous());
         let start = rt::now();
         if !cells.is_empty() {
             say(Event::Started);

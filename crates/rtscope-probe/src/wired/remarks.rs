@@ -26,6 +26,10 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         let message = format!("nothing came back on {answer} at the end: the DUT died, and the run was ended");
         put("dut-silent", Effect::Invalid, message, "look after the DUT, and measure again");
     }
+    if ended == Ended::Gone {
+        let message = format!("the instrument behind {answer} went away in the middle: the figures end there");
+        put("instrument-gone", Effect::Invalid, message, "look after its cable and power; `rtscope fpga selftest PORT`");
+    }
     if facts.lost > 0 {
         let message = format!("{answer} reported {} lost edges: answers may be among the missed", facts.lost);
         put("edges-lost", Effect::Invalid, message, "a longer interval, or a less loaded instrument");
@@ -34,7 +38,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         let message = format!("the DUT did wrong on purpose ({}): the figures validate the instrument, not a machine", dut.inject);
         put("injected", Effect::Invalid, message, "measure without --inject");
     }
-    let in_kernel = answer.is_wire();
+    let in_kernel = answer.is_autonomous();
     if let Some(i) = &l.self_answer {
         let message = format!("the instrument answered itself ({i}): the figures validate it, not a machine");
         put("injected", Effect::Invalid, message, "measure with a DUT");

@@ -3,6 +3,7 @@
 use super::bench::{Bench, Cells, Rig, Taken};
 use super::books::{Books, Brief};
 use super::device::Duty;
+use super::fpga;
 use super::kernel::{self, Order, Taker};
 use super::periodic::{WaveBooks, observe};
 use super::schedule::Schedule;
@@ -32,6 +33,7 @@ impl Bench<'_> {
         let [falling, rising] = books.live();
         let order = self.order((s.interval.0, longest), l.timeout.0);
         let cells = vec![("rising", rising), ("falling", falling)];
+        let line = self.asked.answer.to_string();
         let ran = self.follow(&cells, say, |stop| {
             let start = rt::now();
             books.start_at(start);
@@ -44,8 +46,10 @@ impl Bench<'_> {
                 Rig::Lines(wires) => stimulate(wires, &mut schedule, l.timeout.0, &until, &mut books),
                 // The number of stimuli is the end, so that runs are the same; the time is for a DUT that hangs the machine.
                 Rig::Wire(wire) => kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut books)),
+                Rig::Fpga(fpga) => fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::Sink(&mut books)),
             }
         })?;
+        self.account(&rig);
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
@@ -59,6 +63,7 @@ impl Bench<'_> {
         let mut rig = self.open(Duty::Wave(s.interval.0), say)?;
         let mut books = WaveBooks::new(s.interval.0, s.worst, l.warmup);
         let order = Order { capture: true, ..self.order((s.interval.0, s.interval.0), s.interval.0) };
+        let line = self.asked.answer.to_string();
         let ran = self.follow(&books.live(), say, |stop| {
             let until = Until {
                 stimuli: s.loops.map_or(u64::MAX, |n| n.saturating_add(l.warmup)),
@@ -71,8 +76,13 @@ impl Bench<'_> {
                     books.start_at(rt::now());
                     kernel::run(wire, &order, until.end, stop, &mut Taker::<Brief>::Wave(&mut books))
                 }
+                Rig::Fpga(fpga) => {
+                    // The wave's intervals are counted, so that the time is the instrument's.
+                    fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::<Brief>::Wave(&mut books))
+                }
             }
         })?;
+        self.account(&rig);
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
@@ -90,12 +100,13 @@ impl Bench<'_> {
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
             let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
             edges += taken.own.edges;
-            let stopped = taken.ended == Ended::Stopped;
+            let stopped = matches!(taken.ended, Ended::Stopped | Ended::Gone);
             if confirming {
                 confirmed = Some(taken);
             }
             Ok::<_, Failure>((!stopped).then_some(trial))
         })?;
+        self.account(&rig);
         if let Some(found) = &found {
             if edges == 0 {
                 let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.asked.answer);
@@ -123,6 +134,13 @@ impl Bench<'_> {
         Ok(confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended: Ended::Stopped }))
     }
 
+    /// Says what was lost on the way from an instrument of its own.
+    fn account(&mut self, rig: &Rig) {
+        if let Rig::Fpga(fpga) = rig {
+            self.warnings.extend(fpga::lost(&self.asked.answer.to_string(), &fpga.losses()));
+        }
+    }
+
     /// The order to the kernel's instrument, for the whole run.
     fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
         let (s, l) = (self.asked.settings, self.asked.lines);
@@ -147,6 +165,7 @@ impl Bench<'_> {
             vec![("rising", rising), ("falling", falling)]
         });
         let order = self.order((interval, interval), interval);
+        let line = self.asked.answer.to_string();
         let ran = self.follow(&cells, say, |stop| {
             let wires = match rig {
                 Rig::Lines(wires) => wires,
@@ -158,6 +177,13 @@ impl Bench<'_> {
                             kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(books))
                         }
                         None => kernel::run(wire, &trial, u64::MAX, stop, &mut Taker::Sink(&mut brief)),
+                    };
+                }
+                Rig::Fpga(fpga) => {
+                    let trial = Order { count: trial_of(interval), ..order };
+                    return match &mut books {
+                        Some(books) => fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::Sink(books)),
+                        None => fpga::run(&line, fpga, &trial, u64::MAX, stop, &mut Taker::Sink(&mut brief)),
                     };
                 }
             };

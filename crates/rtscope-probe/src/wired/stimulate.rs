@@ -32,6 +32,8 @@ pub enum Ended {
     Stopped,
     /// Nothing came back for long: the device is dead, or the wires are not where they should be.
     Silent,
+    /// The instrument itself went away.
+    Gone,
 }
 
 /// What the loop saw of itself.

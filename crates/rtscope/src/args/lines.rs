@@ -22,10 +22,10 @@ fn dut(text: &str) -> Result<String, String> {
 #[command(next_help_heading = "Tests over lines (response, periodic, sustained)")]
 pub(crate) struct LineArgs {
     /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
-    /// the kernel module rtscope_wire [default in the lab: wire:stimulus]
+    /// the kernel module rtscope_wire [default in the lab: wire:stimulus; with the FPGA instrument: its own]
     #[arg(long, value_name = "LINE")]
     pub stimulus: Option<String>,
-    /// The line that the instrument watches [default in the lab: wire:answer]
+    /// The line that the instrument watches; fpga:PORT is the FPGA instrument at a serial port [default in the lab: wire:answer]
     #[arg(long, value_name = "LINE")]
     pub answer: Option<String>,
     /// Random intervals, from --interval to this [default: fixed]

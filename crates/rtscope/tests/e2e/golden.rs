@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "check",
     "measure",
     "dut",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 19] = [
     "compare",
     "loads",
     "lab",
+    "fpga",
     "summarize",
     "schema",
     "completions",
@@ -37,7 +38,7 @@ fn help() {
         assert_eq!(said.err, "");
         insta::assert_snapshot!(format!("help-{command}"), said.out);
     }
-    for command in ["campaign run", "campaign status", "dut response", "dut periodic"] {
+    for command in ["campaign run", "campaign status", "dut response", "dut periodic", "fpga info", "fpga selftest"] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
     }

@@ -7,6 +7,7 @@ mod campaign;
 mod captures;
 mod dropin;
 mod fake;
+mod fpga;
 mod golden;
 mod lab_kernels;
 mod lines;

@@ -6,6 +6,7 @@
 
 mod kernels;
 mod module;
+mod pins;
 mod runs;
 #[path = "../e2e/world.rs"]
 #[allow(dead_code)] // what the other tests use of it

@@ -65,6 +65,8 @@ pub(super) fn settings(a: &Measure, settings: Settings) -> Result<Settings, Fail
     let answer = answer.ok_or_else(|| Failure::usage("no line to watch is named", "--answer LINE, such as --answer soft:b"))?;
     let spec = parse(&answer)?;
     let (soft, wire) = (spec.is_soft(), spec.is_wire());
+    // The FPGA instrument has a stimulus of its own, which need not be named.
+    let stimulus = stimulus.or_else(|| (!wave).then_some(&spec)?.fpga_port().map(|port| format!("fpga:{port}:stimulus")));
     let stimulus_soft = stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
     let null_wire = match l.calibrate.as_deref() {
         Some("") if stimulus_soft || wire => stimulus.clone(),

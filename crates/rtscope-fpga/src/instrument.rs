@@ -1,0 +1,271 @@
+//! The instrument's commands: who it is, what it shall do, what it says.
+
+use crate::frame;
+use crate::port::Port;
+use crate::stream::{Item, Losses, Stream, nanos, ticks};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Channels whose edges are stamped: the stimulus and the answer.
+pub const CHANNELS: u8 = 0b0011;
+/// The stimulus's channel.
+pub const STIMULUS: u8 = 0;
+/// The answer's channel.
+pub const ANSWER: u8 = 1;
+/// The version of the protocol that is spoken here.
+const VERSION: u8 = 1;
+/// How long a reply may take, and how often a command is sent before that is an error.
+const PATIENCE: Duration = Duration::from_millis(150);
+const ATTEMPTS: u32 = 20;
+
+mod register {
+    pub(super) const IDENTITY: u8 = 0;
+    pub(super) const CLOCK: u8 = 1;
+    pub(super) const FEATURES: u8 = 2;
+    pub(super) const STATUS: u8 = 3;
+    pub(super) const CONTROL: u8 = 4;
+    pub(super) const INTERVAL: u8 = 5;
+    pub(super) const RANDOM: u8 = 6;
+    pub(super) const WIDTH: u8 = 7;
+    pub(super) const SEED: u8 = 8;
+}
+
+mod control {
+    pub(super) const MARK: u32 = 1;
+    pub(super) const CLEAR: u32 = 1 << 1;
+    pub(super) const RUN: u32 = 1 << 2;
+    pub(super) const STIMULATE: u32 = 1 << 3;
+    pub(super) const TOGGLE: u32 = 1 << 4;
+    pub(super) const LOOPBACK: u32 = 1 << 6;
+    pub(super) const ENABLE: u32 = 7;
+}
+
+/// Why the instrument can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FpgaError {
+    /// The port failed.
+    #[error("{act}: {source}")]
+    Port {
+        /// What was tried.
+        act: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// No reply.
+    #[error("nothing that speaks the instrument's protocol answers ({0}): is its bitstream loaded, is it this port?")]
+    Silent(&'static str),
+    /// It is something else.
+    #[error("what answers is no instrument of version {VERSION}: it says {0:08x}")]
+    Stranger(u32),
+    /// It refused a command that every instrument knows.
+    #[error("the instrument refuses to {0}")]
+    Refused(&'static str),
+    /// A stimulus that it can't give.
+    #[error("an interval of {0} ns is below what it can give: 1us and more")]
+    TooShort(u64),
+    /// Its own check failed.
+    #[error("self-test: {0}")]
+    SelfTest(String),
+}
+
+/// Who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the board.
+    pub board: u8,
+    /// Ticks a second.
+    pub clock: u32,
+    /// Channels.
+    pub channels: u8,
+    /// Stamps are half ticks.
+    pub half_ticks: bool,
+    /// Records that its store holds.
+    pub store: u32,
+}
+
+impl Identity {
+    /// The board, in words.
+    pub fn board_name(&self) -> &'static str {
+        match self.board {
+            0 => "emulator",
+            1 => "iCEstick (iCE40HX1K)",
+            2 => "iCEBreaker (iCE40UP5K)",
+            3 => "iCE40-HX8K breakout board",
+            _ => "unknown board",
+        }
+    }
+
+    /// Resolution of its stamps, ps.
+    pub fn resolution_ps(&self) -> u64 {
+        let per_tick = if self.half_ticks { 2 } else { 1 };
+        1_000_000_000_000 / (per_tick * u64::from(self.clock.max(1)))
+    }
+}
+
+/// What the stimulus shall be: an edge after each interval, up and down in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stimulus {
+    /// Shortest interval, ns.
+    pub shortest: u64,
+    /// Longest, ns. The random part is below a power of two of ticks: the longest that is given may be shorter, down to the middle.
+    pub longest: u64,
+    /// Of the random part.
+    pub seed: u64,
+}
+
+/// The instrument at the other end of a port.
+#[derive(Debug)]
+pub struct Instrument<P> {
+    port: P,
+    stream: Stream,
+    identity: Identity,
+    control: u32,
+    tag: u8,
+    /// What was lost of a stream that somebody else had begun.
+    foreign: Losses,
+}
+
+impl<P: Port> Instrument<P> {
+    /// Finds out who is there, and puts it at rest.
+    pub fn open(port: P) -> Result<Self, FpgaError> {
+        let nobody = Identity { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
+        let mut this = Self { port, stream: Stream::default(), identity: nobody, control: 0, tag: 0, foreign: Losses::default() };
+        let who = this.read(register::IDENTITY, "say who it is")?;
+        let [r, t, version, board] = who.to_be_bytes();
+        if [r, t] != *b"RT" || version != VERSION {
+            return Err(FpgaError::Stranger(who));
+        }
+        this.write(register::CONTROL, control::CLEAR, "stop")?;
+        let clock = this.read(register::CLOCK, "say its clock")?;
+        let features = this.read(register::FEATURES, "say what it can")?;
+        if clock == 0 {
+            return Err(FpgaError::Stranger(who));
+        }
+        this.identity = Identity {
+            board,
+            clock,
+            channels: (features & 0xF) as u8,
+            half_ticks: features & 0x10 != 0,
+            store: 1 << (features >> 8 & 0x1F),
+        };
+        this.foreign = this.stream.losses();
+        Ok(this)
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// What was lost so far, since it was opened.
+    pub fn losses(&self) -> Losses {
+        self.stream.losses().since(&self.foreign)
+    }
+
+    /// Half ticks in ns.
+    pub fn nanos(&self, half_ticks: u64) -> u64 {
+        nanos(half_ticks, self.identity.clock)
+    }
+
+    /// The register STATUS.
+    pub fn status(&mut self) -> Result<u32, FpgaError> {
+        self.read(register::STATUS, "say how it is")
+    }
+
+    /// Begins to stamp the edges of `channels`; the first item in the stream is a mark.
+    pub fn start(&mut self, channels: u8, loopback: bool) -> Result<(), FpgaError> {
+        self.write(register::CONTROL, control::CLEAR, "clear")?;
+        let loopback = if loopback { control::LOOPBACK } else { 0 };
+        // The channels change over to the loop before anything is stamped.
+        self.write(register::CONTROL, loopback, "start")?;
+        self.stream.enable(channels);
+        self.control = control::RUN | loopback | u32::from(channels) << control::ENABLE;
+        self.write(register::CONTROL, self.control | control::MARK, "start")
+    }
+
+    /// Begins to stimulate. Replies and items that come meanwhile are given to `take`.
+    pub fn stimulate(&mut self, s: &Stimulus, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
+        let clock = self.identity.clock;
+        let (shortest, longest) = (ticks(s.shortest, clock), ticks(s.longest, clock));
+        let gap = shortest.checked_sub(4).filter(|gap| *gap >= 40).and_then(|gap| u32::try_from(gap).ok());
+        let gap = gap.ok_or(FpgaError::TooShort(s.shortest))?;
+        let range = u32::try_from(longest.saturating_sub(shortest)).unwrap_or(u32::MAX);
+        // The largest 2^n - 1 within the range.
+        let mask = if range == u32::MAX { range } else { (range + 1).checked_ilog2().map_or(0, |n| (1 << n) - 1) };
+        let seed = ((s.seed ^ s.seed >> 32) & 0xFFFF_FFFF) as u32;
+        for (address, value) in
+            [(register::INTERVAL, gap), (register::RANDOM, mask), (register::WIDTH, 0), (register::SEED, seed.max(1))]
+        {
+            self.ask(true, address, value, "take the stimulus", take)?;
+        }
+        self.control |= control::STIMULATE | control::TOGGLE;
+        self.ask(true, register::CONTROL, self.control, "stimulate", take).map(drop)
+    }
+
+    /// Gives no more stimuli; what is under way comes after this.
+    pub fn rest(&mut self, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
+        self.control &= !control::STIMULATE;
+        self.ask(true, register::CONTROL, self.control, "stop", take).map(drop)
+    }
+
+    /// Asks for a mark: it comes after everything that was before it.
+    pub fn mark(&mut self, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
+        self.ask(true, register::CONTROL, self.control | control::MARK, "give a mark", take).map(drop)
+    }
+
+    /// Stops stamping, whatever is still under way.
+    pub fn stop(&mut self) -> Result<(), FpgaError> {
+        self.control = 0;
+        self.write(register::CONTROL, 0, "stop")
+    }
+
+    /// Gives to `take` what arrives within `patience`; whether anything did.
+    pub fn listen(&mut self, patience: Duration, take: &mut impl FnMut(Item)) -> Result<bool, FpgaError> {
+        let mut room = [0; 4096];
+        let n = self.port.receive(&mut room, patience).map_err(|source| FpgaError::Port { act: "read", source })?;
+        self.stream.take(&room[..n], take);
+        Ok(n > 0)
+    }
+
+    fn read(&mut self, address: u8, act: &'static str) -> Result<u32, FpgaError> {
+        self.ask(false, address, 0, act, &mut |_| ())
+    }
+
+    fn write(&mut self, address: u8, value: u32, act: &'static str) -> Result<(), FpgaError> {
+        self.ask(true, address, value, act, &mut |_| ()).map(drop)
+    }
+
+    /// Sends a command until its reply comes; the value of the reply.
+    fn ask(
+        &mut self,
+        write: bool,
+        address: u8,
+        value: u32,
+        act: &'static str,
+        take: &mut impl FnMut(Item),
+    ) -> Result<u32, FpgaError> {
+        for _ in 0..ATTEMPTS {
+            self.tag = self.tag.wrapping_add(1);
+            let tag = self.tag;
+            let bytes = frame::command(write, address, tag, value);
+            self.port.send(&bytes).map_err(|source| FpgaError::Port { act: "write", source })?;
+            let end = Instant::now() + PATIENCE;
+            let mut reply = None;
+            while reply.is_none() && Instant::now() < end {
+                let left = end.saturating_duration_since(Instant::now());
+                self.listen(left, &mut |item| match item {
+                    Item::Reply { done, address: a, tag: t, value: v } if a == address && t == tag && (!write || v == value) => {
+                        reply = Some((done, v));
+                    }
+                    other => take(other),
+                })?;
+            }
+            match reply {
+                Some((true, v)) => return Ok(v),
+                Some((false, _)) => return Err(FpgaError::Refused(act)),
+                None => {}
+            }
+        }
+        Err(FpgaError::Silent(act))
+    }
+}

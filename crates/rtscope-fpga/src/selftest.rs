@@ -1,0 +1,89 @@
+//! The self-test: over the loop inside the instrument every stimulus must come back, half a tick, a tick and nothing late.
+
+use crate::instrument::{FpgaError, Instrument, Stimulus};
+use crate::port::Port;
+use crate::stream::Item;
+use std::time::{Duration, Instant};
+
+/// Stimuli of a self-test, and their interval, ns.
+const STIMULI: usize = 1000;
+const INTERVAL: u64 = 1_000_000;
+/// How long the stimuli may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a self-test found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Stimuli that came back on all channels as they should.
+    pub stimuli: usize,
+}
+
+/// Tests stamps, store, line and host; not the pins.
+pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> {
+    let before = instrument.losses();
+    let mut edges = Vec::new();
+    let mut take = |item| {
+        if let Item::Edge { channel, level, at } = item {
+            edges.push((at, channel, level));
+        }
+    };
+    instrument.start(0xF, true)?;
+    instrument.stimulate(&Stimulus { shortest: INTERVAL, longest: INTERVAL, seed: 1 }, &mut take)?;
+    let end = Instant::now() + PATIENCE;
+    let mut stimuli = 0;
+    while stimuli < STIMULI && Instant::now() < end {
+        instrument.listen(Duration::from_millis(100), &mut |item| {
+            stimuli += usize::from(matches!(item, Item::Edge { channel: 0, .. }));
+            take(item);
+        })?;
+    }
+    instrument.stop()?;
+    let lost = instrument.losses().since(&before);
+    if !lost.is_none() {
+        let (damaged, missing, overflowed) = (lost.damaged, lost.missing, lost.overflowed);
+        return Err(FpgaError::SelfTest(format!(
+            "{damaged} frames were damaged, {missing} missing, {overflowed} events overflowed"
+        )));
+    }
+    check(&edges, instrument.identity().half_ticks).map_err(FpgaError::SelfTest)
+}
+
+/// Holds the edges, (half ticks, channel, level), against what the loop must give.
+fn check(edges: &[(u64, u8, bool)], half_ticks: bool) -> Result<Found, String> {
+    let late = u64::from(half_ticks);
+    let mut stimuli = 0;
+    for round in edges.chunks_exact(4) {
+        let (at, _, level) = round[0];
+        let expected = [(at, 0, level), (at, 3, !level), (at + late, 1, level), (at + 2, 2, level)];
+        if round != expected {
+            return Err(format!("stimulus {}: {round:?}, not {expected:?} (half ticks, channel, level)", stimuli + 1));
+        }
+        stimuli += 1;
+    }
+    if stimuli < STIMULI - 1 {
+        return Err(format!("{stimuli} of {STIMULI} stimuli came back"));
+    }
+    Ok(Found { stimuli })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_that_is_late_or_silent_is_found() {
+        let rounds = |n: u64, late: u64| {
+            let round = move |i: u64| {
+                let (at, up) = (1000 * i, i % 2 == 0);
+                [(at, 0, up), (at, 3, !up), (at + late, 1, up), (at + 2, 2, up)]
+            };
+            (0..n).flat_map(round).collect::<Vec<_>>()
+        };
+        assert_eq!(check(&rounds(1000, 1), true), Ok(Found { stimuli: 1000 }));
+        assert!(check(&rounds(1000, 0), true).unwrap_err().starts_with("stimulus 1:"));
+        assert!(check(&rounds(900, 1), true).unwrap_err().starts_with("900 of 1000"));
+        let mut silent = rounds(1000, 1);
+        silent.remove(402);
+        assert!(check(&silent, true).unwrap_err().starts_with("stimulus 101:"));
+    }
+}

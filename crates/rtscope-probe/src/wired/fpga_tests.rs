@@ -1,0 +1,109 @@
+use super::*;
+use crate::wired::books::{Books, Outcome};
+
+/// Stimuli or edges, no device.
+fn order(capture: bool, count: u64) -> Order {
+    Order {
+        capture,
+        intervals: (1_000_000, 1_000_000),
+        timeout: 1_000_000,
+        count,
+        seed: 1,
+        inject: super::super::kernel::NULL_WIRE,
+    }
+}
+
+#[derive(Default)]
+struct Seen(Vec<(u64, Outcome)>);
+
+impl Sink for Seen {
+    fn take(&mut self, number: u64, outcome: Outcome) {
+        self.0.push((number, outcome));
+    }
+    fn samples(&self) -> u64 {
+        0
+    }
+}
+
+/// An edge at a time in us, of a clock whose half tick is 1 us.
+fn edge(channel: u8, at: u64, level: bool) -> Item {
+    Item::Edge { channel, level, at }
+}
+
+fn seen(items: &[Item], count: u64) -> (Vec<String>, Own) {
+    let mut run = Run::new(&order(false, count), 500_000);
+    run.origin = 0;
+    let mut sink = Seen::default();
+    let mut taker = Taker::Sink(&mut sink);
+    run.take(Item::Time { at: 0, mark: true, levels: 0 }, &mut taker);
+    for item in items {
+        run.take(*item, &mut taker);
+    }
+    let own = run.own(0, 6, &mut taker);
+    let words = sink.0.iter().map(|(n, o)| match o {
+        Outcome::Answered { latency, .. } => format!("{n} {latency}"),
+        Outcome::Missed { .. } => format!("{n} missed"),
+        Outcome::Late { .. } => format!("{n} late"),
+        Outcome::Spurious { .. } => format!("{n} spurious"),
+    });
+    (words.collect(), own)
+}
+
+#[test]
+fn what_a_gap_hides_is_neither_missed_nor_spurious() {
+    let (outcomes, own) = seen(
+        &[
+            edge(0, 1000, true),
+            edge(1, 1050, true),
+            edge(0, 2000, false),
+            // Its answer is lost; the next stimulus too, and its answer comes.
+            Item::Gap,
+            edge(1, 3050, true),
+            edge(0, 4000, false),
+            edge(1, 4070, false),
+            // Nothing is missing here: this one is missed.
+            edge(0, 5000, true),
+            edge(0, 6000, false),
+            Item::Time { at: 6500, mark: true, levels: 0 },
+        ],
+        0,
+    );
+    assert_eq!(outcomes, ["1 50000", "2 70000", "3 missed"]);
+    // The last one's time was not over.
+    assert_eq!((own.stimuli, own.edges), (3, 3));
+}
+
+#[test]
+fn stimuli_beyond_the_number_are_left_out() {
+    let all: Vec<Item> = (1..10).flat_map(|i| [edge(0, i * 1000, i % 2 == 1), edge(1, i * 1000 + 20, i % 2 == 1)]).collect();
+    let (outcomes, own) = seen(&all, 4);
+    assert_eq!(outcomes, ["1 20000", "2 20000", "3 20000", "4 20000"]);
+    assert_eq!((own.stimuli, own.elapsed), (4, 5_000_000));
+}
+
+#[test]
+fn a_wave_says_where_edges_are_missing() {
+    let mut books = super::super::periodic::WaveBooks::new(1_000_000, 4, 0);
+    let mut run = Run::new(&order(true, 0), 500_000);
+    let mut taker: Taker<'_, Books> = Taker::Wave(&mut books);
+    for item in [edge(1, 1000, true), edge(1, 2010, false), Item::Gap, edge(1, 4000, false), edge(1, 5000, true)] {
+        run.take(item, &mut taker);
+    }
+    assert_eq!(run.own(1, 6, &mut taker).edges, 4);
+    let (distributions, ..) = books.finish(|_| ()).unwrap();
+    let sum = |f: fn(&rtscope_record::Distribution) -> u64| distributions.iter().map(f).sum::<u64>();
+    assert_eq!((sum(rtscope_record::Distribution::count), sum(rtscope_record::Distribution::dropped)), (2, 1));
+}
+
+#[test]
+fn a_silent_device_is_taken_for_dead() {
+    let mut run = Run::new(&order(false, 0), 500_000);
+    let mut sink = Seen::default();
+    let mut taker = Taker::Sink(&mut sink);
+    for i in 1..=21 {
+        run.take(edge(0, i * 1000, i % 2 == 1), &mut taker);
+    }
+    assert!(!run.silent());
+    run.take(Item::Time { at: 2_100_000, mark: true, levels: 0 }, &mut taker);
+    assert!(run.silent());
+}

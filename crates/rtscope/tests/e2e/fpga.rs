@@ -1,0 +1,160 @@
+//! The FPGA instrument: the gateware's emulator on a pseudo-terminal, measured with by the built program, held against what it did.
+//!
+//! Needs the emulator (`make -C gateware emulator`): run with RTSCOPE_EMULATOR naming it, as `./x test` does.
+
+use crate::world::{World, codes, end_of};
+use rtscope_record::{Distribution, Verdict};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// Half ticks a second of the emulator.
+const HALF_TICKS: u128 = 2 * 99_000_000;
+
+struct Emulator {
+    process: Child,
+    port: String,
+    truth: std::path::PathBuf,
+}
+
+impl Emulator {
+    /// `None` where there is no emulator to test with.
+    fn start(w: &World, options: &str) -> Option<Self> {
+        let program = std::env::var_os("RTSCOPE_EMULATOR")?;
+        let truth = w.path("truth.json");
+        let mut command = Command::new(program);
+        command.args(options.split_whitespace()).arg("--truth").arg(&truth).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("the emulator starts");
+        let mut port = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Some(Self { process, port: port.trim().into(), truth })
+    }
+
+    /// Ends it; what it did, without the first line.
+    fn truth(mut self) -> Vec<Value> {
+        // It ends by itself at SIGTERM, and writes the rest of its file.
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+        assert!(self.process.wait().unwrap().success());
+        let text = std::fs::read_to_string(&self.truth).unwrap();
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn ns(half_ticks: u64) -> u64 {
+    u64::try_from((u128::from(half_ticks) * 1_000_000_000 + HALF_TICKS / 2) / HALF_TICKS).unwrap()
+}
+
+fn sum(all: &[Distribution], f: impl Fn(&Distribution) -> u64) -> u64 {
+    all.iter().map(f).sum()
+}
+
+#[test]
+fn a_hundred_thousand_stimuli_are_all_accounted_for() {
+    const STIMULI: usize = 100_000;
+    let w = World::new();
+    // No two faults in neighbouring pulses: after a missed one, an edge to its level is the late answer, whoever made it.
+    let options = "--answer uniform:10us,40us --drop 110 --double 60 --early 70 --gap 30us --seed 7";
+    let Some(e) = Emulator::start(&w, options) else { return };
+    let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --json --no-save", e.port);
+    let r = w.line(&words).measured().record();
+    let truth = e.truth();
+    let d = r.distributions();
+    // What the emulator did for the stimuli that were measured, each edge by itself.
+    for (d, rising) in d.iter().zip([true, false]) {
+        let of = |t: &&Value| t["rising"] == rising;
+        let stimuli: Vec<&Value> =
+            truth.iter().filter(|t| t["stimulus"].as_u64().is_some_and(|n| n <= STIMULI as u64)).filter(of).collect();
+        let mut latencies: Vec<u64> = stimuli.iter().filter_map(|t| Some(ns(t["answer"].as_u64()? - t["at"].as_u64()?))).collect();
+        latencies.sort_unstable();
+        let missed = (stimuli.len() - latencies.len()) as u64;
+        let spurious =
+            truth.iter().filter(|t| t["spurious"].as_u64().is_some_and(|n| n <= STIMULI as u64)).filter(of).count() as u64;
+        assert_eq!((d.count(), d.missed(), d.spurious(), d.late()), (latencies.len() as u64, missed, spurious, 0));
+        assert!(missed > 400 && spurious > 400);
+        // A stamp is rounded to ns on both sides.
+        let near = |a: Option<u64>, b: Option<&u64>| a.unwrap().abs_diff(*b.unwrap()) <= 1;
+        assert!(near(d.min(), latencies.first()) && near(d.max(), latencies.last()), "{d:?}");
+        let mean = latencies.iter().sum::<u64>() as f64 / latencies.len() as f64;
+        assert!((d.mean().unwrap() - mean).abs() < 1.0, "{mean} {d:?}");
+    }
+    assert_eq!(sum(d, |d| d.count() + d.missed()), STIMULI as u64);
+    assert_eq!(r.parts().instrument.as_ref().unwrap().lost, 0);
+    assert!(!codes(&r).contains(&"instrument-losses"));
+}
+
+#[test]
+fn a_line_that_spoils_bytes_is_told_and_nothing_of_it_is_data() {
+    let w = World::new();
+    let Some(e) = Emulator::start(&w, "--answer constant:50us --lose 3000 --flip 3000 --split --seed 3") else { return };
+    let words = format!("measure response --answer fpga:{} -i 1ms -l 5000 --warmup 0 --json --no-save", e.port);
+    let r = w.line(&words).ends_with(4).record();
+    let truth = e.truth();
+    let spoiled = truth.last().unwrap();
+    assert!(spoiled["bytes_lost"].as_u64().unwrap() > 10 && spoiled["bytes_flipped"].as_u64().unwrap() > 10, "{spoiled}");
+    assert_eq!(r.verdict(), Verdict::Invalid);
+    assert!(codes(&r).contains(&"instrument-losses"));
+    assert!(r.parts().instrument.as_ref().unwrap().lost > 10);
+    // An answer whose stimulus arrived is right; every stimulus that came through whole was answered.
+    for d in r.distributions() {
+        assert_eq!((d.min(), d.max(), d.missed(), d.spurious()), (Some(50_000), Some(50_000), 0, 0), "{d:?}");
+        assert!(d.count() > 2000);
+    }
+}
+
+#[test]
+fn a_wave_and_a_limit_are_found() {
+    let w = World::new();
+    let Some(e) = Emulator::start(&w, "--wave 500us --jitter 20us --skew 50") else { return };
+    let r = w.line(&format!("measure periodic --answer fpga:{} -i 500us -l 4000 --json --no-save", e.port)).measured().record();
+    drop(e);
+    assert_eq!(sum(r.distributions(), Distribution::count), 4000);
+    assert!(r.distributions().iter().all(|d| d.max() <= Some(20_030)), "{:?}", r.distributions());
+    let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
+    assert!((45_000..55_000).contains(&grid.drift_ppb), "{grid:?}");
+    let Some(e) = Emulator::start(&w, "--answer constant:80us") else { return };
+    let r = w.line(&format!("measure sustained --answer fpga:{} -i 5ms -l 3000 --json --no-save", e.port)).measured().record();
+    let found = r.parts().instrument.as_ref().unwrap().sustained.unwrap();
+    assert!((80_000..84_000).contains(&found.0), "{found}");
+}
+
+#[test]
+fn the_instrument_says_who_it_is_and_tests_itself() {
+    let w = World::new();
+    let Some(e) = Emulator::start(&w, "--answer none") else { return };
+    let info: Value = serde_json::from_str(&w.line(&format!("fpga info {} --json", e.port)).ends_with(0).out).unwrap();
+    assert_eq!((&info["name"], &info["clock_hz"], &info["resolution_ps"]), (&"emulator".into(), &99_000_000.into(), &5050.into()));
+    let said = w.line(&format!("fpga selftest {}", e.port)).ends_with(0).out;
+    assert!(said.contains("passed"), "{said}");
+    let silent = w.line(&format!("measure response --answer fpga:{} -l 100", e.port)).ends_with(3).err;
+    assert!(silent.contains("no edge came back"), "{silent}");
+    for (words, code, what) in [
+        ("fpga info /dev/null", 3, "/dev/null"),
+        ("fpga info /nonexistent", 3, "/nonexistent"),
+        ("measure response --answer fpga:ttyUSB1 -l 10", 2, "path of a serial port"),
+    ] {
+        let said = w.line(words).ends_with(code).err;
+        assert!(said.contains(what), "{said}");
+    }
+}
+
+#[test]
+fn an_instrument_that_goes_away_leaves_what_it_measured() {
+    let w = World::new();
+    let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
+    let run = w.start(&format!("measure response --answer fpga:{} -i 1ms -l 100000 --json --no-save", e.port));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    e.process.kill().unwrap();
+    let said = end_of(run);
+    let r = said.ends_with(4).record();
+    assert!(codes(&r).contains(&"instrument-gone"), "{:?}", codes(&r));
+    assert!(sum(r.distributions(), Distribution::count) > 100);
+    assert!(r.distributions().iter().all(|d| d.min() == Some(50_000) && d.max() == Some(50_000)));
+}

@@ -1,0 +1,3 @@
+DEVICE := hx8k
+PACKAGE := ct256
+MHZ := 99

@@ -1,0 +1,3 @@
+DEVICE := up5k
+PACKAGE := sg48
+MHZ := 51

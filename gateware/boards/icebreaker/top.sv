@@ -1,0 +1,45 @@
+// iCEBreaker (iCE40UP5K): the 12 MHz of its oscillator times 4.25 is 51 MHz, half a tick 9.80 ns.
+`default_nettype none
+
+module top (
+    input  wire       clk_12mhz,
+    input  wire       rx,
+    output wire       tx,
+    inout  wire       stimulus_pin,
+    input  wire [2:0] answer_pins,
+    output wire       led_running,
+    output wire       led_overflowed
+);
+    wire clk, locked, rst, stimulus, running, overflowed;
+    wire [3:0] first, second;
+
+    SB_PLL40_PAD #(
+        .FEEDBACK_PATH("SIMPLE"),
+        .DIVR(4'd0),
+        .DIVF(7'd67),
+        .DIVQ(3'd4),
+        .FILTER_RANGE(3'd1)
+    ) pll (
+        .PACKAGEPIN(clk_12mhz),
+        .PLLOUTGLOBAL(clk),
+        .LOCK(locked),
+        .RESETB(1'b1),
+        .BYPASS(1'b0)
+    );
+
+    ice40_reset reset (.clk, .locked, .rst);
+
+    ice40_pins pins (.clk, .stimulus, .stimulus_pin, .answer_pins, .first, .second);
+
+    instrument #(
+        .CLK_HZ(51_000_000),
+        .BOARD(2),
+        .FIFO_LOG2(10)
+    ) instrument_i (
+        .clk, .rst, .first, .second, .stimulus, .running, .overflowed, .rx, .tx
+    );
+
+    // Lit when low.
+    assign led_running = ~running;
+    assign led_overflowed = ~overflowed;
+endmodule

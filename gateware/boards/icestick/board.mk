@@ -1,0 +1,3 @@
+DEVICE := hx1k
+PACKAGE := tq144
+MHZ := 99

@@ -1,0 +1,34 @@
+// Writes the pins as VCD, in picoseconds.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+class Vcd {
+  public:
+    // Half a tick, ps.
+    Vcd(FILE *file, double half_tick) : file(file), half_tick(half_tick) {}
+
+    void change(uint64_t at, unsigned channel, bool level, uint8_t levels) {
+        if (!file) return;
+        if (!begun) {
+            begun = true;
+            std::fputs("$timescale 1 ps $end\n$scope module pins $end\n", file);
+            const char *names[4] = {"stimulus", "answer", "input2", "input3"};
+            for (unsigned i = 0; i < 4; i++) std::fprintf(file, "$var wire 1 %c %s $end\n", '!' + i, names[i]);
+            std::fputs("$upscope $end\n$enddefinitions $end\n#0\n$dumpvars\n", file);
+            uint8_t before = levels ^ uint8_t(1u << channel);
+            for (unsigned i = 0; i < 4; i++) std::fprintf(file, "%c%c\n", before >> i & 1 ? '1' : '0', '!' + i);
+            std::fputs("$end\n", file);
+        }
+        if (at != last) std::fprintf(file, "#%llu\n", (unsigned long long)(double(at) * half_tick + 0.5));
+        last = at;
+        std::fprintf(file, "%c%c\n", level ? '1' : '0', '!' + channel);
+    }
+
+  private:
+    FILE *file;
+    double half_tick;
+    uint64_t last = 0;
+    bool begun = false;
+};
