@@ -10,6 +10,7 @@ pub mod books;
 pub mod device;
 pub mod dut;
 pub mod kernel;
+pub mod module;
 pub mod pairing;
 pub mod periodic;
 mod remarks;

@@ -2,7 +2,8 @@
 
 use super::{micros, seconds};
 use clap::{Args, Subcommand};
-use rtscope_record::{Inject, Nanos};
+use rtscope_lab::lines;
+use rtscope_record::{Handler, Inject, Nanos};
 
 /// What a line is, for help texts.
 const LINES: &str = "\
@@ -12,7 +13,7 @@ old kernels; or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts, modem-co
 
 /// Options of `response`, `periodic` and `sustained`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Tests over lines (response, periodic, sustained)")]
+#[command(next_help_heading = "Tests over lines (response, periodic, sustained) and in the kernel")]
 pub(crate) struct LineArgs {
     /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
     /// the kernel module rtscope_wire [default in the lab: wire:stimulus]
@@ -36,10 +37,10 @@ pub(crate) struct LineArgs {
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
-    /// Who answers: `own`, a task that the probe starts; `none`, something else; `wire`, the kernel's instrument itself, to validate it
-    /// [default: own for soft lines and for the kernel's instrument]
-    #[arg(long, value_name = "WHO", value_parser = ["own", "none", "wire"])]
-    pub dut: Option<String>,
+    /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `none`, something else; `wire`, the
+    /// kernel's instrument itself, to validate it [default: own for soft lines and for the kernel's instrument]
+    #[arg(long, value_name = "WHO", value_enum)]
+    pub dut: Option<Who>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE")]
     pub dut_in: Option<String>,
@@ -58,6 +59,31 @@ pub(crate) struct LineArgs {
     /// `sustained`: the shortest interval to try [default: 10us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub shortest: Option<Nanos>,
+    /// With --space kernel, where the task does its work: hard, the hard interrupt; threaded, the interrupt's thread (response,
+    /// sustained); soft, the softirq (periodic, timer) [default: hard]
+    #[arg(long, value_name = "WHERE", value_parser = |t: &str| t.parse::<Handler>())]
+    pub handler: Option<Handler>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Who {
+    #[value(help = None)]
+    Own,
+    #[value(help = None)]
+    None,
+    #[value(help = None)]
+    Wire,
+}
+
+impl From<Who> for lines::Who {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::Own => Self::Own,
+            Who::None => Self::None,
+            Who::Wire => Self::Wire,
+        }
+    }
 }
 
 /// Options of `dut`.

@@ -38,7 +38,6 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         ));
     }
     let lab = lab_options(a)?;
-    let settings = lines::settings(a, settings(context, a, lab.as_ref())?)?;
     let test = match a.test {
         MeasureTest::Timer => Test::Timer,
         MeasureTest::Response => Test::Response,
@@ -46,6 +45,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Sustained => Test::Sustained,
     };
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    let settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     check_target(&a.target)?;
     let machine = Machine::new(context, a.load_dir.clone())?;
     let stop = stop_on_signals()?;
