@@ -1,8 +1,8 @@
 //! What may be chosen of a test over lines, and the settings that follow from it: the same for the command line and for campaigns.
 
 use rtscope_probe::lines::LineSpec;
-use rtscope_record::{DutSettings, Handler, Inject, LineSettings, Nanos, Settings, Space, Test, units};
-use serde::{Deserialize, Deserializer, Serialize};
+use rtscope_record::{DutSettings, Handler, Inject, LineSettings, Nanos, Settings, Space, Test};
+use serde::{Deserialize, Serialize};
 
 /// Stimuli before the figures begin, unless told.
 const WARMUP: u64 = 10;
@@ -38,63 +38,38 @@ pub enum Who {
 }
 
 /// The options, by the names of the flags of `rtscope measure`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineOptions {
     /// The line that the instrument drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stimulus: Option<String>,
     /// The line that it watches.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     /// Random intervals, up to this, ns.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub interval_max: Option<Nanos>,
     /// Seed of the random intervals.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_seed: Option<u64>,
     /// Longest time to an answer, ns.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub timeout: Option<Nanos>,
     /// Stimuli before the figures begin.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u64>,
     /// A line that is wired straight to the stimulus; empty: the stimulus itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrate: Option<String>,
     /// Who answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dut: Option<Who>,
     /// The line that the own DUT listens to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dut_in: Option<String>,
     /// The line that it drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dut_out: Option<String>,
     /// Its priority.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dut_priority: Option<u8>,
     /// Its CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dut_cpu: Option<u32>,
     /// What it does wrong on purpose.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "inject")]
     pub inject: Option<Inject>,
     /// `sustained`: the shortest interval to try, ns.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     pub shortest: Option<Nanos>,
     /// In kernel space: where the task does its work.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub handler: Option<Handler>,
-}
-
-fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
-    let text = String::deserialize(from)?;
-    text.parse().map(Some).map_err(|e: units::ParseNanosError| serde::de::Error::custom(e))
-}
-
-fn inject<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Inject>, D::Error> {
-    String::deserialize(from)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// What a run is, as far as its lines follow from it.
@@ -129,6 +104,9 @@ impl LineOptions {
         let handler = self.handler(about)?;
         let settings = Settings { handler, ..about.settings.clone() };
         if about.test == Test::Timer {
+            if settings.migrate && handler.is_some() {
+                return wrong("a timer in the kernel is pinned to its CPU", "leave --migrate out");
+            }
             return if (Self { handler: None, ..self.clone() }) == Self::default() {
                 Ok(settings)
             } else {

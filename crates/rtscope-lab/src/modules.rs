@@ -137,13 +137,24 @@ pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<Wante
     let dut = lines.dut.as_ref();
     let named = [lines.stimulus.as_ref(), Some(&lines.answer), lines.null_wire.as_ref()];
     let of_dut = [dut.and_then(|d| d.input.as_ref()), dut.map(|d| &d.output)];
-    if named.into_iter().chain(of_dut).flatten().any(|name| is_of_wire(name)) {
-        all.push(Wanted { name: WIRE, parameters: Vec::new() });
-    }
+    all.extend(wire_of(named.into_iter().chain(of_dut)));
     if let Some(dut) = dut.filter(|_| kernel) {
         all.push(self::dut(test, settings.interval, settings.handler.unwrap_or_default(), dut)?);
     }
     Ok(all)
+}
+
+/// The modules for a device under test in the kernel, without an instrument: one that answers, or toggles every `semi_period`.
+pub fn wanted_by_dut(semi_period: Option<Nanos>, handler: Handler, settings: &DutSettings) -> Result<Vec<Wanted>, ModuleError> {
+    let test = if semi_period.is_some() { Test::Periodic } else { Test::Response };
+    let dut = dut(test, semi_period.unwrap_or_default(), handler, settings)?;
+    Ok(wire_of([settings.input.as_ref(), Some(&settings.output)]).into_iter().chain([dut]).collect())
+}
+
+/// rtscope_wire, where one of these lines is its.
+fn wire_of<'a>(lines: impl IntoIterator<Item = Option<&'a String>>) -> Option<Wanted> {
+    let any = lines.into_iter().flatten().any(|name| is_of_wire(name));
+    any.then(|| Wanted { name: WIRE, parameters: Vec::new() })
 }
 
 /// Whether a line is one of rtscope_wire's.

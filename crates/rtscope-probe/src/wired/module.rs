@@ -11,6 +11,7 @@ use std::io;
 pub struct ModuleDut {
     /// Which, and where it does its work, in words.
     pub what: String,
+    name: &'static str,
     before: Counts,
 }
 
@@ -42,7 +43,28 @@ impl ModuleDut {
             }
             Err(_) => Counts::Unknown,
         };
-        Ok(Self { what: format!("kernel module {name}, {parameter} {}", how.trim()), before })
+        Ok(Self { what: format!("kernel module {name}, {parameter} {}", how.trim()), name, before })
+    }
+
+    /// Whether it is loaded still.
+    pub fn is_there(&self) -> bool {
+        std::path::Path::new("/sys/module").join(self.name).exists()
+    }
+
+    /// What it did since it was found: edges (or points of its grid), answers (or edges driven), edges lost, points missed.
+    pub fn done(&self, duty: Duty) -> Result<(u64, u64, u64, u64), Failure> {
+        let now = Counts::now(duty).map_err(|e| Failure::machine(format!("{}: {e}", self.what), "was it unloaded?"))?;
+        Ok(match (&self.before, &now) {
+            (Counts::Response(a), Counts::Response(b)) => {
+                let answers = (b.rising + b.falling).saturating_sub(a.rising + a.falling);
+                (b.edges.saturating_sub(a.edges), answers, b.unchanged.saturating_sub(a.unchanged), 0)
+            }
+            (Counts::Periodic(a), Counts::Periodic(b)) => {
+                let (toggles, missed) = (b.toggles.saturating_sub(a.toggles), b.missed.saturating_sub(a.missed));
+                (toggles + missed, toggles, 0, missed)
+            }
+            _ => (0, 0, 0, 0),
+        })
     }
 
     /// What its own counts say against the run. An error when it is gone.
@@ -70,7 +92,7 @@ impl Counts {
         let mut all = Vec::new();
         match (self, after) {
             (Self::Response(a), Self::Response(b)) => {
-                let (outside, unchanged) = (b.outside - a.outside.min(b.outside), b.unchanged - a.unchanged.min(b.unchanged));
+                let (outside, unchanged) = (b.outside.saturating_sub(a.outside), b.unchanged.saturating_sub(a.unchanged));
                 if outside > 0 {
                     let message = format!("the DUT's hard handler ran {outside} times outside of a hard interrupt");
                     all.push(Warning::new(
@@ -87,7 +109,7 @@ impl Counts {
                 }
             }
             (Self::Periodic(a), Self::Periodic(b)) => {
-                let missed = b.missed - a.missed.min(b.missed);
+                let missed = b.missed.saturating_sub(a.missed);
                 if missed > 0 {
                     let message = format!("the DUT passed over {missed} points of its own grid");
                     all.push(Warning::new(
@@ -111,7 +133,7 @@ mod tests {
     #[test]
     fn the_modules_own_counts_become_warnings() {
         let codes = |a: &Counts, b: &Counts| a.against(b).iter().map(|w| w.code.clone()).collect::<Vec<_>>();
-        let response = |outside, unchanged| Counts::Response(ResponseStatus { outside, unchanged, ..ResponseStatus::default() });
+        let response = |outside, unchanged| Counts::Response(ResponseStatus { unchanged, outside, ..ResponseStatus::default() });
         assert!(codes(&response(0, 7), &response(0, 7)).is_empty());
         assert_eq!(codes(&response(0, 7), &response(1, 8)), ["dut-not-in-hard-interrupt", "dut-lost-edges"]);
         let wave = |missed| Counts::Periodic(PeriodicStatus { missed, ..PeriodicStatus::default() });

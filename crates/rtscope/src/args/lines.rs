@@ -100,12 +100,14 @@ pub(crate) enum DutTask {
     #[command(after_help = "\
 Examples:
   rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27
+  rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27 --space kernel --handler threaded
   rtscope dut response --in soft:a --out soft:b --cpu 0 -D 1m    for `measure response --dut none` in another terminal")]
     Response(DutResponse),
     /// Toggle a line every semi-period, on an absolute grid
     #[command(after_help = "\
 Examples:
   rtscope dut periodic --out gpio:gpiochip0/27 --semi-period 10ms
+  rtscope dut periodic --out gpio:gpiochip0/27 --semi-period 10ms --space kernel
   rtscope dut periodic --out soft:w --semi-period 500us --inject skew=100    a wave that is 100 ppm too slow")]
     Periodic(DutPeriodic),
 }
@@ -133,9 +135,16 @@ pub(crate) struct DutCommon {
     /// The line to drive
     #[arg(long = "out", value_name = "LINE")]
     pub output: String,
-    /// Priority (FIFO), 1 to 99; 0 for an ordinary task
-    #[arg(short, long, default_value_t = 95, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99))]
-    pub priority: u8,
+    /// Where its task runs: user, or kernel, in a module that is loaded (GPIO lines only; as root)
+    #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
+    pub space: String,
+    /// With --space kernel: hard, in the hard interrupt; threaded, in the interrupt's thread (response); soft, in the softirq (periodic)
+    /// [default: hard]
+    #[arg(long, value_name = "WHERE", value_parser = |t: &str| t.parse::<Handler>())]
+    pub handler: Option<Handler>,
+    /// Priority (FIFO), 1 to 99; 0 for an ordinary task [default: 95]
+    #[arg(short, long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub priority: Option<u8>,
     /// CPU to be on [default: free to migrate]
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u32>,

@@ -13,7 +13,7 @@ use rtscope_archive::{Archive, Filter};
 use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
 use rtscope_record::Record;
 use rtscope_report::table;
 use status::Status;
@@ -153,6 +153,8 @@ impl Executor for Bench {
         let lab = run.seed.map(|seed| LabOptions { clock: run.clock, seed, ..LabOptions::default() });
         // In a guest, its own CPUs.
         let cpus = lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect());
+        let settings = run.test.settings(&run.target, &cpus, measure::command());
+        let settings = settings.map_err(|e| TargetError::Usage { message: e.message, remedy: e.remedy })?;
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -160,7 +162,7 @@ impl Executor for Bench {
             load: &Load::parse(&run.load)?,
             target: &run.target,
             lab,
-            settings: &run.test.settings(&cpus, measure::command()),
+            settings: &settings,
         };
         self.machine.execute(request, stop, on_step)
     }
