@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // says which cases are left out
 
 mod kernels;
+mod lines;
 mod module;
 mod runs;
 #[path = "../e2e/world.rs"]
