@@ -6,6 +6,7 @@
 
 mod kernels;
 mod lines;
+mod local;
 mod module;
 mod runs;
 #[path = "../e2e/world.rs"]
