@@ -100,7 +100,7 @@ pub(crate) enum DutTask {
     #[command(after_help = "\
 Examples:
   rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27
-  rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27 --space kernel --handler threaded
+  rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27 --space kernel
   rtscope dut response --in soft:a --out soft:b --cpu 0 -D 1m    for `measure response --dut none` in another terminal")]
     Response(DutResponse),
     /// Toggle a line every semi-period, on an absolute grid
