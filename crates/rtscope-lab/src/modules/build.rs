@@ -49,16 +49,22 @@ pub struct Target<'a> {
     pub headers: &'a Path,
 }
 
-/// The directory with the modules for this kernel: built now if it is not in the cache.
+/// The directory with the modules for this kernel: built now if it is not in the cache. Without a compiler, those that were built last.
 pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
-    let compiler = Compiler::of(target);
-    let version = compiler.version(target)?;
-    let mut key = format!("{} {} {}\n{version}\n{}\n", target.kernel, target.identity, target.arch, include_str!("build.rs"));
-    for (name, text) in SOURCES {
-        key += &format!("{name} {}\n{text}", text.len());
-    }
+    let key = recipe(target);
     let root = cache.join("modules");
-    let dir = root.join(&digest::bytes(key.as_bytes())[..32]);
+    // Says which directory was built last for this kernel from these sources, by whatever compiler.
+    let last = root.join(format!("{}.last", short(&key)));
+    let compiler = Compiler::of(target);
+    let version = match compiler.version(target) {
+        Ok(version) => version,
+        Err(e) => {
+            let dir = fs::read_to_string(&last).ok().filter(|name| name.bytes().all(|b| b.is_ascii_hexdigit()));
+            return dir.map(|name| root.join(name)).filter(|dir| whole(dir)).ok_or(e);
+        }
+    };
+    let name = short(&format!("{key}{version}\n"));
+    let dir = root.join(&name);
     if whole(&dir) {
         return Ok(dir);
     }
@@ -94,7 +100,24 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     clear(&dir)?;
     fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
     clear(&work)?;
+    fs::write(&last, name).map_err(ModuleError::io(&last))?;
     Ok(dir)
+}
+
+/// What the modules follow from, but for the compiler.
+fn recipe(target: &Target<'_>) -> String {
+    let mut text = format!("{} {} {}\n{}\n", target.kernel, target.identity, target.arch, include_str!("build.rs"));
+    for (name, source) in SOURCES {
+        text += &format!("{name} {}\n{source}", source.len());
+    }
+    text
+}
+
+/// Enough of a digest to tell directories by.
+fn short(text: &str) -> String {
+    let mut hex = digest::bytes(text.as_bytes());
+    hex.truncate(32);
+    hex
 }
 
 fn whole(dir: &Path) -> bool {
@@ -222,6 +245,29 @@ mod tests {
         let error = compiler.version(&target).unwrap_err();
         assert!(error.to_string().contains("no-such_arch-gcc-99"), "{error}");
         assert_eq!(error.remedy(), "apt-get install gcc-99-no-such-arch");
+    }
+
+    #[test]
+    fn without_a_compiler_what_was_built_last_is_taken() {
+        let cache = tempfile::tempdir().unwrap();
+        // Headers that name a compiler which there is not.
+        let headers = tempfile::tempdir().unwrap();
+        fs::write(headers.path().join(".kernelvariables"), "CC = $(CROSS_COMPILE)gcc-99\n").unwrap();
+        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: headers.path() };
+        let error = build(cache.path(), &target, &mut |_| {}).unwrap_err();
+        assert!(matches!(&error, ModuleError::NoTool { program, .. } if program == "gcc-99"), "{error}");
+        let built = cache.path().join("modules/abc123");
+        fs::create_dir_all(&built).unwrap();
+        for name in ALL {
+            fs::write(built.join(format!("{name}.ko")), "").unwrap();
+        }
+        let last = cache.path().join(format!("modules/{}.last", short(&recipe(&target))));
+        fs::write(&last, "abc123").unwrap();
+        assert_eq!(build(cache.path(), &target, &mut |_| {}).unwrap(), built);
+        for nothing in ["../modules/abc123", "abc124", ""] {
+            fs::write(&last, nothing).unwrap();
+            assert!(build(cache.path(), &target, &mut |_| {}).is_err(), "{nothing}");
+        }
     }
 
     #[test]
