@@ -128,7 +128,7 @@ impl ImportOptions {
 pub enum ImportError {
     /// No known format.
     #[error(
-        "the format is not known: it starts like neither a record of rtscope nor cyclictest's text, `-v` stream or JSON, nor Adam's report; name it with --format"
+        "the format is not known: it starts like neither a record of rtscope, cyclictest's text, `-v` stream or JSON, nor Adam's report, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
     )]
     Unknown,
     /// rtscope does not read this format.

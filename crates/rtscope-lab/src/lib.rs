@@ -2,6 +2,7 @@
 //! session, and campaigns of many.
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod campaign;
 pub mod debian;
 mod digest;
@@ -14,6 +15,7 @@ pub mod load;
 pub mod local;
 pub mod modules;
 pub mod session;
+pub mod ssh;
 pub mod supervisor;
 pub mod target;
 pub mod vm;
@@ -27,4 +29,5 @@ pub use load::{Isolation, Load, LoadError, LoadHandle, Reexec, StartOptions};
 pub use local::{Local, ProbeCommand, run_local};
 pub use modules::ModuleError;
 pub use session::{MeasureError, measure};
+pub use ssh::{Address, RemoteDut, Ssh, SshOptions};
 pub use target::{StopHandle, Target, TargetError};

@@ -35,6 +35,9 @@ pub enum Who {
     None,
     /// The kernel's instrument itself, to validate it.
     Wire,
+    /// A task that rtscope starts on another machine. Its settings are those of an own one.
+    #[serde(skip)]
+    Elsewhere,
 }
 
 /// The options, by the names of the flags of `rtscope measure`.
@@ -142,7 +145,10 @@ impl LineOptions {
         } else {
             None
         };
-        let cpus: Vec<u32> = instrument_cpu.into_iter().chain(dut.as_ref().and_then(|d| d.cpu)).collect();
+        let cpus: Vec<u32> = instrument_cpu
+            .into_iter()
+            .chain(dut.as_ref().and_then(|d| d.cpu).filter(|_| self.dut != Some(Who::Elsewhere)))
+            .collect();
         Ok(Settings {
             threads: if dut.is_some() && about.space == Space::User { 2 } else { 1 },
             migrate: settings.migrate || cpus.is_empty(),
@@ -206,7 +212,7 @@ impl LineOptions {
         let given = self.dut_in.is_some() || self.dut_out.is_some();
         let soft = ends.soft.1 && (about.test == Test::Periodic || ends.soft.0);
         match self.dut {
-            Some(who) => who == Who::Own,
+            Some(who) => matches!(who, Who::Own | Who::Elsewhere),
             None => given || (soft && !kernel) || (ends.wire && !(kernel && about.brings_dut)),
         }
     }
@@ -215,6 +221,11 @@ impl LineOptions {
     fn dut(&self, about: &About<'_>, ends: &Ends, cpu: Option<u32>) -> Result<DutSettings, LineOptionsError> {
         let wave = about.test == Test::Periodic;
         let kernel = about.space == Space::Kernel;
+        let elsewhere = self.dut == Some(Who::Elsewhere);
+        if kernel && elsewhere {
+            let remedy = "run `rtscope dut --space kernel` there, and measure with --dut none";
+            return wrong("a DUT that is started over ssh is in user space", remedy);
+        }
         let missing = |what: &str| LineOptionsError {
             message: format!("the own DUT has no line to {what}"),
             remedy: "name the lines at its ends of the wires: --dut-in LINE --dut-out LINE".into(),
@@ -227,7 +238,8 @@ impl LineOptions {
             input: if wave { None } else { Some(input.ok_or_else(|| missing("listen to"))?) },
             output: output.ok_or_else(|| missing("drive"))?,
             priority: if kernel { 0 } else { self.dut_priority.unwrap_or(about.settings.priority) },
-            cpu: if kernel { self.dut_cpu } else { self.dut_cpu.or(cpu) },
+            // Of another machine's CPUs nothing is known.
+            cpu: if kernel || elsewhere { self.dut_cpu } else { self.dut_cpu.or(cpu) },
             inject: self.inject.unwrap_or_default(),
         };
         if kernel {

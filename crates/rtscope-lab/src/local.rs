@@ -185,7 +185,7 @@ impl Drop for Running {
 }
 
 /// Reads all of `from` and keeps its last lines; they come when it ends.
-fn keep_tail(mut from: ChildStderr) -> Receiver<String> {
+pub(crate) fn keep_tail(mut from: ChildStderr) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut kept: Vec<u8> = Vec::new();

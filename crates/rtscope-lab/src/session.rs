@@ -72,7 +72,7 @@ impl MeasureError {
 
     /// It was ended before anything was measured (exit code 130).
     pub fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Interrupted) | Self::Vm(VmError::Interrupted))
+        matches!(self, Self::Load(LoadError::Interrupted) | Self::Vm(VmError::Interrupted) | Self::Target(TargetError::Interrupted))
     }
 }
 

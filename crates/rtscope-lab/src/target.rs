@@ -53,6 +53,9 @@ pub enum TargetError {
     /// Reading from or writing to the probe failed.
     #[error("talking to the probe failed: {0}")]
     Pipe(#[from] io::Error),
+    /// It was ended before anything was measured.
+    #[error("ended before anything was measured")]
+    Interrupted,
     /// The record it sent is of another run, or does not hold together.
     #[error("the probe sent a record that can't be used: {0}")]
     Record(String),

@@ -3,9 +3,11 @@
 
 pub mod fake;
 pub mod lines;
+pub mod program;
 pub mod protocol;
 pub mod serve;
 pub mod snapshot;
+pub mod spool;
 pub mod sys;
 pub mod timer;
 pub mod wired;

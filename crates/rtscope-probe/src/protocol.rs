@@ -2,7 +2,7 @@
 //!
 //! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
 
-use rtscope_record::{Record, Settings, Space, Test};
+use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, Test, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the protocol.
@@ -28,6 +28,72 @@ pub struct Plan {
     /// Send a progress event this often, ms; 0 for never.
     #[serde(default)]
     pub progress_ms: u32,
+}
+
+/// What a keeper ([`crate::spool`]) is to have done: one line of JSON, the answer to its [`Event::Hello`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Errand {
+    /// [`PROTOCOL`].
+    pub protocol: String,
+    /// Who sends it.
+    pub driver: Identity,
+    /// Directories of [`Event::Hello::unattended`] whose drivers are dead: their work is ended.
+    #[serde(default)]
+    pub abandoned: Vec<String>,
+    /// How long the work goes on while nobody follows it, ms.
+    pub patience_ms: u64,
+    /// The work.
+    pub work: Work,
+}
+
+/// What can be kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// A measurement.
+    Measure(Box<Plan>),
+    /// A device under test, until it is asked to end.
+    Dut(DutPlan),
+}
+
+/// What a device under test is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DutPlan {
+    /// Its lines, priority and faults.
+    pub settings: DutSettings,
+    /// The semi-period of the wave that it makes, ns; `None`: it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave: Option<u64>,
+    /// The load that is kept up on its machine meanwhile.
+    #[serde(default = "no_load")]
+    pub load: String,
+}
+
+fn no_load() -> String {
+    "none".into()
+}
+
+/// A process, told from any other of any machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Identity {
+    /// The machine's boot (`/proc/sys/kernel/random/boot_id`); empty when it does not say.
+    pub boot: String,
+    /// Its PID namespace, in which its number counts.
+    #[serde(default)]
+    pub space: String,
+    /// Process id.
+    pub pid: u32,
+    /// Start time, ticks since boot.
+    pub start: u64,
+}
+
+/// Work that nobody follows at present.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unattended {
+    /// Its directory.
+    pub dir: String,
+    /// Who sent it.
+    pub driver: Identity,
 }
 
 /// Live figures of one measuring thread.
@@ -65,6 +131,36 @@ pub enum Event {
         protocol: String,
         /// The probe's version.
         version: String,
+        /// Work of the same user on this machine that nobody follows (a keeper's hello only).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unattended: Vec<Unattended>,
+    },
+    /// The device under test has its lines and listens.
+    Listening {
+        /// What it is, in words: its machine, kernel and priority.
+        what: String,
+        /// What the kernel refused it.
+        warning: Option<Warning>,
+    },
+    /// The end of a device under test that was asked to end.
+    Done {
+        /// Edges taken from its line, or grid points of its wave.
+        edges: u64,
+        /// Answers given, or edges of its wave.
+        answers: u64,
+        /// Edges that its line reported as lost.
+        lost: u64,
+        /// What its load did, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load_proof: Option<Box<LoadProof>>,
+        /// What is to be said of that load.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Warning>,
+    },
+    /// Said by the driver's side of a connection, not by the probe: it was lost, or is there again.
+    Connection {
+        /// Which, and since when.
+        message: String,
     },
     /// The threads are about to enter their loops.
     Started,
@@ -98,6 +194,13 @@ pub enum Event {
         /// The request itself was wrong (exit code 2), not the machine (exit code 3).
         usage: bool,
     },
+}
+
+impl Event {
+    /// Whether it is the last that a probe or device says.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Record { .. } | Self::Error { .. } | Self::Done { .. })
+    }
 }
 
 #[cfg(test)]

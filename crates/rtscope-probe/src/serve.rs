@@ -1,6 +1,6 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
-use crate::protocol::{Event, PROTOCOL, Plan};
+use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
 use crate::{fake, snapshot, wired};
@@ -22,7 +22,7 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
         broken_pipe |=
             serde_json::to_writer(&mut *output, &event).is_err() || output.write_all(b"\n").is_err() || output.flush().is_err();
     };
-    say(Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into() });
+    say(hello(Vec::new()));
     let code = match read_plan(input).and_then(|plan| measure(&plan, fd, &mut say)) {
         Ok(record) => {
             say(Event::Record { record: Box::new(record) });
@@ -34,6 +34,11 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
         }
     };
     if broken_pipe { 3 } else { code }
+}
+
+/// Who is speaking.
+pub(crate) fn hello(unattended: Vec<Unattended>) -> Event {
+    Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into(), unattended }
 }
 
 /// Whether the driver's pipe is at its end. Anything it writes after the plan is read and ignored.

@@ -152,6 +152,8 @@ pub enum Stamp {
     Driver,
     /// That of the task which was woken by the edge: its wake-up is in every time.
     Listener,
+    /// That of an instrument of its own, which shares nothing with the DUT.
+    Outside,
 }
 
 impl Stamp {
@@ -161,6 +163,7 @@ impl Stamp {
             Self::Kernel => "stamped by the kernel",
             Self::Driver => "stamped by the task that drives it",
             Self::Listener => "stamped by the task that it wakes",
+            Self::Outside => "stamped from outside, by an instrument of its own",
         }
     }
 }
@@ -257,7 +260,7 @@ pub struct Instrument {
     pub dut: String,
     /// Highest time between the clock reads before and after a stimulus, ns: latencies count from the first, and are too high by at
     /// most this much. For the instrument in the kernel: highest time from a stimulus' programmed time, from which latencies count, to
-    /// when it was driven.
+    /// when it was driven. For one of its own (an FPGA, a capture): its resolution.
     pub uncertainty: u64,
     /// Mean of the same, ns, rounded up.
     pub uncertainty_mean: u64,

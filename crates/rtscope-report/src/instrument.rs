@@ -47,7 +47,9 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
         // A line of the kernel's instrument has a programmed time, and no clock reads around it.
         fact(
             "uncertainty",
-            if i.stimulus.as_ref().is_some_and(|l| l.stamp == Stamp::Kernel && l.name.starts_with("wire:")) {
+            if i.stimulus.as_ref().is_some_and(|l| l.stamp == Stamp::Outside) {
+                format!("times are known to {most}")
+            } else if i.stimulus.as_ref().is_some_and(|l| l.stamp == Stamp::Kernel && l.name.starts_with("wire:")) {
                 format!("latencies count from a stimulus' programmed time; it was driven up to {most} later (mean {mean})")
             } else {
                 format!("a latency is at most {most} too high (mean {mean}), by the clock reads around each stimulus")

@@ -1,4 +1,8 @@
-//! Adam's tables as sheets of cells, for the terminal and the page alike.
+//! The papers' tables as sheets of cells, for the terminal and the page alike.
+
+mod by_load;
+
+pub(crate) use by_load::{BY_LOAD_NOTE, by_load};
 
 use crate::facts::handler;
 use crate::format::{NONE, count, share, us, us_f64};

@@ -4,7 +4,9 @@ mod sample;
 
 use rtscope_analysis::{Assertion, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
-use rtscope_report::table::{Entry, Style, adam, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus};
+use rtscope_report::table::{
+    Entry, Style, adam, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus, vinh_chau,
+};
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
@@ -67,6 +69,22 @@ fn response_and_periodic_tests() {
     let records = sample::responses(500);
     let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
     insta::assert_snapshot!(adam(&made, &records, false, Style { colour: false, width: Some(200) }));
+}
+
+#[test]
+fn tasks_load_by_load() {
+    // Loads in the order of the paper, others after them; a task of another kernel, space or handler has its own table.
+    let mut records = Vec::new();
+    for (i, load) in ["full", "stress-ng:--cpu 1", "none", "disk"].into_iter().enumerate() {
+        records.extend(sample::responses(200 + 10 * i as u64).into_iter().map(|r| {
+            let mut p = r.into_parts();
+            p.id = format!("{}-{i}", p.id);
+            p.load = load.into();
+            Record::new(p).unwrap()
+        }));
+    }
+    let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
+    insta::assert_snapshot!(vinh_chau(&made, &records, Style { colour: false, width: Some(120) }));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod campaign;
+pub(crate) mod capture;
 pub(crate) mod lab;
 pub(crate) mod lines;
 
+pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
 use rtscope_record::{Nanos, Policy};
 use std::path::PathBuf;
@@ -130,6 +132,7 @@ Examples:
   rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
   rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
   rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
+  rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
@@ -187,7 +190,7 @@ pub(crate) struct Measure {
     /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
-    /// Where to measure: `local`; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
+    /// Where to measure: `local`; `ssh:[USER@]HOST[:PORT]`, another machine, by the user's own ssh; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
     /// latencies (ns, one a line) to validate the instrument itself
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,
@@ -278,7 +281,10 @@ Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
   rtscope import --space kernel report.txt       what Adam's response program printed
   rtscope import --load full --format cyclictest-a old.txt
-  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -")]
+  ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -
+  rtscope import --stimulus D0 --answer D1 --timeout 1ms capture.sr
+  rtscope import --stimulus CH1 --answer CH2 --threshold 1.65 scope.csv
+  rtscope import --answer wave --semi-period 500us --load full capture.vcd")]
 pub(crate) struct Import {
     /// Files; `-` is standard input
     #[arg(required = true)]
@@ -289,7 +295,7 @@ pub(crate) struct Import {
     /// What load ran meanwhile
     #[arg(long, value_name = "NAME")]
     pub load: Option<String>,
-    /// Where the measured task ran, for files that do not say (Adam's text) [default: user]
+    /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
     #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
     pub space: Option<String>,
     /// The figures are in nanoseconds (cyclictest -N)
@@ -298,6 +304,8 @@ pub(crate) struct Import {
     /// The records as JSON instead of their ids
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 }
 
 #[derive(Debug, Args)]
@@ -348,9 +356,9 @@ pub(crate) struct Compare {
     pub a: String,
     /// The second selection
     pub b: Option<String>,
-    /// The tables of a paper instead of ratios: `adam` for response and periodic tests (Adam 2021, Tables 1 and 2); B is then the
-    /// other instrument's view of the runs in A
-    #[arg(long, value_name = "NAME", value_parser = ["adam"])]
+    /// The tables of a paper instead of ratios, for response and periodic tests: `adam` (Adam 2021, Tables 1 and 2; B is then the
+    /// other instrument's view of the runs in A), or `vinh-chau` (their Tables 1 to 5, load by load)
+    #[arg(long, value_name = "NAME", value_parser = ["adam", "vinh-chau"])]
     pub table: Option<String>,
     /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]

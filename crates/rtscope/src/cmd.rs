@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod campaign;
+pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;

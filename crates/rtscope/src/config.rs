@@ -4,6 +4,9 @@ use crate::args::Global;
 use crate::error::Failure;
 use crate::output;
 use rtscope_archive::Archive;
+use rtscope_lab::SshOptions;
+use rtscope_lab::ssh::Way;
+use rtscope_record::Nanos;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -68,6 +71,25 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
     }
 }
 
+/// How targets are reached over ssh: `$RTSCOPE_SSH_CONFIG`, a configuration file in place of the user's; `$RTSCOPE_PROBES`, a directory of
+/// static probes; `$RTSCOPE_SSH_PATIENCE`, how long a lost connection is tried again.
+pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
+    let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    let patience = given(PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
+        let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(crate::args::seconds);
+        read.map_err(|e| Failure::usage(format!("${PATIENCE}: {e}"), "write a time such as 30s or 10m"))
+    })?;
+    let me = std::env::current_exe().unwrap_or_default();
+    let beside = me.parent().map(PathBuf::from);
+    let installed = beside.as_ref().map(|dir| dir.join("../lib/rtscope"));
+    Ok(SshOptions {
+        way: Way { config: given("RTSCOPE_SSH_CONFIG").map(PathBuf::from) },
+        probes: [given("RTSCOPE_PROBES").map(PathBuf::from), beside, installed].into_iter().flatten().collect(),
+        patience: patience.into(),
+    })
+}
+
+const PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
 /// What helps where no home is set.
 const ARCHIVE: &str = "name the archive with --archive FILE";
 const CACHE: &str = "RTSCOPE_CACHE";

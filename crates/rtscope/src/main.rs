@@ -21,7 +21,8 @@ fn main() -> ExitCode {
         // Stages that this program starts itself as; they must not see anything of the ordinary command line.
         Some(cmd::measure::SUPERVISOR) => return ExitCode::from(rtscope_lab::supervisor::main(words.into_iter().skip(1))),
         Some(cmd::measure::PROBE) => {
-            return ExitCode::from(rtscope_probe::serve::serve(std::io::stdin(), &mut std::io::stdout(), false));
+            let arguments: Vec<_> = std::env::args_os().skip(2).collect();
+            return ExitCode::from(rtscope_lab::board::main(&arguments));
         }
         // cyclictest's own option syntax is not clap's.
         Some("cyclictest") => return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect())),

@@ -67,6 +67,10 @@ impl Progress {
                 // A hidden bar would swallow it.
                 self.bar.suspend(|| crate::output::note(&text));
             }
+            Step::Event(Event::Connection { message }) => {
+                let text = format!("rtscope: warning: {message}");
+                self.bar.suspend(|| crate::output::note(&text));
+            }
             Step::LoadStopping => self.bar.set_message("ending the load"),
             Step::Event(_) => {}
         }

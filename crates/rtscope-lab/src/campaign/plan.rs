@@ -3,6 +3,7 @@
 use super::matrix::{Run, expand};
 use super::test_plan::TestPlan;
 use crate::load::Load;
+use crate::ssh::Address;
 use rtscope_record::{Clock, Nanos};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -204,11 +205,12 @@ fn target(text: &str, dir: &Path) -> Result<String, String> {
     match text.split_once(':') {
         None if text == "local" => Ok(text.into()),
         Some(("lab", kernel)) if !kernel.is_empty() => Ok(text.into()),
+        Some(("ssh", _)) => text.parse::<Address>().map(|a| a.to_string()).map_err(|e| e.to_string()),
         Some(("fake", file)) if !file.is_empty() => {
             let path = dir.join(file);
             path.to_str().map(|p| format!("fake:{p}")).ok_or_else(|| format!("the path of `{text}` is not UTF-8"))
         }
-        _ => Err(format!("`{text}` is not a target: use local, lab:KERNEL or fake:FILE")),
+        _ => Err(format!("`{text}` is not a target: use local, ssh:HOST, lab:KERNEL or fake:FILE")),
     }
 }
 

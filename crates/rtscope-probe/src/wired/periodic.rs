@@ -117,7 +117,8 @@ impl WaveBooks {
         fit.jitter += i128::from(jitter);
         fit.jitters += 1;
         let sampler = if jitter < 0 { &mut side.early } else { &mut side.late };
-        sampler.record(jitter.unsigned_abs(), edge.at, self.start);
+        // A wave that was there before is heard from its first edge on the line, which may be before this began.
+        sampler.record(jitter.unsigned_abs(), edge.at.max(self.start), self.start);
         if points > 1 {
             side.missed += points - 1;
             side.late.show_missed(side.missed);

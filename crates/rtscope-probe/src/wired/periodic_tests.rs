@@ -106,3 +106,16 @@ proptest! {
         prop_assert_eq!(own.edges, gaps.len() as u64);
     }
 }
+
+/// A wave that ran before its instrument left edges on the line that are older than the loop.
+#[test]
+fn edges_from_before_the_start_are_taken() {
+    let mut books = WaveBooks::new(1_000_000, 4, 0);
+    books.start_at(10_000_000);
+    for n in 0..8 {
+        books.take(Edge { level: n % 2 == 0, at: n * 1_000_000 + 100 * n, lost: 0 });
+    }
+    let (all, ..) = books.finish(|_| {}).unwrap();
+    assert_eq!(all.iter().map(Distribution::count).sum::<u64>(), 7);
+    assert!(all.iter().flat_map(|d| &d.parts().worst).all(|w| w.at == 0), "{all:?}");
+}

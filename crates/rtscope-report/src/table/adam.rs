@@ -1,9 +1,9 @@
-//! Response and periodic tests in the layout of Adam 2021, Tables 1 and 2.
+//! Response and periodic tests in the layouts of Adam 2021 (Tables 1 and 2) and of Vinh & Chau (Tables 1 to 5).
 
 use super::grid::{Cell, Grid};
 use super::{Paint, Style, caveats, wrapped};
 use crate::format::clean;
-use crate::sheet::{NOTE, Sheet, first, second};
+use crate::sheet::{BY_LOAD_NOTE, NOTE, Sheet, by_load, first, second};
 use rtscope_analysis::Adam;
 use rtscope_record::{Record, Test};
 
@@ -11,7 +11,16 @@ use rtscope_record::{Record, Test};
 /// made of.
 pub fn adam(a: &Adam, records: &[Record], edges: bool, style: Style) -> String {
     let sheets = [Some(first(a)), second(a, Test::Response, edges), second(a, Test::Periodic, edges)];
-    let mut out = sheets.into_iter().flatten().map(|s| of_sheet(&s, style)).collect::<Vec<_>>().join("\n");
+    of_sheets(&sheets.into_iter().flatten().collect::<Vec<_>>(), a, records, NOTE, style)
+}
+
+/// For each task of each kernel a table with a row for each load, then what to beware of; as [`adam()`].
+pub fn vinh_chau(a: &Adam, records: &[Record], style: Style) -> String {
+    of_sheets(&by_load(a), a, records, BY_LOAD_NOTE, style)
+}
+
+fn of_sheets(sheets: &[Sheet], a: &Adam, records: &[Record], note: &str, style: Style) -> String {
+    let mut out = sheets.iter().map(|s| of_sheet(s, style)).collect::<Vec<_>>().join("\n");
     out.push('\n');
     for f in &a.findings {
         let code = clean(&f.code);
@@ -22,7 +31,7 @@ pub fn adam(a: &Adam, records: &[Record], edges: bool, style: Style) -> String {
         );
     }
     out += &caveats(style, records);
-    out + &wrapped(style, "Note: ", NOTE)
+    out + &wrapped(style, "Note: ", note)
 }
 
 fn of_sheet(sheet: &Sheet, style: Style) -> String {

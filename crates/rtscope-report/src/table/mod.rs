@@ -13,7 +13,7 @@ mod loads;
 mod strip;
 mod versus;
 
-pub use adam::adam;
+pub use adam::{adam, vinh_chau};
 pub use campaign::{CampaignRow, CampaignState, campaign};
 pub(crate) use comparison::{OFFSET, figure, how, metric, offset, ratio, witness};
 pub use comparison::{comparison, evaluations};

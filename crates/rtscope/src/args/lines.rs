@@ -2,7 +2,6 @@
 
 use super::{micros, seconds};
 use clap::{Args, Subcommand};
-use rtscope_lab::lines;
 use rtscope_record::{Handler, Inject, Nanos};
 
 /// What a line is, for help texts.
@@ -10,6 +9,13 @@ const LINES: &str = "\
 A LINE is soft:NAME, a software line between tasks of one user (no hardware, no privilege);
 gpio:CHIP/OFFSET such as gpio:gpiochip0/17, or gpio:NAME, a line by its name; sysfs:N, GPIO of
 old kernels; or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts, modem-control lines.";
+
+fn dut(text: &str) -> Result<String, String> {
+    if matches!(text, "own" | "none" | "wire") || rtscope_lab::ssh::is_ssh(text) {
+        return Ok(text.into());
+    }
+    Err("it is own, none, wire, or ssh://HOST".into())
+}
 
 /// Options of `response`, `periodic` and `sustained`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -37,10 +43,11 @@ pub(crate) struct LineArgs {
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
-    /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `none`, something else; `wire`, the
-    /// kernel's instrument itself, to validate it [default: own for soft lines and for the kernel's instrument]
-    #[arg(long, value_name = "WHO", value_enum)]
-    pub dut: Option<Who>,
+    /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started
+    /// on that machine; `none`, something else; `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and
+    /// for the kernel's instrument]
+    #[arg(long, value_name = "WHO", value_parser = dut)]
+    pub dut: Option<String>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE")]
     pub dut_in: Option<String>,
@@ -63,27 +70,6 @@ pub(crate) struct LineArgs {
     /// sustained); soft, the softirq (periodic, timer) [default: hard]
     #[arg(long, value_name = "WHERE", value_parser = |t: &str| t.parse::<Handler>())]
     pub handler: Option<Handler>,
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Who {
-    #[value(help = None)]
-    Own,
-    #[value(help = None)]
-    None,
-    #[value(help = None)]
-    Wire,
-}
-
-impl From<Who> for lines::Who {
-    fn from(who: Who) -> Self {
-        match who {
-            Who::Own => Self::Own,
-            Who::None => Self::None,
-            Who::Wire => Self::Wire,
-        }
-    }
 }
 
 /// Options of `dut`.

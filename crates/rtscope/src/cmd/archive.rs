@@ -7,6 +7,7 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::{output, select};
 use rtscope_analysis::{clock_and_machine, is_virtual};
+use rtscope_archive::capture::Kind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
 use rtscope_record::{Clock, Record, Space};
 use rtscope_report::table;
@@ -62,7 +63,9 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
 
 /// Reads foreign files into the archive: all of a file, or nothing of it.
 pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
-    let format = a.format.as_deref().map(str::parse::<Format>).transpose().map_err(|e| Failure::usage(e, ""))?;
+    let captures = Kind::ALL.map(Kind::as_str);
+    let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
+    let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
     let mut archive = context.open()?;
     for file in &a.files {
         let name = file.display().to_string();
@@ -72,8 +75,17 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         options.load.clone_from(&a.load);
         options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
         options.nanoseconds = a.nsecs.then_some(true);
-        let records = formats::import(&bytes, &options)
-            .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
+        // What another reader knows is no capture.
+        let known = format.is_some() || a.format.is_none() && formats::detect(&bytes).is_some();
+        let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &bytes) };
+        let records = match capture {
+            Some(kind) => {
+                let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref(), space: options.space };
+                vec![super::capture::import(&file, kind, &a.capture)?]
+            }
+            None => formats::import(&bytes, &options)
+                .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?,
+        };
         archive.insert_many(&records)?;
         for r in &records {
             if a.json {

@@ -139,6 +139,11 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
             out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
         }
     }
+    // Tests over lines under several loads: load by load, as the papers have them.
+    let all: Vec<Record> = records.iter().map(|(_, r)| r.clone()).collect();
+    if let Some(a) = rtscope_analysis::adam(&all, &[], &[]).ok().filter(|_| plan.loads.len() > 1) {
+        out += &format!("\nLoad by load\n{}", table::vinh_chau(&a, &all, style()));
+    }
     Ok(out)
 }
 
@@ -151,8 +156,9 @@ struct Bench {
 impl Executor for Bench {
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
         let lab = run.seed.map(|seed| LabOptions { clock: run.clock, seed, ..LabOptions::default() });
-        // In a guest, its own CPUs.
-        let cpus = lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect());
+        // In a guest, or on another machine, its own CPUs.
+        let there = self.machine.cpus_there(&run.target)?;
+        let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
         let settings = settings.map_err(|e| TargetError::Usage { message: e.message, remedy: e.remedy })?;
         let request = Request {
@@ -162,6 +168,7 @@ impl Executor for Bench {
             load: &Load::parse(&run.load)?,
             target: &run.target,
             lab,
+            dut: None,
             settings: &settings,
         };
         self.machine.execute(request, stop, on_step)

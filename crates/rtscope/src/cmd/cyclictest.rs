@@ -92,6 +92,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         load: &none,
         target: "local",
         lab: None,
+        dut: None,
         settings: &settings,
     };
     let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {

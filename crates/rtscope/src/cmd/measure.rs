@@ -2,7 +2,7 @@
 
 mod lines;
 
-use super::run::{Machine, Request, check_target, lab_kernel};
+use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
 use crate::args::{Measure, MeasureTest, seconds};
@@ -38,6 +38,12 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         ));
     }
     let lab = lab_options(a)?;
+    let target = target_name(&a.target)?;
+    let dut_at = lines::dut_address(a)?;
+    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_lab::ssh::is_ssh(&target)) {
+        let message = "--load-dir is a directory of this machine, and the load is on another one";
+        return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
+    }
     let test = match a.test {
         MeasureTest::Timer => Test::Timer,
         MeasureTest::Response => Test::Response,
@@ -45,15 +51,16 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Sustained => Test::Sustained,
     };
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
-    let settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
-    check_target(&a.target)?;
+    let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
+    let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let mut records = Vec::new();
     let mut code = Code::Done;
     for load in &loads {
-        let request = Request { id: fresh_id(), test, space, load, target: &a.target, lab: lab.clone(), settings: &settings };
+        let dut = dut.as_ref().map(|(address, plan)| (address, plan));
+        let request = Request { id: fresh_id(), test, space, load, target: &target, lab: lab.clone(), dut, settings: &settings };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
         let outcome = machine.execute(request, &stop, &mut |step| {
@@ -175,7 +182,7 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
     let cpus = match (lab, &a.affinity) {
         // In a guest, its own.
         (Some(guest), None) => (0..guest.cpus).collect(),
-        _ => cpus(a.affinity.as_deref())?,
+        _ => cpus_of(&a.target, a.affinity.as_deref())?,
     };
     let threads = a.threads.unwrap_or(u32::try_from(cpus.len()).unwrap_or(1));
     let pinned = !a.migrate && (a.policy != rtscope_record::Policy::Deadline || a.affinity.is_some());

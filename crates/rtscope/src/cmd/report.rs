@@ -7,7 +7,7 @@ use crate::error::{Code, Failure};
 use crate::{output, select};
 use rtscope_analysis::Comparison;
 use rtscope_record::{Nanos, Record, Test};
-use rtscope_report::{html, svg};
+use rtscope_report::{html, svg, table};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -120,7 +120,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     if a.json {
         output::json(&comparison)?;
     } else {
-        output::result(&rtscope_report::table::comparison(&comparison, style()))?;
+        output::result(&table::comparison(&comparison, style()))?;
     }
     Ok(Code::Done)
 }
@@ -134,7 +134,7 @@ fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&C
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
-/// Response and periodic tests in the layout of Adam 2021; a second selection is another instrument's view of the same runs.
+/// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
 fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure> {
     let external = a.b.as_ref().map(|b| select::records(context, std::slice::from_ref(b))).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::adam(left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
@@ -143,7 +143,12 @@ fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure
         output::json(&made)?;
     } else {
         let records = [left, external.as_slice()].concat();
-        output::result(&rtscope_report::table::adam(&made, &records, a.edges, style()))?;
+        let by_load = a.table.as_deref() == Some("vinh-chau");
+        output::result(&if by_load {
+            table::vinh_chau(&made, &records, style())
+        } else {
+            table::adam(&made, &records, a.edges, style())
+        })?;
     }
     Ok(Code::Done)
 }
@@ -153,7 +158,7 @@ fn versus(records: &[Record], json: bool) -> Result<Code, Failure> {
     if json {
         output::json(&versus)?;
     } else {
-        output::result(&rtscope_report::table::versus_of(&versus, records, style()))?;
+        output::result(&table::versus_of(&versus, records, style()))?;
     }
     Ok(Code::Done)
 }

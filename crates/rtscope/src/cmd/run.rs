@@ -1,15 +1,16 @@
 //! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
 
 use super::measure::{PROBE, SUPERVISOR};
-use crate::config::{Context, cache_root};
+use crate::config::{Context, cache_root, ssh_options};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_lab::modules::{self, Loaded, Wanted};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
-use rtscope_lab::{Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, StartOptions, StopHandle, TargetError};
-use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
+use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
+use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
 use rtscope_record::{Record, Settings, Space, Test};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub(crate) struct Request<'a> {
     pub target: &'a str,
     /// What was chosen of the virtual machine, for a target of the lab.
     pub lab: Option<LabOptions>,
+    /// The device under test on another machine, where there is one; the load is then there.
+    pub dut: Option<(&'a Address, &'a DutPlan)>,
     /// All else that is asked.
     pub settings: &'a Settings,
 }
@@ -39,6 +42,7 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Machine {
     options: StartOptions,
     local: Local,
+    ssh: SshOptions,
     /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
     guests: Mutex<BTreeMap<String, Lab>>,
 }
@@ -48,7 +52,12 @@ impl Machine {
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
-        Ok(Self { options, local: local()?, guests: Mutex::default() })
+        Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default() })
+    }
+
+    /// The CPUs of a machine over ssh; `None` for a target of another kind.
+    pub(crate) fn cpus_there(&self, target: &str) -> Result<Option<Vec<u32>>, MeasureError> {
+        ssh::is_ssh(target).then(|| ssh_cpus(target, &self.ssh)).transpose().map_err(Into::into)
     }
 
     /// Takes the run. This is the one place where a target's name decides who measures.
@@ -58,12 +67,21 @@ impl Machine {
         stop: &StopHandle,
         on_step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Record, MeasureError> {
+        let dut = match request.dut {
+            Some((at, plan)) => {
+                let plan = DutPlan { load: request.load.name().into(), ..plan.clone() };
+                Some(RemoteDut::start(&Ssh::new(at.clone(), self.ssh.clone()), &plan, stop)?)
+            }
+            None => None,
+        };
+        let none = Load::parse("none")?;
+        let load = if dut.is_some() { &none } else { request.load };
         let plan = Plan {
             protocol: PROTOCOL.into(),
             id: request.id,
             test: request.test,
             space: request.space,
-            load: request.load.name().into(),
+            load: load.name().into(),
             target: request.target.into(),
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
@@ -73,11 +91,24 @@ impl Machine {
             let guest = self.guest(request.target, options, &wanted, on_step)?;
             return Ok(guest.measure(&plan, stop, on_step)?);
         }
-        if wanted.is_empty() || request.target != "local" {
-            return rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step);
-        }
-        let loaded = Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(Step::Preparing(what)))?;
-        let record = rtscope_lab::measure(&plan, request.load, &self.options, &self.local, stop, on_step)?;
+        // On other machines they are loaded by hand.
+        let here = request.target == "local" && !wanted.is_empty();
+        let load_here = |on_step: &mut dyn FnMut(Step<'_>)| {
+            Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(Step::Preparing(what)))
+                .map_err(MeasureError::from)
+        };
+        let loaded = if here { load_here(on_step)? } else { None };
+        let outcome = if ssh::is_ssh(request.target) {
+            // The load is kept up there.
+            let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
+            there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from)
+        } else {
+            rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step)
+        };
+        let record = match dut {
+            Some(dut) => dut.finish(outcome),
+            None => outcome,
+        }?;
         loaded.map_or(Ok(()), Loaded::unload)?;
         Ok(record)
     }
@@ -120,6 +151,30 @@ fn cache() -> Result<PathBuf, TargetError> {
     cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })
 }
 
+/// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
+pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
+    if list.is_none() && ssh::is_ssh(target) {
+        return ssh_cpus(target, &ssh_options()?).map_err(|e| super::measure::failure(&e.into()));
+    }
+    super::measure::cpus(list)
+}
+
+fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError> {
+    Ssh::new(ssh_address(target)?, options.clone()).cpus()
+}
+
+/// The machine in a target over ssh.
+fn ssh_address(target: &str) -> Result<Address, TargetError> {
+    let usage = |e: ssh::AddressError| TargetError::Usage { message: e.to_string(), remedy: ssh::AddressError::remedy().into() };
+    target.parse().map_err(usage)
+}
+
+/// The name of a target as records say it; refuses what no run can be taken on.
+pub(crate) fn target_name(text: &str) -> Result<String, Failure> {
+    check_target(text)?;
+    Ok(text.parse::<Address>().map_or_else(|_| text.into(), |address| address.to_string()))
+}
+
 /// The kernel's name in a target of the lab.
 pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
     target.strip_prefix("lab:")
@@ -135,9 +190,13 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
             known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), "`rtscope lab kernels` lists them"))
         }
         (None, None) if text == "local" => Ok(()),
+        (None, None) if ssh::is_ssh(text) => {
+            let known = text.parse::<Address>();
+            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), ssh::AddressError::remedy()))
+        }
         (None, None) => Err(Failure::usage(
             format!("`{text}` is not a target"),
-            "use local, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
+            "use local, ssh:HOST, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
         )),
     }
 }

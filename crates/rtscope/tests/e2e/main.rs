@@ -4,6 +4,7 @@
 
 mod archive;
 mod campaign;
+mod captures;
 mod dropin;
 mod fake;
 mod golden;
@@ -12,6 +13,8 @@ mod lines;
 mod loads;
 mod mishaps;
 mod signals;
+mod ssh;
+mod sshd;
 mod stall;
 mod timer;
 mod world;

@@ -97,6 +97,10 @@ impl World {
     /// `program` in this world: nothing of the user's is seen or touched.
     pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
         let mut c = Command::new(program);
+        let ours = ["RTSCOPE_PROBES", "RTSCOPE_SSH_CONFIG", "RTSCOPE_SSH_PATIENCE"];
+        for name in ours {
+            c.env_remove(name);
+        }
         for name in ["RTSCOPE_ARCHIVE", "RTSCOPE_PROBE", "RTSCOPE_CACHE", "NO_COLOR", "COLUMNS", "LINES", "TERM", "CLICOLOR_FORCE"]
         {
             c.env_remove(name);

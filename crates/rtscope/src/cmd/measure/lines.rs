@@ -3,10 +3,31 @@
 use crate::args::lines::LineArgs;
 use crate::args::{Measure, MeasureTest};
 use crate::error::Failure;
-use rtscope_lab::LineOptions;
-use rtscope_lab::lines::About;
+use rtscope_lab::lines::{About, Who};
 use rtscope_lab::modules::{PERIODIC, RESPONSE};
+use rtscope_lab::ssh::{AddressError, is_ssh};
+use rtscope_lab::{Address, LineOptions};
+use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{Settings, Space, Test};
+
+/// Where the DUT is, if that is another machine.
+pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
+    let Some(text) = a.lines.dut.as_deref().filter(|who| is_ssh(who)) else { return Ok(None) };
+    if super::lab_kernel(&a.target).is_some() {
+        let message = format!("{text} has no wire into a virtual machine");
+        return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
+    }
+    text.parse().map(Some).map_err(|e: AddressError| Failure::usage(e.to_string(), AddressError::remedy()))
+}
+
+/// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
+/// Its load is named for each run.
+pub(super) fn take_dut(a: &Measure, settings: &mut Settings) -> Option<DutPlan> {
+    let lines = settings.lines.as_mut().filter(|_| a.lines.dut.as_deref().is_some_and(is_ssh))?;
+    let dut = lines.dut.take()?;
+    settings.threads = 1;
+    Some(DutPlan { settings: dut, wave: (a.test == MeasureTest::Periodic).then_some(settings.interval.0), load: "none".into() })
+}
 
 /// Adds to `settings`, which are those of one thread on each of its CPUs, what is asked of a test over lines or in the kernel.
 pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Settings) -> Result<Settings, Failure> {
@@ -44,7 +65,7 @@ fn options(l: &LineArgs) -> LineOptions {
         timeout: l.timeout,
         warmup: l.warmup,
         calibrate: l.calibrate.clone(),
-        dut: l.dut.map(Into::into),
+        dut: l.dut.as_deref().map(who),
         dut_in: l.dut_in.clone(),
         dut_out: l.dut_out.clone(),
         dut_priority: l.dut_priority,
@@ -52,5 +73,15 @@ fn options(l: &LineArgs) -> LineOptions {
         inject: l.inject,
         shortest: l.shortest,
         handler: l.handler,
+    }
+}
+
+fn who(text: &str) -> Who {
+    match text {
+        "own" => Who::Own,
+        "wire" => Who::Wire,
+        "none" => Who::None,
+        // What the command line takes besides.
+        _ => Who::Elsewhere,
     }
 }

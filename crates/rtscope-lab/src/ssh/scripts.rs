@@ -1,0 +1,73 @@
+//! What the shell of the target is to do. Any POSIX shell, with what coreutils or busybox bring.
+//!
+//! A shell may read the script byte by byte and leave the rest of its standard input to others, or read ahead: so everything is one function,
+//! nothing stands behind its call, and the driver sends more only once it was spoken to.
+
+/// Says the machine's kind and the CPUs that may be used.
+pub(super) const LOOK: &str = r#"rtscope() {
+    printf 'rtscope-ssh/1 %s %s\n' "$(uname -m)" "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+}
+rtscope; exit
+"#;
+
+/// Makes a private directory where programs may run, says the machine's kind and the directory, reads the probe's size and SHA-256 (a
+/// line) and the probe, checks it and says its version, and, told to go on, becomes it as a keeper. Whatever fails, the directory goes.
+pub(super) const KEEP: &str = r#"rtscope() {
+    umask 077
+    LC_ALL=C
+    export LC_ALL
+    user=$(id -u)
+    for place in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm "$HOME"; do
+        d=$(mktemp -d "$place/rtscope-ssh-$user-XXXXXXXX" 2>/dev/null) || { d=''; continue; }
+        printf '#!/bin/sh\nexit 0\n' >"$d/try" && chmod 700 "$d/try" && "$d/try" 2>/dev/null && break
+        rm -rf "$d"
+        d=''
+    done
+    if [ -z "$d" ]; then
+        echo 'rtscope-ssh/1 no-place'
+        exit 1
+    fi
+    trap 'rm -rf "$d"' EXIT
+    trap 'exit 1' HUP INT TERM
+    rm -f "$d/try"
+    echo "$$ $(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)" >"$d/shell"
+    printf 'rtscope-ssh/1 %s %s\n' "$(uname -m)" "$d"
+    read -r size sum || exit 1
+    head -c "$size" >"$d/rtscope-probe"
+    got=$(($(wc -c <"$d/rtscope-probe")))
+    if [ "$got" -ne "$size" ]; then
+        echo "rtscope-ssh/1 short $got"
+        exit 1
+    fi
+    if command -v sha256sum >/dev/null 2>&1; then
+        set -- $(sha256sum <"$d/rtscope-probe")
+        if [ "$1" != "$sum" ]; then
+            echo 'rtscope-ssh/1 damaged'
+            exit 1
+        fi
+    fi
+    chmod 700 "$d/rtscope-probe"
+    if ! version=$("$d/rtscope-probe" --version); then
+        echo 'rtscope-ssh/1 unable'
+        exit 1
+    fi
+    echo "rtscope-ssh/1 there $version"
+    read -r go || exit 1
+    exec "$d/rtscope-probe" keep "$d"
+}
+rtscope; exit
+"#;
+
+/// Reads a directory (a line) and a position (another), and becomes the follower there.
+pub(super) const FOLLOW: &str = r#"rtscope() {
+    echo 'rtscope-ssh/1 here'
+    IFS= read -r d && read -r at || exit 1
+    if ! [ -x "$d/rtscope-probe" ]; then
+        echo 'rtscope-ssh/1 gone'
+        exit 1
+    fi
+    echo 'rtscope-ssh/1 there'
+    exec "$d/rtscope-probe" follow "$d" "$at"
+}
+rtscope; exit
+"#;

@@ -1,0 +1,45 @@
+//! The command line of `rtscope-probe`.
+
+use crate::{serve, spool};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+const HELP: &str = "\
+rtscope-probe: takes a measurement on the machine it runs on (part of rtscope)
+
+Usage: rtscope-probe             one plan (a line of JSON) on standard input; its end ends the run early
+       rtscope-probe PLAN.json   the plan from a file; SIGINT or SIGTERM ends the run early
+       rtscope-probe --version
+
+Events go to standard output, one JSON object a line; the last is the record or the error.
+Exit codes: 0 a record was written, 2 the plan was wrong, 3 it could not measure.
+";
+
+/// Does what `arguments`, without the program's name, ask for; returns the exit code.
+pub fn main(arguments: &[OsString]) -> u8 {
+    let mut out = std::io::stdout();
+    let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
+    match words.as_slice() {
+        [] => serve::serve(std::io::stdin(), &mut out, false),
+        ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0),
+        ["--help" | "-h"] => say(&mut out, HELP, 0),
+        // What a driver on another machine asks for; `spool` says why.
+        ["keep", dir] => spool::keep(Path::new(dir), std::io::stdin(), &mut out),
+        ["follow", dir, at] => match at.parse() {
+            Ok(at) => spool::follow(Path::new(dir), at, std::io::stdin(), &mut out),
+            Err(_) => say(&mut std::io::stderr(), HELP, 2),
+        },
+        ["keeper", dir] => spool::keeper(Path::new(dir)),
+        ["dut", plan] => spool::dut(Path::new(plan), &mut out),
+        [_] => match std::fs::File::open(&arguments[0]) {
+            Ok(plan) => serve::serve(plan, &mut out, true),
+            Err(e) => say(&mut std::io::stderr(), &format!("rtscope-probe: {}: {e}\n", arguments[0].to_string_lossy()), 2),
+        },
+        _ => say(&mut std::io::stderr(), HELP, 2),
+    }
+}
+
+fn say(to: &mut impl Write, text: &str, code: u8) -> u8 {
+    if to.write_all(text.as_bytes()).is_ok() { code } else { 3 }
+}

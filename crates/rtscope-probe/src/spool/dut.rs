@@ -1,0 +1,60 @@
+//! A device under test as the work of a keeper: says when it listens, and at its end what it did.
+
+use super::keeper::say;
+use crate::protocol::{DutPlan, Event};
+use crate::snapshot::Root;
+use crate::sys::rt::{self, Signals, Woken};
+use crate::timer::Failure;
+use crate::wired::device::{Device, Duty};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How often it looks whether its device still is, ms.
+const GLANCE: i32 = 50;
+
+/// Is the device of the plan in `file` until SIGINT or SIGTERM; the exit code.
+pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
+    let event = match read_plan(file).and_then(|plan| serve_dut(&plan, &signals()?, out)) {
+        Ok(done) => done,
+        Err(Failure { message, remedy, usage }) => Event::Error { message, remedy, usage },
+    };
+    let fine = matches!(event, Event::Done { .. });
+    if say(out, &event).is_ok() && fine { 0 } else { 3 }
+}
+
+/// Reads the plan of a device.
+pub fn read_plan(file: &Path) -> Result<DutPlan, Failure> {
+    let wrong = |e: String| Failure::usage(format!("the DUT's plan is not understood: {e}"), "use one version of rtscope");
+    let text = std::fs::read(file).map_err(|e| wrong(e.to_string()))?;
+    serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))
+}
+
+/// Takes the signals that end a device. Before any other thread is started, which would else die of them.
+pub fn signals() -> Result<Signals, Failure> {
+    rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))
+}
+
+/// Is the device of `plan` until SIGINT or SIGTERM; what it did. That it listens is said to `out`.
+pub fn serve_dut(plan: &DutPlan, signals: &Signals, out: &mut dyn Write) -> Result<Event, Failure> {
+    rt::one_arena();
+    let locked = rt::lock_memory();
+    let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave))?;
+    let machine = Root::of_this_machine().facts.uname;
+    let priority = if plan.settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", plan.settings.priority) };
+    let place = plan.settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let memory = locked.err().map_or_else(String::new, |e| format!(", its memory not locked ({e})"));
+    let what = format!("rtscope-probe in user space, {priority}{place}{memory}, Linux {} on {}", machine.release, machine.nodename);
+    let gone = |e: std::io::Error| Failure::machine(format!("the spool: {e}"), "free space there");
+    say(out, &Event::Listening { what, warning: device.warning.take() }).map_err(gone)?;
+    while !device.ended() && signals.wait(-1, GLANCE) != Woken::Signal {}
+    let ended = device.ended();
+    let done = Arc::clone(&device.done);
+    device.end()?;
+    if ended {
+        return Err(Failure::machine("the DUT ended of itself", "report this"));
+    }
+    let [edges, answers, lost] = [&done.edges, &done.answers, &done.lost].map(|n| n.load(Relaxed));
+    Ok(Event::Done { edges, answers, lost, load_proof: None, warnings: Vec::new() })
+}

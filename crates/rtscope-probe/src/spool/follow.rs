@@ -1,0 +1,145 @@
+//! The follower: passes a spool on over one connection, and orders back to the keeper.
+
+use super::keeper::{alive, last_word, say};
+use super::{GLANCE, put, read, who};
+use crate::protocol::{Event, Identity};
+use crate::serve::hello;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A driver that says nothing for so long is not there: it says something every five seconds.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How long a keeper may take to end its work and itself.
+const END_LIMIT: Duration = Duration::from_secs(15);
+
+/// What a driver says to a follower, a line each; an empty line only says that it is there.
+#[derive(Debug, PartialEq, Eq)]
+enum Order {
+    Here,
+    /// End the work, and pass on what it was.
+    Stop,
+    /// End it, and remove everything.
+    Drop,
+}
+
+/// Says hello, then passes on the spool in `dir` from byte `at` on, until its driver lets go of it; the exit code.
+pub fn follow(dir: &Path, at: u64, input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
+    if say(out, &hello(Vec::new())).is_err() {
+        return 3;
+    }
+    pass_on(dir, at, input, out)
+}
+
+/// The same without the hello.
+pub(super) fn pass_on(dir: &Path, at: u64, input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
+    match Follower::new(dir, at).and_then(|f| f.run(&orders(input), out)) {
+        Ok(()) => 0,
+        Err(e) => {
+            let message = format!("what the probe said can't be read from {}: {e}", dir.display());
+            let _ = say(out, &Event::Error { message, remedy: "was the directory removed?".into(), usage: false });
+            3
+        }
+    }
+}
+
+fn orders(input: impl Read + Send + 'static) -> Receiver<Order> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(input).lines() {
+            let order = match line.as_deref() {
+                Ok("") => Order::Here,
+                Ok("stop") => Order::Stop,
+                Ok("drop") => Order::Drop,
+                _ => return,
+            };
+            if sender.send(order).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+struct Follower<'a> {
+    dir: &'a Path,
+    spool: File,
+    /// Of a line whose end is not there yet.
+    part: Vec<u8>,
+    me: Identity,
+}
+
+impl<'a> Follower<'a> {
+    fn new(dir: &'a Path, at: u64) -> io::Result<Self> {
+        let mut spool = File::open(dir.join("events"))?;
+        spool.seek(SeekFrom::Start(at))?;
+        let me = who::identity();
+        put(dir, "follower", &serde_json::to_vec(&me)?)?;
+        Ok(Self { dir, spool, part: Vec::new(), me })
+    }
+
+    fn run(mut self, orders: &Receiver<Order>, out: &mut dyn Write) -> io::Result<()> {
+        let mut heard = Instant::now();
+        let mut told = false;
+        loop {
+            // Looked at before the spool: whoever is dead then has written all that it will.
+            let over = self.dir.join("done").exists() || !alive(self.dir);
+            self.forward(out)?;
+            if over && !told {
+                told = true;
+                if last_word(self.dir)?.is_none() {
+                    let message = "the probe's keeper on the target was killed, and the run with it".into();
+                    say(out, &Event::Error { message, remedy: "see its kernel's log: dmesg | tail".into(), usage: false })?;
+                }
+            }
+            match orders.recv_timeout(GLANCE) {
+                Ok(order) => {
+                    heard = Instant::now();
+                    match order {
+                        Order::Here => {}
+                        Order::Stop => drop(File::create(self.dir.join("stop"))?),
+                        Order::Drop => return self.remove(),
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            let replaced = read::<Identity>(self.dir, "follower").is_some_and(|f| f != self.me);
+            if replaced || heard.elapsed() > SILENCE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Passes on all whole lines that are there.
+    fn forward(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut room = vec![0; 64 << 10];
+        loop {
+            let n = self.spool.read(&mut room)?;
+            if n == 0 {
+                return out.flush();
+            }
+            self.part.extend_from_slice(&room[..n]);
+            if let Some(end) = room[..n].iter().rposition(|&b| b == b'\n') {
+                let whole = self.part.len() - n + end + 1;
+                out.write_all(&self.part[..whole])?;
+                self.part.drain(..whole);
+            }
+        }
+    }
+
+    /// Has the keeper end and remove everything, or does it where that one is dead.
+    fn remove(self) -> io::Result<()> {
+        File::create(self.dir.join("drop"))?;
+        let end = Instant::now() + END_LIMIT;
+        while alive(self.dir) && Instant::now() < end {
+            std::thread::sleep(GLANCE / 4);
+        }
+        match fs::remove_dir_all(self.dir) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Who is alive: processes by id and start time, and the directories that belong to them.
+
+use super::read;
+use crate::protocol::{Identity, Unattended};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How the name of a keeper's directory begins; the user's number and a random part follow.
+pub const PREFIX: &str = "rtscope-ssh-";
+/// A directory without an owner may be about to get one for so long.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// This process.
+pub fn identity() -> Identity {
+    of(std::process::id())
+}
+
+/// A process that runs here.
+pub(super) fn of(pid: u32) -> Identity {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
+    Identity { boot, space, pid, start: start_time(pid).unwrap_or_default() }
+}
+
+/// Whether it runs on this machine, in this boot.
+pub fn is_alive(who: &Identity) -> bool {
+    let here = of(who.pid);
+    start_time(who.pid).is_some() && here == *who
+}
+
+/// Whether it ran on this machine and does no more. Of another PID namespace's processes (a container's) nothing is known.
+fn is_dead(who: &Identity) -> bool {
+    let here = of(who.pid);
+    who.boot != here.boot || (who.space == here.space && !is_alive(who))
+}
+
+/// Start time of a process that has not ended, ticks since boot (`proc_pid_stat(5)`; the name in parentheses may hold anything).
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
+    fields.get(19)?.parse().ok().filter(|_| !matches!(fields.first(), Some(&("Z" | "X" | "x"))))
+}
+
+/// Whether the shell that made a directory may be about to become its keeper. It can only say its number and start (`PID START`).
+fn is_young(dir: &Path, made: &fs::Metadata) -> bool {
+    let shell = fs::read_to_string(dir.join("shell")).unwrap_or_default();
+    let shell = shell.trim().split_once(' ').and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
+    let lives = shell.is_some_and(|(pid, start): (u32, u64)| start_time(pid) == Some(start));
+    lives || made.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < YOUNG))
+}
+
+/// Removes what dead keepers of this user left in the places where they lie, `own` spared; returns the work that lives and that nobody
+/// follows.
+pub(super) fn sweep(own: &Path) -> Vec<Unattended> {
+    let Ok(me) = fs::metadata("/proc/self").map(|m| m.uid()) else { return Vec::new() };
+    let places = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let places: BTreeSet<PathBuf> = places.into_iter().chain(home).chain(own.parent().map(Path::to_path_buf)).collect();
+    let mut unattended = Vec::new();
+    for entry in places.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten() {
+        let dir = entry.path();
+        let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(&format!("{PREFIX}{me}-")));
+        let Ok(meta) = entry.metadata() else { continue };
+        if !named || dir == own || !meta.is_dir() || meta.uid() != me {
+            continue;
+        }
+        match read::<Identity>(&dir, "owner") {
+            Some(owner) if is_alive(&owner) => {
+                let driver = read(&dir, "driver").filter(|_| !is_followed(&dir));
+                unattended.extend(driver.map(|driver| Unattended { dir: dir.to_string_lossy().into_owned(), driver }));
+            }
+            Some(owner) if !is_dead(&owner) => {}
+            None if is_young(&dir, &meta) => {}
+            // What can't be removed is tried again at the next run.
+            _ => drop(fs::remove_dir_all(&dir)),
+        }
+    }
+    unattended
+}
+
+/// Whether a driver is connected to the work in `dir`.
+pub(super) fn is_followed(dir: &Path) -> bool {
+    read::<Identity>(dir, "follower").is_some_and(|f| is_alive(&f))
+}

@@ -1,0 +1,134 @@
+//! A capture as the instrument: edges that were recorded, booked by the same rules as those of a run.
+
+use super::books::Books;
+use super::pairing::{Closed, Pairing};
+use super::periodic::WaveBooks;
+use crate::lines::Edge;
+use rtscope_record::lines::{GridError, Phase};
+use rtscope_record::{Distribution, DistributionError};
+
+/// What was recorded of a response test: edges in the order of their times, ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded<'a> {
+    /// Of the line that stimulated.
+    pub stimulus: &'a [Edge],
+    /// Of the line that answered.
+    pub answer: &'a [Edge],
+    /// When the recording ended, ns.
+    pub end: u64,
+}
+
+/// What the edges of a response test come to.
+#[derive(Debug)]
+pub struct Responses {
+    /// Rising first.
+    pub distributions: Vec<Distribution>,
+    /// What the warm-up was.
+    pub warmup: Option<Phase>,
+    /// Stimuli that were judged.
+    pub stimuli: u64,
+    /// The recording ended before the last stimulus had its time: it is in no count.
+    pub cut: bool,
+}
+
+/// Books recorded responses: answers are in time until `timeout` ns after their stimulus; the first `warmup` stimuli are reported apart, and
+/// the `worst` highest samples of each edge kept. An answer at the time of a stimulus is taken for its answer.
+pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32) -> Result<Responses, DistributionError> {
+    let mut books = Books::new(worst, warmup);
+    books.start_at(recorded.stimulus.first().map_or(0, |e| e.at));
+    let mut pairing = Pairing::new(timeout);
+    let mut answers = recorded.answer.iter().peekable();
+    for stimulus in recorded.stimulus {
+        while let Some(answer) = answers.next_if(|a| a.at < stimulus.at) {
+            pairing.answer(*answer, &mut books);
+        }
+        pairing.stimulus(stimulus.at, stimulus.level, &mut books);
+    }
+    for answer in answers {
+        pairing.answer(*answer, &mut books);
+    }
+    let cut = pairing.close(recorded.end, &mut books) == Closed::Undecided;
+    let (distributions, warmup) = books.finish(|_| {})?;
+    Ok(Responses { distributions, warmup, stimuli: pairing.stimuli(), cut })
+}
+
+/// What the edges of a wave come to.
+#[derive(Debug)]
+pub struct Wave {
+    /// Of each edge the late and the early ones.
+    pub distributions: Vec<Distribution>,
+    /// What the warm-up was.
+    pub warmup: Option<Phase>,
+    /// The wave against its grid.
+    pub grid: Option<GridError>,
+}
+
+/// Books a recorded wave with this semi-period, ns.
+pub fn wave(edges: &[Edge], semi_period: u64, warmup: u64, worst: u32) -> Result<Wave, DistributionError> {
+    let mut books = WaveBooks::new(semi_period, worst, warmup);
+    books.start_at(edges.first().map_or(0, |e| e.at));
+    for edge in edges {
+        books.take(*edge);
+    }
+    let (distributions, warmup, grid) = books.finish(|_| {})?;
+    Ok(Wave { distributions, warmup, grid })
+}
+
+/// The middle one of the intervals between edges, ns; the lower of two.
+pub fn usual_interval(edges: &[Edge]) -> Option<u64> {
+    let mut all: Vec<u64> = edges.windows(2).map(|e| e[1].at.saturating_sub(e[0].at)).collect();
+    let middle = all.len().checked_sub(1)? / 2;
+    Some(*all.select_nth_unstable(middle).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn edges(all: &[(u64, bool)]) -> Vec<Edge> {
+        all.iter().map(|&(at, level)| Edge { at, level, lost: 0 }).collect()
+    }
+
+    fn counts(d: &Distribution) -> (u64, u64, u64, u64) {
+        (d.count(), d.missed(), d.late(), d.spurious())
+    }
+
+    #[test]
+    fn every_edge_is_accounted_for() {
+        let stimulus = edges(&[(1000, true), (2000, false), (3000, true), (4000, false), (5000, true), (6000, false)]);
+        let answer = edges(&[
+            (500, true),   // unasked
+            (1010, true),  // in time
+            (2000, false), // in time: at once
+            (3600, true),  // late
+            (5020, true),  // in time: of the falling stimulus before came nothing
+            (5500, false), // nobody asked for a falling edge again: the late one of 4000
+            (5600, true),  // spurious
+        ]);
+        let r = responses(&Recorded { stimulus: &stimulus, answer: &answer, end: 6100 }, 500, 0, 8).unwrap();
+        assert_eq!((r.stimuli, r.cut), (5, true), "the last stimulus had 100 of its 500 ns");
+        assert_eq!(counts(&r.distributions[0]), (2, 1, 1, 2));
+        assert_eq!(counts(&r.distributions[1]), (1, 1, 1, 0));
+        assert_eq!((r.distributions[0].min(), r.distributions[0].max()), (Some(10), Some(20)));
+        assert_eq!(usual_interval(&stimulus), Some(1000));
+        assert_eq!(usual_interval(&stimulus[..1]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_add_up(steps in proptest::collection::vec((0u64..2000, any::<bool>(), any::<bool>()), 0..80), timeout in 1u64..1500) {
+            let (mut at, mut stimulus, mut answer) = (0, Vec::new(), Vec::new());
+            for (step, level, stimulates) in steps {
+                at += step;
+                (if stimulates { &mut stimulus } else { &mut answer }).push(Edge { at, level, lost: 0 });
+            }
+            let r = responses(&Recorded { stimulus: &stimulus, answer: &answer, end: at }, timeout, 0, 4).unwrap();
+            let sum = |f: fn(&Distribution) -> u64| r.distributions.iter().map(f).sum::<u64>();
+            prop_assert_eq!(sum(Distribution::count) + sum(Distribution::missed), r.stimuli);
+            prop_assert_eq!(r.stimuli + u64::from(r.cut), stimulus.len() as u64);
+            // Late answers and, at the end, one that was cut off by nothing: every edge is one of these.
+            prop_assert_eq!(sum(Distribution::count) + sum(Distribution::late) + sum(Distribution::spurious), answer.len() as u64);
+        }
+    }
+}

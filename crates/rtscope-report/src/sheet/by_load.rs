@@ -1,0 +1,88 @@
+//! Vinh & Chau's tables: for each task of a kernel a row for each load, jitter or interrupt latency.
+
+use super::{Cell, Sheet, mean, places, release, signed_us, space_name};
+use crate::format::{NONE, count, us};
+use crate::table::Paint;
+use rtscope_analysis::adam::{Adam, Group};
+use rtscope_analysis::versus::Role;
+use rtscope_record::{Space, Test};
+
+/// The paper's loads, in its order.
+const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
+
+/// A table for each task: kernels as they come (of one series stock first), of a kernel user space first, jitter before latency.
+pub(crate) fn by_load(a: &Adam) -> Vec<Sheet> {
+    let mut tasks: Vec<Vec<&Group>> = Vec::new();
+    for g in &a.groups {
+        match tasks.iter_mut().find(|t| same_task(t[0], g)) {
+            Some(task) => task.push(g),
+            None => tasks.push(vec![g]),
+        }
+    }
+    // The paper begins with the kernel as it is, and goes on to what improves it.
+    tasks.sort_by_key(|t| (is_rt(t[0]), t[0].space == Space::Kernel, t[0].test != Test::Periodic));
+    tasks.into_iter().enumerate().map(|(i, task)| sheet(i + 1, task)).collect()
+}
+
+fn is_rt(g: &Group) -> bool {
+    g.kernel.role == Role::Rt
+}
+
+fn same_task(a: &Group, b: &Group) -> bool {
+    let of = |g: &Group| {
+        let what = (g.test, g.space, g.device.clone(), g.interval);
+        (
+            what,
+            g.machine.clone(),
+            g.os.clone(),
+            g.kernel.release.clone(),
+            g.arch.clone(),
+            g.clock_words.clone(),
+            g.instrument.clone(),
+        )
+    };
+    of(a) == of(b)
+}
+
+fn sheet(number: usize, mut task: Vec<&Group>) -> Sheet {
+    let rank = |load: &str| LOADS.iter().position(|l| *l == load).unwrap_or(LOADS.len());
+    task.sort_by_key(|g| (rank(&g.load), g.load.clone()));
+    let first = task[0];
+    let what = match first.test {
+        Test::Periodic => format!("jitter of the periodic task, semi-period {}", first.interval),
+        _ => "interrupt latency".into(),
+    };
+    let rt = if is_rt(first) { " (PREEMPT_RT)" } else { "" };
+    let title = format!("Table {number}: {what} · {} · kernel {}{rt}", space_name(first), release(first));
+    // The load is the row; the rest of the place is the same in all.
+    let (title, _) = places(&title, &[&Group { load: String::new(), ..first.clone() }]);
+    let extra = |f: fn(&Group) -> u64| task.iter().any(|g| f(g) > 0);
+    let (late, spurious) = (extra(|g| g.both.late), extra(|g| g.both.spurious));
+    let mut sheet = Sheet::new(title).left("type of load", 0).right("mean us", 0).right("max us", 0).right("min us", 0);
+    sheet = sheet.right("std dev us", 0).right("samples", 1).right("missed", 0);
+    for (shown, head) in [(late, "of them late"), (spurious, "spurious")] {
+        if shown {
+            sheet = sheet.right(head, 0);
+        }
+    }
+    sheet = sheet.left("verdict", 0);
+    for g in task {
+        let e = &g.both;
+        let mut row: Vec<Cell> = vec![
+            g.load.as_str().into(),
+            mean(g.test, e.mean).into(),
+            Cell::painted(signed_us(g.test, e.max), Paint::Bold),
+            signed_us(g.test, e.min).into(),
+            e.stddev.map_or_else(|| NONE.into(), us).into(),
+            count(e.samples).into(),
+            Cell::trouble(e.missed),
+        ];
+        row.extend([(late, e.late), (spurious, e.spurious)].into_iter().filter(|s| s.0).map(|s| Cell::trouble(s.1)));
+        row.push(Cell::verdict(g.verdict));
+        sheet.rows.push(row);
+    }
+    sheet
+}
+
+/// What the tables do not say by themselves.
+pub(crate) const BY_LOAD_NOTE: &str = "Both edges together; jitter is signed, early below zero.";

@@ -1,0 +1,281 @@
+//! A capture as the instrument: a file of a logic analyzer or an oscilloscope to a record.
+
+use crate::args::{CaptureArgs, Edges};
+use crate::error::Failure;
+use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Threshold};
+use rtscope_probe::lines::Edge;
+use rtscope_probe::wired::books::LABELS;
+use rtscope_probe::wired::recorded::{self, Recorded};
+use rtscope_probe::wired::remarks;
+use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
+use rtscope_record::{Clock, Effect, Nanos, Policy, Record, RecordParts, Settings, Space, System, Test, Warning};
+use std::time::SystemTime;
+
+/// The kind of a file that is a capture: as named, else by looking.
+pub(super) fn kind(format: Option<&str>, bytes: &[u8]) -> Option<Kind> {
+    match format {
+        Some(name) => name.parse().ok(),
+        None => Kind::detect(bytes),
+    }
+}
+
+/// A channel of the capture as a line.
+struct Line {
+    name: String,
+    edges: Vec<Edge>,
+    unknown: u64,
+    threshold: Option<Threshold>,
+}
+
+impl Line {
+    fn of(capture: &Capture, wanted: &str, a: &CaptureArgs) -> Result<Self, CaptureError> {
+        let channel = capture.channel(wanted)?;
+        let (levels, threshold) = channel.levels(a.threshold, a.hysteresis);
+        // Picoseconds to nanoseconds, each time for itself: no error adds up.
+        let edges = levels.edges.iter().map(|&(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 });
+        Ok(Self { name: channel.name.clone(), edges: edges.collect(), unknown: levels.unknown, threshold })
+    }
+
+    /// Only some edges.
+    fn keep(&mut self, edges: Edges) {
+        match edges {
+            Edges::Both => {}
+            Edges::Rising => self.edges.retain(|e| e.level),
+            Edges::Falling => self.edges.retain(|e| !e.level),
+        }
+    }
+
+    fn facts(&self) -> LineFacts {
+        let of = self.threshold.map(|t| format!(", {:.4} V with {:.4} V of hysteresis", t.volts, t.hysteresis)).unwrap_or_default();
+        LineFacts { name: self.name.clone(), what: format!("channel of a capture{of}"), stamp: Stamp::Outside }
+    }
+}
+
+/// What is known of the file.
+pub(super) struct File<'a> {
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+    pub time: SystemTime,
+    pub load: Option<&'a str>,
+    pub space: Option<Space>,
+}
+
+/// Reads a capture as the options say.
+pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
+    let wrong = |e: CaptureError| {
+        let text = format!("{}: {e}; nothing of this file was imported", file.name);
+        if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
+    };
+    let capture = Capture::read(file.bytes, kind).map_err(wrong)?;
+    let Some(answer) = &a.answer else {
+        let names = capture.names();
+        let (first, second) = (&names[0], names.get(1).unwrap_or(&names[0]));
+        return Err(Failure::usage(
+            format!("{} is a capture ({}) with the channels {}", file.name, kind, names.join(", ")),
+            format!(
+                "say what it shows: --stimulus '{first}' --answer '{second}', or for a wave --answer '{first}' --semi-period TIME"
+            ),
+        ));
+    };
+    let answer = Line::of(&capture, answer, a).map_err(wrong)?;
+    let stimulus = a.stimulus.as_ref().map(|s| Line::of(&capture, s, a)).transpose().map_err(wrong)?;
+    let taken = match stimulus {
+        Some(stimulus) => responses(&capture, stimulus, answer, a),
+        None => wave(&capture, &answer, a),
+    };
+    let taken = taken.map_err(|what| Failure::failed(format!("{}: {what}; nothing of this file was imported", file.name), ""))?;
+    assemble(file, &capture, taken, a)
+}
+
+/// What came of it.
+struct Taken {
+    test: Test,
+    settings: Settings,
+    distributions: Vec<rtscope_record::Distribution>,
+    instrument: Instrument,
+    warnings: Vec<Warning>,
+    elapsed_ns: u64,
+}
+
+/// What nobody recorded is not claimed.
+fn settings(interval: Nanos, lines: LineSettings, a: &CaptureArgs) -> Settings {
+    Settings {
+        interval,
+        policy: Policy::Other,
+        priority: 0,
+        mlockall: false,
+        hold_dma_latency: false,
+        worst: a.worst,
+        lines: Some(lines),
+        ..Settings::default()
+    }
+}
+
+fn line_settings(stimulus: Option<String>, answer: String, timeout: Nanos, a: &CaptureArgs) -> LineSettings {
+    LineSettings {
+        stimulus,
+        answer,
+        interval_max: None,
+        seed: 0,
+        timeout,
+        warmup: a.warmup,
+        null_wire: None,
+        shortest: None,
+        self_answer: None,
+        dut: None,
+    }
+}
+
+fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &CaptureArgs) -> Result<Taken, String> {
+    stimulus.keep(a.stimulus_edges);
+    answer.keep(a.answer_edges.unwrap_or(match (a.stimulus_edges, a.inverted) {
+        (Edges::Rising, true) => Edges::Falling,
+        (Edges::Falling, true) => Edges::Rising,
+        (edges, _) => edges,
+    }));
+    if stimulus.edges.is_empty() {
+        return Err(format!("channel {} has no such edge: nothing stimulated", stimulus.name));
+    }
+    // The rules know an answer by its level: those of the stimulus it answers.
+    let one_edge = match a.stimulus_edges {
+        Edges::Both => None,
+        Edges::Rising => Some(true),
+        Edges::Falling => Some(false),
+    };
+    for edge in &mut answer.edges {
+        edge.level = one_edge.unwrap_or(edge.level != a.inverted);
+    }
+    let usual = recorded::usual_interval(&stimulus.edges);
+    let timeout = a.timeout.map(|t| t.0).or(usual).ok_or("one stimulus tells no time-out: give --timeout")?;
+    let end = capture.end.div_ceil(1000);
+    let recorded = Recorded { stimulus: &stimulus.edges, answer: &answer.edges, end };
+    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst).map_err(|e| e.to_string())?;
+    if let Some(level) = one_edge {
+        let label = LABELS[usize::from(level)];
+        r.distributions.retain(|d| d.label() == label);
+    }
+    let mut warnings = Vec::new();
+    if r.cut {
+        warnings.push(Warning::new(
+            "last-stimulus-cut",
+            Effect::Note,
+            "the capture ended before the last stimulus had its time: it is in no count",
+            "capture a little longer than the last interval",
+        ));
+    }
+    if let Some(usual) = usual.filter(|u| timeout > *u) {
+        warnings.push(Warning::new(
+            "timeout-beyond-interval",
+            Effect::Note,
+            format!("answers had less time than the time-out of {}: the next stimulus came after {}", Nanos(timeout), Nanos(usual)),
+            "a shorter --timeout",
+        ));
+    }
+    let shortest = r.distributions.iter().filter_map(rtscope_record::Distribution::min).min();
+    warnings.extend(remarks::of_answers(&r.distributions, &answer.name, Nanos(timeout)));
+    warnings.extend(common(capture, &[&stimulus, &answer], shortest));
+    let interval = Nanos(usual.unwrap_or(timeout));
+    let lines = line_settings(Some(stimulus.name.clone()), answer.name.clone(), Nanos(timeout), a);
+    let (driven, watched) = (Some(stimulus.facts()), Some(answer.facts()));
+    let instrument = Instrument { stimulus: driven, answer: watched, warmup: r.warmup, ..Instrument::default() };
+    let elapsed_ns = end.saturating_sub(stimulus.edges[0].at);
+    Ok(Taken {
+        test: Test::Response,
+        settings: settings(interval, lines, a),
+        distributions: r.distributions,
+        instrument,
+        warnings,
+        elapsed_ns,
+    })
+}
+
+fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, String> {
+    let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
+    let semi_period = a.semi_period.map(|t| t.0).or(usual);
+    let semi_period = semi_period.ok_or_else(|| format!("channel {} has no wave: fewer than two edges", answer.name))?;
+    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
+    let mut warnings = common(capture, &[answer], Some(semi_period));
+    if a.semi_period.is_none() {
+        warnings.push(Warning::new(
+            "semi-period-assumed",
+            Effect::Note,
+            format!(
+                "no semi-period was given: the usual one of the wave is taken, {}, so that its mean error can't show",
+                Nanos(semi_period)
+            ),
+            "give the one that it should have: --semi-period TIME",
+        ));
+    }
+    let lines = line_settings(None, answer.name.clone(), Nanos(semi_period), a);
+    let elapsed_ns = answer.edges.last().map_or(0, |e| e.at) - answer.edges.first().map_or(0, |e| e.at);
+    Ok(Taken {
+        test: Test::Periodic,
+        settings: settings(Nanos(semi_period), lines, a),
+        distributions: w.distributions,
+        instrument: Instrument { warmup: w.warmup, grid: w.grid, answer: Some(answer.facts()), ..Instrument::default() },
+        warnings,
+        elapsed_ns,
+    })
+}
+
+/// What a reader must know of every capture. `shortest` is the lowest figure that should be resolved, ns.
+fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>) -> Vec<Warning> {
+    let mut all = vec![Warning::new(
+        "machine-unknown",
+        Effect::Note,
+        "a capture does not say what the DUT is and what it did meanwhile",
+        "say its load: --load NAME, and keep a record of the machine: rtscope check --json",
+    )];
+    for line in lines.iter().filter(|l| l.unknown > 0) {
+        all.push(Warning::new(
+            "undefined-levels",
+            Effect::Invalid,
+            format!("channel {} was undefined or of high impedance {} times: edges may be missing", line.name, line.unknown),
+            "look at the wiring, and capture again",
+        ));
+    }
+    let resolution = capture.resolution.div_ceil(1000);
+    if let Some(shortest) = shortest.filter(|s| resolution * 10 > *s) {
+        all.push(Warning::new(
+            "coarse-capture",
+            Effect::Inconclusive,
+            format!("times are known to {} only, the lowest figure is {}", Nanos(resolution), Nanos(shortest)),
+            "capture with a higher sample rate",
+        ));
+    }
+    all
+}
+
+fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArgs) -> Result<Record, Failure> {
+    taken.instrument.what = format!("capture ({})", [capture.kind.as_str(), &capture.writer].join(" ").trim_end());
+    taken.instrument.dut = "what the capture was taken of".into();
+    taken.instrument.uncertainty = capture.resolution.div_ceil(1000);
+    taken.instrument.uncertainty_mean = taken.instrument.uncertainty;
+    taken.settings.command = std::env::args().collect();
+    let source = capture::source(capture.kind, file.bytes, file.name);
+    // The same file may be read in several ways.
+    let lines = taken.settings.lines.as_ref();
+    let way = format!("{:?} {:?} {a:?}", lines.and_then(|l| l.stimulus.as_ref()), lines.map(|l| &l.answer));
+    let started = rtscope_archive::started(file.time).map_err(|e| Failure::failed(format!("{}: {e}", file.name), ""))?;
+    let id = capture::id(&started, &source, &way);
+    Record::new(RecordParts {
+        id,
+        started,
+        elapsed_ns: taken.elapsed_ns,
+        test: taken.test,
+        space: file.space.unwrap_or(Space::User),
+        load: file.load.unwrap_or("unknown").into(),
+        target: "import".into(),
+        clock: Clock::Host,
+        interrupted: false,
+        warnings: taken.warnings,
+        settings: taken.settings,
+        system: System::default(),
+        load_proof: None,
+        distributions: taken.distributions,
+        source: Some(source),
+        lab: None,
+        instrument: Some(taken.instrument),
+    })
+    .map_err(|e| Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), ""))
+}

@@ -1,0 +1,195 @@
+//! An ssh server of a test's own: an ordinary process on a free port of 127.0.0.1 with keys, configuration and the other end's temporary
+//! directory in the test's world. Nothing of the user's own ssh is read or touched.
+
+use crate::world::{PROGRAM, World, descendants, installed, root, wait_for};
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The server, and how to come to it as `ssh:board`.
+pub(crate) struct Sshd {
+    child: Child,
+    port: u16,
+    dir: PathBuf,
+}
+
+/// The user's line of the password file.
+fn account() -> Option<Vec<String>> {
+    let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let text = fs::read_to_string("/etc/passwd").ok()?;
+    let lines = text.lines().map(|l| l.split(':').map(str::to_owned).collect::<Vec<_>>());
+    lines.into_iter().find(|l| l.len() == 7 && l[2] == uid)
+}
+
+/// Why there can't be one here.
+pub(crate) fn missing() -> Option<&'static str> {
+    match account() {
+        _ if !["sshd", "ssh", "ssh-keygen"].iter().all(|p| installed(p)) => {
+            Some("openssh-server or openssh-client is not installed")
+        }
+        None => Some("this user has no account to log in to"),
+        Some(a) if a[6].ends_with("nologin") || a[6].ends_with("false") => Some("this user may not log in"),
+        Some(_) => None,
+    }
+}
+
+fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut dirs = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    dirs.find_map(|d| Some(d.join(name)).filter(|p| p.is_file())).unwrap()
+}
+
+fn keygen(file: &Path) {
+    let done = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status().unwrap();
+    assert!(done.success());
+}
+
+impl Sshd {
+    /// Starts it, and writes what an `ssh -F` needs to come there.
+    pub(crate) fn start(w: &World) -> Self {
+        let dir = w.path("ssh");
+        for made in [&dir, &dir.join("there"), &dir.join("probes")] {
+            fs::create_dir(made).unwrap();
+            fs::set_permissions(made, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        for key in ["key", "other", "host"] {
+            keygen(&dir.join(key));
+        }
+        fs::copy(dir.join("key.pub"), dir.join("authorized_keys")).unwrap();
+        // The probe of the static program's name; in place of a program for each architecture.
+        let probe = format!("#!/bin/sh\nexec {PROGRAM} __probe \"$@\"\n");
+        for arch in ["amd64", "arm64", "armhf"] {
+            for program in ["probe", "board"] {
+                fs::write(dir.join(format!("probes/rtscope-{program}-{arch}")), &probe).unwrap();
+            }
+        }
+        if root() {
+            // Where sshd's unprivileged part goes; the package's service makes it, if there is one.
+            fs::create_dir_all("/run/sshd").unwrap();
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let sshd = Self { child: Self::listen(&dir, port), port, dir };
+        sshd.configure("known_hosts", "key");
+        let public = fs::read_to_string(sshd.dir.join("host.pub")).unwrap();
+        fs::write(sshd.dir.join("known_hosts"), format!("[127.0.0.1]:{port} {public}")).unwrap();
+        sshd.is_up();
+        sshd
+    }
+
+    fn listen(dir: &Path, port: u16) -> Child {
+        let at = dir.display();
+        // A locked password bars every login, unless PAM decides.
+        let user = account().unwrap().swap_remove(0);
+        let locked = fs::read_to_string("/etc/shadow").is_ok_and(|t| t.lines().any(|l| l.starts_with(&format!("{user}:!"))));
+        let pam = if locked { "yes" } else { "no" };
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\nAuthorizedKeysFile {at}/authorized_keys\n\
+             StrictModes no\nUsePAM {pam}\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n\
+             PermitUserRC no\nPrintMotd no\nMaxStartups 100\nSetEnv TMPDIR={at}/there\n"
+        );
+        fs::write(dir.join("sshd_config"), config).unwrap();
+        let log = fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).unwrap();
+        let mut c = Command::new(program("sshd"));
+        c.args(["-D", "-e", "-f"]).arg(dir.join("sshd_config")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        c.spawn().unwrap()
+    }
+
+    fn is_up(&self) {
+        wait_for("the ssh server", || TcpStream::connect(("127.0.0.1", self.port)).ok());
+    }
+
+    /// What ssh is to know and to show.
+    pub(crate) fn configure(&self, known_hosts: &str, key: &str) {
+        let (at, port) = (self.dir.display(), self.port);
+        let config = format!(
+            "Host board\n  HostName 127.0.0.1\n  Port {port}\nHost *\n  IdentityFile {at}/{key}\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
+             UserKnownHostsFile {at}/{known_hosts}\n  GlobalKnownHostsFile none\n"
+        );
+        fs::write(self.dir.join("config"), config).unwrap();
+    }
+
+    /// The program, with this way to `ssh:board`.
+    pub(crate) fn command(&self, w: &World, words: &str) -> Command {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let mut c = w.command(&words);
+        c.env("RTSCOPE_SSH_CONFIG", self.dir.join("config")).env("RTSCOPE_PROBES", self.dir.join("probes"));
+        c.env("RTSCOPE_SSH_PATIENCE", "20s").stdout(Stdio::piped()).stderr(Stdio::piped());
+        c
+    }
+
+    /// Where the other end makes its directories.
+    pub(crate) fn there(&self) -> PathBuf {
+        self.dir.join("there")
+    }
+
+    /// Directories of work at the other end.
+    pub(crate) fn spools(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.there()).unwrap().map(|e| e.unwrap().path()).collect()
+    }
+
+    /// Processes at the other end that have to do with work there.
+    pub(crate) fn workers(&self) -> Vec<u32> {
+        let there = self.there();
+        let there = there.to_str().unwrap();
+        let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+        let is = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(there)
+        };
+        pids.filter(is).collect()
+    }
+
+    /// Those of them that have this word among their arguments.
+    pub(crate) fn workers_with(&self, word: &str) -> Vec<u32> {
+        let has = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|&b| b == 0).any(|w| w == word.as_bytes() || w.ends_with(format!("/{word}").as_bytes()))
+        };
+        self.workers().into_iter().filter(has).collect()
+    }
+
+    /// Waits until nothing is left there.
+    #[track_caller]
+    pub(crate) fn is_clean(&self) {
+        wait_for("the other end to be clean", || (self.spools().is_empty() && self.workers().is_empty()).then_some(()));
+    }
+
+    /// Kills every connection: the server's processes, not what was started over them.
+    pub(crate) fn cut(&self) {
+        for pid in descendants(self.child.id()) {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            if name.starts_with("sshd") {
+                // It may have ended with the one above it.
+                let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+            }
+        }
+    }
+
+    /// Ends the server and its connections.
+    pub(crate) fn end(&mut self) {
+        self.cut();
+        // It may have let one more in.
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again at the same port.
+    pub(crate) fn restart(&mut self) {
+        self.child = Self::listen(&self.dir, self.port);
+        self.is_up();
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        self.cut();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // What a failed test left.
+        for pid in self.workers() {
+            let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+        }
+    }
+}
