@@ -7,8 +7,10 @@ mod estimate;
 mod matrix;
 mod plan;
 mod state;
+mod test_plan;
 
 pub use engine::{CampaignError, Executor, Happening, KeepError, Keeper, Summary, run};
 pub use matrix::Run;
-pub use plan::{Plan, PlanError, TestPlan};
+pub use plan::{Plan, PlanError};
 pub use state::{Entry, Outcome, Past, State, StateError, directory, look};
+pub use test_plan::TestPlan;

@@ -1,14 +1,16 @@
 //! The journal: what must be undone on this machine if a session can't do it itself. Written before a change, read at each start.
 //!
-//! One file for each running session, named by process id and start time. A session that ends in order removes its file; one that was
-//! killed, or lost its power, leaves it, and the next start's [`Journal::replay`] undoes what it lists.
+//! One file for each change of a running session, named by process id, start time and a number. A session that ends in order removes its files; one that was
+//! killed, or lost its power, leaves them, and the next start's [`Journal::replay`] undoes what they list.
 
+use crate::modules;
 use crate::supervisor::process_tree;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Start of the names of directories that the journal may remove; a token follows.
 pub(crate) const SCRATCH_PREFIX: &str = "rtscope-load-";
@@ -17,6 +19,8 @@ pub(crate) const MARKER: &str = ".rtscope-load";
 /// Largest journal file that is read, bytes.
 const LONGEST_ENTRY: u64 = 64 << 10;
 const VERSION: u32 = 1;
+/// How many entries this process made.
+static ENTRIES: AtomicU32 = AtomicU32::new(0);
 
 /// Something to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,13 @@ pub enum Undo {
         path: PathBuf,
         /// What the marker file must hold.
         token: String,
+    },
+    /// Unload a kernel module of ours, if it is there with these parameters.
+    UnloadModule {
+        /// Its name.
+        name: String,
+        /// As it was loaded: `in=rtscope-wire/0`.
+        parameters: Vec<String>,
     },
 }
 
@@ -114,7 +125,9 @@ impl Journal {
         let start =
             process_tree::start_time(pid).ok_or_else(|| failed(Path::new("/proc"))(io::Error::from(io::ErrorKind::NotFound)))?;
         let entry = Entry { version: VERSION, pid, start, boot: own.boot, host: own.host, pid_space: own.pid_space, undo };
-        let file = self.dir.join(format!("{pid}-{start}.json"));
+        // A session may have several: its load's, its modules'.
+        let number = ENTRIES.fetch_add(1, Ordering::Relaxed);
+        let file = self.dir.join(format!("{pid}-{start}-{number}.json"));
         let unfinished = file.with_extension("new");
         let text = serde_json::to_vec(&entry).map_err(io::Error::from).map_err(failed(&file))?;
         let write = || -> io::Result<()> {
@@ -146,7 +159,7 @@ impl Journal {
                 continue;
             }
             let before = report.len();
-            report.extend(entry.undo.iter().filter_map(Undo::carry_out));
+            report.extend(entry.undo.iter().filter_map(|undo| undo.carry_out(entry.boot == here.boot)));
             if report[before..].iter().all(|r| r.problem.is_none()) {
                 // Another start may have been quicker; then there is nothing left to remove.
                 let _ = fs::remove_file(&file);
@@ -204,8 +217,12 @@ impl Whereabouts {
 
 impl Undo {
     /// `None` when there was nothing left to undo.
-    fn carry_out(&self) -> Option<Replayed> {
-        let Self::RemoveScratch { path, token } = self;
+    fn carry_out(&self, same_boot: bool) -> Option<Replayed> {
+        let (path, token) = match self {
+            Self::RemoveScratch { path, token } => (path, token),
+            // No module outlives its boot.
+            Self::UnloadModule { name, parameters } => return if same_boot { unload(name, parameters) } else { None },
+        };
         let what = format!("removed {}, left by a load whose rtscope was killed", path.display());
         match remove_scratch(path, token) {
             Ok(true) => Some(Replayed { what, problem: None }),
@@ -213,6 +230,26 @@ impl Undo {
             Err(problem) => Some(Replayed { what: format!("directory {}", path.display()), problem: Some(problem) }),
         }
     }
+}
+
+/// Unloads a module if it is one of ours, and there as it was loaded; `None` when it is not.
+fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
+    let here = Path::new("/sys/module").join(name);
+    if !modules::ALL.contains(&name) || !here.exists() {
+        return None;
+    }
+    // A chip that was named by its device was loaded by its label: what the line is called does not tell.
+    let same = |p: &String| {
+        let (name, value) = p.split_once('=').unwrap_or((p, ""));
+        let now = fs::read_to_string(here.join("parameters").join(name)).unwrap_or_default();
+        ["in", "out"].contains(&name) || now.trim() == value
+    };
+    if !parameters.iter().all(same) {
+        return None;
+    }
+    let problem = modules::remove(name).err().map(|e| format!("{e}; {}", e.remedy()));
+    let what = if problem.is_none() { "unloaded the" } else { "the" };
+    Some(Replayed { what: format!("{what} kernel module {name}, left by a run whose rtscope was killed"), problem })
 }
 
 /// Removes a load's directory if every sign says that it is one; `Ok(false)` when it is not there.

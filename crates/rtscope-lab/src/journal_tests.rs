@@ -161,3 +161,26 @@ proptest! {
         prop_assert!(precious.exists() && p.root.exists());
     }
 }
+
+#[test]
+fn entries_of_one_session_do_not_overwrite_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = Journal::at(dir.path());
+    let (first, second) = (journal.enter(Vec::new()).unwrap(), journal.enter(Vec::new()).unwrap());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    first.close();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    second.close();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn only_modules_of_ours_are_unloaded_and_only_those_of_this_boot() {
+    let wire = Undo::UnloadModule { name: "rtscope_wire".into(), parameters: Vec::new() };
+    assert_eq!(wire.carry_out(false), None);
+    // Whatever a journal says: another module is not touched.
+    let loaded = fs::read_dir("/sys/module").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
+    for name in loaded.filter(|n| !n.starts_with("rtscope")).chain(["../module/printk".into()]) {
+        assert_eq!(Undo::UnloadModule { name, parameters: Vec::new() }.carry_out(true), None);
+    }
+}

@@ -1,6 +1,7 @@
 //! One measuring session: the load up, the probe run under it, the load down, and its proof in the record.
 
 use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
+use crate::modules::ModuleError;
 use crate::supervisor::find_program;
 use crate::target::{StopHandle, Target, TargetError};
 use crate::vm::{GuestError, Progress, VmError};
@@ -48,6 +49,9 @@ pub enum MeasureError {
     /// There is no such virtual machine.
     #[error(transparent)]
     Guest(#[from] GuestError),
+    /// A kernel module that it needs can't be had, or let go.
+    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    Module(#[from] ModuleError),
     /// With the load's proof the record does not hold together.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
@@ -61,6 +65,7 @@ impl MeasureError {
             Self::Target(e) => e.is_usage(),
             Self::Vm(e) => e.is_usage(),
             Self::Guest(e) => e.is_usage(),
+            Self::Module(e) => e.is_usage(),
             Self::Record(_) => false,
         }
     }

@@ -65,9 +65,9 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
 /// Carries out `plan`.
 pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
     let fake = plan.target.strip_prefix("fake:");
-    if (plan.space != Space::User && plan.test == Test::Timer) || (fake.is_some() && plan.test != Test::Timer) {
+    if fake.is_some() && (plan.space != Space::User || plan.test != Test::Timer) {
         let message = format!("this probe can't measure `{}` in {} space on {}", plan.test, plan.space, plan.target);
-        return Err(Failure::usage(message, "`timer` is measured in user space, and is all that a fake has"));
+        return Err(Failure::usage(message, "`timer` in user space is all that a fake has"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
     let system = snapshot::collect(&snapshot::Root::of_this_machine());
@@ -76,7 +76,11 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         (fake::run(plan, fake)?, vec![fake::warning()])
     } else {
         let findings = rtscope_record::findings::findings(&system, &plan.settings);
-        let run = if plan.test == Test::Timer { timer::run } else { wired::run };
+        let run = match (plan.test, plan.space) {
+            (Test::Timer, Space::User) => timer::run,
+            (Test::Timer, Space::Kernel) => timer::kernel::run,
+            _ => wired::run,
+        };
         (run(plan, &signals, input, say)?, findings)
     };
     let Measured { distributions, mut warnings, elapsed_ns, interrupted, instrument } = measured;

@@ -4,6 +4,7 @@
 pub mod host;
 pub mod machine;
 pub mod mapped;
+pub mod modules;
 pub mod process;
 pub mod rt;
 pub mod shared;

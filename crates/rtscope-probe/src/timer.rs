@@ -1,6 +1,8 @@
-//! The timer test in user space: absolute sleeps on a grid, one thread for each distribution, latency = wake-up - intended time.
+//! The timer test in user space: absolute sleeps on a grid, one thread for each distribution, latency = wake-up - intended time; and that
+//! in the kernel, by a module.
 
 pub mod grid;
+pub mod kernel;
 pub mod sampler;
 pub mod sampling;
 mod thread;

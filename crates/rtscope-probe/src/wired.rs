@@ -11,6 +11,7 @@ pub mod device;
 pub mod dut;
 pub mod fpga;
 pub mod kernel;
+pub mod module;
 pub mod pairing;
 pub mod periodic;
 pub mod recorded;

@@ -30,7 +30,7 @@ pub use lines::{DutSettings, Inject, Instrument, LineSettings};
 pub use load::{LoadProcess, LoadProof};
 pub use quantile::Quantile;
 pub use record::{Clock, Record, RecordError, RecordParts, SCHEMA, Source, Space, Test};
-pub use settings::{Policy, Settings};
+pub use settings::{Handler, Policy, Settings};
 pub use system::System;
 pub use units::Nanos;
 pub use warning::{Effect, Verdict, Warning};

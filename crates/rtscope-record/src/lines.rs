@@ -34,12 +34,13 @@ pub struct LineSettings {
     /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_answer: Option<Inject>,
-    /// The device under test, where the probe itself is to be it; `None` when something else answers.
+    /// The device under test, where rtscope is to bring it; `None` when something else answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut: Option<DutSettings>,
 }
 
-/// A device under test that the probe starts beside the instrument.
+/// A device under test of rtscope's own: a thread that the probe starts beside the instrument, or in kernel space a module that is loaded for
+/// the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DutSettings {
@@ -48,9 +49,9 @@ pub struct DutSettings {
     pub input: Option<String>,
     /// The line that it drives.
     pub output: String,
-    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task.
+    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task. In kernel space 0.
     pub priority: u8,
-    /// The CPU it is pinned to; `None`: free to migrate.
+    /// The CPU it is pinned to; `None`: free to migrate, in kernel space where its interrupt or timer is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
     /// What it does wrong on purpose, to validate the instrument.
@@ -64,7 +65,7 @@ pub struct DutSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Inject {
-    /// Each answer comes this long after its stimulus, ns.
+    /// Each answer comes this long after its stimulus, ns; in kernel space this long after the handler began.
     pub delay: Nanos,
     /// Every N-th answer comes this long after its stimulus instead, ns.
     pub slow: Nanos,

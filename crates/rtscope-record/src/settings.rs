@@ -57,6 +57,49 @@ impl FromStr for Policy {
     }
 }
 
+/// Where a task in kernel space does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Handler {
+    /// In the hard interrupt, on every kernel.
+    #[default]
+    Hard,
+    /// `response` and `sustained`: in the interrupt's thread (FIFO 50).
+    Threaded,
+    /// `periodic` and `timer`: in the softirq; on `PREEMPT_RT` in its thread.
+    Soft,
+}
+
+impl Handler {
+    /// As people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hard => "hard",
+            Self::Threaded => "threaded",
+            Self::Soft => "soft",
+        }
+    }
+}
+
+impl fmt::Display for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Handler {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "hard" => Ok(Self::Hard),
+            "threaded" => Ok(Self::Threaded),
+            "soft" => Ok(Self::Soft),
+            _ => Err(format!("`{text}` is no handler: use hard, threaded or soft")),
+        }
+    }
+}
+
 /// What was asked for. Everything a second run needs to be the same run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -108,6 +151,9 @@ pub struct Settings {
     /// `response`, `periodic` and `sustained`: the lines, and what is asked of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineSettings>,
+    /// In kernel space: where the task does its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<Handler>,
     /// The command line that asked for the run.
     #[serde(default)]
     pub command: Vec<String>,
@@ -134,6 +180,7 @@ impl Default for Settings {
             samples: false,
             worst: 32,
             lines: None,
+            handler: None,
             command: Vec::new(),
         }
     }

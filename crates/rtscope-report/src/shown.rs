@@ -28,6 +28,13 @@ pub(crate) fn title(test: Test) -> String {
     text
 }
 
+/// Where the task ran: "user space", "kernel space, hard handler".
+pub(crate) fn space(record: &Record) -> String {
+    let p = record.parts();
+    let handler = p.settings.handler.map_or_else(String::new, |h| format!(", {h} handler"));
+    format!("{} space{handler}", p.space)
+}
+
 /// What `records` measure, each quantity once: "Latency", "Latency and jitter".
 pub(crate) fn quantities(records: &[Record]) -> String {
     let mut words: Vec<&str> = Vec::new();

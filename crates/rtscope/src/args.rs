@@ -134,6 +134,7 @@ Examples:
   rtscope measure periodic --answer soft:w -i 500us -D 5s              the jitter of a wave
   rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
   rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
+  rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]

@@ -1,6 +1,7 @@
 //! From a plan to its runs: what each is, what it is called, and in which order they are taken.
 
-use super::plan::{Plan, TestPlan, is_lab};
+use super::plan::{Plan, is_lab};
+use super::test_plan::TestPlan;
 use rtscope_record::Clock;
 use serde::Serialize;
 use sha2::{Digest, Sha256};

@@ -1,11 +1,11 @@
 //! The plan of a campaign: a TOML file, read with every fault told by its line.
 
 use super::matrix::{Run, expand};
+use super::test_plan::TestPlan;
 use crate::load::Load;
 use crate::ssh::Address;
-use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Clock, Nanos, Policy, Settings, Space, Test};
-use serde::{Deserialize, Deserializer, Serialize};
+use rtscope_record::{Clock, Nanos};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU32;
@@ -98,159 +98,6 @@ fn first_seed() -> u64 {
     1
 }
 
-/// What is asked of each run of one test: the flags of `rtscope measure` by their names.
-///
-/// Its text as JSON is part of a run's key. A key that is added later must be left out of it where it has its default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TestPlan {
-    /// What is measured.
-    pub test: Test,
-    /// Where the measured task runs.
-    #[serde(default = "user")]
-    pub space: Space,
-    /// Grid, ns.
-    #[serde(default = "interval", deserialize_with = "time")]
-    pub interval: Nanos,
-    /// How long to measure, ns; 10 s when neither this nor `loops` is given.
-    #[serde(default, deserialize_with = "maybe_time")]
-    pub duration: Option<Nanos>,
-    /// Samples of each thread, instead of a duration.
-    #[serde(default)]
-    pub loops: Option<u64>,
-    /// Scheduling policy.
-    #[serde(default = "fifo", deserialize_with = "policy")]
-    pub policy: Policy,
-    /// Priority, 1 to 99.
-    #[serde(default = "priority")]
-    pub priority: u8,
-    /// Number of threads; `None` for one on each CPU.
-    #[serde(default)]
-    pub threads: Option<NonZeroU32>,
-    /// CPUs to measure on; `None` for all.
-    #[serde(default, deserialize_with = "cpus")]
-    pub affinity: Option<Vec<u32>>,
-    /// The threads are free to migrate.
-    #[serde(default)]
-    pub migrate: bool,
-    /// Start offset of each further thread, ns.
-    #[serde(default, deserialize_with = "time")]
-    pub distance: Nanos,
-    /// Each further thread one priority lower.
-    #[serde(default)]
-    pub priospread: bool,
-    /// Break a run at the first latency above this, ns.
-    #[serde(default, deserialize_with = "maybe_time")]
-    pub breaktrace: Option<Nanos>,
-    /// Do not lock memory.
-    #[serde(default)]
-    pub no_mlockall: bool,
-    /// Let the CPUs enter deep idle states.
-    #[serde(default)]
-    pub no_dma_latency: bool,
-    /// Worst samples to keep for each thread.
-    #[serde(default = "worst")]
-    pub worst: u32,
-}
-
-fn user() -> Space {
-    Space::User
-}
-
-fn interval() -> Nanos {
-    Nanos(1_000_000)
-}
-
-fn fifo() -> Policy {
-    Policy::Fifo
-}
-
-fn priority() -> u8 {
-    95
-}
-
-fn worst() -> u32 {
-    32
-}
-
-fn text<'de, D: Deserializer<'de>, T>(from: D, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, D::Error> {
-    read(&String::deserialize(from)?).map_err(serde::de::Error::custom)
-}
-
-fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
-    text(from, |t| t.parse().map_err(|e: rtscope_record::units::ParseNanosError| e.to_string()))
-}
-
-fn maybe_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
-    time(from).map(Some)
-}
-
-fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Error> {
-    text(from, str::parse)
-}
-
-fn cpus<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D::Error> {
-    text(from, |t| parse_cpu_list(t).map(Some).ok_or_else(|| format!("`{t}` is not a list of CPUs: write 0,2-3")))
-}
-
-impl TestPlan {
-    /// For a listing: `timer 1ms 5s`, with the space where it is the kernel's.
-    pub fn label(&self) -> String {
-        let space = if self.space == Space::Kernel { " kernel" } else { "" };
-        let end = match (self.duration, self.loops) {
-            (Some(d), _) => d.to_string(),
-            (None, loops) => format!("{} loops", loops.unwrap_or(0)),
-        };
-        format!("{}{space} {} {end}", self.test, self.interval)
-    }
-
-    /// How long one run measures, ns.
-    pub fn span(&self) -> Nanos {
-        self.duration.unwrap_or_else(|| Nanos(self.loops.unwrap_or(0).saturating_mul(self.interval.0)))
-    }
-
-    /// The settings of a run on a machine whose usable CPUs are `all`; `command` is the command line that asks for it.
-    pub fn settings(&self, all: &[u32], command: Vec<String>) -> Settings {
-        let cpus = self.affinity.as_deref().unwrap_or(all);
-        let pinned = !self.migrate && (self.policy != Policy::Deadline || self.affinity.is_some());
-        Settings {
-            interval: self.interval,
-            start_offset: self.distance,
-            duration: self.duration,
-            loops: self.loops,
-            threads: self.threads.map_or(u32::try_from(cpus.len()).unwrap_or(1), NonZeroU32::get),
-            cpus: if pinned { cpus.to_vec() } else { Vec::new() },
-            migrate: !pinned,
-            policy: self.policy,
-            priority: if self.policy.has_priority() { self.priority } else { 0 },
-            priority_descends: self.priospread,
-            mlockall: !self.no_mlockall,
-            hold_dma_latency: !self.no_dma_latency,
-            break_above: self.breaktrace,
-            worst: self.worst,
-            command,
-            ..Settings::default()
-        }
-    }
-
-    /// What stands against it.
-    fn fault(&self) -> Option<String> {
-        if self.test != Test::Timer {
-            return Some(format!("`{}` can't be measured by a campaign yet: use test = \"timer\"", self.test));
-        }
-        if self.duration.is_some() && self.loops.is_some() {
-            return Some("duration and loops are two ends of one run: leave one out".into());
-        }
-        if self.interval.0 == 0 || self.span().0 == 0 {
-            return Some("a run needs an interval and an end above zero".into());
-        }
-        if !(1..=99).contains(&self.priority) {
-            return Some(format!("priority {} is not from 1 to 99", self.priority));
-        }
-        (self.worst > 10_000).then(|| format!("worst = {} is more than 10000", self.worst))
-    }
-}
-
 impl Plan {
     /// Reads the plan in a file. Paths in it are relative to it.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
@@ -305,7 +152,7 @@ impl Plan {
             if test.duration.is_none() && test.loops.is_none() {
                 test.duration = Some(Nanos(10 * Nanos::PER_SEC));
             }
-            if let Some(m) = test.fault() {
+            if let Some(m) = test.fault(&targets) {
                 return Err(wrong(t.span(), m));
             }
             if tests.contains(&test) {

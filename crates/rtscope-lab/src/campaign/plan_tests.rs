@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use rtscope_record::{Handler, Settings};
 
 pub(crate) fn parse(text: &str) -> Result<Plan, PlanError> {
     Plan::parse(text, Path::new("plan.toml"), Path::new("/plans"))
@@ -31,7 +32,7 @@ fn a_plan_is_read() {
     assert_eq!(plan.runs().len(), 2 * 2 * 2);
     let test = &plan.tests[0];
     assert_eq!(test.label(), "timer 200us 5s");
-    let s = test.settings(&[0, 1, 2, 3], vec!["rtscope".into()]);
+    let s = test.settings("local", &[0, 1, 2, 3], vec!["rtscope".into()]).unwrap();
     assert_eq!((s.interval, s.duration, s.loops), (Nanos(200_000), Some(Nanos(5_000_000_000)), None));
     assert_eq!((s.threads, s.cpus, s.priority, s.mlockall, s.hold_dma_latency), (3, vec![0, 2, 3], 90, false, true));
 }
@@ -42,14 +43,44 @@ fn what_is_left_out_is_as_in_measure() {
     assert_eq!(plan.targets, ["local", "fake:/plans/x/y"]);
     assert_eq!((plan.loads.as_slice(), plan.jobs, plan.repetitions), ([String::from("none")].as_slice(), None, 1));
     assert!(plan.runs().iter().all(|r| r.clock == Clock::Host && r.seed.is_none()));
-    let s = plan.tests[0].settings(&[4, 5], Vec::new());
+    let s = plan.tests[0].settings("local", &[4, 5], Vec::new()).unwrap();
     let same = Settings { duration: Some(Nanos(10 * Nanos::PER_SEC)), threads: 2, cpus: vec![4, 5], ..Settings::default() };
     assert_eq!(s, same);
     let with =
         |words: &str| parse(&format!("name = \"a\"\ntargets = [\"local\"]\ntests = [{{ test = \"timer\", {words} }}]")).unwrap();
-    let s = with("migrate = true, threads = 7, loops = 9, policy = \"other\"").tests[0].settings(&[0, 1], Vec::new());
+    let s =
+        with("migrate = true, threads = 7, loops = 9, policy = \"other\"").tests[0].settings("local", &[0, 1], Vec::new()).unwrap();
     assert_eq!((s.threads, s.cpus, s.migrate, s.loops, s.duration, s.priority), (7, vec![], true, Some(9), None, 0));
-    assert!(with("policy = \"deadline\"").tests[0].settings(&[0], Vec::new()).migrate);
+    assert!(with("policy = \"deadline\"").tests[0].settings("local", &[0], Vec::new()).unwrap().migrate);
+}
+
+#[test]
+fn tests_over_lines_and_in_the_kernel_are_read_as_measure_takes_them() {
+    let plan = parse(
+        r#"
+name = "adam"
+targets = ["lab:debian/6.12/amd64", "lab:debian/6.12-rt/amd64"]
+tests = [
+    { test = "response", loops = 1000, interval-max = "10ms" },
+    { test = "response", space = "kernel", handler = "threaded", timeout = "500us", inject = "delay=2us" },
+    { test = "periodic", space = "kernel", duration = "1s" },
+    { test = "sustained", shortest = "20us" },
+    { test = "timer", space = "kernel" },
+]
+"#,
+    )
+    .unwrap();
+    let of = |i: usize| plan.tests[i].settings(&plan.targets[0], &[0], Vec::new()).unwrap();
+    let lines = |i: usize| of(i).lines.unwrap();
+    assert_eq!((lines(0).interval_max, lines(0).dut.unwrap().priority), (Some(Nanos(10_000_000)), 95));
+    assert_eq!((lines(1).timeout, lines(1).dut.unwrap().inject.delay), (Nanos(500_000), Nanos(2_000)));
+    assert_eq!((of(1).handler, of(4).handler), (Some(Handler::Threaded), Some(Handler::Hard)));
+    assert_eq!((lines(2).stimulus, lines(3).shortest, of(4).lines), (None, Some(Nanos(20_000)), None));
+    assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
+    // What is left out is no part of a run's key: keys of plans that were read before lines could be named stay as they are.
+    let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
+    let key = &timer.runs()[0].key;
+    assert!(!["stimulus", "dut", "handler", "inject", "lines"].iter().any(|k| key.contains(k)), "{key}");
 }
 
 /// Each of these ends the reading with this line number and these words.
@@ -73,7 +104,12 @@ fn what_is_wrong_is_told_with_its_line() {
         ("= 1", "= 0", 4, "repetitions = 0"),
         ("= 1", "= 4000000000", 4, "at most 100000 runs"),
         ("= 1", "= 1\njobs = 0", 5, "nonzero"),
-        ("\"timer\"", "\"response\"", 5, "can't be measured by a campaign yet"),
+        ("\"timer\"", "\"response\"", 5, "no line to watch is named"),
+        ("\"timer\"", "\"timer\"\nhandler = \"hard\"", 5, "no handler to choose"),
+        ("\"timer\"", "\"timer\"\nhandler = \"warm\"", 7, "`warm` is no handler"),
+        ("\"timer\"", "\"timer\"\nwarmup = 3", 5, "`timer` has no lines"),
+        ("\"timer\"", "\"response\"\nanswer = \"tin:can\"", 5, "names no line"),
+        ("\"timer\"", "\"timer\"\nspace = \"kernel\"\nthreads = 2", 5, "in user space only"),
         ("\"timer\"", "\"nonsense\"", 6, "unknown variant"),
         ("\"timer\"", "\"timer\"\nduration = \"5\"", 7, "has no known unit"),
         ("\"timer\"", "\"timer\"\nduration = \"0s\"", 5, "above zero"),

@@ -6,6 +6,7 @@ use super::{PROBE, SUPERVISOR};
 use crate::Journal;
 use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
 use crate::local::{Local, ProbeCommand};
+use crate::modules::{self, ModuleError};
 use crate::session::{self, MeasureError, Step};
 use crate::target::{StopHandle, TargetError};
 use crate::vm::wire::{Job, JobFile, JobModule, Ran, Said, Work};
@@ -30,10 +31,13 @@ pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
     if let Err(message) = job.files.iter().try_for_each(write) {
         return mailbox.fail(&message, "name an absolute path in the guest, such as /root/tool", true);
     }
-    let modules = match job.modules.iter().map(load).collect::<Result<Vec<String>, String>>() {
-        Ok(names) => names,
-        Err(message) => return mailbox.fail(&message, "is it built for this kernel? see the console's last lines", false),
-    };
+    let mut modules = Vec::new();
+    for module in &job.modules {
+        match load(module) {
+            Ok(name) => modules.push(name),
+            Err(e) => return mailbox.fail(&e.to_string(), &e.remedy(), e.is_usage()),
+        }
+    }
     let last = match job.work {
         Work::Measure { plan } => measure(&plan, mailbox),
         Work::Run { command, load } => program(&command, &load, mailbox),
@@ -68,14 +72,20 @@ fn write(file: &JobFile) -> Result<(), String> {
 }
 
 /// Loads a module that came with the job; returns its name.
-fn load(module: &JobModule) -> Result<String, String> {
-    let failed = |e: &dyn std::fmt::Display| format!("the module {} can't be loaded: {e}", module.name);
-    let data = base64::engine::general_purpose::STANDARD.decode(&module.data).map_err(|e| failed(&e))?;
+fn load(module: &JobModule) -> Result<String, ModuleError> {
     let file = Path::new(&module.name).file_name().map_or_else(|| PathBuf::from("module.ko"), PathBuf::from);
     let path = Path::new("/run").join(&file);
+    let failed = |e: &dyn std::fmt::Display| ModuleError::Refused {
+        module: module.name.clone(),
+        act: "loaded",
+        why: e.to_string(),
+        remedy: "rtscope and its guest must be of one version".into(),
+    };
+    let data = base64::engine::general_purpose::STANDARD.decode(&module.data).map_err(|e| failed(&e))?;
     fs::write(&path, data).map_err(|e| failed(&e))?;
-    sys::machine::load_module(&path, &module.parameters).map_err(|e| failed(&e))?;
-    Ok(file.with_extension("").to_string_lossy().replace('-', "_"))
+    let name = file.with_extension("").to_string_lossy().replace('-', "_");
+    modules::insert(&path, &name, &module.parameters)?;
+    Ok(name)
 }
 
 fn options() -> StartOptions {

@@ -4,6 +4,8 @@ use super::target::Boot;
 use super::{Lab, LabOptions, States, VmError};
 use crate::image::{Contents, Image, ImageError, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
+use crate::modules::{self, ModuleError};
+use crate::session::MeasureError;
 use std::path::{Path, PathBuf};
 
 /// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
@@ -83,6 +85,21 @@ impl Guests {
         let contents = Contents { kernel: &kernel, guest_program: &program, tools: &tools, modules: &MODULES, extra: &[] };
         let image = Images::new(&self.cache).build(&contents)?;
         Ok((kernel, image))
+    }
+
+    /// The directory with rtscope's modules for the kernel `name`, which are built if they are not in the cache.
+    pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, MeasureError> {
+        let (kernel, _) = self.prepare(name, on_step)?;
+        let shown = kernel.name.to_string();
+        let Some(headers) = kernel.headers_dir() else {
+            let remedy = match name.source() {
+                Source::Debian { .. } => format!("fetch them: rtscope lab kernels fetch --update {shown}"),
+                Source::Own(own) => format!("name them: rtscope lab kernels add {own} --headers DIR ..."),
+            };
+            return Err(ModuleError::NoHeaders { kernel: shown, remedy }.into());
+        };
+        let target = modules::Target { kernel: &shown, identity: &kernel.vmlinuz_sha256, arch: kernel.arch, headers: &headers };
+        Ok(modules::build(&self.cache, &target, on_step)?)
     }
 
     /// A guest with the kernel `name`.

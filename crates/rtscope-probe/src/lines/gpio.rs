@@ -27,6 +27,16 @@ pub enum Gpio {
     Name(String),
 }
 
+/// The label of a chip that is named by its device, `gpiochip0` or a path: kernel modules know chips by their labels. `None` where it is no
+/// such name, or not there.
+pub fn label_of(chip: &str) -> Option<String> {
+    let numbered = chip.strip_prefix("gpiochip").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let path =
+        if numbered { PathBuf::from("/dev").join(chip) } else { PathBuf::from(Some(chip).filter(|c| c.starts_with("/dev/"))?) };
+    let info = gpiocdev::Chip::from_path(path).and_then(|chip| chip.info()).ok()?;
+    Some(info.label).filter(|label| !label.is_empty())
+}
+
 impl std::fmt::Display for Gpio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What only the first process of a virtual machine does: mount disks, load kernel modules, switch the machine off.
+//! What takes root: mount disks, load kernel modules, switch the machine off.
 
 use super::check;
 use super::process::c_path;

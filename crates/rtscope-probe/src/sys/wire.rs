@@ -144,7 +144,7 @@ const _: () = {
 
 /// `_IOC` of `include/uapi/asm-generic/ioctl.h`: direction (1 write, 2 read), size, type 0xf7, number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_lossless, clippy::cast_possible_wrap)] // 32 bits, in the C library's type
-const fn ioc(direction: u32, number: u32, size: usize) -> libc::Ioctl {
+pub(super) const fn ioc(direction: u32, number: u32, size: usize) -> libc::Ioctl {
     (direction << 30 | (size as u32) << 16 | 0xf7 << 8 | number) as libc::Ioctl
 }
 

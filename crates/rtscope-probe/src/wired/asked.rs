@@ -8,6 +8,8 @@ use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
 pub const SHORTEST: u64 = 2_000;
 /// The same for the instrument in the kernel, ns.
 const SHORTEST_WIRE: u64 = 10_000;
+/// From the instrument's own answer to the next stimulus at least, ns.
+const SELF_ANSWER_REST: u64 = 5_000;
 /// Longest, ns.
 const LONGEST: u64 = 3_600_000_000_000;
 /// Most stimuli of a warm-up.
@@ -69,6 +71,10 @@ impl<'a> Asked<'a> {
         }
         if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
             return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");
+        }
+        if let Some(i) = l.self_answer.filter(|i| i.delay.max(i.slow).0 + SELF_ANSWER_REST > s.interval.0) {
+            let message = format!("the instrument's own answers ({i}) come too late: the interval is {}", s.interval);
+            return usage(message, "every delay ends 5us before the next stimulus; one beyond --timeout makes a late answer");
         }
         if wire && s.interval.0 < SHORTEST_WIRE {
             return usage(format!("the interval {} is below 10us", s.interval), "the kernel instrument takes 10us and more");

@@ -5,6 +5,7 @@ use super::books::Brief;
 use super::device::{Device, Duty};
 use super::fpga::{self, Fpga};
 use super::kernel::{self, Order, Taker};
+use super::module::ModuleDut;
 use super::remarks;
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
@@ -49,7 +50,17 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
             warnings.push(timer::memory_not_locked(&e));
         }
     }
-    let mut bench = Bench { plan, asked, signals, input, interrupted: false, device: None, facts: Instrument::default(), warnings };
+    let mut bench = Bench {
+        plan,
+        asked,
+        signals,
+        input,
+        interrupted: false,
+        device: None,
+        module: None,
+        facts: Instrument::default(),
+        warnings,
+    };
     bench.facts.what = if bench.asked.answer.is_wire() { KERNEL } else { "a task in user space on this machine" }.into();
     let measured = match plan.test {
         Test::Response => bench.response(say),
@@ -92,6 +103,7 @@ pub(super) struct Bench<'a> {
     input: i32,
     pub(super) interrupted: bool,
     device: Option<Device>,
+    module: Option<(ModuleDut, Duty)>,
     pub(super) facts: Instrument,
     pub(super) warnings: Vec<Warning>,
 }
@@ -141,8 +153,16 @@ impl Bench<'_> {
 
     /// Starts the probe's own device, or waits for the one that is somewhere else.
     fn start_device(&mut self, duty: Duty, wires: Option<&Real>) -> Result<(), Failure> {
+        // With no DUT of ours the module may be on the machine at the other end of the wires; those of the kernel's instrument end here.
+        let elsewhere = self.asked.lines.dut.is_none() && !self.asked.answer.is_wire() && !ModuleDut::is_loaded(duty);
+        if self.plan.space == Space::Kernel && elsewhere {
+            self.facts.dut = "another machine's task in kernel space, as was said".into();
+            return wires.map_or(Ok(()), |wires| self.wait_for_device(wires));
+        }
         if self.plan.space == Space::Kernel {
-            self.facts.dut = module(duty)?;
+            let module = ModuleDut::find(duty)?;
+            self.facts.dut.clone_from(&module.what);
+            self.module = Some((module, duty));
             return Ok(());
         }
         if let Some(settings) = &self.asked.lines.dut {
@@ -298,6 +318,9 @@ impl Bench<'_> {
         if let Some(device) = self.device.take() {
             device.end()?;
         }
+        if let Some((module, duty)) = self.module.take() {
+            self.warnings.extend(module.check(duty)?);
+        }
         self.facts.uncertainty = own.span_max;
         self.facts.uncertainty_mean = own.span_sum.div_ceil(own.stimuli.max(1));
         (self.facts.lost, self.facts.behind) = (own.lost, own.behind);
@@ -319,18 +342,6 @@ impl Bench<'_> {
             instrument: Some(self.facts),
         })
     }
-}
-
-/// The DUT's task in the kernel, in words; an error where its module is not loaded.
-fn module(duty: Duty) -> Result<String, Failure> {
-    let (name, parameter) = if duty == Duty::Respond { ("rtscope_response", "handler") } else { ("rtscope_periodic", "context") };
-    let how = std::fs::read_to_string(format!("/sys/module/{name}/parameters/{parameter}")).map_err(|e| {
-        Failure::machine(
-            format!("the DUT's kernel module {name} is not loaded: {e}"),
-            format!("as root: insmod {name}.ko with its lines, for example in=rtscope-wire/0 out=rtscope-wire/1"),
-        )
-    })?;
-    Ok(format!("kernel module {name}, {parameter} {}", how.trim()))
 }
 
 /// Nothing at all came back.

@@ -72,7 +72,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
             "measure its share: --calibrate=LINE with a line wired straight to the stimulus",
         );
     }
-    if s.policy == Policy::Other && !in_kernel || l.dut.as_ref().is_some_and(|d| d.priority == 0) {
+    if s.policy == Policy::Other && !in_kernel || s.handler.is_none() && l.dut.as_ref().is_some_and(|d| d.priority == 0) {
         put(
             "policy-other",
             Effect::Inconclusive,

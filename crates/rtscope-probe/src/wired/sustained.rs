@@ -1,13 +1,13 @@
 //! The search for the highest frequency at which every stimulus is answered before the next one, and the run that confirms it.
 //!
-//! Halving until a trial fails (or doubling until one does not), then bisection to 2 %, then a run of full length; where that one fails, 3 %
+//! Halving until a trial fails (or doubling until one does not), then bisection to 1 %, then a run of full length; where that one fails, 2 %
 //! longer intervals, until one is confirmed.
 
 use rtscope_record::Nanos;
 use rtscope_record::lines::Trial;
 
-/// The search ends when the shortest interval that held and the longest that did not are so close: 1 in 50.
-const CLOSE: u64 = 50;
+/// The search ends when the shortest interval that held and the longest that did not are so close: 1 in 100.
+const CLOSE: u64 = 100;
 /// How often the interval is doubled where not even the first holds.
 const DOUBLINGS: u32 = 12;
 /// How often a longer interval is tried where the confirming run fails.
@@ -72,7 +72,7 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
             found.interval = Some(given.0);
             break;
         }
-        interval += (interval * 3 / 100).max(1);
+        interval += (interval * 2 / 100).max(1);
     }
     Ok(Some(found))
 }

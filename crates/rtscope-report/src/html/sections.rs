@@ -183,9 +183,9 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     let kernel = if s.kernel.is_empty() { "unknown" } else { s.kernel.as_str() };
     let _ = writeln!(
         out,
-        "</div>\n<p class=\"muted\">{} · {} space · target {} · kernel {} {} · started {} · ran {}</p>",
+        "</div>\n<p class=\"muted\">{} · {} · target {} · kernel {} {} · started {} · ran {}</p>",
         escape(&s.id),
-        s.space,
+        crate::shown::space(record),
         escape(&s.target),
         escape(kernel),
         s.preemption,

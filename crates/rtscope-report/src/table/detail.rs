@@ -72,10 +72,10 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let early = if s.interrupted { " · ended early" } else { "" };
     let _ = writeln!(
         out,
-        "{} {}, {} space, load {}, target {} · {} · ran {}{early}",
+        "{} {}, {}, load {}, target {} · {} · ran {}{early}",
         s.test,
         crate::shown::quantity(s.test),
-        s.space,
+        crate::shown::space(record),
         clean(&s.load),
         clean(&s.target),
         clean(&s.started),

@@ -161,7 +161,7 @@ pub(crate) fn heading(style: Style, records: &[Record]) -> String {
         (all.len() == 1).then(|| crate::format::clean(&all[0]))
     };
     let mut out = String::new();
-    let title = one(&|r| format!("{}, {} space", crate::shown::title(r.parts().test), r.parts().space))
+    let title = one(&|r| format!("{}, {}", crate::shown::title(r.parts().test), crate::shown::space(r)))
         .or_else(|| one(&|r| crate::shown::title(r.parts().test)))
         .unwrap_or_else(|| crate::shown::quantities(records));
     out += &style.paint(Paint::Bold, &title);

@@ -2,7 +2,7 @@
 
 use super::{micros, seconds};
 use clap::{Args, Subcommand};
-use rtscope_record::{Inject, Nanos};
+use rtscope_record::{Handler, Inject, Nanos};
 
 /// What a line is, for help texts.
 const LINES: &str = "\
@@ -19,7 +19,7 @@ fn dut(text: &str) -> Result<String, String> {
 
 /// Options of `response`, `periodic` and `sustained`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Tests over lines (response, periodic, sustained)")]
+#[command(next_help_heading = "Tests over lines (response, periodic, sustained) and in the kernel")]
 pub(crate) struct LineArgs {
     /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
     /// the kernel module rtscope_wire [default in the lab: wire:stimulus; with the FPGA instrument: its own]
@@ -43,8 +43,9 @@ pub(crate) struct LineArgs {
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
-    /// Who answers: `own`, a task that the probe starts; `ssh://HOST`, a task that is started on that machine; `none`, something else;
-    /// `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and for the kernel's instrument]
+    /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started
+    /// on that machine; `none`, something else; `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and
+    /// for the kernel's instrument]
     #[arg(long, value_name = "WHO", value_parser = dut)]
     pub dut: Option<String>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
@@ -65,6 +66,10 @@ pub(crate) struct LineArgs {
     /// `sustained`: the shortest interval to try [default: 10us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub shortest: Option<Nanos>,
+    /// With --space kernel, where the task does its work: hard, the hard interrupt; threaded, the interrupt's thread (response,
+    /// sustained); soft, the softirq (periodic, timer) [default: hard]
+    #[arg(long, value_name = "WHERE", value_parser = |t: &str| t.parse::<Handler>())]
+    pub handler: Option<Handler>,
 }
 
 /// Options of `dut`.
@@ -81,12 +86,14 @@ pub(crate) enum DutTask {
     #[command(after_help = "\
 Examples:
   rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27
+  rtscope dut response --in gpio:gpiochip0/17 --out gpio:gpiochip0/27 --space kernel
   rtscope dut response --in soft:a --out soft:b --cpu 0 -D 1m    for `measure response --dut none` in another terminal")]
     Response(DutResponse),
     /// Toggle a line every semi-period, on an absolute grid
     #[command(after_help = "\
 Examples:
   rtscope dut periodic --out gpio:gpiochip0/27 --semi-period 10ms
+  rtscope dut periodic --out gpio:gpiochip0/27 --semi-period 10ms --space kernel
   rtscope dut periodic --out soft:w --semi-period 500us --inject skew=100    a wave that is 100 ppm too slow")]
     Periodic(DutPeriodic),
 }
@@ -114,9 +121,16 @@ pub(crate) struct DutCommon {
     /// The line to drive
     #[arg(long = "out", value_name = "LINE")]
     pub output: String,
-    /// Priority (FIFO), 1 to 99; 0 for an ordinary task
-    #[arg(short, long, default_value_t = 95, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99))]
-    pub priority: u8,
+    /// Where its task runs: user, or kernel, in a module that is loaded (GPIO lines only; as root)
+    #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
+    pub space: String,
+    /// With --space kernel: hard, in the hard interrupt; threaded, in the interrupt's thread (response); soft, in the softirq (periodic)
+    /// [default: hard]
+    #[arg(long, value_name = "WHERE", value_parser = |t: &str| t.parse::<Handler>())]
+    pub handler: Option<Handler>,
+    /// Priority (FIFO), 1 to 99; 0 for an ordinary task [default: 95]
+    #[arg(short, long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub priority: Option<u8>,
     /// CPU to be on [default: free to migrate]
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u32>,

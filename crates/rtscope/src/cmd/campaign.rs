@@ -13,7 +13,7 @@ use rtscope_archive::{Archive, Filter};
 use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
 use rtscope_record::Record;
 use rtscope_report::table;
 use status::Status;
@@ -159,6 +159,8 @@ impl Executor for Bench {
         // In a guest, or on another machine, its own CPUs.
         let there = self.machine.cpus_there(&run.target)?;
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
+        let settings = run.test.settings(&run.target, &cpus, measure::command());
+        let settings = settings.map_err(|e| TargetError::Usage { message: e.message, remedy: e.remedy })?;
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -167,7 +169,7 @@ impl Executor for Bench {
             target: &run.target,
             lab,
             dut: None,
-            settings: &run.test.settings(&cpus, measure::command()),
+            settings: &settings,
         };
         self.machine.execute(request, stop, on_step)
     }

@@ -1,15 +1,22 @@
-//! `rtscope dut`: be the device under test, until Ctrl-C or for a time.
+//! `rtscope dut`: be the device under test, in user space or by a kernel module, until Ctrl-C or for a time.
 
 use super::measure::stop_on_signals;
+use super::run::start_options;
 use crate::args::lines::{Dut, DutCommon, DutTask};
-use crate::config::Context;
+use crate::config::{Context, cache_root};
 use crate::error::{Code, Failure};
 use crate::output;
+use rtscope_lab::modules::{self, Loaded};
+use rtscope_lab::{ModuleError, StopHandle};
 use rtscope_probe::sys::rt;
 use rtscope_probe::wired::device::{Device, Duty};
-use rtscope_record::DutSettings;
+use rtscope_probe::wired::module::ModuleDut;
+use rtscope_record::{DutSettings, Handler, Nanos};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+
+/// Priority of a task, unless told.
+const PRIORITY: u8 = 95;
 
 /// Does the task.
 pub(crate) fn run(context: &Context, a: &Dut) -> Result<Code, Failure> {
@@ -18,33 +25,20 @@ pub(crate) fn run(context: &Context, a: &Dut) -> Result<Code, Failure> {
         DutTask::Periodic(p) => (&p.common, None, Duty::Wave(p.semi_period.0)),
     };
     check(common, input.as_ref(), duty)?;
-    let stop = stop_on_signals()?;
-    rt::one_arena();
-    if let Err(e) = rt::lock_memory() {
-        output::note(&format!("rtscope: warning: mlockall: {e}: page faults may be part of the latencies"));
+    let kernel = common.space == "kernel";
+    if !kernel && common.handler.is_some() {
+        return Err(Failure::usage("a task in user space has no handler to choose", "--space kernel, or leave --handler out"));
     }
     let settings = DutSettings {
         input,
         output: common.output.clone(),
-        priority: common.priority,
+        priority: if kernel { 0 } else { common.priority.unwrap_or(PRIORITY) },
         cpu: common.cpu,
         inject: common.inject.unwrap_or_default(),
     };
-    let device = Device::start(&settings, duty).map_err(failure)?;
-    if let Some(w) = &device.warning {
-        output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
-    }
-    match &settings.input {
-        Some(input) => context.say(&format!("answering {input} on {}; Ctrl-C ends it", settings.output)),
-        None => context.say(&format!("driving a wave on {}; Ctrl-C ends it", settings.output)),
-    }
-    let end = common.duration.and_then(|d| Instant::now().checked_add(d.into()));
-    while !stop.is_stopped() && !device.ended() && end.is_none_or(|end| Instant::now() < end) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let done = std::sync::Arc::clone(&device.done);
-    device.end().map_err(failure)?;
-    let [edges, answers, lost, missed] = [&done.edges, &done.answers, &done.lost, &done.missed].map(|n| n.load(Relaxed));
+    let (stop, done) =
+        if kernel { by_module(context, common, &settings, duty)? } else { by_task(context, common, &settings, duty)? };
+    let Tally { edges, answers, lost, missed } = done;
     if common.json {
         output::json(&serde_json::json!({ "edges": edges, "answers": answers, "lost": lost, "missed": missed }))?;
     } else if settings.input.is_some() {
@@ -52,7 +46,87 @@ pub(crate) fn run(context: &Context, a: &Dut) -> Result<Code, Failure> {
     } else {
         output::result(&format!("{answers} edges driven, {missed} grid points missed\n"))?;
     }
-    Ok(if stop.is_stopped() && common.duration.is_some() { Code::Interrupted } else { Code::Done })
+    Ok(if stop && common.duration.is_some() { Code::Interrupted } else { Code::Done })
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+struct Tally {
+    edges: u64,
+    answers: u64,
+    lost: u64,
+    missed: u64,
+}
+
+fn announce(context: &Context, settings: &DutSettings) {
+    match &settings.input {
+        Some(input) => context.say(&format!("answering {input} on {}; Ctrl-C ends it", settings.output)),
+        None => context.say(&format!("driving a wave on {}; Ctrl-C ends it", settings.output)),
+    }
+}
+
+/// Waits for the end, as long as `goes_on`; whether it was asked to end.
+fn wait(common: &DutCommon, stop: &StopHandle, goes_on: impl Fn() -> bool) -> bool {
+    let end = common.duration.and_then(|d| Instant::now().checked_add(d.into()));
+    while !stop.is_stopped() && goes_on() && end.is_none_or(|end| Instant::now() < end) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    stop.is_stopped()
+}
+
+/// A task of this process.
+fn by_task(context: &Context, common: &DutCommon, settings: &DutSettings, duty: Duty) -> Result<(bool, Tally), Failure> {
+    let stop = stop_on_signals()?;
+    rt::one_arena();
+    if let Err(e) = rt::lock_memory() {
+        output::note(&format!("rtscope: warning: mlockall: {e}: page faults may be part of the latencies"));
+    }
+    let device = Device::start(settings, duty).map_err(failure)?;
+    if let Some(w) = &device.warning {
+        output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
+    }
+    announce(context, settings);
+    let stopped = wait(common, &stop, || !device.ended());
+    let done = std::sync::Arc::clone(&device.done);
+    device.end().map_err(failure)?;
+    let [edges, answers, lost, missed] = [&done.edges, &done.answers, &done.lost, &done.missed].map(|n| n.load(Relaxed));
+    Ok((stopped, Tally { edges, answers, lost, missed }))
+}
+
+/// A kernel module, which is loaded for it and unloaded again.
+fn by_module(context: &Context, common: &DutCommon, settings: &DutSettings, duty: Duty) -> Result<(bool, Tally), Failure> {
+    if common.priority.is_some() {
+        let remedy = "its interrupt decides; --handler threaded runs at FIFO 50";
+        return Err(Failure::usage("a DUT in the kernel has no priority to choose", remedy));
+    }
+    let (semi_period, other) = match duty {
+        Duty::Wave(ns) => (Some(Nanos(ns)), Handler::Soft),
+        Duty::Respond => (None, Handler::Threaded),
+    };
+    let handler = common.handler.unwrap_or_default();
+    if ![Handler::Hard, other].contains(&handler) {
+        let message = format!("a DUT of this kind has no {handler} handler");
+        return Err(Failure::usage(message, format!("--handler hard or --handler {other}")));
+    }
+    let wanted = modules::wanted_by_dut(semi_period, handler, settings).map_err(|e| of_module(&e))?;
+    // Also undoes what a killed run left.
+    let journal = start_options(context)?.journal;
+    let stop = stop_on_signals()?;
+    let loaded = Loaded::load(&wanted, &journal, &cache_root()?, &mut |what| context.say(what)).map_err(|e| of_module(&e))?;
+    let module = ModuleDut::find(duty).map_err(failure)?;
+    context.say(&format!("{} is loaded", module.what));
+    announce(context, settings);
+    let stopped = wait(common, &stop, || module.is_there());
+    for w in module.check(duty).map_err(failure)? {
+        output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
+    }
+    let (edges, answers, lost, missed) = module.done(duty).map_err(failure)?;
+    loaded.map_or(Ok(()), Loaded::unload).map_err(|e| of_module(&e))?;
+    Ok((stopped, Tally { edges, answers, lost, missed }))
+}
+
+fn of_module(e: &ModuleError) -> Failure {
+    if e.is_usage() { Failure::usage(e.to_string(), e.remedy()) } else { Failure::failed(e.to_string(), e.remedy()) }
 }
 
 fn check(common: &DutCommon, input: Option<&String>, duty: Duty) -> Result<(), Failure> {

@@ -44,8 +44,6 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }
-    let mut settings = lines::settings(a, settings(context, a, lab.as_ref())?)?;
-    let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let test = match a.test {
         MeasureTest::Timer => Test::Timer,
         MeasureTest::Response => Test::Response,
@@ -53,6 +51,8 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Sustained => Test::Sustained,
     };
     let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
+    let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;

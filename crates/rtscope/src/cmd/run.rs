@@ -5,6 +5,7 @@ use crate::config::{Context, cache_root, ssh_options};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::EVERY_MS;
+use rtscope_lab::modules::{self, Loaded, Wanted};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
 use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
@@ -85,10 +86,18 @@ impl Machine {
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
         };
+        let wanted = modules::wanted(plan.test, plan.space, &plan.settings)?;
         if let Some(options) = request.lab {
-            let guest = self.guest(request.target, options, on_step)?;
+            let guest = self.guest(request.target, options, &wanted, on_step)?;
             return Ok(guest.measure(&plan, stop, on_step)?);
         }
+        // On other machines they are loaded by hand.
+        let here = request.target == "local" && !wanted.is_empty();
+        let load_here = |on_step: &mut dyn FnMut(Step<'_>)| {
+            Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(Step::Preparing(what)))
+                .map_err(MeasureError::from)
+        };
+        let loaded = if here { load_here(on_step)? } else { None };
         let outcome = if ssh::is_ssh(request.target) {
             // The load is kept up there.
             let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
@@ -96,29 +105,50 @@ impl Machine {
         } else {
             rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step)
         };
-        match dut {
+        let record = match dut {
             Some(dut) => dut.finish(outcome),
             None => outcome,
-        }
+        }?;
+        loaded.map_or(Ok(()), Loaded::unload)?;
+        Ok(record)
     }
 
-    /// The guest of a target of the lab.
-    fn guest(&self, target: &str, options: LabOptions, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Lab, MeasureError> {
+    /// The guest of a target of the lab, with the modules that it loads for a run.
+    fn guest(
+        &self,
+        target: &str,
+        mut options: LabOptions,
+        wanted: &[Wanted],
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Lab, MeasureError> {
         // Held while something is fetched or built: what two runs need is then made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
+        let brought = |w: &&Wanted| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
+        let wanted: Vec<&Wanted> = wanted.iter().filter(brought).collect();
+        if !wanted.is_empty() {
+            let built = Guests::new(cache()?).modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
+            // The instrument first, whose lines the others take; what the user brings before what answers.
+            let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == modules::WIRE);
+            let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
+            let brought = std::mem::take(&mut options.modules);
+            options.modules = wire.iter().map(file).chain(brought).chain(others.iter().map(file)).collect();
+        }
         let seed = options.seed;
         let key = format!("{target} {:?}", LabOptions { seed: 0, ..options.clone() });
         let guest = match guests.get(&key) {
             Some(guest) => guest,
             None => {
-                let cache = cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })?;
-                let guest = Guests::new(cache).open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
+                let guest = Guests::new(cache()?).open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
                 guests.entry(key).or_insert(guest)
             }
         };
         Ok(guest.with_seed(seed))
     }
+}
+
+fn cache() -> Result<PathBuf, TargetError> {
+    cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })
 }
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.

@@ -86,7 +86,7 @@ fn errors() {
         "measure timer -t 0",
         "measure timer -p 100",
         "measure timer --policy idle",
-        "measure timer --space kernel",
+        "measure timer --space kernel --migrate",
         "measure timer --load nonsense",
         "measure timer --load stress-ng:--timeout=5",
         "measure timer --target nonsense",

@@ -3,7 +3,8 @@
 use crate::world::{Said, World, codes, end_of, privileged, signal, wait_for};
 use rtscope_record::{Distribution, Record, Test};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Two lines of this test alone.
 fn lines(of: &str) -> (String, String) {
@@ -204,4 +205,41 @@ fn adams_tables_pictures_and_text_of_a_record() {
         shown.contains("The same run, two instruments")
             && std::fs::read_to_string(w.path("both.html")).unwrap().contains("an oscilloscope")
     );
+}
+
+#[test]
+fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
+    let w = World::new();
+    fs::create_dir(w.path("modules")).unwrap();
+    w.file("modules/rtscope_wire.ko", "no module");
+    w.file("modules/rtscope_timer.ko", "no module");
+    let run = |words: &str, modules: &Path| -> Said {
+        w.command(&words.split_whitespace().collect::<Vec<_>>()).env("RTSCOPE_MODULES", modules).output().unwrap().into()
+    };
+    let timer = "measure timer -D 200ms --space kernel";
+    run(timer, &w.path("nowhere")).ends_with(3).complains(&["nowhere/rtscope_timer.ko"]);
+    run(timer, &w.path("modules")).ends_with(3).complains(&["rtscope_timer.ko can't be loaded"]);
+    let wire = "--space kernel --stimulus wire:stimulus --answer wire:answer";
+    run(&format!("measure response -D 200ms {wire}"), &w.path("modules")).ends_with(3).complains(&["rtscope_response.ko"]);
+    w.file("modules/rtscope_response.ko", "no module");
+    run(&format!("measure response -D 200ms {wire}"), &w.path("modules"))
+        .ends_with(3)
+        .complains(&["rtscope_wire.ko can't be loaded"]);
+    let dut = "dut response --space kernel --in gpio:no-such-chip/0 --out gpio:no-such-chip/1";
+    run(dut, &w.path("modules")).ends_with(3).complains(&["rtscope_response.ko can't be loaded"]);
+    let journal = w.path("state").join("rtscope/journal");
+    assert_eq!(fs::read_dir(&journal).unwrap().count(), 0, "nothing is left to be undone");
+    for (words, complaint) in [
+        ("dut response --space kernel --in soft:a --out soft:b", "no line for a kernel module"),
+        ("dut response --space kernel --in gpio:a/0 --out gpio:a/1 --priority 50", "no priority"),
+        ("dut response --space kernel --in gpio:a/0 --out gpio:a/1 --handler soft", "no soft handler"),
+        ("dut periodic --space kernel --out gpio:a/1 --semi-period 5us", "semi-period"),
+        ("dut response --in soft:a --out soft:b --handler hard", "no handler to choose"),
+        ("measure timer --space kernel --migrate", "pinned"),
+        ("measure timer --space kernel --raw x.csv", "--raw"),
+        ("measure timer --handler soft", "no handler to choose"),
+        ("measure response --space kernel --stimulus soft:a --answer soft:b --dut own", "no line for a kernel module"),
+    ] {
+        w.line(words).ends_with(2).complains(&[complaint]);
+    }
 }

@@ -105,7 +105,7 @@ fn what_can_not_be_asked_is_usage() {
         ("--load stress-ng:--timeout=5", "refused"),
         ("--target nonsense", "not a target"),
         ("--target ssh://-x", "names no machine"),
-        ("--space kernel", "kernel space"),
+        ("--space kernel --migrate", "timer in the kernel"),
         ("--space moon", "moon"),
         ("--assert p99", "compares nothing"),
         ("--worst 99999", "99999"),

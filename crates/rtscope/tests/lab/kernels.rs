@@ -75,5 +75,19 @@ fn arm_guests_measure_too() {
         assert_eq!(first.fingerprint(), second.fingerprint(), "{kernel}");
         assert_eq!(first.distributions()[0].count() + first.distributions()[0].missed(), 1000);
         assert!(first.parts().load_proof.is_some());
+        if arch != "arm64" {
+            continue;
+        }
+        let lines =
+            |words: &str| lab.line(&format!("measure {words} -l 100 --target lab:{kernel} --json --no-save")).ends_with(0).record();
+        let [task, module] = ["response", "response --space kernel"].map(&lines);
+        for r in [&task, &module] {
+            assert_eq!(r.distributions().iter().map(|d| (d.count(), d.missed())).collect::<Vec<_>>(), [(50, 0), (50, 0)]);
+        }
+        let max = |r: &rtscope_record::Record| r.merged().unwrap().unwrap().max().unwrap();
+        assert!(4 * max(&module) < max(&task), "{} and {} ns", max(&module), max(&task));
+        let (wave, again) = (lines("periodic --space kernel"), lines("periodic --space kernel"));
+        assert_eq!(wave.fingerprint(), again.fingerprint());
+        assert!(wave.parts().instrument.as_ref().unwrap().grid.unwrap().drift_ppb.abs() < 20_000);
     }
 }

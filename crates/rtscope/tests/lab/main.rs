@@ -5,6 +5,8 @@
 #![allow(clippy::print_stdout)] // says which cases are left out
 
 mod kernels;
+mod lines;
+mod local;
 mod module;
 mod pins;
 mod runs;

@@ -75,7 +75,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
     assert_eq!(records(&lab, "all").len(), 8);
 }
 
-fn records(lab: &Lab, selection: &str) -> Vec<Record> {
+pub(crate) fn records(lab: &Lab, selection: &str) -> Vec<Record> {
     let said = lab.run(&["show", selection, "--json"]).ends_with(0);
     serde_json::Deserializer::from_str(&said.out)
         .into_iter::<Value>()

@@ -1,0 +1,92 @@
+use super::*;
+
+fn about(test: Test, space: Space, in_lab: bool, settings: &Settings) -> About<'_> {
+    About { test, space, in_lab, brings_dut: false, cpus_named: false, settings }
+}
+
+fn one_cpu() -> Settings {
+    Settings { cpus: vec![0], duration: Some(Nanos(1_000_000_000)), ..Settings::default() }
+}
+
+#[test]
+fn in_the_lab_nothing_needs_to_be_named() {
+    let base = one_cpu();
+    let none = LineOptions::default();
+    for (test, space) in [(Test::Response, Space::User), (Test::Sustained, Space::Kernel), (Test::Periodic, Space::Kernel)] {
+        let s = none.settings(&about(test, space, true, &base)).unwrap();
+        let (lines, kernel) = (s.lines.unwrap(), space == Space::Kernel);
+        let dut = lines.dut.unwrap();
+        assert_eq!(lines.answer, "wire:answer");
+        assert_eq!((dut.output.as_str(), s.handler), ("gpio:rtscope-wire/1", kernel.then_some(Handler::Hard)));
+        assert_eq!((dut.priority, s.threads), if kernel { (0, 1) } else { (95, 2) });
+        assert_eq!(lines.stimulus.is_none(), test == Test::Periodic);
+    }
+    let error = none.settings(&about(Test::Response, Space::Kernel, false, &base)).unwrap_err();
+    assert!(error.message.contains("no line to watch"), "{error}");
+}
+
+#[test]
+fn a_module_that_the_user_brings_is_the_dut() {
+    let base = one_cpu();
+    let about = About { brings_dut: true, ..about(Test::Response, Space::Kernel, true, &base) };
+    let none = LineOptions::default();
+    assert_eq!(none.settings(&about).unwrap().lines.unwrap().dut, None);
+    let own = LineOptions { dut: Some(Who::Own), ..none };
+    assert!(own.settings(&about).unwrap().lines.unwrap().dut.is_some());
+}
+
+#[test]
+fn handlers_are_those_of_the_test() {
+    let base = one_cpu();
+    let with = |handler| LineOptions { handler: Some(handler), ..LineOptions::default() };
+    let fits = [
+        (Test::Response, Handler::Threaded, true),
+        (Test::Sustained, Handler::Soft, false),
+        (Test::Periodic, Handler::Soft, true),
+        (Test::Periodic, Handler::Threaded, false),
+        (Test::Timer, Handler::Soft, true),
+        (Test::Timer, Handler::Threaded, false),
+    ];
+    for (test, handler, fine) in fits {
+        let made = with(handler).settings(&about(test, Space::Kernel, true, &base));
+        assert_eq!(made.is_ok(), fine, "{test} {handler}: {made:?}");
+        assert!(made.is_err() || made.is_ok_and(|s| s.handler == Some(handler)));
+        assert!(with(handler).settings(&about(test, Space::User, true, &base)).is_err());
+    }
+}
+
+#[test]
+fn what_a_module_can_not_do_is_refused_at_once() {
+    let base = one_cpu();
+    let lines = |input: &str, output: &str| LineOptions {
+        stimulus: Some("wire:stimulus".into()),
+        answer: Some("wire:answer".into()),
+        dut_in: Some(input.into()),
+        dut_out: Some(output.into()),
+        ..LineOptions::default()
+    };
+    let fine = lines("gpio:chip/3", "gpio:NAME");
+    let of = |o: &LineOptions| o.settings(&about(Test::Response, Space::Kernel, false, &base));
+    assert!(of(&fine).is_ok());
+    let drop: Inject = "drop=3".parse().unwrap();
+    for wrong in [
+        lines("soft:a", "gpio:NAME"),
+        lines("gpio:chip/3", "serial:/dev/ttyS0:rts"),
+        LineOptions { inject: Some(drop), ..fine.clone() },
+        LineOptions { dut_priority: Some(50), ..fine.clone() },
+        LineOptions { dut_cpu: Some(0), ..fine },
+    ] {
+        let error = of(&wrong).unwrap_err();
+        assert!(!error.remedy.is_empty(), "{error}");
+    }
+}
+
+#[test]
+fn a_timer_has_no_lines() {
+    let base = one_cpu();
+    let options = LineOptions { warmup: Some(3), ..LineOptions::default() };
+    assert!(options.settings(&about(Test::Timer, Space::User, true, &base)).is_err());
+    let plain = LineOptions::default();
+    assert_eq!(plain.settings(&about(Test::Timer, Space::User, true, &base)).unwrap(), base);
+    assert_eq!(plain.settings(&about(Test::Timer, Space::Kernel, true, &base)).unwrap().handler, Some(Handler::Hard));
+}

@@ -1,0 +1,283 @@
+//! Builds rtscope's kernel modules, whose sources are part of this program, against a kernel's headers; what was built is kept in the cache.
+
+use super::{ALL, ModuleError};
+use crate::debian::Lock;
+use crate::digest;
+use crate::kernels::Arch;
+use crate::supervisor::find_program;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A source file by its name.
+macro_rules! sources {
+    ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../../../kernel/", $name)))),*] };
+}
+
+/// `kernel/`, but for its tests.
+const SOURCES: &[(&str, &str)] = sources![
+    "Kbuild",
+    "compat.h",
+    "device.h",
+    "line.h",
+    "ring.h",
+    "rtscope.h",
+    "rtscope_periodic.c",
+    "rtscope_response.c",
+    "rtscope_timer.c",
+    "wire.h",
+    "wire_chip.c",
+    "wire_device.c",
+    "wire_inject.c",
+    "wire_run.c"
+];
+/// Variables of the environment that would change what is built.
+const FOREIGN: [&str; 9] = ["ARCH", "CROSS_COMPILE", "CC", "KCFLAGS", "CFLAGS", "MAKEFLAGS", "M", "W", "V"];
+/// How much of a failed build is shown.
+const TAIL: usize = 12;
+
+/// For what modules are built.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// For people: the kernel's name or release.
+    pub kernel: &'a str,
+    /// What tells it from every other kernel: its version, or a checksum.
+    pub identity: &'a str,
+    /// Its architecture.
+    pub arch: Arch,
+    /// Its headers, for `make -C`.
+    pub headers: &'a Path,
+}
+
+/// The directory with the modules for this kernel: built now if it is not in the cache. Without a compiler, those that were built last.
+pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
+    let key = recipe(target);
+    let root = cache.join("modules");
+    // Says which directory was built last for this kernel from these sources, by whatever compiler.
+    let last = root.join(format!("{}.last", short(&key)));
+    let compiler = Compiler::of(target);
+    let version = match compiler.version(target) {
+        Ok(version) => version,
+        Err(e) => {
+            let dir = fs::read_to_string(&last).ok().filter(|name| name.bytes().all(|b| b.is_ascii_hexdigit()));
+            return dir.map(|name| root.join(name)).filter(|dir| whole(dir)).ok_or(e);
+        }
+    };
+    let name = short(&format!("{key}{version}\n"));
+    let dir = root.join(&name);
+    if whole(&dir) {
+        return Ok(dir);
+    }
+    tool(target, "make", "make")?;
+    let lock = root.join("lock");
+    let _lock = Lock::take(&lock, on_step).map_err(ModuleError::io(&lock))?;
+    if whole(&dir) {
+        return Ok(dir); // another process was quicker
+    }
+    on_step(&format!("building rtscope's kernel modules for {}", target.kernel));
+    // Only the lock's holder uses this name: what a killed process left is cleared away.
+    let work = root.join("unfinished");
+    clear(&work)?;
+    fs::create_dir_all(&work).map_err(ModuleError::io(&work))?;
+    for (name, text) in SOURCES {
+        let path = work.join(name);
+        // Tests are named there alone, and are not part of this program.
+        let text = if *name == "Kbuild" {
+            text.lines().filter(|l| !l.contains("test/")).fold(String::new(), |all, l| all + l + "\n")
+        } else {
+            (*text).to_owned()
+        };
+        fs::write(&path, text).map_err(ModuleError::io(&path))?;
+    }
+    make(target, &compiler, &work, &root.join("failed.log"))?;
+    let ready = root.join("ready");
+    clear(&ready)?;
+    fs::create_dir_all(&ready).map_err(ModuleError::io(&ready))?;
+    for name in ALL {
+        let (from, to) = (work.join(format!("{name}.ko")), ready.join(format!("{name}.ko")));
+        fs::copy(&from, &to).map_err(ModuleError::io(&from))?;
+    }
+    clear(&dir)?;
+    fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
+    clear(&work)?;
+    fs::write(&last, name).map_err(ModuleError::io(&last))?;
+    Ok(dir)
+}
+
+/// What the modules follow from, but for the compiler.
+fn recipe(target: &Target<'_>) -> String {
+    let mut text = format!("{} {} {}\n{}\n", target.kernel, target.identity, target.arch, include_str!("build.rs"));
+    for (name, source) in SOURCES {
+        text += &format!("{name} {}\n{source}", source.len());
+    }
+    text
+}
+
+/// Enough of a digest to tell directories by.
+fn short(text: &str) -> String {
+    let mut hex = digest::bytes(text.as_bytes());
+    hex.truncate(32);
+    hex
+}
+
+fn whole(dir: &Path) -> bool {
+    ALL.iter().all(|name| dir.join(format!("{name}.ko")).is_file())
+}
+
+fn clear(dir: &Path) -> Result<(), ModuleError> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(ModuleError::io(dir)(e)),
+        _ => Ok(()),
+    }
+}
+
+fn tool(target: &Target<'_>, program: &str, package: &str) -> Result<PathBuf, ModuleError> {
+    find_program(program).ok_or_else(|| ModuleError::NoTool {
+        kernel: target.kernel.into(),
+        program: program.into(),
+        package: package.into(),
+    })
+}
+
+/// The same bytes wherever the cache lies: no debugging information, no paths.
+fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Result<(), ModuleError> {
+    let mut command = Command::new("make");
+    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    command.arg("-C").arg(target.headers).arg(format!("-j{jobs}"));
+    let mut m = std::ffi::OsString::from("M=");
+    m.push(work);
+    command.arg(m).args(["CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF=", "CONFIG_DEBUG_INFO_BTF_MODULES="]);
+    command.arg(format!("KCFLAGS=-ffile-prefix-map={}=.", work.display()));
+    command.args(compiler.arguments(target)).arg("modules");
+    for name in FOREIGN {
+        command.env_remove(name);
+    }
+    let out = command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(ModuleError::io(Path::new("make")))?;
+    if out.status.success() {
+        return Ok(());
+    }
+    let said = [out.stdout, out.stderr].concat();
+    fs::write(log, &said).map_err(ModuleError::io(log))?;
+    let text = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = text.lines().collect();
+    let said = lines[lines.len().saturating_sub(TAIL)..].join("\n");
+    Err(ModuleError::Build { kernel: target.kernel.into(), said, log: log.into() })
+}
+
+/// The compiler that a kernel's modules want.
+#[derive(Debug, PartialEq, Eq)]
+struct Compiler {
+    /// Such as `aarch64-linux-gnu-`; empty for the host's.
+    prefix: String,
+    /// Such as `-12`; empty for the usual one.
+    suffix: String,
+    /// The headers are Debian's and name it themselves.
+    named: bool,
+}
+
+fn triple(arch: Arch) -> &'static str {
+    match arch {
+        Arch::Amd64 => "x86_64-linux-gnu",
+        Arch::Arm64 => "aarch64-linux-gnu",
+        Arch::Armhf => "arm-linux-gnueabihf",
+    }
+}
+
+impl Compiler {
+    fn of(target: &Target<'_>) -> Self {
+        let named = fs::read_to_string(target.headers.join(".kernelvariables")).unwrap_or_default();
+        Self::from_variables(&named, target.arch, Arch::host())
+    }
+
+    /// From Debian's `.kernelvariables`, which says `CC = ... $(CROSS_COMPILE)gcc-12`.
+    fn from_variables(text: &str, arch: Arch, host: Arch) -> Self {
+        let cc = text.lines().find_map(|l| l.strip_prefix("CC = ")).and_then(|cc| cc.rsplit(')').next()).unwrap_or_default();
+        let version = cc.trim().strip_prefix("gcc").filter(|v| v.starts_with('-'));
+        let prefix = if arch == host { String::new() } else { format!("{}-", triple(arch)) };
+        Self { prefix, suffix: version.unwrap_or_default().into(), named: !cc.is_empty() }
+    }
+
+    fn program(&self) -> String {
+        format!("{}gcc{}", self.prefix, self.suffix)
+    }
+
+    /// What `make` is told of it. Debian's headers know it.
+    fn arguments(&self, target: &Target<'_>) -> Vec<String> {
+        if self.named {
+            return Vec::new();
+        }
+        let arch = match target.arch {
+            Arch::Amd64 => "x86_64",
+            Arch::Arm64 => "arm64",
+            Arch::Armhf => "arm",
+        };
+        vec![format!("ARCH={arch}"), format!("CROSS_COMPILE={}", self.prefix)]
+    }
+
+    /// The first line of what it says of its version: part of what the modules follow from.
+    fn version(&self, target: &Target<'_>) -> Result<String, ModuleError> {
+        let cross = self.prefix.trim_end_matches('-').replace('_', "-");
+        let package = format!("gcc{}{}{cross}", self.suffix, if cross.is_empty() { "" } else { "-" });
+        let program = tool(target, &self.program(), &package)?;
+        let out = Command::new(&program).arg("--version").stdin(Stdio::null()).output().map_err(ModuleError::io(&program))?;
+        Ok(String::from_utf8_lossy(&out.stdout).lines().next().unwrap_or_default().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_is_the_one_that_the_headers_name() {
+        let debian = "override ARCH = arm64\nCC = $(if $(DEBIAN_KERNEL_USE_CCACHE),$(CCACHE)) $(CROSS_COMPILE)gcc-12\n";
+        let of = |text: &str, arch| Compiler::from_variables(text, arch, Arch::Amd64);
+        assert_eq!(of(debian, Arch::Arm64).program(), "aarch64-linux-gnu-gcc-12");
+        assert_eq!(of(debian, Arch::Amd64).program(), "gcc-12");
+        assert_eq!(of("", Arch::Armhf).program(), "arm-linux-gnueabihf-gcc");
+        assert!(of(debian, Arch::Arm64).named && !of("", Arch::Amd64).named);
+    }
+
+    #[test]
+    fn without_a_tool_its_package_is_named() {
+        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: Path::new("/nowhere") };
+        let compiler = Compiler { prefix: "no-such_arch-".into(), suffix: "-99".into(), named: false };
+        let error = compiler.version(&target).unwrap_err();
+        assert!(error.to_string().contains("no-such_arch-gcc-99"), "{error}");
+        assert_eq!(error.remedy(), "apt-get install gcc-99-no-such-arch");
+    }
+
+    #[test]
+    fn without_a_compiler_what_was_built_last_is_taken() {
+        let cache = tempfile::tempdir().unwrap();
+        // Headers that name a compiler which there is not.
+        let headers = tempfile::tempdir().unwrap();
+        fs::write(headers.path().join(".kernelvariables"), "CC = $(CROSS_COMPILE)gcc-99\n").unwrap();
+        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: headers.path() };
+        let error = build(cache.path(), &target, &mut |_| {}).unwrap_err();
+        assert!(matches!(&error, ModuleError::NoTool { program, .. } if program == "gcc-99"), "{error}");
+        let built = cache.path().join("modules/abc123");
+        fs::create_dir_all(&built).unwrap();
+        for name in ALL {
+            fs::write(built.join(format!("{name}.ko")), "").unwrap();
+        }
+        let last = cache.path().join(format!("modules/{}.last", short(&recipe(&target))));
+        fs::write(&last, "abc123").unwrap();
+        assert_eq!(build(cache.path(), &target, &mut |_| {}).unwrap(), built);
+        for nothing in ["../modules/abc123", "abc124", ""] {
+            fs::write(&last, nothing).unwrap();
+            assert!(build(cache.path(), &target, &mut |_| {}).is_err(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn every_source_is_there_and_no_test_is() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+        let mut there: Vec<String> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let is_source = |n: &str| n == "Kbuild" || Path::new(n).extension().is_some_and(|e| e == "c" || e == "h");
+        there.retain(|n| is_source(n));
+        there.sort();
+        assert_eq!(there, SOURCES.iter().map(|(n, _)| (*n).to_owned()).collect::<Vec<_>>());
+        assert!(SOURCES[0].1.contains("test/rtscope_hold"), "the line that is left out");
+    }
+}
