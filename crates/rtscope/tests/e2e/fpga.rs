@@ -90,6 +90,57 @@ fn a_hundred_thousand_stimuli_are_all_accounted_for() {
     assert!(!codes(&r).contains(&"instrument-losses"));
 }
 
+/// The value change dump up to the stimulus after `stimuli`.
+fn up_to(dump: &str, stimuli: usize) -> String {
+    let levels = dump.find("$dumpvars").unwrap();
+    let begin = levels + dump[levels..].find("$end\n").unwrap() + 5;
+    let (mut seen, mut at) = (0, begin);
+    for line in dump[begin..].split_inclusive('\n') {
+        seen += usize::from(line.trim_end().ends_with('!') && !line.starts_with('#'));
+        if seen > stimuli {
+            break;
+        }
+        at += line.len();
+    }
+    dump[..at].to_owned()
+}
+
+#[test]
+fn a_capture_of_the_same_pins_gives_the_same_numbers() {
+    const STIMULI: usize = 4000;
+    let w = World::new();
+    let dump = w.path("pins.vcd");
+    let options = format!("--answer uniform:10us,40us --drop 110 --double 60 --gap 30us --seed 9 --vcd {}", dump.display());
+    let Some(e) = Emulator::start(&w, &options) else { return };
+    let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --worst 5000 --json", e.port);
+    let seen = w.line(&words).measured().record();
+    e.truth();
+    w.file("cut.vcd", up_to(&std::fs::read_to_string(&dump).unwrap(), STIMULI));
+    let said = w.line("import cut.vcd --stimulus stimulus --answer answer --timeout 200us --worst 5000 --json").ends_with(0);
+    let captured = said.record();
+    assert_eq!(captured.distributions().len(), 2);
+    for (a, b) in seen.distributions().iter().zip(captured.distributions()) {
+        let counts = |d: &Distribution| (d.label().to_owned(), d.count(), d.missed(), d.late(), d.spurious());
+        assert_eq!(counts(a), counts(b));
+        assert!(a.missed() > 10 && a.spurious() > 10);
+        // Both round a stamp to ns, from half ticks or from ps.
+        let near = |a: Option<u64>, b: Option<u64>| a.unwrap().abs_diff(b.unwrap()) <= 1;
+        assert!(near(a.min(), b.min()) && near(a.max(), b.max()), "{a:?} {b:?}");
+        assert!((a.mean().unwrap() - b.mean().unwrap()).abs() < 1.0);
+    }
+    assert_eq!(captured.parts().instrument.as_ref().unwrap().uncertainty, 1, "half ticks of 5.05 ns, written in ps");
+    // Two instruments of one run: they agree, pulse by pulse.
+    let said = w.line(&format!("compare {} {} --same-runs --json", seen.id(), captured.id())).ends_with(0);
+    let compared: Value = serde_json::from_str(&said.out).unwrap();
+    let both = &compared["agreement"][0]["edges"][0];
+    assert_eq!((&both["edge"], both["offset"]["pairs"].as_u64()), (&"both".into(), Some(sum(seen.distributions(), Distribution::count))));
+    assert!(both["offset"]["mean"].as_f64().unwrap().abs() < 1.0, "{both}");
+    // And the report of the whole way.
+    w.line("report last=2 -o page.html").ends_with(0);
+    let page = std::fs::read_to_string(w.path("page.html")).unwrap();
+    assert!(page.contains("the FPGA instrument") && page.contains("response latency"));
+}
+
 #[test]
 fn a_line_that_spoils_bytes_is_told_and_nothing_of_it_is_data() {
     let w = World::new();
