@@ -136,7 +136,10 @@ fn a_capture_of_the_same_pins_gives_the_same_numbers() {
     let said = w.line(&format!("compare {} {} --same-runs --json", seen.id(), captured.id())).ends_with(0);
     let compared: Value = serde_json::from_str(&said.out).unwrap();
     let both = &compared["agreement"][0]["edges"][0];
-    assert_eq!((&both["edge"], both["offset"]["pairs"].as_u64()), (&"both".into(), Some(sum(seen.distributions(), Distribution::count))));
+    assert_eq!(
+        (&both["edge"], both["offset"]["pairs"].as_u64()),
+        (&"both".into(), Some(sum(seen.distributions(), Distribution::count)))
+    );
     assert!(both["offset"]["mean"].as_f64().unwrap().abs() < 1.0, "{both}");
     // And the report of the whole way.
     w.line("report last=2 -o page.html").ends_with(0);
