@@ -1,10 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
-const SR: &[u8] = include_bytes!("../tests/fixtures/captures/sigrok.sr");
-const VCD: &[u8] = include_bytes!("../tests/fixtures/captures/sigrok.vcd");
-const TIMES: &[u8] = include_bytes!("../tests/fixtures/captures/sigrok-times.csv");
-const ANALOG: &[u8] = include_bytes!("../tests/fixtures/captures/sigrok-demo-analog.sr");
+const SR: &[u8] = include_bytes!("../tests/captures/sigrok.sr");
+const VCD: &[u8] = include_bytes!("../tests/captures/sigrok.vcd");
+const TIMES: &[u8] = include_bytes!("../tests/captures/sigrok-times.csv");
+const ANALOG: &[u8] = include_bytes!("../tests/captures/sigrok-demo-analog.sr");
 
 fn read(bytes: &[u8]) -> Capture {
     Capture::read(bytes, Kind::detect(bytes).expect("a capture")).unwrap_or_else(|e| panic!("{e}"))

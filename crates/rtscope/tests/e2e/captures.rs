@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../rtscope-archive/tests/fixtures/captures")).join(name);
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../rtscope-archive/tests/captures")).join(name);
     path.to_str().unwrap().to_owned()
 }
 
