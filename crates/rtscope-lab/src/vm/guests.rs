@@ -111,7 +111,7 @@ impl Guests {
             arch: kernel.arch,
             name: kernel.name.to_string(),
             package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
-            kernel: (kernel.vmlinuz(), kernel.vmlinuz_sha256.clone()),
+            kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
         };
         Ok(Lab::new(qemu, boot, options, self.states())?)

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Boots that are tried for one state.
 const BOOTS: u32 = 10;
 /// States that are kept; the one not used for longest goes when another is made.

@@ -55,7 +55,7 @@ pub struct Boot {
     pub name: String,
     /// Package and version, empty for one's own.
     pub package: String,
-    /// The kernel, and its SHA-256 in hex.
+    /// What is booted of the kernel, and the SHA-256 of the kernel as it was packed, hex.
     pub kernel: (PathBuf, String),
     /// The initramfs, and its SHA-256 in hex.
     pub image: (PathBuf, String),
