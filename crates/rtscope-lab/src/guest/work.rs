@@ -154,6 +154,16 @@ fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
         return Said::Failed { message: "no program is named".into(), remedy: "name one after --".into(), usage: true };
     };
     let _ = sys::rt::come_before_ordinary_tasks();
+    // Into files: a pipe would be waited for as long as any of its processes is left.
+    let said = ["/run/rtscope-stdout", "/run/rtscope-stderr"];
+    let files = fs::File::create(said[0]).and_then(|out| Ok((out, fs::File::create(said[1])?)));
+    let (stdout, stderr) = match files {
+        Ok(files) => files,
+        Err(e) => {
+            let message = format!("no place for what {program} says: {e}");
+            return Said::Failed { message, remedy: "give the guest more memory: --guest-memory".into(), usage: false };
+        }
+    };
     let begun = Instant::now();
     let out = Command::new(program)
         .args(args)
@@ -161,7 +171,9 @@ fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
         .env("HOME", "/root")
         .current_dir("/root")
         .stdin(Stdio::null())
-        .output();
+        .stdout(stdout)
+        .stderr(stderr)
+        .status();
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let mut ran = Ran { elapsed_ns, ..Ran::default() };
     if let Some(handle) = running {
@@ -172,10 +184,10 @@ fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
         ran.load_proof = Some(proof);
     }
     match out {
-        Ok(out) => {
-            ran.stdout = String::from_utf8_lossy(&out.stdout).into_owned();
-            ran.stderr = String::from_utf8_lossy(&out.stderr).into_owned();
-            (ran.code, ran.signal) = (out.status.code(), out.status.signal());
+        Ok(status) => {
+            let text = |path: &str| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+            (ran.stdout, ran.stderr) = (text(said[0]), text(said[1]));
+            (ran.code, ran.signal) = (status.code(), status.signal());
             Said::Ran(ran)
         }
         Err(e) => Said::Failed {

@@ -144,6 +144,11 @@ fn programs_run_in_the_guest_and_their_ends_are_told() {
     let said = lab.run(&["lab", "run", RT, "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).ends_with(3);
     assert_eq!(said.out, "out\n");
     assert!(said.err.contains("err") && said.err.contains("exit status 7"), "{}", said.err);
+    // What it left running does not keep it from its end.
+    assert_eq!(
+        lab.run(&["lab", "run", RT, "--limit", "10s", "--", "sh", "-c", "sleep 1000 & echo away"]).ends_with(0).out,
+        "away\n"
+    );
     lab.line(&format!("lab run {RT} -- /no/such/program")).ends_with(2).complains(&["can't be started in the guest"]);
     // One that never ends is found by virtual time, which an idle guest has plenty of.
     lab.line(&format!("lab run {RT} --limit 1s -- sleep 100000")).ends_with(3).complains(&["the guest hangs", "console"]);
