@@ -160,6 +160,8 @@ impl<'a> Crew<'a> {
     /// Collects what has ended; the names of tools that ended unasked if `early`.
     pub(super) fn collect(&mut self, early: bool) -> Vec<String> {
         let mut died = Vec::new();
+        // What was killed to spare the disk did not end as asked, though the order to stop may come before it is gone.
+        let early = early || self.ended_why.is_some();
         // Bounded: stressors that fork all the time leave orphans faster than they can be collected.
         for _ in 0..MOST_COLLECTED {
             let Ok(Some((pid, status))) = sys::process::reap() else { break };
