@@ -1,8 +1,7 @@
 //! The kernel as a machine boots it quickest: unpacked, where it can be entered so.
 //!
-//! A bzImage unpacks itself, which costs a machine of the lab up to a third of its boot. QEMU enters an x86 kernel in ELF by its PVH note
-//! (Documentation/arch/x86/boot.rst, "The PVH boot protocol" of Xen's public headers); Debian's have one. It is the same kernel, at the address that it
-//! was linked for.
+//! A bzImage unpacks itself, which costs a machine of the lab up to a third of its boot. QEMU enters an x86 kernel in ELF by its PVH note (of
+//! Xen's boot protocol, docs/misc/pvh.pandoc there); Debian's have one. It is the same kernel, at the address that it was linked for.
 
 use super::{Arch, Kernel, KernelError};
 use elf::ElfBytes;
