@@ -52,6 +52,13 @@ impl Serial {
     }
 }
 
+impl Drop for Serial {
+    /// Closing alone would not free it: a child that another thread has just forked holds a copy of the descriptor for a moment.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
 impl Port for Serial {
     fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {

@@ -7,9 +7,10 @@ mod tools;
 
 pub use tools::Tools;
 
-use crate::debian::{DebianError, Lock};
+use crate::debian::DebianError;
 use crate::digest;
 use crate::kernels::{Arch, Kernel, KernelName};
+use crate::lock::Lock;
 use archive::{Node, Tree};
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -12,7 +12,8 @@ mod own;
 pub use manifest::{Kernel, Modules};
 pub use name::{Arch, KernelName, Series, Source};
 
-use crate::debian::{DebianError, Lock};
+use crate::debian::DebianError;
+use crate::lock::Lock;
 use serde::Serialize;
 use std::fs;
 use std::io;

@@ -13,6 +13,7 @@ pub mod kernels;
 pub mod lines;
 pub mod load;
 pub mod local;
+mod lock;
 pub mod modules;
 pub mod session;
 pub mod ssh;

@@ -4,6 +4,7 @@
 //! journal loses nothing, and a line that was cut short says nothing.
 
 use super::plan::Plan;
+use crate::lock::Lock;
 use rtscope_record::Verdict;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ pub struct State {
     journal: File,
     path: PathBuf,
     /// Held until it is closed, by the end of the process at the latest.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// Where the state of `plan` is kept under `data`, rtscope's directory for data.
@@ -123,7 +124,10 @@ pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateErro
     }
     let busy = match File::open(dir.join(LOCK)) {
         // Shared, so that two lookers do not take each other for the one at work.
-        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockShared).err().map(|_| holder(dir)),
+        Ok(lock) => match flock(&lock, FlockOperation::NonBlockingLockShared).and_then(|()| flock(&lock, FlockOperation::Unlock)) {
+            Ok(()) => None,
+            Err(_) => Some(holder(dir)),
+        },
         Err(_) => None,
     };
     let path = dir.join(JOURNAL);
@@ -145,13 +149,12 @@ impl State {
         let lock_path = dir.join(LOCK);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut lock = options.open(&lock_path).map_err(failed(&lock_path))?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(StateError::Busy { who: holder(dir) }),
-            Err(e) => return Err(failed(&lock_path)(e.into())),
-        }
-        let told = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+        let mut lock = match Lock::hold(options.open(&lock_path).map_err(failed(&lock_path))?) {
+            Ok(lock) => lock,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(StateError::Busy { who: holder(dir) }),
+            Err(e) => return Err(failed(&lock_path)(e)),
+        };
+        let told = lock.file().set_len(0).and_then(|()| writeln!(lock.file(), "{}", std::process::id()));
         told.map_err(failed(&lock_path))?;
         if !identified(dir, plan)? {
             identify(dir, plan).map_err(failed(&dir.join(IDENTITY)))?;

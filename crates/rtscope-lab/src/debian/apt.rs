@@ -1,9 +1,10 @@
 //! The private apt: its configuration, what it may be asked, and what can be missing on a host.
 
 use super::control::{self, Paragraph};
-use super::{Lock, megabytes};
+use super::megabytes;
 use crate::digest;
 use crate::kernels::Arch;
+use crate::lock::Lock;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;

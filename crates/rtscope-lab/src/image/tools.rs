@@ -2,9 +2,10 @@
 
 use super::archive::{Node, Tree, guest_path};
 use super::{ImageError, elf};
-use crate::debian::{Apt, Lock, Package};
+use crate::debian::{Apt, Package};
 use crate::digest;
 use crate::kernels::Arch;
+use crate::lock::Lock;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,9 +1,9 @@
 //! Builds rtscope's kernel modules, whose sources are part of this program, against a kernel's headers; what was built is kept in the cache.
 
 use super::{ALL, ModuleError};
-use crate::debian::Lock;
 use crate::digest;
 use crate::kernels::Arch;
+use crate::lock::Lock;
 use crate::supervisor::find_program;
 use std::fs;
 use std::path::{Path, PathBuf};
