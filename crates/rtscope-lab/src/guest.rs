@@ -21,7 +21,7 @@ pub(crate) const SUPERVISOR: &str = "load-supervisor";
 /// First argument of the program: be the probe.
 pub(crate) const PROBE: &str = "probe";
 /// How long the machine is left alone before it is paused: what the kernel puts off after the boot shall not be part of every run.
-const SETTLE: Duration = Duration::from_secs(2);
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// The program `rtscope-guest`. Returns its exit code.
 pub fn main(mut args: impl Iterator<Item = String>) -> u8 {

@@ -20,7 +20,7 @@ pub mod wire;
 pub use guests::{GUESTS, GuestError, Guests};
 pub use machine::{Console, Machine, Progress};
 pub use qemu::{MachineSpec, Qemu};
-pub use state::{States, Stored};
+pub use state::States;
 pub use target::{Lab, LabOptions, Started};
 
 use std::io;

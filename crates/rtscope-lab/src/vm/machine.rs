@@ -174,6 +174,8 @@ impl Machine {
         self.qmp.run("migrate-set-parameters", &json!({ "max-bandwidth": 100_000_000_000u64 }))?;
         self.qmp.run("migrate", &json!({ "uri": format!("unix:{}", path.display()) }))?;
         let mut from = accept(&listener, &mut self.child).map_err(VmError::io("the machine's state"))?;
+        // Large pieces: there are some 150 MB.
+        let mut from = io::BufReader::with_capacity(1 << 20, &mut from);
         io::copy(&mut from, to).map_err(VmError::io("the machine's state"))?;
         let end = Instant::now() + PATIENCE;
         loop {

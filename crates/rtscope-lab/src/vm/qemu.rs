@@ -92,13 +92,14 @@ impl MachineSpec {
         words
     }
 
-    /// The kernel's command line. The self-tests of cryptographic algorithms take a tenth of the boot and tell nothing here.
+    /// The kernel's command line. The self-tests of cryptographic algorithms, and gathering randomness from a jitter that this machine does not
+    /// have, take a tenth of the boot and tell nothing here.
     pub fn command_line(&self) -> String {
         let clock = match self.arch {
             Arch::Amd64 if self.clock == Clock::Virtual => " clocksource=tsc tsc=reliable",
             _ => "",
         };
-        format!("console={} quiet panic=-1 cryptomgr.notests{clock}", self.console())
+        format!("console={} quiet panic=-1 cryptomgr.notests initcall_blacklist=jent_mod_init{clock}", self.console())
     }
 
     /// All arguments but those for mailbox, control channel, console and start.

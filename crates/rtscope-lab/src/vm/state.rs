@@ -35,13 +35,10 @@ pub struct States {
 
 /// One kept state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stored {
-    /// What it was made from: SHA-256, hex.
-    pub key: String,
-    /// The file.
-    pub path: PathBuf,
+struct Stored {
+    path: PathBuf,
     /// What the guest said of itself.
-    pub facts: Facts,
+    facts: Facts,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,12 +72,17 @@ impl States {
         self.dir.join("consoles")
     }
 
+    /// Whether the state of this key is kept and whole.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
     fn path(&self, key: &str) -> PathBuf {
         self.dir.join(format!("{}.state", &key[..32.min(key.len())]))
     }
 
     /// The state of this key, when it is kept and whole.
-    pub(super) fn get(&self, key: &str) -> Option<Stored> {
+    fn get(&self, key: &str) -> Option<Stored> {
         let path = self.path(key);
         let side: Sidecar = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
         if fs::metadata(&path).ok()?.len() != side.bytes {
@@ -88,46 +90,34 @@ impl States {
         }
         // Used now: the oldest goes first. A directory that can't be written does without.
         let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-        Some(Stored { key: key.into(), path, facts: side.facts })
+        Some(Stored { path, facts: side.facts })
     }
 
-    /// The state of this key: the kept one, else a machine is booted and its state kept.
-    pub(super) fn get_or_make(
+    /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself, and
+    /// whether it was kept.
+    pub(super) fn start(
         &self,
         qemu: &Qemu,
         spec: &MachineSpec,
         key: &str,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Stored, VmError> {
+    ) -> Result<(Machine, Facts, bool), VmError> {
         let turn = one_at_a_time(&self.path(key));
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stored) = self.get(key) {
-            return Ok(stored);
+            drop(turn);
+            let mut machine = Machine::start(qemu, spec, Some(&stored.path), &self.consoles())?;
+            machine.wait_restored()?;
+            return Ok((machine, stored.facts, true));
         }
-        for _ in 0..BOOTS {
-            if let Some(stored) = self.make(qemu, spec, key, stop, on_progress)? {
-                return Ok(stored);
-            }
-        }
-        let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
-        Err(VmError::Control(what))
+        let (mut machine, facts) = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
+        self.keep(&mut machine, key, &facts)?;
+        Ok((machine, facts, false))
     }
 
-    /// Boots a machine and keeps its state; `None` when it was paused too late to be the one that every boot gives.
-    fn make(
-        &self,
-        qemu: &Qemu,
-        spec: &MachineSpec,
-        key: &str,
-        stop: &StopHandle,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Stored>, VmError> {
-        let mut machine = Machine::start(qemu, spec, None, &self.consoles())?;
-        let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
-        if machine.went_on()? {
-            return Ok(None);
-        }
+    /// Keeps the state of a paused machine, which may then go on.
+    fn keep(&self, machine: &mut Machine, key: &str, facts: &Facts) -> Result<(), VmError> {
         let path = self.path(key);
         let wrote = |e: io::Error| VmError::io(format!("keeping the machine's state in {}", self.dir.display()))(e);
         fs::create_dir_all(&self.dir).map_err(wrote)?;
@@ -147,7 +137,7 @@ impl States {
             return Err(e);
         }
         self.prune(&path);
-        Ok(Some(Stored { key: key.into(), path, facts }))
+        Ok(())
     }
 
     /// Removes the state of this key, so that it is made anew.
@@ -174,6 +164,26 @@ impl States {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Boots a machine and pauses it where every boot is the same; consoles of failed ones go to the directory `consoles`.
+pub(super) fn boot(
+    qemu: &Qemu,
+    spec: &MachineSpec,
+    consoles: &Path,
+    stop: &StopHandle,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Result<(Machine, Facts), VmError> {
+    for _ in 0..BOOTS {
+        let mut machine = Machine::start(qemu, spec, None, consoles)?;
+        let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
+        // One that was paused too late is not the one that every boot gives.
+        if !machine.went_on()? {
+            return Ok((machine, facts));
+        }
+    }
+    let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
+    Err(VmError::Control(what))
 }
 
 /// Two threads that want the same state shall not both boot a machine for it.

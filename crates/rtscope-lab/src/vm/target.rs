@@ -1,10 +1,10 @@
 //! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
 
+use super::VmError;
 use super::machine::{Limit, Machine, Progress, Watch};
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
 use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
-use super::{VmError, scratch};
 use crate::digest;
 use crate::session::Step;
 use crate::target::StopHandle;
@@ -128,7 +128,7 @@ impl Lab {
 
     /// Whether a state is kept.
     pub fn has_state(&self) -> bool {
-        self.states.get(&self.key).is_some()
+        self.states.has(&self.key)
     }
 
     /// Starts the machine: from the kept state, which is made if there is none, or by a boot of its own.
@@ -139,14 +139,13 @@ impl Lab {
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
             return Ok(Started { machine, facts, kept: false });
         }
-        // A boot for one run alone goes through a state all the same, so that nothing is different for it.
-        let alone = if self.options.keep_state { None } else { Some(scratch::Dir::new().map_err(VmError::io("a directory"))?) };
-        let states = alone.as_ref().map_or_else(|| self.states.clone(), |dir| States::at(dir.path()));
-        let kept = alone.is_none() && states.get(&self.key).is_some();
-        let stored = states.get_or_make(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
-        let mut machine = Machine::start(&self.qemu, &self.spec, Some(&stored.path), &consoles)?;
-        machine.wait_restored()?;
-        Ok(Started { machine, facts: stored.facts, kept })
+        let (machine, facts, kept) = if self.options.keep_state {
+            self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?
+        } else {
+            let (machine, facts) = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
+            (machine, facts, false)
+        };
+        Ok(Started { machine, facts, kept })
     }
 
     /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
