@@ -16,6 +16,7 @@ mod tasks;
 mod tests;
 mod virtualization;
 
+pub use kernel::supplement;
 pub use root::{Facts, Root};
 
 use rtscope_record::System;

@@ -113,6 +113,7 @@ impl Guests {
             package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
+            config: kernel.config(),
         };
         Ok(Lab::new(qemu, boot, options, self.states())?)
     }

@@ -10,7 +10,8 @@ use crate::session::Step;
 use crate::target::StopHandle;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
-use rtscope_record::{Clock, Effect, GuestModule, Record, Warning, findings};
+use rtscope_probe::snapshot;
+use rtscope_record::{Clock, Effect, GuestModule, Record, Settings, System, Warning, findings};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,6 +60,8 @@ pub struct Boot {
     pub kernel: (PathBuf, String),
     /// The initramfs, and its SHA-256 in hex.
     pub image: (PathBuf, String),
+    /// The configuration that the kernel was built with, if it came with one.
+    pub config: Option<PathBuf>,
 }
 
 /// A guest of the lab, ready to be started as often as one likes.
@@ -256,6 +259,7 @@ impl Lab {
             state: self.key.clone(),
             modules: self.modules.iter().map(|(_, m)| m.clone()).collect(),
         };
+        self.configuration(&mut parts.system, &parts.settings, &mut parts.warnings);
         parts.warnings = findings::in_the_lab(std::mem::take(&mut parts.warnings), parts.clock, self.options.cpus);
         if !problems.is_empty() {
             parts.warnings.push(Warning::new(
@@ -267,6 +271,16 @@ impl Lab {
         }
         parts.lab = Some(lab);
         Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
+    }
+
+    /// The kernel's configuration is here, not in the guest: what follows from it, and what is found by it, goes into the record.
+    fn configuration(&self, system: &mut System, settings: &Settings, warnings: &mut Vec<Warning>) {
+        let Some(text) = self.boot.config.as_ref().and_then(|file| fs::read(file).ok()) else { return };
+        let before = findings::findings(system, settings);
+        snapshot::supplement(&mut system.kernel, &format!("the configuration of {}", self.boot.name), &text);
+        let after = findings::findings(system, settings);
+        warnings.retain(|w| !before.contains(w) || after.contains(w));
+        warnings.extend(after.into_iter().filter(|w| !before.contains(w)));
     }
 }
 

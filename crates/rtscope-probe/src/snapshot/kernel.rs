@@ -5,20 +5,14 @@ use super::cpus::{parse_list, parse_mask};
 use super::preemption;
 use super::processor::last_cpu;
 use super::root::Root;
-use rtscope_record::system::{FairServer, Irq, Kernel, Tracing};
+use crate::sys::host::Uname;
+use rtscope_record::system::{FairServer, Irq, Kernel, Preemption, Tracing};
 
 /// The kernel's identity and preemption model.
 pub(super) fn kernel(root: &Root, cmdline: &str) -> Kernel {
     let config = Config::find(root);
-    let (preemption, preemption_evidence) = preemption::detect(root, config.as_ref(), cmdline);
     let uname = &root.facts.uname;
-    // A leak detector that is built in but off by default or by parameter costs nothing.
-    let leaks_off = parameter(cmdline, "kmemleak").map_or_else(
-        || config.as_ref().is_some_and(|config| config.has("CONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF")),
-        |value| value != "on",
-    );
-    let mut debug_options = config.as_ref().map(Config::debug_options).unwrap_or_default();
-    debug_options.retain(|option| option != "CONFIG_DEBUG_KMEMLEAK" || !leaks_off);
+    let (preemption, preemption_evidence) = preemption::detect(uname, &|path| root.value(path), config.as_ref(), cmdline);
     Kernel {
         release: uname.release.clone(),
         version: uname.version.clone(),
@@ -27,7 +21,33 @@ pub(super) fn kernel(root: &Root, cmdline: &str) -> Kernel {
         preemption,
         preemption_evidence,
         hz: config.as_ref().and_then(Config::hz),
-        debug_options,
+        debug_options: config.as_ref().map(|config| debug_options(config, cmdline)).unwrap_or_default(),
+    }
+}
+
+/// The configuration's options for finding bugs that are in force.
+fn debug_options(config: &Config, cmdline: &str) -> Vec<String> {
+    // A leak detector that is built in but off by default or by parameter costs nothing.
+    let leaks_off =
+        parameter(cmdline, "kmemleak").map_or_else(|| config.has("CONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF"), |value| value != "on");
+    let mut options = config.debug_options();
+    options.retain(|option| option != "CONFIG_DEBUG_KMEMLEAK" || !leaks_off);
+    options
+}
+
+/// Adds to what a kernel said of itself what it could not, for want of its configuration: that is `text`, and called `file`. A
+/// configuration that can't be this kernel's adds nothing, and is named where the preemption model would have followed from it.
+pub fn supplement(kernel: &mut Kernel, file: &str, text: &[u8]) {
+    // The timer's frequency stands in each: with one it had a configuration, its own or one as good as this.
+    let Some(config) = Config::parse(file, false, text).filter(|_| kernel.hz.is_none()) else { return };
+    if kernel.preemption == Preemption::Unknown {
+        let uname = Uname { release: kernel.release.clone(), version: kernel.version.clone(), ..Uname::default() };
+        // What files of the running system say decided nothing.
+        (kernel.preemption, kernel.preemption_evidence) = preemption::detect(&uname, &|_| None, Some(&config), &kernel.cmdline);
+    }
+    if preemption::fits(&config, &kernel.version) {
+        kernel.hz = config.hz();
+        kernel.debug_options = debug_options(&config, &kernel.cmdline);
     }
 }
 

@@ -14,7 +14,7 @@
 //! `/boot/config-RELEASE` may belong to another build of the same name, so it counts only while it agrees with `uname -v`.
 
 use super::config::{Config, parameter};
-use super::root::Root;
+use crate::sys::host::Uname;
 use rtscope_record::system::Preemption;
 
 /// What the flags of `uname -v` say the kernel was built with (kernel `init/Makefile`, `preempt-flag`).
@@ -90,16 +90,24 @@ fn numbers(release: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The model in force, and the evidence for it: the place it was read from and, where another place says otherwise, that too.
-pub(super) fn detect(root: &Root, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
-    let uname = &root.facts.uname;
-    let built = Built::of(&uname.version);
-    // Against the flags of the running kernel, a file in /boot is that of another build.
+/// Whether a configuration may be that of a kernel with this `uname -v`: against its flags, a file is that of another build.
+pub(super) fn fits(config: &Config, version: &str) -> bool {
+    config.running || Built::from(config) == Built::of(version)
+}
+
+/// The model in force, and the evidence for it: the place it was read from and, where another place says otherwise, that too. `value` is
+/// what stands in a file of the running system, by its path.
+pub(super) fn detect(
+    uname: &Uname,
+    value: &dyn Fn(&str) -> Option<String>,
+    config: Option<&Config>,
+    cmdline: &str,
+) -> (Preemption, String) {
     let (config, stranger) = match config {
-        Some(config) if !config.running && Built::from(config) != built => (None, Some(&config.file)),
+        Some(config) if !fits(config, &uname.version) => (None, Some(&config.file)),
         config => (config, None),
     };
-    let (model, evidence) = decide(root, built, config, cmdline);
+    let (model, evidence) = decide(uname, value, config, cmdline);
     let against = config.filter(|config| (model == Preemption::Rt) != is_rt(config));
     let remark = match (stranger, against) {
         (Some(file), _) => format!("; {file} is not counted, as it does not fit `uname -v`"),
@@ -109,19 +117,20 @@ pub(super) fn detect(root: &Root, config: Option<&Config>, cmdline: &str) -> (Pr
     (model, evidence + &remark)
 }
 
-fn decide(root: &Root, built: Built, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
+fn decide(uname: &Uname, value: &dyn Fn(&str) -> Option<String>, config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
+    let built = Built::of(&uname.version);
     if built == Built::Rt {
         return (Preemption::Rt, "uname -v: PREEMPT_RT".into());
     }
     let realtime = "/sys/kernel/realtime";
-    if root.value(realtime).is_some_and(|value| value == "1") {
+    if value(realtime).is_some_and(|value| value == "1") {
         return (Preemption::Rt, format!("{realtime}: 1"));
     }
     if let Some(config) = config.filter(|config| is_rt(config)) {
         return (Preemption::Rt, format!("{}: CONFIG_PREEMPT_RT=y", config.file));
     }
     let debug = "/sys/kernel/debug/sched/preempt";
-    if let Some(text) = root.value(debug) {
+    if let Some(text) = value(debug) {
         let active = text.split_whitespace().find_map(|word| model(word.strip_prefix('(')?.strip_suffix(')')?));
         if let Some(active) = active {
             return (active, format!("{debug}: {text}"));
@@ -133,7 +142,7 @@ fn decide(root: &Root, built: Built, config: Option<&Config>, cmdline: &str) -> 
     if let Some((config, (model, option))) = config.and_then(|config| chosen(config).map(|chosen| (config, chosen))) {
         return (model, format!("{}: {option}=y", config.file));
     }
-    match (built, numbers(&root.facts.uname.release)) {
+    match (built, numbers(&uname.release)) {
         (Built::Preempt, Some(release)) if release < (6, 13) => (Preemption::Full, "uname -v: PREEMPT".into()),
         (Built::Preempt, _) => {
             (Preemption::Unknown, "uname -v: PREEMPT, which may be full or lazy; no configuration at hand".into())

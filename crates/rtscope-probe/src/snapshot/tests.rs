@@ -5,7 +5,7 @@ mod trees;
 
 use super::config::tests::gzip;
 use super::tasks::tests::stat;
-use super::{Facts, Root, collect};
+use super::{Facts, Root, collect, supplement};
 use rtscope_record::system::{FairServer, IdleState, Preemption, System, Temperature, Tracing};
 use rtscope_record::{Policy, Settings, findings};
 use std::fs;
@@ -167,6 +167,31 @@ fn contradictions_are_settled_and_named() {
     let t = Tree::new("6.1.0", "#1 SMP PREEMPT_RT", "x86_64");
     t.put("/proc/config.gz", gzip(b"CONFIG_PREEMPT_VOLUNTARY=y\n"));
     assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT; against /proc/config.gz".into()));
+}
+
+#[test]
+fn a_configuration_from_elsewhere_says_what_the_kernel_could_not() {
+    let config = b"CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_HZ=250\nCONFIG_KASAN=y\n";
+    let mut kernel = Tree::new("6.12.1", "#1 SMP Debian", "aarch64").snapshot().kernel;
+    assert_eq!(kernel.preemption, Preemption::Unknown);
+    supplement(&mut kernel, "the package's", config);
+    assert_eq!((kernel.preemption, kernel.hz, kernel.debug_options.len()), (Preemption::Voluntary, Some(250), 1));
+    assert_eq!(kernel.preemption_evidence, "the package's: CONFIG_PREEMPT_VOLUNTARY=y");
+    // What is known stays, one of another build does not count, and what is no configuration says nothing.
+    let known = kernel.clone();
+    supplement(&mut kernel, "another", b"CONFIG_PREEMPT_NONE=y\nCONFIG_HZ=100\n");
+    assert_eq!(kernel, known);
+    let mut kernel = Tree::new("6.12.1", "#1 SMP PREEMPT_RT", "aarch64").snapshot().kernel;
+    let known = kernel.clone();
+    supplement(&mut kernel, "another", config);
+    supplement(&mut kernel, "none", b"\x7fELF");
+    assert_eq!(kernel, known);
+    supplement(&mut kernel, "its own", b"CONFIG_PREEMPT_RT=y\nCONFIG_HZ=1000\n");
+    assert_eq!((kernel.hz, kernel.preemption_evidence.as_str()), (Some(1000), "uname -v: PREEMPT_RT"));
+    let mut kernel = Tree::new("6.12.1", "#1 SMP Debian", "aarch64").snapshot().kernel;
+    supplement(&mut kernel, "another", b"CONFIG_PREEMPT_RT=y\nCONFIG_HZ=100\n");
+    assert_eq!((kernel.preemption, kernel.hz), (Preemption::Unknown, None));
+    assert!(kernel.preemption_evidence.contains("another is not counted"), "{}", kernel.preemption_evidence);
 }
 
 #[test]
