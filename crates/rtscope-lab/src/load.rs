@@ -25,8 +25,8 @@ use table::{Entry, LOADS};
 
 /// What a load's name starts with when the rest are stress-ng's arguments.
 const CUSTOM: &str = "stress-ng:";
-/// Most that a custom load is trusted to need on disk, MiB: stress-ng's `hdd` writes 1 GiB for each worker by default.
-const CUSTOM_DISK_MIB: u64 = 2048;
+/// To be free for a custom load, MiB: what it writes is not known before, and it is ended when it leaves too little.
+const CUSTOM_DISK_MIB: u64 = 128;
 /// Left free on the disk beside what the load writes, MiB.
 const SPARE_MIB: u64 = 256;
 

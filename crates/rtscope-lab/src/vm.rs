@@ -48,6 +48,9 @@ pub enum VmError {
     /// The control channel broke.
     #[error("talking to QEMU failed: {0}")]
     Control(String),
+    /// QEMU did not take a kept state.
+    #[error("the kept state was refused: {0}")]
+    Refused(String),
     /// The guest ended before its work was done: a panic, mostly.
     #[error("the guest ended {when}; the last lines of its console:\n{console}\nthe whole console: {file}", file = file.display())]
     Ended {

@@ -80,7 +80,8 @@ pub(super) fn prepare() -> Facts {
 /// A block device in memory that completes each request by a timer, with ext4 on it.
 fn disk() -> Result<(), String> {
     let failed = |what: &str, e: io::Error| format!("disk: {what}: {e}");
-    fs::create_dir_all("/sys/kernel/config").map_err(|e| failed("/sys/kernel/config", e))?;
+    fs::create_dir_all("/sys/kernel/config")
+        .map_err(|e| failed("null_blk needs configfs (CONFIG_CONFIGFS_FS), which this kernel has not", e))?;
     match sys::machine::mount("configfs", Path::new("configfs"), Path::new("/sys/kernel/config"), "") {
         Err(e) if e.raw_os_error() != Some(libc::EBUSY) => return Err(failed("configfs", e)),
         _ => {}

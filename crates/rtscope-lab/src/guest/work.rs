@@ -128,6 +128,10 @@ fn failed(e: &MeasureError) -> Said {
         MeasureError::Target(TargetError::Probe { message, remedy } | TargetError::Usage { message, remedy }) => {
             (message.clone(), remedy.clone())
         }
+        MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => (
+            format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
+            "take a smaller load: a guest's disk is in its memory, 2 GiB at most".to_owned(),
+        ),
         e => (e.to_string(), "`rtscope lab shell` looks around in the same guest".to_owned()),
     };
     Said::Failed { message, remedy, usage: e.is_usage() }

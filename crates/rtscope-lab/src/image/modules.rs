@@ -4,10 +4,12 @@
 
 use super::{ImageError, elf};
 use crate::digest;
+use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
+use ruzstd::decoding::StreamingDecoder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// A module, ready for the kernel.
@@ -137,11 +139,13 @@ fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
     let mut bytes = Vec::new();
     match path.extension().and_then(|e| e.to_str()) {
         Some("ko") => file.take(LARGEST).read_to_end(&mut bytes),
-        Some("xz") => XzReader::new(std::io::BufReader::new(file), true).take(LARGEST).read_to_end(&mut bytes),
-        _ => {
-            let why = "modules compressed by gzip or zstd are not read: install this kernel's without compression (CONFIG_MODULE_COMPRESS_NONE)";
-            return Err(ImageError::unreadable(path, why));
-        }
+        Some("xz") => XzReader::new(BufReader::new(file), true).take(LARGEST).read_to_end(&mut bytes),
+        Some("gz") => MultiGzDecoder::new(BufReader::new(file)).take(LARGEST).read_to_end(&mut bytes),
+        // Only `.ko.zst` is left of the names that are taken for a module's.
+        _ => StreamingDecoder::new(BufReader::new(file))
+            .map_err(|e| ImageError::unreadable(path, e))?
+            .take(LARGEST)
+            .read_to_end(&mut bytes),
     }
     .map_err(ImageError::io(path))?;
     Ok(bytes)
@@ -157,6 +161,26 @@ mod tests {
         assert_eq!(module_name("crc32c-intel.ko.xz").as_deref(), Some("crc32c_intel"));
         assert_eq!(module_name("null_blk.ko").as_deref(), Some("null_blk"));
         assert_eq!((module_name("modules.order"), module_name("a.ko.bak")), (None, None));
+    }
+
+    #[test]
+    fn a_module_is_read_however_it_is_compressed() {
+        use base64::Engine;
+        let dir = tempfile::tempdir().unwrap();
+        // "module" by `xz --check=crc32`, `gzip -n`, `zstd`: as the kernel's build compresses them.
+        for (end, packed) in [
+            ("ko", "bW9kdWxl"),
+            ("ko.xz", "/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQAFbW9kdWxlAAAAKCYkDAABGgbF6sh5kEKZDQEAAAAAAVla"),
+            ("ko.gz", "H4sIAAAAAAAAA8vNTynNSQUAKCYkDAYAAAA="),
+            ("ko.zst", "KLUv/QRYMQAAbW9kdWxlXYmpjQ=="),
+        ] {
+            let path = dir.path().join(format!("a.{end}"));
+            let bytes = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(read(&path).unwrap(), b"module", "{end}");
+            std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+            assert!(end == "ko" || read(&path).is_err(), "cut off: {end}");
+        }
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
     copied(vmlinuz, &work.join(VMLINUZ))?;
     if let Some(config) = given.config {
         copied(config, &work.join(CONFIG))?;
+        let text = fs::read(work.join(CONFIG)).map_err(KernelError::io(config))?;
+        if !is_configuration(&text) {
+            let why = "is no kernel's configuration: name the .config that it was built with";
+            return Err(KernelError::Own(format!("{} {why}", config.display())));
+        }
     }
     if let Some(from) = given.modules {
         let to = work.join(MODULES).join(&release);
@@ -51,6 +56,11 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         Ok("headers".into())
     });
     Kernel::enter(work, name, &release, Vec::new(), headers.transpose()?)
+}
+
+/// Whether a text sets options as a kernel's configuration does. Each kernel sets some, on every architecture.
+fn is_configuration(text: &[u8]) -> bool {
+    text.split(|b| *b == b'\n').any(|l| l.starts_with(b"CONFIG_") && l.contains(&b'='))
 }
 
 /// The last part of `lib/modules/RELEASE`.
@@ -95,6 +105,14 @@ fn release_at(text: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_configuration_is_told_from_other_files() {
+        assert!(is_configuration(b"#\n# CONFIG_X is not set\nCONFIG_HZ=250\n"));
+        for other in ["", "root:x:0:0\n", "# CONFIG_X is not set\n", "MY_CONFIG_X=y\n"] {
+            assert!(!is_configuration(other.as_bytes()), "{other}");
+        }
+    }
 
     #[test]
     fn an_image_says_its_release() {

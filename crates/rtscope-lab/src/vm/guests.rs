@@ -114,6 +114,8 @@ impl Guests {
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
             config: kernel.config(),
+            has_modules: kernel.modules.is_some(),
+            missing: image.missing,
         };
         Ok(Lab::new(qemu, boot, options, self.states())?)
     }

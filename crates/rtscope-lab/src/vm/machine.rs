@@ -14,8 +14,9 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
@@ -116,9 +117,14 @@ impl Machine {
         let qmp = match qmp {
             Ok(qmp) => qmp,
             Err(e) => {
+                // Whether it broke the channel by ending.
+                let how = ended(&mut child, &at("said"));
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(e);
+                return Err(match (e, how) {
+                    (VmError::Control(_), Some(reason)) => VmError::Start { program: qemu.program.clone(), reason },
+                    (e, _) => e,
+                });
             }
         };
         let console = Console(at("console"));
@@ -137,7 +143,7 @@ impl Machine {
         let _awake = Awake::new();
         loop {
             if self.word(MAGIC_AT)? == MAGIC {
-                self.qmp.run("stop", &json!({}))?;
+                self.tell("stop", &json!({}))?;
                 break;
             }
             self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
@@ -151,13 +157,12 @@ impl Machine {
     /// Waits until a state has been taken in.
     pub(super) fn wait_restored(&mut self) -> Result<(), VmError> {
         let end = Instant::now() + PATIENCE;
-        while self.qmp.status()? == "inmigrate" {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                let said = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
-                return Err(VmError::Control(format!("the kept state was refused ({status}): {}", said.trim())));
-            }
-            if Instant::now() > end {
-                return Err(VmError::Control("the kept state was not taken in".into()));
+        loop {
+            match self.qmp.status() {
+                Ok(status) if status != "inmigrate" => break,
+                Ok(_) if Instant::now() > end => return Err(VmError::Refused("it is not taken in".into())),
+                Ok(_) => {}
+                Err(e) => return Err(ended(&mut self.child, &self.dir.path().join("said")).map_or(e, VmError::Refused)),
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -171,15 +176,15 @@ impl Machine {
         let path = self.dir.path().join("state");
         let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
         // Without a limit: the machine stands still anyway.
-        self.qmp.run("migrate-set-parameters", &json!({ "max-bandwidth": 100_000_000_000u64 }))?;
-        self.qmp.run("migrate", &json!({ "uri": format!("unix:{}", path.display()) }))?;
+        self.tell("migrate-set-parameters", &json!({ "max-bandwidth": 100_000_000_000u64 }))?;
+        self.tell("migrate", &json!({ "uri": format!("unix:{}", path.display()) }))?;
         let mut from = accept(&listener, &mut self.child).map_err(VmError::io("the machine's state"))?;
         // Large pieces: there are some 150 MB.
         let mut from = io::BufReader::with_capacity(1 << 20, &mut from);
         io::copy(&mut from, to).map_err(VmError::io("the machine's state"))?;
         let end = Instant::now() + PATIENCE;
         loop {
-            let answer = self.qmp.run("query-migrate", &json!({}))?;
+            let answer = self.tell("query-migrate", &json!({}))?;
             match answer.get("status").and_then(Value::as_str) {
                 Some("completed") => return Ok(()),
                 Some("failed" | "cancelled") => return Err(VmError::Control(format!("saving the state: {answer}"))),
@@ -208,7 +213,7 @@ impl Machine {
         write(JOB, &text)?;
         write(JOB_LEN_AT, &(text.len() as u64).to_le_bytes())?;
         self.begun = self.virtual_seconds();
-        self.qmp.run("cont", &json!({}))?;
+        self.tell("cont", &json!({}))?;
         Ok(())
     }
 
@@ -240,14 +245,7 @@ impl Machine {
             return Err(VmError::Interrupted);
         }
         if let Ok(Some(status)) = self.child.try_wait() {
-            let qemu = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
-            let qemu = if qemu.trim().is_empty() { String::new() } else { format!("; QEMU said: {}", qemu.trim()) };
-            let file = self.keep_console();
-            return Err(VmError::Ended {
-                when: format!("{when} (QEMU: {status}{qemu})"),
-                console: self.console.last_lines(),
-                file,
-            });
+            return Err(self.over(when, &how(status, &self.dir.path().join("said"))));
         }
         if watch.asked.elapsed() >= ASK {
             watch.asked = Instant::now();
@@ -270,6 +268,21 @@ impl Machine {
         }
         std::thread::sleep(LOOK);
         Ok(())
+    }
+
+    /// Runs a command of QEMU's. That the channel broke since it ended is said as such.
+    fn tell(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
+        let answer = self.qmp.run(command, arguments);
+        answer.map_err(|e| match ended(&mut self.child, &self.dir.path().join("said")) {
+            Some(how) if matches!(e, VmError::Control(_)) => self.over(&format!("when it was told `{command}`"), &how),
+            _ => e,
+        })
+    }
+
+    /// It has ended, and how.
+    fn over(&self, when: &str, how: &str) -> VmError {
+        let file = self.keep_console();
+        VmError::Ended { when: format!("{when} (QEMU: {how})"), console: self.console.last_lines(), file }
     }
 
     /// One more line from the mailbox, when there is one.
@@ -339,6 +352,27 @@ impl Watch {
     pub(super) fn new(limit: Limit) -> Self {
         Self { limit, begun: Instant::now(), asked: Instant::now() }
     }
+}
+
+/// How QEMU ended, if it did: a broken channel may be known a moment before its end is.
+fn ended(child: &mut Child, said: &Path) -> Option<String> {
+    let end = Instant::now() + Duration::from_secs(2);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(how(status, said)),
+            Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+            _ => return None,
+        }
+    }
+}
+
+/// In words: its status, what it said in the file `said`, and what may be done.
+fn how(status: ExitStatus, said: &Path) -> String {
+    let said = fs::read_to_string(said).unwrap_or_default();
+    let said = if said.trim().is_empty() { String::new() } else { format!("; QEMU said: {}", said.trim()) };
+    let killed = "; somebody killed it: if it was the kernel for want of memory (dmesg), take less --guest-memory or fewer --jobs";
+    let remedy = if status.signal() == Some(libc::SIGKILL) { killed } else { "" };
+    format!("{status}{said}{remedy}")
 }
 
 fn prefixed(prefix: &str, path: &Path) -> OsString {

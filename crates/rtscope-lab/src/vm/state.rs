@@ -24,6 +24,8 @@ const FORMAT: u32 = 2;
 const BOOTS: u32 = 10;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
+/// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
+const ABANDONED: Duration = Duration::from_secs(600);
 /// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.
 pub(super) const BOOT: Limit = Limit { virtual_time: Duration::from_secs(300), wall: Duration::from_secs(1200) };
 
@@ -107,9 +109,16 @@ impl States {
         let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stored) = self.get(key) {
             drop(turn);
-            let mut machine = Machine::start(qemu, spec, Some(&stored.path), &self.consoles())?;
-            machine.wait_restored()?;
-            return Ok((machine, stored.facts, true));
+            let machine = Machine::start(qemu, spec, Some(&stored.path), &self.consoles());
+            return match machine.and_then(|mut machine| machine.wait_restored().map(|()| machine)) {
+                Ok(machine) => Ok((machine, stored.facts, true)),
+                // Damaged on the disk, or by a power cut: another boot makes the same.
+                Err(VmError::Refused(_) | VmError::Start { .. }) => {
+                    self.forget(key);
+                    self.start(qemu, spec, key, stop, on_progress)
+                }
+                Err(e) => Err(e),
+            };
         }
         let (mut machine, facts) = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
         self.keep(&mut machine, key, &facts)?;
@@ -147,8 +156,15 @@ impl States {
         let _ = fs::remove_file(path);
     }
 
-    /// Keeps the [`KEPT`] states used last, and `newest`.
+    /// Keeps the [`KEPT`] states used last, and `newest`; removes what was killed while it was written.
     fn prune(&self, newest: &Path) {
+        let age = |p: &Path| fs::metadata(p).ok()?.modified().ok()?.elapsed().ok();
+        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|e| e.path());
+        for unfinished in files.filter(|p| p.extension().is_some_and(|e| e == "new")) {
+            if age(&unfinished).is_some_and(|age| age > ABANDONED) {
+                let _ = fs::remove_file(unfinished);
+            }
+        }
         let mut all: Vec<(SystemTime, PathBuf)> = fs::read_dir(&self.dir)
             .into_iter()
             .flatten()
@@ -207,10 +223,16 @@ mod tests {
             let at = SystemTime::UNIX_EPOCH + Duration::from_secs(n);
             File::options().append(true).open(path(n)).unwrap().set_modified(at).unwrap();
         }
+        let old = SystemTime::now() - 2 * ABANDONED;
+        for (name, at) in [("a.1.new", old), ("b.2.new", SystemTime::now())] {
+            let file = File::create(dir.path().join(name)).unwrap();
+            file.set_modified(at).unwrap();
+        }
         // The newest one counts, however old its file is.
         states.prune(&path(1));
         let left: Vec<u64> = (0..KEPT as u64 + 3).filter(|n| path(*n).exists()).collect();
         assert_eq!(left.len(), KEPT);
         assert!(left.contains(&1) && !left.contains(&0) && !left.contains(&2), "{left:?}");
+        assert!(!dir.path().join("a.1.new").exists() && dir.path().join("b.2.new").exists());
     }
 }

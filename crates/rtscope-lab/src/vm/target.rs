@@ -62,6 +62,10 @@ pub struct Boot {
     pub image: (PathBuf, String),
     /// The configuration that the kernel was built with, if it came with one.
     pub config: Option<PathBuf>,
+    /// Whether the kernel came with modules, or with the list of those built in.
+    pub has_modules: bool,
+    /// Modules that a guest needs and that are not known to be there.
+    pub missing: Vec<String>,
 }
 
 /// A guest of the lab, ready to be started as often as one likes.
@@ -140,7 +144,7 @@ impl Lab {
         if self.options.clock == Clock::Host {
             let mut machine = Machine::start(&self.qemu, &self.spec, None, &consoles)?;
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
-            return Ok(Started { machine, facts, kept: false });
+            return Ok(Started { machine, facts: self.with_missing(facts), kept: false });
         }
         let (machine, facts, kept) = if self.options.keep_state {
             self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?
@@ -148,7 +152,22 @@ impl Lab {
             let (machine, facts) = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
             (machine, facts, false)
         };
-        Ok(Started { machine, facts, kept })
+        Ok(Started { machine, facts: self.with_missing(facts), kept })
+    }
+
+    /// With what can be said here why the guest could not set up something.
+    fn with_missing(&self, mut facts: Facts) -> Facts {
+        // Kernels since 6.16 compute ext4's checksums without that module.
+        let counts = |m: &&String| *m != "crc32c_generic" || !facts.problems.is_empty();
+        let missing = self.boot.missing.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if !missing.is_empty() && (self.boot.has_modules || !facts.problems.is_empty()) {
+            facts.problems.push(if self.boot.has_modules {
+                format!("the kernel has no modules {missing}, nor has it them built in")
+            } else {
+                format!("the kernel came without its modules: {missing} are there only if built in (--modules names them)")
+            });
+        }
+        facts
     }
 
     /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
@@ -185,7 +204,8 @@ impl Lab {
         let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
         let problems = started.facts.problems.clone();
         let work = Work::Measure { plan: Box::new(plan.clone()) };
-        match self.work(started, work, Duration::from_nanos(measured), stop, on_step)? {
+        let said = self.work(started, work, Duration::from_nanos(measured), stop, on_step);
+        match said.map_err(|e| with_problems(e, &problems))? {
             Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, names, &problems),
             other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
         }
@@ -202,8 +222,10 @@ impl Lab {
     ) -> Result<Ran, VmError> {
         on_step(Step::GuestStarting { boots: !(self.options.keep_state && self.has_state()) });
         let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
+        let problems = started.facts.problems.clone();
         let work = Work::Run { command: command.to_vec(), load: load.into() };
-        match self.work(started, work, limit, stop, on_step)? {
+        let said = self.work(started, work, limit, stop, on_step);
+        match said.map_err(|e| with_problems(e, &problems))? {
             Said::Ran(ran) => Ok(ran),
             other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
         }
@@ -289,6 +311,16 @@ struct Names {
     id: String,
     target: String,
     command: Vec<String>,
+}
+
+/// Work that failed in a guest that is not whole may have failed by that.
+fn with_problems(e: VmError, problems: &[String]) -> VmError {
+    match e {
+        VmError::Failed { message, remedy, usage } if !problems.is_empty() => {
+            VmError::Failed { message: format!("{message} (the guest is not complete: {})", problems.join("; ")), remedy, usage }
+        }
+        e => e,
+    }
 }
 
 /// Reads a file that is to go with the runs.

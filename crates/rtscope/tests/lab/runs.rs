@@ -133,6 +133,25 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
 }
 
 #[test]
+fn a_load_of_ones_own_runs_in_the_guest_and_a_damaged_state_is_made_anew() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let run = || -> Record {
+        let target = format!("lab:{RT}");
+        let words = ["measure", "timer", "-D", "200ms", "--json", "--no-save", "--target", &target, "--load"];
+        lab.run(&[&words[..], &["stress-ng:--matrix 1 --fork 1"]].concat()).ends_with(0).record()
+    };
+    let first = run();
+    assert!(first.parts().load_proof.as_ref().unwrap().processes.iter().all(|p| !p.died_early));
+    let state = &first.parts().lab.as_ref().unwrap().state[..32];
+    let file = fs::File::options().write(true).open(super::cache().join("states").join(state).with_extension("state")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 64], 0).unwrap();
+    assert_eq!(run().fingerprint(), first.fingerprint());
+}
+
+#[test]
 fn programs_run_in_the_guest_and_their_ends_are_told() {
     if !wanted() {
         return;
