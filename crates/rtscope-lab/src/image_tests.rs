@@ -54,6 +54,13 @@ fn the_same_inputs_make_the_same_bytes() {
 }
 
 #[test]
+fn tools_in_the_cache_are_had_without_writing_there() {
+    let w = world();
+    Tools::fetch(&w.dir.path().join("cache"), Arch::Amd64, false, &mut |_| panic!("nothing is fetched")).unwrap();
+    assert!(!w.dir.path().join("cache/tools/amd64.lock").exists());
+}
+
+#[test]
 fn cpio_lists_what_is_in_it() {
     let w = world();
     let host = w.dir.path().join("init");

@@ -14,7 +14,9 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock `file`, made with its directory where needed; waits while another process has it, after telling `on_step`.
     pub(crate) fn take(file: &Path, on_step: &mut dyn FnMut(&str)) -> io::Result<Self> {
-        let lock = open(file)?;
+        let hint =
+            |e: io::Error| io::Error::new(e.kind(), format!("{e}; make the cache writable, or name another: RTSCOPE_CACHE=DIR"));
+        let lock = open(file).map_err(hint)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             on_step("waiting for another rtscope that is at it");
             flock(&lock, FlockOperation::LockExclusive)?;

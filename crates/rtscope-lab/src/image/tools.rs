@@ -74,6 +74,10 @@ impl Tools {
 
     /// The tools, fetched from Debian if they are not in the cache, or when `update` asks for the newest.
     pub fn fetch(cache_root: &Path, arch: Arch, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Self, ImageError> {
+        // What is there needs no lock, nor a cache that can be written.
+        if let (false, Ok(tools)) = (update, Self::get(cache_root, arch)) {
+            return Ok(tools);
+        }
         let base = cache_root.join("tools");
         let lock = base.join(format!("{arch}.lock"));
         let _lock = Lock::take(&lock, on_step).map_err(ImageError::io(&lock))?;

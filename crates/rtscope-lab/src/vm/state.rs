@@ -128,7 +128,9 @@ impl States {
     /// Keeps the state of a paused machine, which may then go on.
     fn keep(&self, machine: &mut Machine, key: &str, facts: &Facts) -> Result<(), VmError> {
         let path = self.path(key);
-        let wrote = |e: io::Error| VmError::io(format!("keeping the machine's state in {}", self.dir.display()))(e);
+        let remedy = "it needs 150 MB there, and --fresh-boot does without";
+        let wrote =
+            |e: io::Error| VmError::io(format!("the machine's state can't be kept in {} ({remedy})", self.dir.display()))(e);
         fs::create_dir_all(&self.dir).map_err(wrote)?;
         let unfinished = path.with_extension(format!("{}.new", std::process::id()));
         let saved = File::create(&unfinished).map_err(wrote).and_then(|mut file| {
