@@ -10,7 +10,7 @@ use crate::session::Step;
 use crate::target::StopHandle;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
-use rtscope_probe::snapshot;
+use rtscope_probe::{snapshot, sys};
 use rtscope_record::{Clock, Effect, GuestModule, Record, Settings, System, Warning, findings};
 use std::fs;
 use std::path::PathBuf;
@@ -174,6 +174,7 @@ impl Lab {
     pub fn interactive(&self) -> Command {
         let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
         let mut command = Command::new(&self.qemu.program);
+        sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // Ctrl-C goes to the guest.
         command.args(spec.all_arguments()).args(["-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal"]);
         command

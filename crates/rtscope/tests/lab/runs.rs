@@ -174,6 +174,19 @@ fn programs_run_in_the_guest_and_their_ends_are_told() {
 }
 
 #[test]
+fn a_shell_is_told_all_that_stands_in_its_input() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.0.file("input", "echo first $((6 * 7))\ncat /proc/sys/kernel/osrelease\n");
+    let input = fs::File::open(lab.0.path("input")).unwrap();
+    let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
+    let said = said.ends_with(0);
+    assert!(said.out.contains("\nfirst 42\r") && said.out.contains("deb12-rt-amd64"), "{}", said.out);
+}
+
+#[test]
 fn a_panic_is_told_with_the_consoles_last_lines() {
     if !wanted() {
         return;

@@ -11,7 +11,10 @@ use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Arch, KernelName, Kernels};
 use rtscope_record::{Clock, Nanos};
 use serde::Serialize;
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread;
 use std::time::Instant;
 
 /// What became of a boot.
@@ -95,7 +98,36 @@ fn take_in(vmlinuz: &Path, a: &Boot) -> Result<KernelName, Failure> {
 pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
     let guest = open(context, &a.kernel, a.guest.options()?)?;
     context.say("the guest boots; `exit` ends it");
-    let status = guest.interactive().status();
-    let status = status.map_err(|e| Failure::failed(format!("QEMU can't be started: {e}"), "is it installed?"))?;
+    let mut command = guest.interactive();
+    let failed = |e: io::Error| Failure::failed(format!("QEMU can't be started: {e}"), "is it installed?");
+    let status = if io::stdin().is_terminal() {
+        command.status().map_err(failed)?
+    } else {
+        let guest = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        typed(guest)?
+    };
     if status.success() { Ok(Code::Done) } else { Err(Failure::failed(format!("QEMU ended: {status}"), "see what it said")) }
+}
+
+/// What the guest's shell says when it can be told something.
+const PROMPT: &[u8] = b"lab# ";
+/// Ctrl-D.
+const END_OF_INPUT: u8 = 4;
+
+/// Follows a guest whose terminal gets what stands in our standard input, then its end: not before the shell asks for it, since a machine
+/// that boots loses what it is told.
+fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
+    let failed = |e: io::Error| Failure::failed(format!("following the guest: {e}"), "report this");
+    let (mut keyboard, mut screen) = (guest.stdin.take(), guest.stdout.take());
+    let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
+    while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {
+        output::bytes(&piece[..n])?;
+        shown.extend_from_slice(&piece[..n]);
+        if let Some(mut keyboard) = keyboard.take_if(|_| shown.windows(PROMPT.len()).any(|w| w == PROMPT)) {
+            shown.clear();
+            // Ends with this process when the guest ended first.
+            thread::spawn(move || io::copy(&mut io::stdin(), &mut keyboard).and_then(|_| keyboard.write_all(&[END_OF_INPUT])));
+        }
+    }
+    guest.wait().map_err(failed)
 }
