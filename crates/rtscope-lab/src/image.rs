@@ -5,6 +5,7 @@ mod elf;
 mod modules;
 mod tools;
 
+pub(crate) use elf::modinfo;
 pub use tools::Tools;
 
 use crate::debian::DebianError;

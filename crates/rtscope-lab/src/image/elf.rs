@@ -49,7 +49,7 @@ pub(super) fn check_static(bytes: &[u8], arch: Arch) -> Result<(), String> {
 }
 
 /// A module's information: `key=value` strings.
-pub(super) fn modinfo(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn modinfo(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let file = parse(bytes)?;
     let section = file.section_header_by_name(".modinfo").map_err(|e| e.to_string())?.ok_or("it has no .modinfo section")?;
     let (data, _) = file.section_data(&section).map_err(|e| e.to_string())?;

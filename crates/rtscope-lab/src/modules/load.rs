@@ -274,7 +274,7 @@ impl Log {
 /// What a record of /dev/kmsg, `PRIORITY,NUMBER,TIME,...;NAME: TEXT`, says of the module `name`.
 fn of_record(record: &str, name: &str) -> Option<String> {
     let text = record.split_once(';')?.1.lines().next()?;
-    text.strip_prefix(name)?.strip_prefix(": ").filter(|t| !t.contains("taints kernel")).map(str::to_owned)
+    text.strip_prefix(name)?.strip_prefix(": ").filter(|t| !t.contains("taint")).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -286,7 +286,13 @@ mod tests {
         let said =
             of_record("3,812,1234,-;rtscope_response: in=x/9: the chip has no such line\n SUBSYSTEM=x\n", "rtscope_response");
         assert_eq!(said.as_deref(), Some("in=x/9: the chip has no such line"));
-        for other in ["", "3,1;", "6,1,2,-;usb 1-1: new", "4,1,2,-;rtscope_wire: loading out-of-tree module taints kernel."] {
+        for other in [
+            "",
+            "3,1;",
+            "6,1,2,-;usb 1-1: new",
+            "4,1,2,-;rtscope_wire: loading out-of-tree module taints kernel.",
+            "5,1,2,-;rtscope_wire: module verification failed: signature and/or required key missing - tainting kernel",
+        ] {
             assert_eq!(of_record(other, "rtscope_wire"), None, "{other}");
         }
     }

@@ -6,6 +6,7 @@ use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, States};
 use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
 use crate::digest;
+use crate::image::modinfo;
 use crate::session::Step;
 use crate::target::StopHandle;
 use base64::Engine;
@@ -330,10 +331,28 @@ fn file((here, there): &(PathBuf, String)) -> Result<JobFile, VmError> {
     Ok(JobFile { path: there.clone(), data: base64::engine::general_purpose::STANDARD.encode(data) })
 }
 
+/// Refuses a parameter that a module does not have: the kernel would ignore it, and the run would be of another setting than was asked for.
+fn check_parameters(module: &str, info: &[(String, String)], parameters: &[String]) -> Result<(), VmError> {
+    let known: Vec<&str> = info.iter().filter(|(key, _)| key == "parmtype").filter_map(|(_, of)| of.split(':').next()).collect();
+    // These two every module has.
+    let there = |name: &str| ["dyndbg", "async_probe"].into_iter().chain(known.iter().copied()).any(|k| k == name);
+    let Some(word) = parameters.iter().find(|p| !there(&p.split('=').next().unwrap_or_default().replace('-', "_"))) else {
+        return Ok(());
+    };
+    Err(VmError::Failed {
+        message: format!("the module {module} has no parameter for `{word}`"),
+        remedy: if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) },
+        usage: true,
+    })
+}
+
 /// Reads a module that is to go with the runs.
 fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, GuestModule), VmError> {
     let data = fs::read(path).map_err(VmError::io(format!("the module {}", path.display())))?;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    if let Ok(info) = modinfo(&data) {
+        check_parameters(&name, &info, parameters)?;
+    }
     let sha256 = digest::bytes(&data);
     let job = JobModule {
         name: name.clone(),
@@ -341,4 +360,21 @@ fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, Gue
         data: base64::engine::general_purpose::STANDARD.encode(data),
     };
     Ok((job, GuestModule { name, sha256, parameters: parameters.clone() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_a_module_has_not_is_refused() {
+        let info = [("parmtype", "hold_us:uint"), ("parm", "other:a text"), ("parmtype", "irqs:bool")]
+            .map(|(key, of)| (key.to_owned(), of.to_owned()));
+        let check = |words: &[&str]| check_parameters("x.ko", &info, &words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        check(&["hold-us=5", "irqs", "dyndbg=+p"]).unwrap();
+        for word in ["holdus=5", "other=1", ""] {
+            let e = check(&["irqs=1", word]).unwrap_err();
+            assert!(e.is_usage() && e.to_string().ends_with("it has hold_us, irqs"), "{e}");
+        }
+    }
 }
