@@ -127,6 +127,17 @@ impl Bench<'_> {
                     "a faster instrument (another board, the lab)",
                 ));
             }
+            if !found.instrument_limited && found.trials.iter().all(|t| t.sustained) {
+                self.warnings.push(Warning::new(
+                    "search-limited",
+                    Effect::Inconclusive,
+                    format!(
+                        "every interval held, down to the shortest, {}: the DUT keeps up with that or with more",
+                        Nanos(shortest)
+                    ),
+                    "a shorter --shortest, where the instrument can ask so fast (the kernel's: 10us)",
+                ));
+            }
             self.facts.sustained = found.interval.map(Nanos);
             self.facts.search.clone_from(&found.trials);
         }
