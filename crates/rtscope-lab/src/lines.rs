@@ -215,7 +215,8 @@ impl LineOptions {
         let soft = ends.soft.1 && (about.test == Test::Periodic || ends.soft.0);
         match self.dut {
             Some(who) => matches!(who, Who::Own | Who::Elsewhere),
-            None => given || (soft && !kernel) || (ends.wire && !(kernel && about.brings_dut)),
+            // In the kernel too: who asks for that is told that it can't be.
+            None => given || soft || (ends.wire && !(kernel && about.brings_dut)),
         }
     }
 

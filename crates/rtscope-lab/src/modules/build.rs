@@ -201,17 +201,18 @@ impl Compiler {
         format!("{}gcc{}", self.prefix, self.suffix)
     }
 
-    /// What `make` is told of it. Debian's headers know it.
+    /// What `make` is told of it. Debian's headers know it, but not all of them where it runs on another architecture.
     fn arguments(&self, target: &Target<'_>) -> Vec<String> {
+        let cross = format!("CROSS_COMPILE={}", self.prefix);
         if self.named {
-            return Vec::new();
+            return if self.prefix.is_empty() { Vec::new() } else { vec![cross] };
         }
         let arch = match target.arch {
             Arch::Amd64 => "x86_64",
             Arch::Arm64 => "arm64",
             Arch::Armhf => "arm",
         };
-        vec![format!("ARCH={arch}"), format!("CROSS_COMPILE={}", self.prefix)]
+        vec![format!("ARCH={arch}"), cross]
     }
 
     /// The first line of what it says of its version: part of what the modules follow from.
@@ -236,6 +237,11 @@ mod tests {
         assert_eq!(of(debian, Arch::Amd64).program(), "gcc-12");
         assert_eq!(of("", Arch::Armhf).program(), "arm-linux-gnueabihf-gcc");
         assert!(of(debian, Arch::Arm64).named && !of("", Arch::Amd64).named);
+        let told = |text: &str, arch| {
+            of(text, arch).arguments(&Target { kernel: "x", identity: "1", arch, headers: Path::new("/nowhere") })
+        };
+        assert_eq!(told(debian, Arch::Arm64), ["CROSS_COMPILE=aarch64-linux-gnu-"], "Debian's 6.1 leaves it open");
+        assert!(told(debian, Arch::Amd64).is_empty());
     }
 
     #[test]

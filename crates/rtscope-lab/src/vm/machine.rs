@@ -17,14 +17,16 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the mailbox is looked at.
 const LOOK: Duration = Duration::from_millis(2);
-/// How often the virtual time is asked for.
-const ASK: Duration = Duration::from_millis(500);
+/// How soon the virtual time is asked for at first, and how seldom at last. Seldom, since each question wakes the thread of QEMU that moves
+/// virtual time on when the guest has nothing to do: at the wrong moment it moves it too far.
+const ASK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
 
@@ -105,6 +107,9 @@ impl Machine {
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
+        if let Some(cpu) = spec.icount().and_then(|_| seat()) {
+            sys::process::on_one_cpu(&mut command, cpu);
+        }
         let mut child = command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
         let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
             program: qemu.program.clone(),
@@ -247,7 +252,7 @@ impl Machine {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Err(self.over(when, &how(status, &self.dir.path().join("said"))));
         }
-        if watch.asked.elapsed() >= ASK {
+        if watch.asked.elapsed() >= watch.pause() {
             watch.asked = Instant::now();
             let now = self.virtual_seconds();
             let virtual_s = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
@@ -352,6 +357,23 @@ impl Watch {
     pub(super) fn new(limit: Limit) -> Self {
         Self { limit, begun: Instant::now(), asked: Instant::now() }
     }
+
+    /// From one question for the virtual time to the next: longer and longer.
+    fn pause(&self) -> Duration {
+        ((self.asked - self.begun) / 4).clamp(ASK.0, ASK.1)
+    }
+}
+
+/// The one CPU of the host for a guest in virtual time, each guest's the next one; `None` where the kernel does not tell.
+///
+/// When such a guest has nothing to do, another thread of QEMU 7.2 moves virtual time on to the next timer. On a CPU of its own it may do so
+/// once more when the guest halts again, before the last instructions have been counted: then time goes too far, by those. On one CPU,
+/// and before the thread that computes, it is back asleep by then.
+fn seat() -> Option<u32> {
+    static GUESTS: AtomicUsize = AtomicUsize::new(0);
+    let cpus = sys::rt::allowed_cpus().ok().filter(|cpus| !cpus.is_empty())?;
+    let first = usize::try_from(std::process::id()).unwrap_or(0);
+    Some(cpus[(first + GUESTS.fetch_add(1, Relaxed)) % cpus.len()])
 }
 
 /// How QEMU ended, if it did: a broken channel may be known a moment before its end is.

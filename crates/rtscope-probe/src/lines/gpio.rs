@@ -78,10 +78,19 @@ impl Gpio {
                 let by = info.map(|i| i.consumer).ok().filter(|c| !c.is_empty());
                 LineError::Busy { line, by: by.map_or_else(|| "somebody has it".into(), |c| format!("by `{c}`")) }
             }
-            Some(libc::ENXIO | libc::EOPNOTSUPP | libc::ENODEV) if act == LISTEN => {
-                LineError::Unable { line, why: "its chip gives no interrupts for edges".into() }
+            Some(libc::EINVAL) => {
+                let lines = gpiocdev::Chip::from_path(chip).and_then(|c| c.info()).map(|i| i.num_lines);
+                let why = match lines {
+                    Ok(n) if offset >= n => format!("its chip has {n} lines, 0 to {}", n.saturating_sub(1)),
+                    _ => format!("the kernel can't {act} offset {offset}"),
+                };
+                LineError::Unable { line, why }
             }
-            Some(libc::EINVAL) => LineError::Unable { line, why: format!("the kernel can't {act} offset {offset}") },
+            Some(libc::ENXIO | libc::EOPNOTSUPP | libc::ENODEV | libc::EIO) => {
+                let what = if act == LISTEN { "gives no interrupts for its edges" } else { "does not drive it" };
+                let why = format!("its chip {what}; two lines, or their wires, may be swapped");
+                LineError::Unable { line, why }
+            }
             _ => failed(&line, act, e),
         }
     }

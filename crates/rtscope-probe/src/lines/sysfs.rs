@@ -5,6 +5,7 @@ use super::{Abilities, Edge, Input, LineError, Output, Span};
 use crate::sys::rt::now;
 use crate::sys::tty::wait_for;
 use rtscope_record::lines::Stamp;
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -23,7 +24,21 @@ struct Exported {
     line: String,
     root: PathBuf,
     number: u32,
+    /// Where its files are.
+    dir: PathBuf,
     ours: bool,
+}
+
+/// The lines that are exported.
+fn exported(root: &Path) -> BTreeSet<PathBuf> {
+    let all = std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path());
+    all.filter(|dir| dir.join("value").exists()).collect()
+}
+
+/// The line that is exported now and was not before; `None` where that is not one.
+fn appeared(before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let mut new = now.difference(before);
+    new.next().filter(|_| new.next().is_none()).cloned()
 }
 
 impl Exported {
@@ -33,25 +48,43 @@ impl Exported {
             let why = format!("this kernel has no {}: name the line by its chip, gpio:CHIP/OFFSET", root.display());
             return Err(LineError::Unable { line, why });
         }
-        let ours = !root.join(format!("gpio{number}")).exists();
-        if ours {
-            std::fs::write(root.join("export"), number.to_string()).map_err(|source| match source.raw_os_error() {
-                Some(libc::EBUSY) => {
-                    LineError::Busy { line: line.clone(), by: "a driver of the kernel, or the character device".into() }
+        let dir = root.join(format!("gpio{number}"));
+        let before = exported(root);
+        let mut new = Self { line: line.clone(), root: root.into(), number, ours: !dir.exists(), dir };
+        if new.ours {
+            if let Err(source) = std::fs::write(root.join("export"), number.to_string()) {
+                new.ours = false;
+                return Err(match source.raw_os_error() {
+                    Some(libc::EBUSY) => {
+                        let by = "a driver of the kernel or the character device has it, or it is exported under another name";
+                        LineError::Busy { line, by: by.into() }
+                    }
+                    Some(libc::EINVAL) => LineError::Unable { line, why: "no GPIO chip has this number".into() },
+                    _ => LineError::Io { line, act: "export it".into(), source },
+                });
+            }
+            // A chip whose lines have names exports them by these.
+            if !new.dir.exists() {
+                if let Some(dir) = appeared(&before, &exported(root)) {
+                    new.dir = dir;
                 }
-                Some(libc::EINVAL) => LineError::Unable { line: line.clone(), why: "no GPIO chip has this number".into() },
-                _ => LineError::Io { line: line.clone(), act: "export it".into(), source },
-            })?;
+            }
         }
-        Ok(Self { line, root: root.into(), number, ours })
+        Ok(new)
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.root.join(format!("gpio{}", self.number)).join(name)
+        self.dir.join(name)
     }
 
     fn write(&self, name: &str, value: &str) -> Result<(), LineError> {
-        std::fs::write(self.file(name), value).map_err(LineError::io(&self.line, format!("set its {name} to {value}")))
+        std::fs::write(self.file(name), value).map_err(|e| match e.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::EIO | libc::EINVAL) => {
+                let why = format!("its {name} can't be set to {value} ({e}); two lines, or their wires, may be swapped");
+                LineError::Unable { line: self.line.clone(), why }
+            }
+            _ => LineError::io(&self.line, format!("set its {name} to {value}"))(e),
+        })
     }
 
     fn value(&self) -> Result<File, LineError> {
@@ -188,6 +221,20 @@ mod tests {
         assert!(!input.level().unwrap());
         drop((input, output));
         assert_eq!((of("export").as_str(), of("unexport").as_str()), ("", ""), "they were exported by somebody else");
+    }
+
+    #[test]
+    fn a_line_that_is_exported_by_its_name_is_found() {
+        let dir = tree();
+        let before = exported(dir.path());
+        assert_eq!((before.len(), appeared(&before, &before)), (2, None));
+        let export = |name: &str| {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+            std::fs::write(dir.path().join(name).join("value"), "0\n").unwrap();
+            exported(dir.path())
+        };
+        assert_eq!(appeared(&before, &export("RELAY")), Some(dir.path().join("RELAY")));
+        assert_eq!(appeared(&before, &export("LED")), None, "nobody can tell which");
     }
 
     #[test]

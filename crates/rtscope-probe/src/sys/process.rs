@@ -43,6 +43,17 @@ pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
     unsafe { command.pre_exec(request) };
 }
 
+/// Has the child that `command` will start stay on this one CPU, with all its threads. Where the kernel refuses, it goes where it likes.
+pub fn on_one_cpu(command: &mut Command, cpu: u32) {
+    let mask = super::rt::cpu_mask(&[cpu]);
+    let request = move || {
+        let _ = super::rt::set_affinity(&mask);
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(request) };
+}
+
 /// Collects one ended child, its own or adopted; `None` when there are children but none has ended, `ECHILD` when there are none.
 ///
 /// A process that uses this leaves all its children to it: `std::process::Child::wait` would then miss its status.
@@ -144,6 +155,16 @@ mod tests {
         if shm.exists() {
             assert!(file_system(shm).unwrap().in_memory);
         }
+    }
+
+    #[test]
+    fn a_child_stays_on_its_cpu() {
+        let cpu = *crate::sys::rt::allowed_cpus().unwrap().last().unwrap();
+        let mut command = Command::new("grep");
+        command.args(["Cpus_allowed_list", "/proc/self/status"]);
+        on_one_cpu(&mut command, cpu);
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert_eq!(said.split_whitespace().last(), Some(cpu.to_string().as_str()), "{said}");
     }
 
     #[test]

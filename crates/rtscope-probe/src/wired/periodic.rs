@@ -40,9 +40,13 @@ pub struct WaveBooks {
     start: u64,
     intervals: u64,
     last: Option<Edge>,
-    /// Where the wave's own grid has its latest point: follows a drift (of up to a fifth of the semi-period) and late edges in part, an
-    /// early edge at once.
+    /// Where the wave's own grid has its latest point.
     phase: u64,
+    /// How late the last edges were for the points of that grid. It follows the least of them: an early edge at once, a drift (of up to a
+    /// fifth of the semi-period) after some edges, single late ones not at all.
+    late: [i64; 4],
+    /// The level of the last edge, when it was taken for one after missed points because it was that late, and little would have been more.
+    doubtful: Option<bool>,
     grid: Option<Fit>,
 }
 
@@ -71,7 +75,19 @@ impl WaveBooks {
         let side = || Side { late: sampler(), early: sampler(), missed: 0, dropped: 0 };
         let sides = [side(), side()];
         let warmup = Brief::new(warmups);
-        Self { sides, warmup, warmups, semi_period, start: 0, intervals: 0, last: None, phase: 0, grid: None }
+        Self {
+            sides,
+            warmup,
+            warmups,
+            semi_period,
+            start: 0,
+            intervals: 0,
+            last: None,
+            phase: 0,
+            late: [0; 4],
+            doubtful: None,
+            grid: None,
+        }
     }
 
     /// The times of worst samples count from `start`, ns.
@@ -100,7 +116,7 @@ impl WaveBooks {
         let interval = edge.at.saturating_sub(last.at);
         // A line that can't tell what it lost shows it by two edges to one level.
         let lost = edge.lost > 0 || edge.level == last.level;
-        let points = self.points_to(edge.at);
+        let (points, phase) = (self.points_to(edge.at), self.phase);
         let jitter = signed(interval) - signed(self.semi_period);
         if self.intervals <= self.warmups {
             let outcome = Outcome::Answered { level: edge.level, latency: jitter.unsigned_abs(), at: edge.at };
@@ -122,17 +138,28 @@ impl WaveBooks {
         if points > 1 {
             side.missed += points - 1;
             side.late.show_missed(side.missed);
+            // A little before a point that it would be late for by most of a semi-period.
+            self.doubtful = (phase == edge.at).then_some(edge.level);
         }
         lost
     }
 
     /// How many grid points of the wave lie between the edge before and this one at `at`, this one's among them. An edge that is late by
-    /// less than a semi-period is not taken for two.
+    /// less than a semi-period is not taken for two. None where the edge before took this one's point for its own.
     fn points_to(&mut self, at: u64) -> u64 {
         let since = at.saturating_sub(self.phase);
+        if let Some(level) = self.doubtful.take().filter(|_| since < self.semi_period / 2) {
+            self.sides[usize::from(level)].missed -= 1;
+            (self.phase, self.late) = (at, [0; 4]);
+            return 0;
+        }
         let points = ((since + self.semi_period / 10) / self.semi_period).max(1);
         let due = self.phase + points * self.semi_period;
-        self.phase = if at < due { at } else { due + (at - due) / 4 };
+        self.late.rotate_left(1);
+        self.late[3] = signed(at) - signed(due);
+        let least = self.late.into_iter().min().unwrap_or(0);
+        self.late.iter_mut().for_each(|l| *l -= least);
+        self.phase = due.saturating_add_signed(least);
         points
     }
 

@@ -97,7 +97,39 @@ fn a_lost_edge_spoils_its_interval_only() {
     assert_eq!((grid.unwrap().points, grid.unwrap().last), (9, 0));
 }
 
+/// A task with a grid of `semi` that oversleeps by so much before each of its points; what it passed over.
+fn overslept(semi: u64, by: &[u64]) -> (Vec<u64>, u64) {
+    let (mut next, mut passed, mut times) = (2_000_000, 0, Vec::new());
+    for late in by {
+        times.push(next + late);
+        passed += late / semi;
+        next += (1 + late / semi) * semi;
+    }
+    (times, passed)
+}
+
 proptest! {
+    #[test]
+    fn what_a_task_overslept_is_missed_and_no_drift(
+        by in prop::collection::vec(prop_oneof![6 => Just(0u64), 2 => 0..SEMI / 60, 1 => 0..4 * SEMI], 30..120),
+        ppm in prop_oneof![3 => Just(0i64), 1 => -10_000i64..10_000],
+    ) {
+        // Not more than one in three, and the first and the last few on their points; what drifts is not near to two of them.
+        let mut by = by;
+        let semi = SEMI.checked_add_signed(ppm).unwrap();
+        if ppm != 0 {
+            for late in &mut by {
+                *late = *late / SEMI * semi + *late % (SEMI / 2);
+            }
+        }
+        let n = by.len();
+        by.iter_mut().enumerate().filter(|(i, _)| *i < 5 || i + 5 > n || i % 3 > 0).for_each(|(_, late)| *late %= SEMI / 60);
+        let (times, passed) = overslept(semi, &by);
+        let (d, _, grid, ..) = run(&times, 0);
+        prop_assert_eq!(d.iter().map(Distribution::missed).sum::<u64>(), passed);
+        prop_assert_eq!(grid.unwrap().points, n as u64 - 1 + passed);
+    }
+
     #[test]
     fn counts_add_up(gaps in prop::collection::vec(1u64..5 * SEMI, 2..60)) {
         let times: Vec<u64> = gaps.iter().scan(2_000_000, |at, gap| { *at += gap; Some(*at) }).collect();

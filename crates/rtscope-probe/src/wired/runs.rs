@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How long a trial of the search is, ns, and how many stimuli it has at least and at most.
 const TRIAL: (u64, u64, u64) = (500_000_000, 20, 5_000);
+/// A search ends at a trial of so many stimuli without any edge, where there were some before.
+const DUMB: u64 = 10;
 /// How long a device may go on answering after a trial, ns.
 const BACKLOG: u64 = 2_000_000_000;
 
@@ -99,6 +101,14 @@ impl Bench<'_> {
         let shortest = l.shortest.unwrap_or(s.interval).0;
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
             let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
+            // A device that is too slow for an interval may be dumb there; one that is dumb at a longer one than before, or for long, is dead.
+            let dumb = taken.own.edges == 0 && interval >= s.interval.0 && taken.own.stimuli >= DUMB;
+            if edges > 0 && (dumb || taken.ended == Ended::Silent) {
+                return Err(Failure::machine(
+                    format!("nothing comes back on {} any more: the DUT died during the search", self.asked.answer),
+                    "look after the DUT, and measure again",
+                ));
+            }
             edges += taken.own.edges;
             let stopped = matches!(taken.ended, Ended::Stopped | Ended::Gone);
             if confirming {
@@ -114,9 +124,13 @@ impl Bench<'_> {
             }
             if found.interval.is_none() {
                 let longest = found.trials.iter().map(|t| t.interval).max().unwrap_or_default();
+                let message = match found.trials.iter().filter(|t| t.sustained).map(|t| t.interval).min() {
+                    Some(held) => format!("an interval of {held} held once, but no run up to {longest} confirmed it"),
+                    None => format!("at no interval up to {longest} was every stimulus answered"),
+                };
                 return Err(Failure::machine(
-                    format!("at no interval up to {longest} was every stimulus answered"),
-                    "begin with a longer --interval, or see with `measure response` what is missed",
+                    message,
+                    "is the DUT still there? begin with a longer --interval, or see with `measure response` what is missed",
                 ));
             }
             if found.instrument_limited {
@@ -125,6 +139,17 @@ impl Bench<'_> {
                     Effect::Inconclusive,
                     "the instrument could not ask faster: the DUT's limit is at this frequency or above",
                     "a faster instrument (another board, the lab)",
+                ));
+            }
+            if !found.instrument_limited && found.trials.iter().all(|t| t.sustained) {
+                self.warnings.push(Warning::new(
+                    "search-limited",
+                    Effect::Inconclusive,
+                    format!(
+                        "every interval held, down to the shortest, {}: the DUT keeps up with that or with more",
+                        Nanos(shortest)
+                    ),
+                    "a shorter --shortest, where the instrument can ask so fast (the kernel's: 10us)",
                 ));
             }
             self.facts.sustained = found.interval.map(Nanos);

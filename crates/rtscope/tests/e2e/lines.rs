@@ -137,6 +137,22 @@ fn a_device_that_is_killed_ends_the_run_and_the_record_says_so() {
 }
 
 #[test]
+fn a_device_that_dies_during_a_search_is_said_to_be_dead() {
+    let w = World::new();
+    let (a, b) = lines("searched");
+    let dut = w.start(&format!("dut response --in {a} --out {b}"));
+    wait_for("the DUT's lines", || file(&b).exists().then_some(()));
+    let words = format!("measure sustained --dut none --stimulus {a} --answer {b} -i 100ms --shortest 100ms -D 1m --no-save");
+    let measure = w.start(&words);
+    crate::world::probe_of(measure.id());
+    // In the middle of the first trial, which takes 2 s.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    signal(dut.id(), libc::SIGKILL);
+    end_of(dut);
+    end_of(measure).ends_with(3).complains(&["the DUT died", &b]);
+}
+
+#[test]
 fn mishaps_name_the_line_and_the_remedy() {
     let w = World::new();
     let (a, b) = lines("mishap");
@@ -240,6 +256,8 @@ fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
         ("measure timer --space kernel --raw x.csv", "--raw"),
         ("measure timer --handler soft", "no handler to choose"),
         ("measure response --space kernel --stimulus soft:a --answer soft:b --dut own", "no line for a kernel module"),
+        ("measure response --space kernel --stimulus soft:a --answer soft:b", "no line for a kernel module"),
+        ("measure periodic --space kernel --answer soft:b", "no line for a kernel module"),
     ] {
         w.line(words).ends_with(2).complains(&[complaint]);
     }
