@@ -63,8 +63,8 @@ fn sum(all: &[Distribution], f: impl Fn(&Distribution) -> u64) -> u64 {
 fn a_hundred_thousand_stimuli_are_all_accounted_for() {
     const STIMULI: usize = 100_000;
     let w = World::new();
-    // No two faults in neighbouring pulses: after a missed one, an edge to its level is the late answer, whoever made it.
-    let options = "--answer uniform:10us,40us --drop 110 --double 60 --early 70 --gap 30us --seed 7";
+    // Also several faults in one pulse, and in neighbours.
+    let options = "--answer uniform:10us,40us --drop 11 --double 6 --early 7 --gap 30us --seed 7";
     let Some(e) = Emulator::start(&w, options) else { return };
     let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --json --no-save", e.port);
     let r = w.line(&words).measured().record();
