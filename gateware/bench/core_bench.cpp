@@ -224,7 +224,8 @@ void masks() {
         rig.compare();
         rig.set(CONTROL, uint32_t(enable) << 7);
         rig.modelling = false;
-        rig.idle(8);
+        // A WRAP from just before may still be on its way.
+        rig.drain();
         rig.received.clear();
         for (int i = 0; i < 100; i++) rig.clock(uint8_t(below(16)), uint8_t(below(16)));
         rig.drain();

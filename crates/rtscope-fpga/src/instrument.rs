@@ -97,6 +97,7 @@ impl Identity {
             1 => "iCEstick (iCE40HX1K)",
             2 => "iCEBreaker (iCE40UP5K)",
             3 => "iCE40-HX8K breakout board",
+            4 => "ULX3S (ECP5)",
             _ => "unknown board",
         }
     }
