@@ -147,6 +147,7 @@ mod tests {
 
     #[test]
     fn answers_come_in_the_order_of_their_stimuli() {
+        use Outcome::{Answered, Late, Missed, Spurious};
         let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
         // Nothing answers the first pulse; the rise of the second is answered twice, which takes a fall between.
         pairing.stimulus(1000, true, &mut seen);
@@ -160,7 +161,6 @@ mod tests {
         pairing.stimulus(5000, true, &mut seen);
         pairing.answer(edge(5010, false), &mut seen);
         pairing.answer(edge(5020, true), &mut seen);
-        use Outcome::{Answered, Late, Missed, Spurious};
         assert_eq!(
             seen.0,
             [
