@@ -133,6 +133,8 @@ void wire_run_edge(struct wire_run *run, bool level)
 
 	if (now->fate == WIRE_OPEN && now->level == level) {
 		now->fate = WIRE_ANSWERED;
+		/* The line was at the other level before: what was owed there can't come any more. */
+		run->before.fate = WIRE_ANSWERED;
 		run->status.answered++;
 		record_stimulus(run, RTSCOPE_WIRE_ANSWERED, now, at, flags);
 	} else if (now->fate == WIRE_MISSED && now->level == level) {

@@ -82,7 +82,7 @@ pub enum CaptureError {
         what: String,
     },
     /// There is no such channel (usage).
-    #[error("there is no channel `{wanted}` in it: it has {}", .has.join(", "))]
+    #[error("there is no channel `{wanted}` in it: it has {}", .has.iter().take(40).map(String::as_str).collect::<Vec<_>>().join(", "))]
     NoChannel {
         /// As asked for.
         wanted: String,

@@ -52,11 +52,17 @@ pub enum FpgaError {
         source: io::Error,
     },
     /// No reply.
-    #[error("nothing that speaks the instrument's protocol answers ({0}): is its bitstream loaded, is it this port?")]
+    #[error("nothing that speaks the instrument's protocol answers (asked to {0})")]
     Silent(&'static str),
     /// It is something else.
-    #[error("what answers is no instrument of version {VERSION}: it says {0:08x}")]
+    #[error("what answers is no instrument: it says {0:08x}")]
     Stranger(u32),
+    /// It speaks another version of the protocol.
+    #[error(
+        "the board's bitstream speaks version {0} of the protocol, this program version {VERSION}: load the bitstream of this rtscope \
+         (make -C gateware BOARD=...)"
+    )]
+    Version(u8),
     /// It refused a command that every instrument knows.
     #[error("the instrument refuses to {0}")]
     Refused(&'static str),
@@ -91,6 +97,7 @@ impl Identity {
             1 => "iCEstick (iCE40HX1K)",
             2 => "iCEBreaker (iCE40UP5K)",
             3 => "iCE40-HX8K breakout board",
+            4 => "ULX3S (ECP5)",
             _ => "unknown board",
         }
     }
@@ -132,8 +139,11 @@ impl<P: Port> Instrument<P> {
         let mut this = Self { port, stream: Stream::default(), identity: nobody, control: 0, tag: 0, foreign: Losses::default() };
         let who = this.read(register::IDENTITY, "say who it is")?;
         let [r, t, version, board] = who.to_be_bytes();
-        if [r, t] != *b"RT" || version != VERSION {
+        if [r, t] != *b"RT" {
             return Err(FpgaError::Stranger(who));
+        }
+        if version != VERSION {
+            return Err(FpgaError::Version(version));
         }
         this.write(register::CONTROL, control::CLEAR, "stop")?;
         let clock = this.read(register::CLOCK, "say its clock")?;

@@ -131,12 +131,18 @@ impl LineError {
             }
             Self::Io { source, line, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => {
-                    format!("run as root, or let your user open the device of {line} (for GPIO: a udev rule or the group gpio)")
+                    format!(
+                        "run as root, or let your user open the device of {line} (GPIO: a udev rule or the group gpio; a serial port: the \
+                         group dialout)"
+                    )
                 }
                 io::ErrorKind::NotFound if line == crate::sys::wire::DEVICE => {
                     "load the kernel module: insmod rtscope_wire.ko".into()
                 }
                 io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/tty[SU]*`; is its driver loaded?".into(),
+                _ if line.starts_with("fpga:") => {
+                    "is this the board's serial port? `ls -l /dev/serial/by-id`; is it still plugged in? `dmesg | tail`".into()
+                }
                 _ => "look at the device's driver: `dmesg | tail`".into(),
             },
         }

@@ -236,11 +236,19 @@ pub struct Trial {
     pub spurious: u64,
     /// Highest latency, ns.
     pub max: Option<u64>,
-    /// Every stimulus was answered within the interval, and no other edge came.
+    /// Events that the instrument itself had no room for: nobody knows what they would have said.
+    #[serde(default, skip_serializing_if = "none")]
+    pub overflowed: u64,
+    /// Every stimulus was answered within the interval, no other edge came, and nothing overflowed.
     pub sustained: bool,
     /// It was the confirming run, whose samples are the record's.
     #[serde(default)]
     pub confirming: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's way
+fn none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// The instrument of a test over lines.

@@ -27,7 +27,7 @@ module top (
         .BYPASS(1'b0)
     );
 
-    ice40_reset reset (.clk, .locked, .rst);
+    pll_reset reset (.clk, .locked, .rst);
 
     ice40_pins pins (.clk, .stimulus, .stimulus_pin, .answer_pins, .first, .second);
 

@@ -4,6 +4,8 @@ use super::{Channel, Levels, Signal};
 
 /// Of the swing, the hysteresis where none is asked for.
 const HYSTERESIS: f64 = 0.1;
+/// No logic swings less, V: LVDS does by 0.35.
+const LEAST_SWING: f64 = 0.2;
 
 /// When a voltage is high.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,14 +17,30 @@ pub struct Threshold {
 }
 
 impl Channel {
+    /// The lowest and highest voltage; `None` of levels, and where there is no sample.
+    pub fn swing(&self) -> Option<(f64, f64)> {
+        let Signal::Analog(samples) = &self.signal else { return None };
+        let (low, high) = samples.iter().fold((f64::MAX, f64::MIN), |(l, h), s| (l.min(s.1), h.max(s.1)));
+        (low <= high).then_some((low, high))
+    }
+
+    /// Whether its middle parts nothing: it hardly swings, or is most of the time in the middle half of its swing, as noise is. (A triangle
+    /// is there half of the time.)
+    pub fn is_noise(&self) -> bool {
+        let (Signal::Analog(samples), Some((low, high))) = (&self.signal, self.swing()) else { return false };
+        let quarter = (high - low) / 4.0;
+        let middle = samples.iter().filter(|s| s.1 > low + quarter && s.1 < high - quarter).count();
+        high - low < LEAST_SWING || middle > samples.len() / 4 * 3
+    }
+
     /// Its levels; of voltages by `volts` and `hysteresis`, else by the middle of its swing and a tenth of that. Returns what was used.
     pub fn levels(&self, volts: Option<f64>, hysteresis: Option<f64>) -> (Levels, Option<Threshold>) {
         match &self.signal {
             Signal::Digital(levels) => (levels.clone(), None),
             Signal::Analog(samples) => {
-                let (low, high) = samples.iter().fold((f64::MAX, f64::MIN), |(l, h), s| (l.min(s.1), h.max(s.1)));
-                let swing = (high - low).max(0.0);
-                let middle = if samples.is_empty() { 0.0 } else { low + swing / 2.0 };
+                let (low, high) = self.swing().unwrap_or_default();
+                let swing = high - low;
+                let middle = low + swing / 2.0;
                 let used = Threshold { volts: volts.unwrap_or(middle), hysteresis: hysteresis.unwrap_or(swing * HYSTERESIS) };
                 (slice(samples, used), Some(used))
             }
@@ -82,6 +100,20 @@ mod tests {
         assert!((used.unwrap().volts - 1.5).abs() < 1e-9 && (used.unwrap().hysteresis - 0.3).abs() < 1e-9);
         assert_eq!(ramp.levels(Some(2.0), Some(0.0)).0.edges, [(200, true), (433, false)]);
         assert_eq!(ramp.levels(Some(4.0), Some(0.0)).0.edges, []);
+    }
+
+    #[test]
+    fn a_line_that_does_nothing_but_noise_has_no_middle() {
+        let of = |volts: &dyn Fn(u64) -> f64| analog(&(0..1000).map(|i| (i * 10, volts(i))).collect::<Vec<_>>());
+        // The sum of a few that don't go together is like noise.
+        let noise = |i: u64| [0.61, 1.13, 2.39, 0.29].iter().map(|f| (f * i as f64).sin()).sum::<f64>();
+        assert!(of(&noise).is_noise());
+        assert!(of(&|i| 3.28 + 0.04 * (i % 2) as f64).is_noise(), "the last bit of a converter");
+        assert!(of(&|_| 3.3).is_noise());
+        assert!(!of(&|i| 3.3 * (i / 100 % 2) as f64 + 0.02 * noise(i)).is_noise());
+        assert!(!of(&|i| (i as f64 / 30.0).sin()).is_noise());
+        assert!(!of(&|i| if i % 500 == 7 { 3.3 } else { 0.01 * noise(i) }).is_noise(), "rare pulses");
+        assert!(!analog(&[]).is_noise());
     }
 
     #[test]

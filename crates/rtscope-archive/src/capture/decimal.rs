@@ -38,11 +38,16 @@ pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
     (value < 1 << 100).then_some(if negative { -value } else { value })
 }
 
-/// `1 MHz`, `100 kHz`, `1000000`, in Hz.
+/// `2026-01-02T10:00:00.000000125+01:00` (RFC 3339) in ps since 1970.
+pub(super) fn date_and_time(text: &str) -> Option<i128> {
+    text.parse::<jiff::Timestamp>().ok().map(|at| at.as_nanosecond() * 1000)
+}
+
+/// `1 MHz`, `100kHz`, `1000000`, in Hz.
 pub(super) fn sample_rate(text: &str) -> Option<u64> {
-    let (number, unit) = text.split_once(' ').unwrap_or((text, "Hz"));
+    let (number, unit) = text.split_at(text.find(|c: char| c == ' ' || c.is_alphabetic()).unwrap_or(text.len()));
     let scale = match unit.trim().to_ascii_lowercase().as_str() {
-        "hz" => 0,
+        "" | "hz" => 0,
         "khz" => 3,
         "mhz" => 6,
         "ghz" => 9,

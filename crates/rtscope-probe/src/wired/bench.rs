@@ -95,6 +95,13 @@ pub(super) enum Rig {
     Fpga(Box<Fpga>),
 }
 
+impl Rig {
+    /// Whether it is an instrument that does not answer any more.
+    pub(super) fn is_gone(&mut self) -> bool {
+        if let Self::Fpga(fpga) = self { fpga.status().is_err() } else { false }
+    }
+}
+
 /// Everything that a test over lines needs around its loop.
 pub(super) struct Bench<'a> {
     pub(super) plan: &'a Plan,

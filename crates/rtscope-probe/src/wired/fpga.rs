@@ -32,9 +32,12 @@ pub type Fpga = Instrument<Serial>;
 pub fn failed(line: &str, e: FpgaError) -> LineError {
     match e {
         FpgaError::Port { act, source } => LineError::io(line, act)(source),
-        FpgaError::TooShort(_) | FpgaError::Refused(_) | FpgaError::SelfTest(_) | FpgaError::Silent(_) | FpgaError::Stranger(_) => {
-            LineError::Instrument { line: line.into(), why: e.to_string() }
-        }
+        FpgaError::TooShort(_)
+        | FpgaError::Refused(_)
+        | FpgaError::SelfTest(_)
+        | FpgaError::Silent(_)
+        | FpgaError::Stranger(_)
+        | FpgaError::Version(_) => LineError::Instrument { line: line.into(), why: e.to_string() },
     }
 }
 
@@ -44,6 +47,10 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
     let port = Serial::open(Path::new(path)).map_err(|e| match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => {
             LineError::Busy { line: line.clone(), by: "another program has the port".into() }
+        }
+        // What is no terminal has no speed.
+        _ if e.raw_os_error() == Some(libc::ENOTTY) => {
+            LineError::Instrument { line: line.clone(), why: "it is no serial port".into() }
         }
         _ => LineError::io(&line, "open the port")(e),
     })?;
@@ -102,8 +109,8 @@ fn measure<S: Sink>(
         Err(FpgaError::Port { .. } | FpgaError::Silent(_)) if run.edges > 0 => Ended::Gone,
         outcome => outcome?,
     };
-    let lost = fpga.losses().since(&before).total() + u64::from(!run.marked);
-    Ok((ended, run.own(lost, fpga.identity().resolution_ps().div_ceil(1000), taker)))
+    let lost = fpga.losses().since(&before);
+    Ok((ended, run.own(&lost, fpga.identity().resolution_ps().div_ceil(1000), taker)))
 }
 
 /// Takes the stream until it is over; why.
@@ -290,7 +297,7 @@ impl Run {
         if self.capture { false } else { self.unanswered >= SILENT.0 && quiet >= SILENT.1 }
     }
 
-    fn own<S: Sink>(mut self, lost: u64, resolution: u64, taker: &mut Taker<'_, S>) -> Own {
+    fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> Own {
         if let Taker::Sink(sink) = taker {
             self.pairing.close(self.latest, *sink);
         }
@@ -300,7 +307,8 @@ impl Run {
             span_max: resolution,
             span_sum: resolution * stimuli,
             behind: 0,
-            lost,
+            lost: lost.total() + u64::from(!self.marked),
+            overflowed: lost.overflowed,
             edges: self.edges,
             elapsed: self.latest.saturating_sub(self.origin),
         }

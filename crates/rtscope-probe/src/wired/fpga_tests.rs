@@ -39,7 +39,7 @@ fn seen(items: &[Item], count: u64) -> (Vec<String>, Own) {
     for item in items {
         run.take(*item, &mut taker);
     }
-    let own = run.own(0, 6, &mut taker);
+    let own = run.own(&Losses::default(), 6, &mut taker);
     let words = sink.0.iter().map(|(n, o)| match o {
         Outcome::Answered { latency, .. } => format!("{n} {latency}"),
         Outcome::Missed { .. } => format!("{n} missed"),
@@ -89,7 +89,7 @@ fn a_wave_says_where_edges_are_missing() {
     for item in [edge(1, 1000, true), edge(1, 2010, false), Item::Gap, edge(1, 4000, false), edge(1, 5000, true)] {
         run.take(item, &mut taker);
     }
-    assert_eq!(run.own(1, 6, &mut taker).edges, 4);
+    assert_eq!(run.own(&Losses::default(), 6, &mut taker).edges, 4);
     let (distributions, ..) = books.finish(|_| ()).unwrap();
     let sum = |f: fn(&rtscope_record::Distribution) -> u64| distributions.iter().map(f).sum::<u64>();
     assert_eq!((sum(rtscope_record::Distribution::count), sum(rtscope_record::Distribution::dropped)), (2, 1));

@@ -1,7 +1,8 @@
 //! Which edge answers which stimulus: one set of rules for every instrument, also for one that only looks at a capture afterwards.
 //!
 //! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
-//! An edge back is the late answer of the stimulus before, if that one was missed and not answered yet. Every other edge is spurious.
+//! An edge back is the late answer of the stimulus before, if that one was missed and nothing was answered since: a line that has gone to the
+//! level of this stimulus was at the other one before, so what that stimulus was owed can't come any more. Every other edge is spurious.
 
 use super::books::{Outcome, Sink};
 use crate::lines::Edge;
@@ -88,6 +89,7 @@ impl Pairing {
             return;
         }
         open.answered = true;
+        self.owed = None;
         let latency = edge.at - open.at;
         sink.take(open.number, Outcome::Answered { level: open.level, latency, at: edge.at });
     }
@@ -96,7 +98,6 @@ impl Pairing {
     pub fn close(&mut self, now: u64, sink: &mut impl Sink) -> Closed {
         let Some(open) = self.open.take() else { return Closed::None };
         if open.answered {
-            self.owed = None;
             return Closed::Answered;
         }
         if !open.late && now < open.deadline {
@@ -142,6 +143,37 @@ mod tests {
         assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
         let answered = Outcome::Answered { level: true, latency: 50, at: 2050 };
         assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (2, answered)]);
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_their_stimuli() {
+        use Outcome::{Answered, Late, Missed, Spurious};
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        // Nothing answers the first pulse; the rise of the second is answered twice, which takes a fall between.
+        pairing.stimulus(1000, true, &mut seen);
+        pairing.stimulus(2000, false, &mut seen);
+        pairing.stimulus(3000, true, &mut seen);
+        for (at, level) in [(3010, true), (3020, false), (3030, true)] {
+            pairing.answer(edge(at, level), &mut seen);
+        }
+        // The fall is missed, and comes before the next rise is answered: late.
+        pairing.stimulus(4000, false, &mut seen);
+        pairing.stimulus(5000, true, &mut seen);
+        pairing.answer(edge(5010, false), &mut seen);
+        pairing.answer(edge(5020, true), &mut seen);
+        assert_eq!(
+            seen.0,
+            [
+                (1, Missed { level: true }),
+                (2, Missed { level: false }),
+                (3, Answered { level: true, latency: 10, at: 3010 }),
+                (3, Spurious { level: false }),
+                (3, Spurious { level: true }),
+                (4, Missed { level: false }),
+                (4, Late { level: false }),
+                (5, Answered { level: true, latency: 20, at: 5020 }),
+            ]
+        );
     }
 
     #[test]

@@ -102,8 +102,8 @@ mod tests {
             (1010, true),  // in time
             (2000, false), // in time: at once
             (3600, true),  // late
-            (5020, true),  // in time: of the falling stimulus before came nothing
-            (5500, false), // nobody asked for a falling edge again: the late one of 4000
+            (5010, false), // late, of 4000: before the answer to 5000
+            (5020, true),  // in time
             (5600, true),  // spurious
         ]);
         let r = responses(&Recorded { stimulus: &stimulus, answer: &answer, end: 6100 }, 500, 0, 8).unwrap();

@@ -51,7 +51,7 @@ impl Bench<'_> {
                 Rig::Fpga(fpga) => fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::Sink(&mut books)),
             }
         })?;
-        self.account(&rig);
+        self.account(&rig, 0);
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
@@ -84,7 +84,7 @@ impl Bench<'_> {
                 }
             }
         })?;
-        self.account(&rig);
+        self.account(&rig, 0);
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
@@ -96,11 +96,19 @@ impl Bench<'_> {
     pub(super) fn sustained(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
         let mut rig = self.open(Duty::Respond, say)?;
         let (s, l) = (self.asked.settings, self.asked.lines);
-        let mut edges = 0;
-        let mut confirmed = None;
+        let (mut edges, mut overflowed, mut gone) = (0, 0, false);
+        let mut steps = Vec::new();
+        let mut confirmed: Option<Taken> = None;
         let shortest = l.shortest.unwrap_or(s.interval).0;
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
-            let (trial, taken) = self.attempt(&mut rig, interval, confirming, say)?;
+            let (trial, taken) = match self.attempt(&mut rig, interval, confirming, say) {
+                // What was found until then is kept, and says how it ended.
+                Err(_) if edges > 0 && rig.is_gone() => {
+                    gone = true;
+                    return Ok(None);
+                }
+                attempt => attempt?,
+            };
             // A device that is too slow for an interval may be dumb there; one that is dumb at a longer one than before, or for long, is dead.
             let dumb = taken.own.edges == 0 && interval >= s.interval.0 && taken.own.stimuli >= DUMB;
             if edges > 0 && (dumb || taken.ended == Ended::Silent) {
@@ -110,13 +118,18 @@ impl Bench<'_> {
                 ));
             }
             edges += taken.own.edges;
-            let stopped = matches!(taken.ended, Ended::Stopped | Ended::Gone);
+            overflowed += taken.own.overflowed;
+            gone = taken.ended == Ended::Gone;
+            let stopped = gone || taken.ended == Ended::Stopped;
+            steps.push(trial.clone());
             if confirming {
                 confirmed = Some(taken);
             }
             Ok::<_, Failure>((!stopped).then_some(trial))
         })?;
-        self.account(&rig);
+        // Steps that overflowed are the search's business: none of them is in the figures.
+        self.account(&rig, overflowed - confirmed.as_ref().map_or(0, |c| c.own.overflowed));
+        self.facts.search = steps;
         if let Some(found) = &found {
             if edges == 0 {
                 let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.asked.answer);
@@ -153,16 +166,19 @@ impl Bench<'_> {
                 ));
             }
             self.facts.sustained = found.interval.map(Nanos);
-            self.facts.search.clone_from(&found.trials);
         }
-        // Stopped before anything was confirmed: a record without samples says so.
-        Ok(confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended: Ended::Stopped }))
+        // Ended before anything was confirmed: a record without samples says so.
+        let ended = if gone { Ended::Gone } else { Ended::Stopped };
+        let taken = confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended });
+        Ok(if gone { Taken { ended, ..taken } } else { taken })
     }
 
-    /// Says what was lost on the way from an instrument of its own.
-    fn account(&mut self, rig: &Rig) {
+    /// Says what was lost on the way from an instrument of its own, less `spared` events that it had no room for.
+    fn account(&mut self, rig: &Rig, spared: u64) {
         if let Rig::Fpga(fpga) = rig {
-            self.warnings.extend(fpga::lost(&self.asked.answer.to_string(), &fpga.losses()));
+            let mut losses = fpga.losses();
+            losses.overflowed = losses.overflowed.saturating_sub(spared);
+            self.warnings.extend(fpga::lost(&self.asked.answer.to_string(), &losses));
         }
     }
 

@@ -49,6 +49,8 @@ pub struct Own {
     pub behind: u64,
     /// Edges that the answer line reported as lost.
     pub lost: u64,
+    /// Events among them that the instrument itself had no room for.
+    pub overflowed: u64,
     /// Edges of the answer line.
     pub edges: u64,
     /// From the first stimulus to the end of the last one's interval, ns.

@@ -44,6 +44,7 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
             held = Some(interval);
         } else {
             failed = interval;
+            found.instrument_limited = by_itself(&trial);
         }
         found.trials.push(trial);
         interval = match held {
@@ -67,6 +68,7 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
     for _ in 0..CONFIRMATIONS {
         let Some(trial) = attempt(interval, true)? else { return Ok(None) };
         let (sustained, given) = (trial.sustained, trial.given);
+        found.instrument_limited |= by_itself(&trial);
         found.trials.push(trial);
         if sustained {
             found.interval = Some(given.0);
@@ -75,6 +77,11 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
         interval += (interval * 2 / 100).max(1);
     }
     Ok(Some(found))
+}
+
+/// The instrument failed, not the device.
+fn by_itself(trial: &Trial) -> bool {
+    trial.overflowed > 0 && trial.missed == 0 && trial.spurious == 0
 }
 
 /// A trial from its counts.
@@ -86,7 +93,8 @@ pub fn judge(interval: u64, own: &super::stimulate::Own, missed: u64, spurious: 
         missed,
         spurious,
         max,
-        sustained: missed == 0 && spurious == 0 && own.stimuli > 0,
+        overflowed: own.overflowed,
+        sustained: missed == 0 && spurious == 0 && own.overflowed == 0 && own.stimuli > 0,
         confirming,
     }
 }
@@ -128,6 +136,18 @@ mod tests {
         let f = found(100, 1_000_000, 50_000);
         assert!(f.instrument_limited, "{f:?}");
         assert_eq!(f.interval, Some(50_000));
+    }
+
+    #[test]
+    fn an_instrument_without_room_has_reached_its_own_limit() {
+        let mut attempt = |interval, confirming| {
+            let overflowed = if interval < 70_000 { 100 } else { 0 };
+            let own = crate::wired::stimulate::Own { stimuli: 10, elapsed: 10 * interval, overflowed, ..Default::default() };
+            Ok::<_, ()>(Some(judge(interval, &own, 0, 0, Some(5), confirming)))
+        };
+        let f = search(1_000_000, 2_000, &mut attempt).unwrap().unwrap();
+        assert!(f.instrument_limited && (70_000..72_000).contains(&f.interval.unwrap()), "{f:?}");
+        assert!(f.trials.last().is_some_and(|t| t.confirming && t.overflowed == 0));
     }
 
     #[test]

@@ -425,6 +425,7 @@ pub(crate) fn sustained() -> Record {
     let facts = p.instrument.as_mut().unwrap();
     facts.sustained = Some(Nanos(500_000));
     let trial = Trial {
+        overflowed: 0,
         interval: Nanos(480_000),
         given: Nanos(481_000),
         stimuli: 1_000,

@@ -77,7 +77,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         options.nanoseconds = a.nsecs.then_some(true);
         // What another reader knows is no capture.
         let known = format.is_some() || a.format.is_none() && formats::detect(&bytes).is_some();
-        let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &bytes) };
+        let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &bytes, &a.capture) };
         let records = match capture {
             Some(kind) => {
                 let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref(), space: options.space };

@@ -12,10 +12,11 @@ use rtscope_record::{Clock, Effect, Nanos, Policy, Record, RecordParts, Settings
 use std::time::SystemTime;
 
 /// The kind of a file that is a capture: as named, else by looking.
-pub(super) fn kind(format: Option<&str>, bytes: &[u8]) -> Option<Kind> {
+/// Who names a channel has a capture: when it is none that is known, the reader of tables says why.
+pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Option<Kind> {
     match format {
         Some(name) => name.parse().ok(),
-        None => Kind::detect(bytes),
+        None => Kind::detect(bytes).or(a.answer.as_ref().map(|_| Kind::Csv)),
     }
 }
 
@@ -25,15 +26,24 @@ struct Line {
     edges: Vec<Edge>,
     unknown: u64,
     threshold: Option<Threshold>,
+    swing: Option<(f64, f64)>,
 }
 
 impl Line {
     fn of(capture: &Capture, wanted: &str, a: &CaptureArgs) -> Result<Self, CaptureError> {
         let channel = capture.channel(wanted)?;
+        if let Some((low, high)) = channel.swing().filter(|_| a.threshold.is_none() && channel.is_noise()) {
+            return Err(CaptureError::File(format!(
+                "channel {} is between {low:.3} V and {high:.3} V, most of the time in the middle or not far from it: that is noise rather \
+                 than levels; look at its wire, or give --threshold VOLTS",
+                channel.name
+            )));
+        }
         let (levels, threshold) = channel.levels(a.threshold, a.hysteresis);
         // Picoseconds to nanoseconds, each time for itself: no error adds up.
         let edges = levels.edges.iter().map(|&(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 });
-        Ok(Self { name: channel.name.clone(), edges: edges.collect(), unknown: levels.unknown, threshold })
+        let swing = channel.swing();
+        Ok(Self { name: channel.name.clone(), edges: edges.collect(), unknown: levels.unknown, threshold, swing })
     }
 
     /// Only some edges.
@@ -43,6 +53,15 @@ impl Line {
             Edges::Rising => self.edges.retain(|e| e.level),
             Edges::Falling => self.edges.retain(|e| !e.level),
         }
+    }
+
+    /// Why it may be without edges.
+    fn constant(&self) -> String {
+        let (Some((low, high)), Some(t)) = (self.swing, self.threshold) else { return "its level never changes that way".into() };
+        format!(
+            "it is between {low:.3} V and {high:.3} V, and the threshold is {:.3} V with {:.3} V of hysteresis: --threshold, --hysteresis",
+            t.volts, t.hysteresis
+        )
     }
 
     fn facts(&self) -> LineFacts {
@@ -71,12 +90,18 @@ pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Rec
         let names = capture.names();
         let (first, second) = (&names[0], names.get(1).unwrap_or(&names[0]));
         return Err(Failure::usage(
-            format!("{} is a capture ({}) with the channels {}", file.name, kind, names.join(", ")),
+            format!("{} is a capture ({}) with the channels {}", file.name, kind, listed(&names)),
             format!(
                 "say what it shows: --stimulus '{first}' --answer '{second}', or for a wave --answer '{first}' --semi-period TIME"
             ),
         ));
     };
+    if let Some(stimulus) = &a.stimulus {
+        if std::ptr::eq(capture.channel(stimulus).map_err(wrong)?, capture.channel(answer).map_err(wrong)?) {
+            let what = format!("{}: {stimulus} can't be stimulus and answer at once; nothing of this file was imported", file.name);
+            return Err(Failure::usage(what, "name two channels"));
+        }
+    }
     let answer = Line::of(&capture, answer, a).map_err(wrong)?;
     let stimulus = a.stimulus.as_ref().map(|s| Line::of(&capture, s, a)).transpose().map_err(wrong)?;
     let taken = match stimulus {
@@ -85,6 +110,13 @@ pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Rec
     };
     let taken = taken.map_err(|what| Failure::failed(format!("{}: {what}; nothing of this file was imported", file.name), ""))?;
     assemble(file, &capture, taken, a)
+}
+
+/// As many names as one may read.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 40;
+    let more = names.len().saturating_sub(MOST);
+    names[..names.len() - more].join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// What came of it.
@@ -134,7 +166,7 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
         (edges, _) => edges,
     }));
     if stimulus.edges.is_empty() {
-        return Err(format!("channel {} has no such edge: nothing stimulated", stimulus.name));
+        return Err(format!("channel {} has no such edge, so nothing stimulated: {}", stimulus.name, stimulus.constant()));
     }
     // The rules know an answer by its level: those of the stimulus it answers.
     let one_edge = match a.stimulus_edges {
@@ -192,7 +224,8 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
 fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, String> {
     let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
     let semi_period = a.semi_period.map(|t| t.0).or(usual);
-    let semi_period = semi_period.ok_or_else(|| format!("channel {} has no wave: fewer than two edges", answer.name))?;
+    let semi_period = semi_period
+        .ok_or_else(|| format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant()))?;
     let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
     let mut warnings = common(capture, &[answer], Some(semi_period));
     if a.semi_period.is_none() {

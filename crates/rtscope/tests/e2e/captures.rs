@@ -101,6 +101,23 @@ fn what_can_not_be_read_says_so() {
     assert!(said.err.contains("nothing says when its rows were taken"), "{}", said.err);
     w.file("cut.vcd", "$timescale 1 us $end\n$var wire 1 ! a $end\n$enddefinitions $end\n#5 1!\n#4 0!\n");
     let said = w.line("import cut.vcd --answer a").ends_with(3);
-    assert!(said.err.contains("line 5: time goes backwards") && said.err.contains("nothing of this file"), "{}", said.err);
+    assert!(said.err.contains("line 5: `#4`: time goes backwards") && said.err.contains("nothing of this file"), "{}", said.err);
+    w.file("scope.csv", "Time (s),A,B,C\n0,0,3.28,0\n1e-6,3.3,3.30,0\n2e-6,0,3.28,0\n3e-6,3.3,3.30,0\n");
+    for (how, code, what) in [
+        ("--stimulus A --answer B", 3, "channel B is between 3.280 V and 3.300 V"),
+        (
+            "--stimulus A --answer C --threshold 5",
+            3,
+            "channel A has no such edge, so nothing stimulated: it is between 0.000 V and",
+        ),
+        ("--answer C", 3, "channel C has fewer than two edges and so no wave: its level never changes"),
+        ("--stimulus A --answer a", 2, "A can't be stimulus and answer at once"),
+    ] {
+        let said = w.line(&format!("import scope.csv {how}")).ends_with(code);
+        assert!(said.err.contains(what), "{how}: {}", said.err);
+    }
+    w.file("levels.csv", "Time [s],A\n0,high\n1,low\n");
+    let said = w.line("import levels.csv --answer A").ends_with(3);
+    assert!(said.err.contains("no rows of numbers"), "who names a channel learns why it is no table: {}", said.err);
     assert_eq!(w.line("list --json").ends_with(0).out.trim(), "[]");
 }

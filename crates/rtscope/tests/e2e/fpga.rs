@@ -63,8 +63,8 @@ fn sum(all: &[Distribution], f: impl Fn(&Distribution) -> u64) -> u64 {
 fn a_hundred_thousand_stimuli_are_all_accounted_for() {
     const STIMULI: usize = 100_000;
     let w = World::new();
-    // No two faults in neighbouring pulses: after a missed one, an edge to its level is the late answer, whoever made it.
-    let options = "--answer uniform:10us,40us --drop 110 --double 60 --early 70 --gap 30us --seed 7";
+    // Also several faults in one pulse, and in neighbours.
+    let options = "--answer uniform:10us,40us --drop 11 --double 6 --early 7 --gap 30us --seed 7";
     let Some(e) = Emulator::start(&w, options) else { return };
     let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --json --no-save", e.port);
     let r = w.line(&words).measured().record();
@@ -176,6 +176,13 @@ fn a_wave_and_a_limit_are_found() {
     assert!(r.distributions().iter().all(|d| d.max() <= Some(20_030)), "{:?}", r.distributions());
     let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
     assert!((45_000..55_000).contains(&grid.drift_ppb), "{grid:?}");
+    // A line that carries some 13,500 stimuli a second: faster ones overflow the store, which is the instrument's limit, not a loss.
+    let Some(e) = Emulator::start(&w, "--answer constant:5us --baud 3000000") else { return };
+    let r = w.line(&format!("measure sustained --answer fpga:{} -i 200us -l 1000 --json --no-save", e.port)).measured().record();
+    let i = r.parts().instrument.as_ref().unwrap();
+    assert!(codes(&r).contains(&"instrument-limited") && !codes(&r).contains(&"instrument-losses"), "{:?}", codes(&r));
+    assert!((70_000..90_000).contains(&i.sustained.unwrap().0) && i.search.iter().any(|t| t.overflowed > 0), "{:?}", i.search);
+    drop(e);
     let Some(e) = Emulator::start(&w, "--answer constant:80us") else { return };
     let r = w.line(&format!("measure sustained --answer fpga:{} -i 5ms -l 3000 --json --no-save", e.port)).measured().record();
     let found = r.parts().instrument.as_ref().unwrap().sustained.unwrap();
@@ -193,7 +200,7 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
     let silent = w.line(&format!("measure response --answer fpga:{} -l 100", e.port)).ends_with(3).err;
     assert!(silent.contains("no edge came back"), "{silent}");
     for (words, code, what) in [
-        ("fpga info /dev/null", 3, "/dev/null"),
+        ("fpga info /dev/null", 3, "/dev/null: it is no serial port"),
         ("fpga info /nonexistent", 3, "/nonexistent"),
         ("measure response --answer fpga:ttyUSB1 -l 10", 2, "path of a serial port"),
     ] {
@@ -214,4 +221,17 @@ fn an_instrument_that_goes_away_leaves_what_it_measured() {
     assert!(codes(&r).contains(&"instrument-gone"), "{:?}", codes(&r));
     assert!(sum(r.distributions(), Distribution::count) > 100);
     assert!(r.distributions().iter().all(|d| d.min() == Some(50_000) && d.max() == Some(50_000)));
+}
+
+#[test]
+fn a_search_whose_instrument_goes_away_finds_no_limit() {
+    let w = World::new();
+    let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
+    let run = w.start(&format!("measure sustained --answer fpga:{} -i 5ms -D 3s --json --no-save", e.port));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    e.process.kill().unwrap();
+    let r = end_of(run).ends_with(4).record();
+    assert!(codes(&r).contains(&"instrument-gone"), "{:?}", codes(&r));
+    let i = r.parts().instrument.as_ref().unwrap();
+    assert!(i.sustained.is_none() && !i.search.is_empty(), "what was tried until then is kept: {i:?}");
 }

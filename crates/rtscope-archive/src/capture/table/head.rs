@@ -1,10 +1,12 @@
 //! What stands above the rows: titles, units, sample rates, in the ways of several instruments.
 
 use crate::capture::CaptureError;
-use crate::capture::decimal::{picoseconds, sample_rate};
+use crate::capture::decimal::{date_and_time, picoseconds, sample_rate};
 
 /// Lines before the first row, at most.
 const MOST_LINES: usize = 200;
+/// Titles of columns that only number the rows.
+const COUNTS: [&str; 8] = ["nr", "no", "#", "n", "index", "sample", "sample number", "samples"];
 /// Units of time in titles, with their power of ten; longer ones first.
 const UNITS: [(&str, i32); 17] = [
     ("picoseconds", -12),
@@ -53,10 +55,33 @@ pub(super) enum Times {
         /// Hz.
         hz: u64,
     },
+    /// The first column, as sigrok counts it: each sample at `hz` adds `step`, which was cut to an integer.
+    Ticks {
+        /// In the column, between two samples.
+        step: i128,
+        /// Hz.
+        hz: u64,
+    },
+}
+
+impl Times {
+    /// What the head says of the time between two samples, ps.
+    pub(super) fn interval(self) -> Option<u64> {
+        let ps = match self {
+            Self::Column { .. } => return None,
+            Self::Numbered { step, .. } | Self::Counted { step, .. } => step,
+            Self::Rate { hz } | Self::Ticks { hz, .. } => 1_000_000_000_000 / i128::from(hz),
+        };
+        u64::try_from(ps).ok()
+    }
+
+    fn has_column(self) -> bool {
+        matches!(self, Self::Column { .. } | Self::Numbered { .. } | Self::Ticks { .. })
+    }
 }
 
 /// Everything above the rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
     /// Between cells.
     pub(super) delimiter: u8,
@@ -70,24 +95,23 @@ pub(super) struct Head {
     pub(super) times: Times,
     /// Names of the columns after that of the time.
     pub(super) names: Vec<String>,
+    /// What a value of theirs is in volts, where it is a voltage.
+    pub(super) volts: Vec<f64>,
     /// What wrote it.
     pub(super) writer: String,
 }
 
 impl Head {
     pub(super) fn has_time_column(&self) -> bool {
-        matches!(self.times, Times::Column { .. } | Times::Numbered { .. })
-    }
-
-    /// A cell as a number is written: without blanks and quotes, with a point.
-    pub(super) fn number(&self, cell: &str) -> String {
-        plain(cell, self.delimiter)
+        self.times.has_column()
     }
 }
 
-fn plain(cell: &str, delimiter: u8) -> String {
+/// A cell as a number is written: without blanks and quotes, with a point, and with a name for what is over the range. A comma within a
+/// cell is the decimal one; between thousands it makes the number none.
+pub(super) fn number(cell: &str) -> String {
     let cell = cell.trim().trim_matches('"').trim();
-    if delimiter == b',' { cell.to_owned() } else { cell.replace(',', ".") }
+    if cell.contains('.') { cell.to_owned() } else { cell.replace(',', ".").replace('∞', "inf") }
 }
 
 /// A line of the head.
@@ -99,41 +123,64 @@ struct Line<'a> {
 
 /// Reads the head of a file. An error when there are no rows, or nothing says when they were taken.
 pub(super) fn read(bytes: &[u8]) -> Result<Head, CaptureError> {
-    let none = || CaptureError::File("there are no rows of numbers in it".into());
     let lines = first_lines(bytes);
+    if let Some(head) = beside(&lines) {
+        return Ok(head);
+    }
     let (first, delimiter) = lines
         .iter()
         .enumerate()
         .find_map(|(i, line)| [b',', b';', b'\t'].into_iter().find(|d| is_row(line.text, *d)).map(|d| (i, d)))
         .or_else(|| single_column(&lines))
-        .ok_or_else(none)?;
+        .ok_or_else(|| CaptureError::File(format!("there are no rows of numbers in its first {MOST_LINES} lines")))?;
     let row = cells(lines[first].text, delimiter);
-    let skip = row.iter().take_while(|c| c.is_empty()).count();
-    let width = row.len() - row.iter().rev().take_while(|c| c.is_empty()).count() - skip;
     let above: Vec<Vec<String>> = lines[..first]
         .iter()
         .filter(|l| !l.text.trim().is_empty() && !is_comment(l.text))
-        .map(|l| cells(l.text, delimiter).into_iter().skip(skip).collect())
+        .map(|l| cells(l.text, delimiter))
         .collect();
     let comments: Vec<&str> = lines[..first].iter().map(|l| l.text).filter(|t| is_comment(t)).collect();
-    let titles = Titles::of(&above, &comments, width);
-    let times = titles.times(&above, &comments)?;
-    let has_column = matches!(times, Times::Column { .. } | Times::Numbered { .. });
-    let columns = width - usize::from(has_column);
+    let mut skip = row.iter().take_while(|c| c.is_empty()).count();
+    let width = |skip: usize| row.len() - row.iter().rev().take_while(|c| c.is_empty()).count() - skip;
+    let mut titles = Titles::of(&above, &comments, skip, width(skip));
+    if titles.number_the_rows_beside_their_times() {
+        skip += 1;
+        titles = Titles::of(&above, &comments, skip, width(skip));
+    }
+    let times = titles.times(&above, &comments, row.get(skip).map_or("", String::as_str))?;
+    let columns = width(skip) - usize::from(times.has_column());
     if columns == 0 {
         return Err(CaptureError::File("its rows have a time, but no value".into()));
     }
-    let names = titles.names(columns, has_column);
+    let names = titles.names(columns, times.has_column());
+    let volts = titles.volts(columns, times.has_column());
     let writer = comments.first().map(|c| c.trim_start_matches([';', '#', ' ']).trim().to_owned()).unwrap_or_default();
-    Ok(Head { delimiter, data: lines[first].at, lines: first as u64, skip, times, names, writer })
+    Ok(Head { delimiter, data: lines[first].at, lines: first as u64, skip, times, names, volts, writer })
+}
+
+/// Tektronix' older way: key and value stand to the left of the first rows, then an empty column, time and voltage.
+fn beside(lines: &[Line<'_>]) -> Option<Head> {
+    let rows: Vec<Vec<String>> = lines.iter().map(|l| cells(l.text, b',')).collect();
+    let first = rows.first()?;
+    let found = first.len() >= 5 && !is_number(&first[0]) && first[2].is_empty() && first[3..5].iter().all(|c| is_number(c));
+    let said = |key: &str| rows.iter().find(|r| r[0] == key).and_then(|r| r.get(1)).filter(|v| !v.is_empty()).cloned();
+    found.then(|| Head {
+        delimiter: b',',
+        data: lines[0].at,
+        lines: 0,
+        skip: 3,
+        times: Times::Column { scale: 0 },
+        names: vec![said("Source").unwrap_or_else(|| "CH1".into())],
+        volts: vec![said("Vertical Units").map_or(1.0, |u| volts(&u))],
+        writer: said("Model Number").unwrap_or_default(),
+    })
 }
 
 /// The lines that may be the head, and the first row.
 fn first_lines(bytes: &[u8]) -> Vec<Line<'_>> {
-    let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let mut at = start;
+    let mut at = 0;
     let mut lines = Vec::new();
-    for line in bytes[start..].split_inclusive(|b| *b == b'\n').take(MOST_LINES) {
+    for line in bytes.split_inclusive(|b| *b == b'\n').take(MOST_LINES) {
         // A degree sign in Latin-1 is nothing that is needed.
         let text = std::str::from_utf8(line).unwrap_or_else(|e| std::str::from_utf8(&line[..e.valid_up_to()]).unwrap_or_default());
         lines.push(Line { text: text.trim_end_matches(['\n', '\r']), at });
@@ -143,7 +190,9 @@ fn first_lines(bytes: &[u8]) -> Vec<Line<'_>> {
 }
 
 fn cells(line: &str, delimiter: u8) -> Vec<String> {
-    line.split(char::from(delimiter)).map(|c| plain(c, delimiter)).collect()
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(line.as_bytes());
+    let row = reader.records().next().and_then(Result::ok).unwrap_or_default();
+    row.iter().map(number).collect()
 }
 
 fn is_comment(line: &str) -> bool {
@@ -151,7 +200,8 @@ fn is_comment(line: &str) -> bool {
 }
 
 fn is_number(cell: &str) -> bool {
-    cell.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && cell.parse::<f64>().is_ok_and(f64::is_finite)
+    let cell = cell.strip_prefix(['+', '-']).unwrap_or(cell);
+    cell == "inf" || cell.starts_with(|c: char| c.is_ascii_digit() || c == '.') && cell.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Two or more numbers and nothing else.
@@ -161,7 +211,7 @@ fn is_row(line: &str, delimiter: u8) -> bool {
     }
     let cells = cells(line, delimiter);
     let filled: Vec<&String> = cells.iter().filter(|c| !c.is_empty()).collect();
-    filled.len() >= 2 && filled.iter().all(|c| is_number(c))
+    filled.len() >= 2 && (is_number(filled[0]) || date_and_time(filled[0]).is_some()) && filled[1..].iter().all(|c| is_number(c))
 }
 
 /// Rows of one number need no delimiter: their times are told by the head.
@@ -176,35 +226,50 @@ struct Titles {
     units: Vec<String>,
     /// Names that a comment gives, without a column of time.
     listed: Vec<String>,
+    /// Columns of the rows.
+    width: usize,
 }
 
 impl Titles {
-    fn of(above: &[Vec<String>], comments: &[&str], width: usize) -> Self {
-        let wide = |row: &&Vec<String>| row.iter().filter(|c| !c.is_empty()).count() >= width.min(2);
-        let mut last: Vec<&Vec<String>> = above.iter().rev().filter(wide).take(2).collect();
-        let units = match last.first() {
-            Some(row) if row.iter().skip(usize::from(width > 1)).take(width.max(2) - 1).all(|c| is_unit(c)) => {
-                last.remove(0).clone()
-            }
-            _ => Vec::new(),
+    fn of(above: &[Vec<String>], comments: &[&str], skip: usize, width: usize) -> Self {
+        let above = above.iter().map(|row| row.get(skip..).unwrap_or_default());
+        let wide = |row: &&[String]| row.iter().filter(|c| !c.is_empty()).count() >= width.min(2);
+        let mut last: Vec<&[String]> = above.rev().filter(wide).take(2).collect();
+        // Units stand below a time's or another unit, never below the title of a time: a channel may be called `A` or `V`.
+        let of_units = |row: &[String]| {
+            let rest = row.iter().skip(usize::from(width > 1)).take(width.max(2) - 1);
+            rest.clone().all(|c| is_unit(c)) && row.first().is_some_and(|c| width < 2 || is_unit(c) || is_unit_of_time(c))
         };
-        let names = last.first().map(|r| (*r).clone()).unwrap_or_default();
+        let units = if last.first().is_some_and(|row| of_units(row)) { last.remove(0).to_vec() } else { Vec::new() };
+        let names = last.first().map(|r| r.to_vec()).unwrap_or_default();
         let listed = comments.iter().find_map(|c| c.split_once("Channels (").and_then(|(_, rest)| rest.split_once("):")));
         let listed = listed.map(|(_, l)| l.split(',').map(|n| n.trim().to_owned()).collect()).unwrap_or_default();
-        Self { names, units, listed }
+        Self { names, units, listed, width }
     }
 
-    fn times(&self, above: &[Vec<String>], comments: &[&str]) -> Result<Times, CaptureError> {
+    /// A first column of numbers, a second one of times.
+    fn number_the_rows_beside_their_times(&self) -> bool {
+        let [first, second, ..] = &self.names[..] else { return false };
+        COUNTS.contains(&first.to_ascii_lowercase().as_str())
+            && (is_bare_time(second) || time_scale(second).is_some() || self.units.get(1).is_some_and(|u| time_scale(u).is_some()))
+    }
+
+    /// `cell` is the first one of the first row.
+    fn times(&self, above: &[Vec<String>], comments: &[&str], cell: &str) -> Result<Times, CaptureError> {
         if let Some(times) = self.start_and_increment() {
             return Ok(times);
         }
         let title = self.names.first().map_or("", String::as_str);
         let unit = self.units.first().map_or("", String::as_str);
+        let rate = comments.iter().find_map(|c| c.split_once("Samplerate:")).and_then(|(_, r)| sample_rate(r.trim()));
+        let sigrok = comments.iter().any(|c| c.contains("generated by libsigrok"));
+        if let Some(times) = rate.filter(|_| sigrok).and_then(|hz| self.ticks(hz, title, unit, cell)) {
+            return Ok(times);
+        }
         if let Some(scale) = time_scale(unit).or_else(|| time_scale(title)) {
             return Ok(Times::Column { scale });
         }
-        let bare = title.to_ascii_lowercase();
-        if matches!(bare.as_str(), "time" | "t" | "x" | "x-axis" | "timestamp") {
+        if is_bare_time(title) {
             return Ok(Times::Column { scale: 0 });
         }
         let said = |key: &str| {
@@ -216,13 +281,24 @@ impl Titles {
         if let (Some(start), Some(step)) = (said("t0"), said("tInc")) {
             return positive(start, step).map(|(start, step)| Times::Counted { start, step });
         }
-        let rate = comments.iter().find_map(|c| c.split_once("Samplerate:")).and_then(|(_, r)| sample_rate(r.trim()));
         rate.map(|hz| Times::Rate { hz }).ok_or_else(|| {
             let what = if title.is_empty() { "no title".into() } else { format!("the title `{title}`") };
             CaptureError::File(format!(
                 "nothing says when its rows were taken: the first column has {what}; give it one such as `Time [s]`, or export with times"
             ))
         })
+    }
+
+    /// sigrok's tables count time in integers, of a unit that follows from the sample rate and is not always said. Each sample adds the
+    /// interval, cut to an integer: at 24 MHz 41 ns in place of 41.67. So only the samples' numbers are in them.
+    fn ticks(&self, hz: u64, title: &str, unit: &str, cell: &str) -> Option<Times> {
+        let untitled = title.is_empty() && unit.is_empty() && !self.listed.is_empty() && self.width == self.listed.len() + 1;
+        let column = untitled || is_bare_time(title) || time_scale(unit).or_else(|| time_scale(title)).is_some();
+        if !column || cell.is_empty() || !cell.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let scale = [3u32, 6, 9, 12, 15].into_iter().map(|e| 10u64.pow(e)).find(|scale| *scale >= hz)?;
+        Some(Times::Ticks { step: i128::from(scale / hz), hz })
     }
 
     /// Rigol: numbered samples, with start and increment beside the titles.
@@ -235,12 +311,22 @@ impl Titles {
 
     fn names(&self, columns: usize, has_time: bool) -> Vec<String> {
         let from = usize::from(has_time);
+        // Channels may be called 1 and 3, or A and V, below titles that are none.
+        let titled = self.names.first().is_some_and(|n| !is_number(n) && (has_time || !is_unit(n)));
         let named = |i: usize| {
             let listed = self.listed.get(i).filter(|_| self.listed.len() >= columns);
-            let title = self.names.get(i + from).filter(|n| !is_number(n) && !is_unit(n));
+            let title = self.names.get(i + from).filter(|_| titled);
             listed.or(title).map(|n| without_unit(n)).filter(|n| !n.is_empty()).unwrap_or_else(|| format!("CH{}", i + 1))
         };
         (0..columns).map(named).collect()
+    }
+
+    /// What a column's unit is in volts, from the line of units or behind its title.
+    fn volts(&self, columns: usize, has_time: bool) -> Vec<f64> {
+        let from = usize::from(has_time);
+        let behind = |name: &String| name.rfind(['(', '[']).map(|at| name[at..].to_owned());
+        let unit = |i: usize| self.units.get(i + from).cloned().or_else(|| self.names.get(i + from).and_then(behind));
+        (0..columns).map(|i| unit(i).map_or(1.0, |u| volts(&u))).collect()
     }
 }
 
@@ -250,10 +336,42 @@ fn positive(start: i128, step: i128) -> Result<(i128, i128), CaptureError> {
 
 /// A unit that stands for a column: `Volt`, `(V)`, `logic`; beside start and increment also their values.
 fn is_unit(cell: &str) -> bool {
-    let bare = cell.trim_matches(['(', ')', '[', ']']).to_ascii_lowercase();
+    let bare = bare(cell);
     cell.is_empty()
         || is_number(cell)
-        || matches!(bare.as_str(), "volt" | "volts" | "v" | "mv" | "v dc" | "v ac" | "mv dc" | "logic" | "amp" | "a" | "ma")
+        || matches!(bare.as_str(), "logic" | "amp" | "a" | "ma")
+        || bare.split(' ').next().is_some_and(|u| volts_scale(u).is_some())
+}
+
+/// Without brackets, in small letters.
+fn bare(unit: &str) -> String {
+    unit.trim().trim_matches(['(', ')', '[', ']']).trim().to_lowercase()
+}
+
+/// What a unit is in volts: `(mV)`, `mV DC`; 1 for what is none.
+fn volts(unit: &str) -> f64 {
+    bare(unit).split(' ').next().and_then(volts_scale).unwrap_or(1.0)
+}
+
+fn volts_scale(unit: &str) -> Option<f64> {
+    match unit {
+        "v" | "volt" | "volts" => Some(1.0),
+        "mv" | "millivolt" | "millivolts" => Some(1e-3),
+        "uv" | "µv" | "μv" => Some(1e-6),
+        "kv" => Some(1e3),
+        _ => None,
+    }
+}
+
+/// A cell that says nothing but a unit of time, or that rows are numbered.
+fn is_unit_of_time(cell: &str) -> bool {
+    let bare = bare(cell);
+    bare == "sequence" || UNITS.iter().any(|(u, _)| *u == bare)
+}
+
+/// A title of times that does not say their unit: seconds then.
+fn is_bare_time(title: &str) -> bool {
+    matches!(title.to_ascii_lowercase().as_str(), "time" | "t" | "x" | "x-axis" | "timestamp" | "zeit")
 }
 
 /// The name of a column without its unit: `CH1(V)`, `Channel A [V]`.

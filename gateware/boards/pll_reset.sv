@@ -1,7 +1,7 @@
 // Reset until the PLL has locked, released in step with its clock.
 `default_nettype none
 
-module ice40_reset (
+module pll_reset (
     input  wire  clk,
     input  wire  locked,
     output logic rst
