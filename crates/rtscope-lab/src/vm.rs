@@ -13,6 +13,7 @@ mod machine;
 mod qemu;
 mod qmp;
 mod scratch;
+mod seat;
 mod state;
 pub mod target;
 pub mod wire;

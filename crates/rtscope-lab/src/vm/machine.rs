@@ -2,6 +2,7 @@
 
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
+use super::seat::Seat;
 use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, OVER_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, scratch};
 use crate::session::Awake;
@@ -17,7 +18,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
@@ -78,6 +78,8 @@ pub struct Machine {
     keep: PathBuf,
     /// Virtual time at the start or when it went on, s.
     begun: Option<u64>,
+    /// Its CPU of the host.
+    _seat: Option<Seat>,
     // Last: removed when all else is gone.
     dir: scratch::Dir,
 }
@@ -107,8 +109,9 @@ impl Machine {
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
-        if let Some(cpu) = spec.icount().and_then(|_| seat()) {
-            sys::process::on_one_cpu(&mut command, cpu);
+        let seat = spec.icount().and_then(|_| Seat::take(dir.path().parent()?));
+        if let Some(seat) = &seat {
+            sys::process::on_one_cpu(&mut command, seat.cpu);
         }
         let mut child = command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
         let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
@@ -133,7 +136,7 @@ impl Machine {
             }
         };
         let console = Console(at("console"));
-        Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, dir })
+        Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, _seat: seat, dir })
     }
 
     /// Waits until the guest has booted, and pauses it; returns what it said of itself.
@@ -362,18 +365,6 @@ impl Watch {
     fn pause(&self) -> Duration {
         ((self.asked - self.begun) / 4).clamp(ASK.0, ASK.1)
     }
-}
-
-/// The one CPU of the host for a guest in virtual time, each guest's the next one; `None` where the kernel does not tell.
-///
-/// When such a guest has nothing to do, another thread of QEMU 7.2 moves virtual time on to the next timer. On a CPU of its own it may do so
-/// once more when the guest halts again, before the last instructions have been counted: then time goes too far, by those. On one CPU,
-/// and before the thread that computes, it is back asleep by then.
-fn seat() -> Option<u32> {
-    static GUESTS: AtomicUsize = AtomicUsize::new(0);
-    let cpus = sys::rt::allowed_cpus().ok().filter(|cpus| !cpus.is_empty())?;
-    let first = usize::try_from(std::process::id()).unwrap_or(0);
-    Some(cpus[(first + GUESTS.fetch_add(1, Relaxed)) % cpus.len()])
 }
 
 /// How QEMU ended, if it did: a broken channel may be known a moment before its end is.
