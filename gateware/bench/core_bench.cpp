@@ -1,4 +1,5 @@
 // Benches of the core against a model: what goes in at the pins must come out of the frames, stamp for stamp.
+#include <algorithm>
 #include <deque>
 
 #include "bench.hpp"
@@ -147,6 +148,14 @@ std::vector<uint8_t> damaged(std::vector<uint8_t> payload) {
         return slip(payload);
     case 3: {
         cover("command with a wrong escape");
+        if (chance(2)) {
+            // Whole but for an escape that stands twice.
+            payload.resize(6);
+            payload[5] = END;
+            std::vector<uint8_t> out = slip(with_crc(payload));
+            out.insert(std::find(out.begin(), out.end(), ESC), ESC);
+            return out;
+        }
         std::vector<uint8_t> out = slip(payload);
         out.insert(out.begin() + int64_t(below(out.size() - 1)), {ESC, uint8_t(below(0xC0))});
         return out;

@@ -176,12 +176,13 @@ fn a_wave_and_a_limit_are_found() {
     assert!(r.distributions().iter().all(|d| d.max() <= Some(20_030)), "{:?}", r.distributions());
     let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
     assert!((45_000..55_000).contains(&grid.drift_ppb), "{grid:?}");
-    // A line that carries some 13,500 stimuli a second: faster ones overflow the store, which is the instrument's limit, not a loss.
+    // A line that carries some 13,500 stimuli a second: faster ones overflow the store, which is the instrument's limit, not a loss. (A
+    // short run fits into the store at somewhat more.)
     let Some(e) = Emulator::start(&w, "--answer constant:5us --baud 3000000") else { return };
     let r = w.line(&format!("measure sustained --answer fpga:{} -i 200us -l 1000 --json --no-save", e.port)).measured().record();
     let i = r.parts().instrument.as_ref().unwrap();
     assert!(codes(&r).contains(&"instrument-limited") && !codes(&r).contains(&"instrument-losses"), "{:?}", codes(&r));
-    assert!((70_000..90_000).contains(&i.sustained.unwrap().0) && i.search.iter().any(|t| t.overflowed > 0), "{:?}", i.search);
+    assert!((60_000..90_000).contains(&i.sustained.unwrap().0) && i.search.iter().any(|t| t.overflowed > 0), "{:?}", i.search);
     drop(e);
     let Some(e) = Emulator::start(&w, "--answer constant:80us") else { return };
     let r = w.line(&format!("measure sustained --answer fpga:{} -i 5ms -l 3000 --json --no-save", e.port)).measured().record();
