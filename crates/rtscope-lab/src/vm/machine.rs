@@ -85,8 +85,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts `spec`; from the kept state `from`, else from power-on. Consoles of failed machines go to the directory `keep`.
-    pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Option<&Path>, keep: &Path) -> Result<Self, VmError> {
+    /// Starts `spec`; from the state that is read from `from`, else from power-on. Consoles of failed machines go to the directory `keep`.
+    pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Option<Stdio>, keep: &Path) -> Result<Self, VmError> {
         let dir = scratch::Dir::new().map_err(VmError::io("a directory for the virtual machine"))?;
         let at = |name: &str| dir.path().join(name);
         let mailbox = File::options().read(true).write(true).create_new(true).open(at("mailbox"));
@@ -101,7 +101,7 @@ impl Machine {
             None => Stdio::null(),
             Some(state) => {
                 command.args(["-incoming", "fd:0"]);
-                Stdio::from(File::open(state).map_err(VmError::io(format!("{}", state.display())))?)
+                state
             }
         };
         let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
@@ -180,7 +180,7 @@ impl Machine {
     }
 
     /// Writes the paused machine's state to `to`.
-    pub(super) fn save(&mut self, to: &mut File) -> Result<(), VmError> {
+    pub(super) fn save(&mut self, to: &mut impl io::Write) -> Result<(), VmError> {
         let path = self.dir.path().join("state");
         let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
         // Without a limit: the machine stands still anyway.

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -109,7 +111,8 @@ impl States {
         let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stored) = self.get(key) {
             drop(turn);
-            let machine = Machine::start(qemu, spec, Some(&stored.path), &self.consoles());
+            let file = File::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
+            let machine = Machine::start(qemu, spec, Some(file.into()), &self.consoles());
             return match machine.and_then(|mut machine| machine.wait_restored().map(|()| machine)) {
                 Ok(machine) => Ok((machine, stored.facts, true)),
                 // Damaged on the disk, or by a power cut: another boot makes the same.
@@ -120,35 +123,28 @@ impl States {
                 Err(e) => Err(e),
             };
         }
-        let (mut machine, facts) = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
-        self.keep(&mut machine, key, &facts)?;
-        Ok((machine, facts, false))
-    }
-
-    /// Keeps the state of a paused machine, which may then go on.
-    fn keep(&self, machine: &mut Machine, key: &str, facts: &Facts) -> Result<(), VmError> {
         let path = self.path(key);
         let remedy = "it needs 150 MB there, and --fresh-boot does without";
         let wrote =
             |e: io::Error| VmError::io(format!("the machine's state can't be kept in {} ({remedy})", self.dir.display()))(e);
         fs::create_dir_all(&self.dir).map_err(wrote)?;
         let unfinished = path.with_extension(format!("{}.new", std::process::id()));
-        let saved = File::create(&unfinished).map_err(wrote).and_then(|mut file| {
-            machine.save(&mut file)?;
-            file.metadata().map(|m| m.len()).map_err(wrote)
-        });
-        let keep = saved.and_then(|bytes| {
+        let made = File::create(&unfinished).map_err(wrote).and_then(|file| {
+            let mut copy = Copy::to(file);
+            let (machine, facts) = boot(qemu, spec, &self.consoles(), Some(&mut copy), stop, on_progress)?;
+            let bytes = copy.finish().map_err(wrote)?;
             let side = serde_json::to_vec(&Sidecar { bytes, facts: facts.clone() }).map_err(io::Error::from).map_err(wrote)?;
             // The size in the second file makes the pair whole or nothing.
             fs::rename(&unfinished, &path).map_err(wrote)?;
-            fs::write(path.with_extension("json"), side).map_err(wrote)
+            fs::write(path.with_extension("json"), side).map_err(wrote)?;
+            Ok((machine, facts, false))
         });
-        if let Err(e) = keep {
+        if made.is_err() {
             let _ = fs::remove_file(&unfinished);
-            return Err(e);
+        } else {
+            self.prune(&path);
         }
-        self.prune(&path);
-        Ok(())
+        made
     }
 
     /// Removes the state of this key, so that it is made anew.
@@ -184,11 +180,15 @@ impl States {
     }
 }
 
-/// Boots a machine and pauses it where every boot is the same; consoles of failed ones go to the directory `consoles`.
+/// Boots a machine and pauses it where every boot is the same; `copy` gets its state. Consoles of failed ones go to the directory `consoles`.
+///
+/// What is returned has taken that state in, like every machine that starts from a file. The one that was booted, going on by itself, does not
+/// do the same to the last bit: latencies of 6.1 and of 6.12-rt differed by some ns.
 pub(super) fn boot(
     qemu: &Qemu,
     spec: &MachineSpec,
     consoles: &Path,
+    copy: Option<&mut Copy>,
     stop: &StopHandle,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<(Machine, Facts), VmError> {
@@ -197,11 +197,74 @@ pub(super) fn boot(
         let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
         // One that was paused too late is not the one that every boot gives.
         if !machine.went_on()? {
-            return Ok((machine, facts));
+            return Ok((hand_over(machine, qemu, spec, consoles, copy)?, facts));
         }
     }
     let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
     Err(VmError::Control(what))
+}
+
+/// Has another machine take in the state of `machine`, while that is being written.
+fn hand_over(
+    mut machine: Machine,
+    qemu: &Qemu,
+    spec: &MachineSpec,
+    consoles: &Path,
+    copy: Option<&mut Copy>,
+) -> Result<Machine, VmError> {
+    let (ours, theirs) = UnixStream::pair().map_err(VmError::io("a socket for the machine's state"))?;
+    let mut next = Machine::start(qemu, spec, Some(OwnedFd::from(theirs).into()), consoles)?;
+    let saved = machine.save(&mut Both { next: ours, copy });
+    drop(machine);
+    match (saved, next.wait_restored()) {
+        (Ok(()), Ok(())) => Ok(next),
+        // Had it gone, we could not write to it either.
+        (Err(VmError::Io { .. }) | Ok(()), Err(e)) | (Err(e), _) => Err(e),
+    }
+}
+
+/// A state on its way to a file. What goes wrong there stops nothing but the copy.
+pub(super) struct Copy {
+    to: io::Result<File>,
+}
+
+impl Copy {
+    fn to(file: File) -> Self {
+        Self { to: Ok(file) }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if let Ok(file) = &mut self.to {
+            if let Err(e) = file.write_all(bytes) {
+                self.to = Err(e);
+            }
+        }
+    }
+
+    /// Its length.
+    fn finish(self) -> io::Result<u64> {
+        Ok(self.to?.metadata()?.len())
+    }
+}
+
+/// To the machine that takes a state in, and to its copy.
+struct Both<'a> {
+    next: UnixStream,
+    copy: Option<&'a mut Copy>,
+}
+
+impl Write for Both<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.next.write_all(bytes)?;
+        if let Some(copy) = &mut self.copy {
+            copy.add(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.next.flush()
+    }
 }
 
 /// Two threads that want the same state shall not both boot a machine for it.

@@ -150,7 +150,7 @@ impl Lab {
         let (machine, facts, kept) = if self.options.keep_state {
             self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?
         } else {
-            let (machine, facts) = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
+            let (machine, facts) = state::boot(&self.qemu, &self.spec, &consoles, None, stop, on_progress)?;
             (machine, facts, false)
         };
         Ok(Started { machine, facts: self.with_missing(facts), kept })
