@@ -10,6 +10,7 @@
 
 mod guests;
 mod machine;
+mod memory;
 mod qemu;
 mod qmp;
 mod scratch;

@@ -1,5 +1,6 @@
 //! One running virtual machine: started from power-on or from a kept state, its mailbox, its console, its end.
 
+use super::memory::{Memory, Use};
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
 use super::seat::Seat;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
@@ -65,6 +66,14 @@ impl Console {
     }
 }
 
+/// How a machine starts.
+pub(super) enum Start<'a> {
+    /// By its power: with memory that can be kept, or memory of its own.
+    PowerOn(Option<&'a Memory>),
+    /// From a state: memory, and a file with all the rest.
+    State(&'a Memory, File),
+}
+
 /// A running machine. Dropping it ends it, and removes what it left on the host.
 pub struct Machine {
     child: Child,
@@ -85,8 +94,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts `spec`; from the state that is read from `from`, else from power-on. Consoles of failed machines go to the directory `keep`.
-    pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Option<Stdio>, keep: &Path) -> Result<Self, VmError> {
+    /// Starts `spec`. Consoles of failed machines go to the directory `keep`.
+    pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Start<'_>, keep: &Path) -> Result<Self, VmError> {
         let dir = scratch::Dir::new().map_err(VmError::io("a directory for the virtual machine"))?;
         let at = |name: &str| dir.path().join(name);
         let mailbox = File::options().read(true).write(true).create_new(true).open(at("mailbox"));
@@ -98,10 +107,18 @@ impl Machine {
         command.args([OsString::from("-serial"), prefixed("file:", &at("console"))]);
         command.args([OsString::from("-qmp"), prefixed("unix:", &at("control"))]);
         let stdin = match from {
-            None => Stdio::null(),
-            Some(state) => {
-                command.args(["-incoming", "fd:0"]);
-                state
+            Start::PowerOn(None) => {
+                command.args(Memory::own(spec.memory_mib));
+                Stdio::null()
+            }
+            Start::PowerOn(Some(memory)) => {
+                memory.give(&mut command, spec.memory_mib, Use::Written);
+                Stdio::null()
+            }
+            Start::State(memory, state) => {
+                memory.give(&mut command, spec.memory_mib, Use::Read);
+                command.args(["-incoming", "defer"]);
+                state.into()
             }
         };
         let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
@@ -162,8 +179,10 @@ impl Machine {
         }
     }
 
-    /// Waits until a state has been taken in.
-    pub(super) fn wait_restored(&mut self) -> Result<(), VmError> {
+    /// Has a machine that was started from a state take it in; its guest had said `said` bytes.
+    pub(super) fn take_in(&mut self, said: u64) -> Result<(), VmError> {
+        self.without_memory()?;
+        self.tell("migrate-incoming", &json!({ "uri": "fd:0" }))?;
         let end = Instant::now() + PATIENCE;
         loop {
             match self.qmp.status() {
@@ -175,26 +194,42 @@ impl Machine {
             std::thread::sleep(Duration::from_millis(2));
         }
         // What the guest said until it paused is known.
-        self.read = self.word(SAID_LEN_AT)?;
-        Ok(())
+        self.read = said;
+        self.mailbox.write_all_at(&said.to_le_bytes(), SAID_LEN_AT as u64).map_err(VmError::io("the mailbox"))
     }
 
-    /// Writes the paused machine's state to `to`.
-    pub(super) fn save(&mut self, to: &mut impl io::Write) -> Result<(), VmError> {
+    /// Bytes that the guest has said.
+    pub(super) fn said(&self) -> Result<u64, VmError> {
+        self.word(SAID_LEN_AT)
+    }
+
+    /// Leaves what is in shared memory out of a state: the guest's memory stays in its file, and the mailbox is each machine's own. (QEMU calls
+    /// this experimental; Kata Containers' templates rest on it.)
+    fn without_memory(&mut self) -> Result<(), VmError> {
+        let capability = json!({ "capability": "x-ignore-shared", "state": true });
+        self.tell("migrate-set-capabilities", &json!({ "capabilities": [capability] })).map(|_| ())
+    }
+
+    /// The paused machine's state, but for its memory.
+    pub(super) fn save(&mut self) -> Result<Vec<u8>, VmError> {
         let path = self.dir.path().join("state");
         let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
+        self.without_memory()?;
         // Without a limit: the machine stands still anyway.
         self.tell("migrate-set-parameters", &json!({ "max-bandwidth": 100_000_000_000u64 }))?;
         self.tell("migrate", &json!({ "uri": format!("unix:{}", path.display()) }))?;
         let mut from = accept(&listener, &mut self.child).map_err(VmError::io("the machine's state"))?;
-        // Large pieces: there are some 150 MB.
-        let mut from = io::BufReader::with_capacity(1 << 20, &mut from);
-        io::copy(&mut from, to).map_err(VmError::io("the machine's state"))?;
+        let mut state = Vec::new();
+        from.read_to_end(&mut state).map_err(VmError::io("the machine's state"))?;
         let end = Instant::now() + PATIENCE;
         loop {
             let answer = self.tell("query-migrate", &json!({}))?;
             match answer.get("status").and_then(Value::as_str) {
-                Some("completed") => return Ok(()),
+                Some("completed") => {
+                    return forget_place(&mut state)
+                        .then_some(state)
+                        .ok_or_else(|| VmError::Control("the state does not name the mailbox".into()));
+                }
                 Some("failed" | "cancelled") => return Err(VmError::Control(format!("saving the state: {answer}"))),
                 _ if Instant::now() > end => return Err(VmError::Control(format!("saving the state takes too long: {answer}"))),
                 _ => std::thread::sleep(LOOK),
@@ -367,6 +402,17 @@ impl Watch {
     }
 }
 
+/// Says in a state that the mailbox is nowhere yet, and whether it was named there once. QEMU notes where shared memory was in the guest's address
+/// space, and compares before it has read where the guest put it (migration/ram.c: name, length, place; big-endian).
+fn forget_place(state: &mut [u8]) -> bool {
+    const NAME: &[u8] = b"/mailbox";
+    let head = [NAME, &(SIZE as u64).to_be_bytes()].concat();
+    let mut found = state.windows(head.len() + 8).enumerate().filter(|(_, w)| w.starts_with(&head)).map(|(at, _)| at);
+    let (Some(at), None) = (found.next(), found.next()) else { return false };
+    state[at + head.len()..][..8].fill(0);
+    true
+}
+
 /// How QEMU ended, if it did: a broken channel may be known a moment before its end is.
 fn ended(child: &mut Child, said: &Path) -> Option<String> {
     let end = Instant::now() + Duration::from_secs(2);
@@ -414,5 +460,25 @@ fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> 
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
         std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mailbox_is_nowhere_in_a_state() {
+        let entry = [b"\x140000:00:02.0/mailbox".as_slice(), &(SIZE as u64).to_be_bytes(), &0xf800_0000u64.to_be_bytes(), b"rest"];
+        let mut state = [b"before /mailbox", entry.concat().as_slice()].concat();
+        let mut want = state.clone();
+        assert!(forget_place(&mut state));
+        let end = want.len() - 4;
+        want[end - 8..end].fill(0);
+        assert_eq!(state, want);
+        // None, cut short, two.
+        assert!(!forget_place(&mut b"before /mailbox".to_vec()));
+        assert!(!forget_place(&mut want[..end - 1].to_vec()));
+        assert!(!forget_place(&mut [want.clone(), want].concat()));
     }
 }

@@ -1,7 +1,7 @@
 //! QEMU, and the machine that it is told to be: everything that a run's figures depend on stands in its arguments.
 
-use super::VmError;
 use super::wire::SIZE;
+use super::{VmError, memory};
 use crate::kernels::Arch;
 use crate::supervisor::find_program;
 use rtscope_record::Clock;
@@ -76,12 +76,13 @@ impl MachineSpec {
     pub fn arguments(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
-        match self.arch {
-            Arch::Amd64 => add("-M pc -cpu max"),
-            Arch::Arm64 => add("-M virt,gic-version=3 -cpu cortex-a53"),
+        let (machine, cpu) = match self.arch {
+            Arch::Amd64 => ("pc", "max"),
+            Arch::Arm64 => ("virt,gic-version=3", "cortex-a53"),
             // Without PCI windows above 4 GiB, which a 32-bit kernel does not reach.
-            Arch::Armhf => add("-M virt,highmem=off -cpu cortex-a15"),
-        }
+            Arch::Armhf => ("virt,highmem=off", "cortex-a15"),
+        };
+        add(&format!("-M {machine},memory-backend={} -cpu {cpu}", memory::ID));
         match self.icount() {
             Some(icount) => add(&format!("-accel tcg -icount {icount}")),
             None => add("-accel tcg,thread=multi"),
@@ -102,7 +103,7 @@ impl MachineSpec {
         format!("console={} quiet panic=-1 cryptomgr.notests initcall_blacklist=jent_mod_init{clock}", self.console())
     }
 
-    /// All arguments but those for mailbox, control channel, console and start.
+    /// All arguments but those for memory, mailbox, control channel, console and start.
     pub(super) fn all_arguments(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.arguments().into_iter().map(OsString::from).collect();
         words.extend(["-kernel".into(), self.kernel.clone().into()]);

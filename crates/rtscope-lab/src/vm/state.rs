@@ -1,27 +1,28 @@
-//! Kept machine states: a guest that has booted and was paused, in a file from which every run starts.
+//! Kept machine states: a guest that has booted and was paused, in files from which every run starts: its memory, and all the rest.
 //!
 //! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
 //! boots from the same of these are the same, so nothing is lost when one is removed.
 
 use super::VmError;
-use super::machine::{Limit, Machine, Progress};
+use super::machine::{Limit, Machine, Progress, Start};
+use super::memory::Memory;
 use super::qemu::{MachineSpec, Qemu};
 use super::wire::Facts;
 use crate::digest;
 use crate::target::StopHandle;
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Boots that are tried for one state.
 const BOOTS: u32 = 10;
 /// States that are kept; the one not used for longest goes when another is made.
@@ -41,14 +42,25 @@ pub struct States {
 #[derive(Debug, Clone, PartialEq)]
 struct Stored {
     path: PathBuf,
+    /// Bytes that the guest had said.
+    said: u64,
     /// What the guest said of itself.
     facts: Facts,
 }
 
+/// Written last, when the others are on the disk.
 #[derive(Serialize, Deserialize)]
 struct Sidecar {
+    /// Lengths of the other two files.
     bytes: u64,
+    memory: u64,
+    said: u64,
     facts: Facts,
+}
+
+/// The file with a state's memory, beside the one with the rest.
+fn memory_of(state: &Path) -> PathBuf {
+    state.with_extension("memory")
 }
 
 /// What a state follows from, as a hash: kernel and image by their SHA-256.
@@ -89,12 +101,13 @@ impl States {
     fn get(&self, key: &str) -> Option<Stored> {
         let path = self.path(key);
         let side: Sidecar = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
-        if fs::metadata(&path).ok()?.len() != side.bytes {
+        let whole = |path: &Path, len: u64| fs::metadata(path).is_ok_and(|m| m.len() == len);
+        if !whole(&path, side.bytes) || !whole(&memory_of(&path), side.memory) {
             return None;
         }
         // Used now: the oldest goes first. A directory that can't be written does without.
         let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-        Some(Stored { path, facts: side.facts })
+        Some(Stored { path, said: side.said, facts: side.facts })
     }
 
     /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself, and
@@ -106,15 +119,15 @@ impl States {
         key: &str,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Machine, Facts, bool), VmError> {
-        let turn = one_at_a_time(&self.path(key));
-        let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Result<(Machine, Facts, bool, Keeping), VmError> {
+        let path = self.path(key);
+        let turn = one_at_a_time(&path);
+        let mut pending = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        finish(&mut pending);
         if let Some(stored) = self.get(key) {
-            drop(turn);
-            let file = File::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
-            let machine = Machine::start(qemu, spec, Some(file.into()), &self.consoles());
-            return match machine.and_then(|mut machine| machine.wait_restored().map(|()| machine)) {
-                Ok(machine) => Ok((machine, stored.facts, true)),
+            drop(pending);
+            return match self.restore(&stored, qemu, spec) {
+                Ok(machine) => Ok((machine, stored.facts, true, Keeping(turn))),
                 // Damaged on the disk, or by a power cut: another boot makes the same.
                 Err(VmError::Refused(_) | VmError::Start { .. }) => {
                     self.forget(key);
@@ -123,35 +136,51 @@ impl States {
                 Err(e) => Err(e),
             };
         }
-        let path = self.path(key);
-        let remedy = "it needs 150 MB there, and --fresh-boot does without";
+        let remedy = "it needs 160 MB there, and --fresh-boot does without";
         let wrote =
             |e: io::Error| VmError::io(format!("the machine's state can't be kept in {} ({remedy})", self.dir.display()))(e);
+        let parts = ["state", "memory"].map(|part| path.with_extension(format!("{part}.{}.new", std::process::id())));
         fs::create_dir_all(&self.dir).map_err(wrote)?;
-        let unfinished = path.with_extension(format!("{}.new", std::process::id()));
-        let made = File::create(&unfinished).map_err(wrote).and_then(|file| {
-            let mut copy = Copy::to(file);
-            let (machine, facts) = boot(qemu, spec, &self.consoles(), Some(&mut copy), stop, on_progress)?;
-            let bytes = copy.finish().map_err(wrote)?;
-            let side = serde_json::to_vec(&Sidecar { bytes, facts: facts.clone() }).map_err(io::Error::from).map_err(wrote)?;
-            // The size in the second file makes the pair whole or nothing.
-            fs::rename(&unfinished, &path).map_err(wrote)?;
-            fs::write(path.with_extension("json"), side).map_err(wrote)?;
-            Ok((machine, facts, false))
+        let made = File::create(&parts[0]).and_then(|s| Ok((s, File::create(&parts[1])?))).map_err(wrote).and_then(|files| {
+            let booted = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
+            let machine = booted.start(qemu, spec, &self.consoles())?;
+            (&files.0).write_all(&booted.state).and_then(|()| booted.memory.copy_to(&files.1)).map_err(wrote)?;
+            Ok((machine, booted, files))
         });
-        if made.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        } else {
-            self.prune(&path);
-        }
-        made
+        let (machine, booted, files) = made.inspect_err(|_| remove_all(&parts))?;
+        self.prune(&path);
+        let facts = booted.facts.clone();
+        // Until it is on the disk a power cut may leave a state with holes: the run goes on meanwhile.
+        *pending = Some(std::thread::spawn(move || {
+            let kept = || -> io::Result<()> {
+                files.0.sync_all()?;
+                files.1.sync_all()?;
+                let memory = files.1.metadata()?.len();
+                let side = Sidecar { bytes: booted.state.len() as u64, memory, said: booted.said, facts: booted.facts };
+                fs::rename(&parts[1], memory_of(&path))?;
+                fs::rename(&parts[0], &path)?;
+                fs::write(path.with_extension("json"), serde_json::to_vec(&side)?)
+            };
+            // Then the next run boots again.
+            if kept().is_err() {
+                remove_all(&parts);
+            }
+        }));
+        drop(pending);
+        Ok((machine, facts, false, Keeping(turn)))
+    }
+
+    fn restore(&self, stored: &Stored, qemu: &Qemu, spec: &MachineSpec) -> Result<Machine, VmError> {
+        let state = File::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
+        let memory = Memory::open(&memory_of(&stored.path))?;
+        let mut machine = Machine::start(qemu, spec, Start::State(&memory, state), &self.consoles())?;
+        machine.take_in(stored.said)?;
+        Ok(machine)
     }
 
     /// Removes the state of this key, so that it is made anew.
     pub(super) fn forget(&self, key: &str) {
-        let path = self.path(key);
-        let _ = fs::remove_file(path.with_extension("json"));
-        let _ = fs::remove_file(path);
+        remove(&self.path(key));
     }
 
     /// Keeps the [`KEPT`] states used last, and `newest`; removes what was killed while it was written.
@@ -173,103 +202,93 @@ impl States {
             .collect();
         all.sort();
         for (_, path) in all.iter().take((all.len() + 1).saturating_sub(KEPT)) {
-            // A run that has it open goes on.
-            let _ = fs::remove_file(path.with_extension("json"));
-            let _ = fs::remove_file(path);
+            remove(path);
         }
     }
 }
 
-/// Boots a machine and pauses it where every boot is the same; `copy` gets its state. Consoles of failed ones go to the directory `consoles`.
-///
-/// What is returned has taken that state in, like every machine that starts from a file. The one that was booted, going on by itself, does not
-/// do the same to the last bit: latencies of 6.1 and of 6.12-rt differed by some ns.
+/// Removes a state. A run that has it open goes on.
+fn remove(state: &Path) {
+    remove_all(&[state.with_extension("json"), memory_of(state), state.into()]);
+}
+
+fn remove_all(files: &[PathBuf]) {
+    for file in files {
+        let _ = fs::remove_file(file);
+    }
+}
+
+/// A machine that was booted and paused.
+pub(super) struct Booted {
+    memory: Memory,
+    /// All the rest, as QEMU wrote it.
+    state: Vec<u8>,
+    /// Bytes that the guest had said.
+    said: u64,
+    /// What the guest said of itself.
+    pub(super) facts: Facts,
+}
+
+impl Booted {
+    /// A machine that takes this state in, like every one that starts from a kept one. The one that was booted, going on by itself, does not
+    /// do the same to the last bit: latencies of 6.1 and of 6.12-rt differed by some ns.
+    pub(super) fn start(&self, qemu: &Qemu, spec: &MachineSpec, consoles: &Path) -> Result<Machine, VmError> {
+        let file = || -> io::Result<File> {
+            let mut file = File::from(memfd_create("rtscope-state", MemfdFlags::CLOEXEC)?);
+            file.write_all(&self.state)?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let state = file().map_err(VmError::io("the machine's state"))?;
+        let mut machine = Machine::start(qemu, spec, Start::State(&self.memory, state), consoles)?;
+        machine.take_in(self.said)?;
+        Ok(machine)
+    }
+}
+
+/// Boots a machine and pauses it where every boot is the same. Consoles of failed ones go to the directory `consoles`.
 pub(super) fn boot(
     qemu: &Qemu,
     spec: &MachineSpec,
     consoles: &Path,
-    copy: Option<&mut Copy>,
     stop: &StopHandle,
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<(Machine, Facts), VmError> {
+) -> Result<Booted, VmError> {
     for _ in 0..BOOTS {
-        let mut machine = Machine::start(qemu, spec, None, consoles)?;
+        let memory = Memory::new(spec.memory_mib)?;
+        let mut machine = Machine::start(qemu, spec, Start::PowerOn(Some(&memory)), consoles)?;
         let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
         // One that was paused too late is not the one that every boot gives.
         if !machine.went_on()? {
-            return Ok((hand_over(machine, qemu, spec, consoles, copy)?, facts));
+            let (state, said) = (machine.save()?, machine.said()?);
+            return Ok(Booted { memory, state, said, facts });
         }
     }
     let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
     Err(VmError::Control(what))
 }
 
-/// Has another machine take in the state of `machine`, while that is being written.
-fn hand_over(
-    mut machine: Machine,
-    qemu: &Qemu,
-    spec: &MachineSpec,
-    consoles: &Path,
-    copy: Option<&mut Copy>,
-) -> Result<Machine, VmError> {
-    let (ours, theirs) = UnixStream::pair().map_err(VmError::io("a socket for the machine's state"))?;
-    let mut next = Machine::start(qemu, spec, Some(OwnedFd::from(theirs).into()), consoles)?;
-    let saved = machine.save(&mut Both { next: ours, copy });
-    drop(machine);
-    match (saved, next.wait_restored()) {
-        (Ok(()), Ok(())) => Ok(next),
-        // Had it gone, we could not write to it either.
-        (Err(VmError::Io { .. }) | Ok(()), Err(e)) | (Err(e), _) => Err(e),
+/// A thread that has a state written to the disk, if there is one; and, locked, the turn of who makes that state.
+type Turn = Arc<Mutex<Option<JoinHandle<()>>>>;
+
+/// Dropped, it waits until what is being kept is kept.
+pub(super) struct Keeping(Turn);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        finish(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// A state on its way to a file. What goes wrong there stops nothing but the copy.
-pub(super) struct Copy {
-    to: io::Result<File>,
-}
-
-impl Copy {
-    fn to(file: File) -> Self {
-        Self { to: Ok(file) }
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        if let Ok(file) = &mut self.to {
-            if let Err(e) = file.write_all(bytes) {
-                self.to = Err(e);
-            }
-        }
-    }
-
-    /// Its length.
-    fn finish(self) -> io::Result<u64> {
-        Ok(self.to?.metadata()?.len())
-    }
-}
-
-/// To the machine that takes a state in, and to its copy.
-struct Both<'a> {
-    next: UnixStream,
-    copy: Option<&'a mut Copy>,
-}
-
-impl Write for Both<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.next.write_all(bytes)?;
-        if let Some(copy) = &mut self.copy {
-            copy.add(bytes);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.next.flush()
+fn finish(pending: &mut Option<JoinHandle<()>>) {
+    if let Some(thread) = pending.take() {
+        let _ = thread.join();
     }
 }
 
 /// Two threads that want the same state shall not both boot a machine for it.
-fn one_at_a_time(path: &Path) -> Arc<Mutex<()>> {
-    static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+fn one_at_a_time(path: &Path) -> Turn {
+    static TURNS: Mutex<BTreeMap<PathBuf, Turn>> = Mutex::new(BTreeMap::new());
     let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(turns.entry(path.into()).or_default())
 }

@@ -1,9 +1,10 @@
 //! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
 
 use super::VmError;
-use super::machine::{Limit, Machine, Progress, Watch};
+use super::machine::{Limit, Machine, Progress, Start, Watch};
+use super::memory::Memory;
 use super::qemu::{MachineSpec, Qemu};
-use super::state::{self, States};
+use super::state::{self, Keeping, States};
 use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
 use crate::digest;
 use crate::image::modinfo;
@@ -89,6 +90,7 @@ pub struct Started {
     pub facts: Facts,
     /// It came from a kept state.
     pub kept: bool,
+    _keeping: Option<Keeping>,
 }
 
 impl Started {
@@ -143,17 +145,17 @@ impl Lab {
     pub fn start(&self, stop: &StopHandle, on_progress: &mut dyn FnMut(Progress)) -> Result<Started, VmError> {
         let consoles = self.states.consoles();
         if self.options.clock == Clock::Host {
-            let mut machine = Machine::start(&self.qemu, &self.spec, None, &consoles)?;
+            let mut machine = Machine::start(&self.qemu, &self.spec, Start::PowerOn(None), &consoles)?;
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
-            return Ok(Started { machine, facts: self.with_missing(facts), kept: false });
+            return Ok(Started { machine, facts: self.with_missing(facts), kept: false, _keeping: None });
         }
-        let (machine, facts, kept) = if self.options.keep_state {
-            self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?
-        } else {
-            let (machine, facts) = state::boot(&self.qemu, &self.spec, &consoles, None, stop, on_progress)?;
-            (machine, facts, false)
-        };
-        Ok(Started { machine, facts: self.with_missing(facts), kept })
+        if self.options.keep_state {
+            let (machine, facts, kept, keeping) = self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
+            return Ok(Started { machine, facts: self.with_missing(facts), kept, _keeping: Some(keeping) });
+        }
+        let booted = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
+        let machine = booted.start(&self.qemu, &self.spec, &consoles)?;
+        Ok(Started { machine, facts: self.with_missing(booted.facts), kept: false, _keeping: None })
     }
 
     /// With what can be said here why the guest could not set up something.
@@ -177,7 +179,12 @@ impl Lab {
         let mut command = Command::new(&self.qemu.program);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // Ctrl-C goes to the guest.
-        command.args(spec.all_arguments()).args(["-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal"]);
+        command.args(spec.all_arguments()).args(Memory::own(spec.memory_mib)).args([
+            "-chardev",
+            "stdio,id=terminal,signal=off",
+            "-serial",
+            "chardev:terminal",
+        ]);
         command
     }
 

@@ -4,6 +4,7 @@ use super::check;
 use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -50,6 +51,14 @@ pub fn on_one_cpu(command: &mut Command, cpu: u32) {
         let _ = super::rt::set_affinity(&mask);
         Ok(())
     };
+    // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(request) };
+}
+
+/// Has the child that `command` will start keep the descriptor `fd`, under the same number. It must stay open until then.
+pub fn inherit(command: &mut Command, fd: RawFd) {
+    // SAFETY: a number; one that is no descriptor is an error.
+    let request = move || if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };
 }
@@ -145,6 +154,7 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_directory_on_memory_is_told_from_a_disk() {
@@ -165,6 +175,16 @@ mod tests {
         on_one_cpu(&mut command, cpu);
         let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
         assert_eq!(said.split_whitespace().last(), Some(cpu.to_string().as_str()), "{said}");
+    }
+
+    #[test]
+    fn a_child_keeps_what_it_inherits() {
+        let file = std::fs::File::open("/proc/self/comm").unwrap();
+        let mut command = Command::new("test");
+        command.arg("-e").arg(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        assert!(!command.status().unwrap().success());
+        inherit(&mut command, file.as_raw_fd());
+        assert!(command.status().unwrap().success());
     }
 
     #[test]
