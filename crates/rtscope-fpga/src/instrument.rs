@@ -102,6 +102,11 @@ impl Identity {
         }
     }
 
+    /// How much later than the stimulus the loop inside gives it to the answer's channel, on purpose, half ticks.
+    pub fn loop_adds(&self) -> u64 {
+        u64::from(self.half_ticks)
+    }
+
     /// Resolution of its stamps, ps.
     pub fn resolution_ps(&self) -> u64 {
         let per_tick = if self.half_ticks { 2 } else { 1 };

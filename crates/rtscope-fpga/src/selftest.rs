@@ -45,12 +45,12 @@ pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> 
             "{damaged} frames were damaged, {missing} missing, {overflowed} events overflowed"
         )));
     }
-    check(&edges, instrument.identity().half_ticks).map_err(FpgaError::SelfTest)
+    check(&edges, instrument.identity().loop_adds()).map_err(FpgaError::SelfTest)
 }
 
 /// Holds the edges, (half ticks, channel, level), against what the loop must give.
-fn check(edges: &[(u64, u8, bool)], half_ticks: bool) -> Result<Found, String> {
-    let late = u64::from(half_ticks);
+/// `late` is what the answer's channel adds.
+fn check(edges: &[(u64, u8, bool)], late: u64) -> Result<Found, String> {
     let mut stimuli = 0;
     for round in edges.chunks_exact(4) {
         let (at, _, level) = round[0];
@@ -79,11 +79,11 @@ mod tests {
             };
             (0..n).flat_map(round).collect::<Vec<_>>()
         };
-        assert_eq!(check(&rounds(1000, 1), true), Ok(Found { stimuli: 1000 }));
-        assert!(check(&rounds(1000, 0), true).unwrap_err().starts_with("stimulus 1:"));
-        assert!(check(&rounds(900, 1), true).unwrap_err().starts_with("900 of 1000"));
+        assert_eq!(check(&rounds(1000, 1), 1), Ok(Found { stimuli: 1000 }));
+        assert!(check(&rounds(1000, 0), 1).unwrap_err().starts_with("stimulus 1:"));
+        assert!(check(&rounds(900, 1), 1).unwrap_err().starts_with("900 of 1000"));
         let mut silent = rounds(1000, 1);
         silent.remove(402);
-        assert!(check(&silent, true).unwrap_err().starts_with("stimulus 101:"));
+        assert!(check(&silent, 1).unwrap_err().starts_with("stimulus 101:"));
     }
 }

@@ -99,6 +99,8 @@ struct Ends {
     /// Both are software lines, or the one that there is.
     soft: (bool, bool),
     wire: bool,
+    /// The instrument has a null wire inside it.
+    inside: bool,
 }
 
 impl LineOptions {
@@ -118,7 +120,10 @@ impl LineOptions {
         }
         let ends = self.ends(about)?;
         let null_wire = match self.calibrate.as_deref() {
-            Some("") if ends.soft.0 || ends.wire => ends.stimulus.clone(),
+            Some("") if about.test == Test::Periodic => {
+                return wrong("`periodic` has no stimulus to calibrate with", "leave --calibrate out");
+            }
+            Some("") if ends.soft.0 || ends.inside => ends.stimulus.clone(),
             Some("") => {
                 let remedy = "wire another line straight to the stimulus, and name it: --calibrate=LINE";
                 return wrong("only a software line can be its own null wire", remedy);
@@ -205,7 +210,8 @@ impl LineOptions {
         // The FPGA instrument has a stimulus of its own, which need not be named.
         let stimulus = stimulus.or_else(|| (!wave).then_some(&spec)?.fpga_port().map(|port| format!("fpga:{port}:stimulus")));
         let stimulus_soft = stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
-        Ok(Ends { stimulus, answer, soft: (stimulus_soft, spec.is_soft()), wire: spec.is_wire() })
+        let (soft, wire, inside) = ((stimulus_soft, spec.is_soft()), spec.is_wire(), spec.is_autonomous());
+        Ok(Ends { stimulus, answer, soft, wire, inside })
     }
 
     /// Whether rtscope brings the DUT.

@@ -65,9 +65,9 @@ impl<'a> Asked<'a> {
             let remedy = "--answer fpga:PORT, and no other line beside it";
             return usage("not both lines are the FPGA instrument's".into(), remedy);
         }
-        if port.is_some() && null_wire.is_some() {
-            let remedy = "wire the stimulus to the answer, and measure that: it is the instrument's share";
-            return usage("the FPGA instrument has no second input to calibrate with".into(), remedy);
+        if port.is_some() && null_wire.is_some() && null_wire != stimulus && stimulus.is_some() {
+            let remedy = "--calibrate without a line; with pins and wires: a jumper from stimulus to answer, measured as a DUT";
+            return usage("the FPGA instrument calibrates over the loop inside it".into(), remedy);
         }
         if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
             return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");

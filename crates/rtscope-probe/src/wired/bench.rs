@@ -20,6 +20,7 @@ use rtscope_record::lines::LineFacts;
 use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Space, Test, ThreadInfo, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
 
 /// Stack of the instrument: `MCL_FUTURE` locks all of it.
 const STACK: usize = 128 * 1024;
@@ -30,6 +31,8 @@ const PATIENCE: u64 = 3_000_000_000;
 const KERNEL: &str = "the kernel module rtscope_wire on this machine, in hard-IRQ context";
 /// Stimuli of a calibration, and their interval, ns.
 const CALIBRATION: (u64, u64) = (1000, 1_000_000);
+/// How long a device may take to answer the last stimulus of a calibration that it heard, ns.
+const CALIBRATION_REST: u64 = 1_000_000_000;
 
 impl From<LineError> for Failure {
     fn from(e: LineError) -> Self {
@@ -115,6 +118,12 @@ pub(super) struct Bench<'a> {
     pub(super) warnings: Vec<Warning>,
 }
 
+/// The order to an instrument that calibrates by itself.
+fn calibration() -> Order {
+    let (count, interval) = CALIBRATION;
+    Order { capture: false, intervals: (interval, interval), timeout: interval, count, seed: 0, inject: kernel::NULL_WIRE }
+}
+
 fn facts(line: &LineSpec) -> LineFacts {
     let can = line.abilities();
     LineFacts { name: line.to_string(), what: can.what.into(), stamp: can.stamp }
@@ -130,10 +139,13 @@ impl Bench<'_> {
         self.facts.stimulus = stimulus.as_ref().map(facts);
         self.facts.answer = Some(facts(&answer));
         if let Some(port) = answer.fpga_port() {
-            let fpga = fpga::open(port)?;
+            let mut fpga = fpga::open(port)?;
             let who = fpga.identity();
             let (name, ps) = (who.board_name(), who.resolution_ps());
             self.facts.what = format!("the FPGA instrument, {name}, at {port}, resolution {}.{:02} ns", ps / 1000, ps % 1000 / 10);
+            if self.asked.null_wire.is_some() {
+                self.calibrate_fpga(&mut fpga, say)?;
+            }
             self.start_device(duty, None)?;
             return Ok(Rig::Fpga(Box::new(fpga)));
         }
@@ -191,16 +203,25 @@ impl Bench<'_> {
     /// The null wire inside the kernel's instrument.
     fn calibrate_wire(&mut self, wire: &mut Wire, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
         let mut brief = Brief::new(CALIBRATION.0);
-        let order = Order {
-            capture: false,
-            intervals: (CALIBRATION.1, CALIBRATION.1),
-            timeout: CALIBRATION.1,
-            count: CALIBRATION.0,
-            seed: 0,
-            inject: kernel::NULL_WIRE,
-        };
+        let order = calibration();
         self.follow(&Vec::new(), say, |stop| kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut brief)))?;
         self.facts.calibration = Some(brief.finish());
+        Ok(())
+    }
+
+    /// The loop inside the FPGA instrument.
+    fn calibrate_fpga(&mut self, fpga: &mut Fpga, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
+        let mut brief = Brief::new(CALIBRATION.0);
+        let (order, line) = (calibration(), self.asked.answer.to_string());
+        let ran = self.follow(&Vec::new(), say, |stop| fpga::calibrate(&line, fpga, &order, stop, &mut brief))?;
+        let phase = brief.finish();
+        if phase.count == 0 && ran.outcome.0 != Ended::Stopped {
+            let message = format!("no stimulus came back over the loop inside {line}");
+            return Err(Failure::machine(message, "test it: `rtscope fpga selftest PORT`"));
+        }
+        self.facts.calibration = Some(phase);
+        // The stimuli were on the pin too: the device's last answers are not the run's.
+        std::thread::sleep(Duration::from_nanos(self.asked.lines.timeout.0.min(CALIBRATION_REST)));
         Ok(())
     }
 

@@ -73,6 +73,18 @@ pub fn lost(line: &str, lost: &Losses) -> Option<Warning> {
     })
 }
 
+/// The null wire inside the instrument: its stimuli, stamped, stored, sent and paired as answers of their own, without a pin. What the loop
+/// adds on purpose is taken off.
+pub fn calibrate<S: Sink>(
+    line: &str,
+    fpga: &mut Fpga,
+    order: &Order,
+    stop: &AtomicBool,
+    sink: &mut S,
+) -> Result<(Ended, Own), LineError> {
+    carry_out(line, fpga, order, true, u64::MAX, stop, &mut Taker::Sink(sink))
+}
+
 /// Carries out `order`, books what comes of it, and ends at `end` (ns of the host) at the latest.
 pub fn run<S: Sink>(
     line: &str,
@@ -82,7 +94,19 @@ pub fn run<S: Sink>(
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
 ) -> Result<(Ended, Own), LineError> {
-    let result = measure(fpga, order, end, stop, taker).map_err(|e| failed(line, e));
+    carry_out(line, fpga, order, false, end, stop, taker)
+}
+
+fn carry_out<S: Sink>(
+    line: &str,
+    fpga: &mut Fpga,
+    order: &Order,
+    loopback: bool,
+    end: u64,
+    stop: &AtomicBool,
+    taker: &mut Taker<'_, S>,
+) -> Result<(Ended, Own), LineError> {
+    let result = measure(fpga, order, loopback, end, stop, taker).map_err(|e| failed(line, e));
     // At rest whatever happened; a port that is gone says so above.
     let _ = fpga.stop();
     result
@@ -91,6 +115,7 @@ pub fn run<S: Sink>(
 fn measure<S: Sink>(
     fpga: &mut Fpga,
     order: &Order,
+    loopback: bool,
     end: u64,
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
@@ -98,7 +123,8 @@ fn measure<S: Sink>(
     let before = fpga.losses();
     let clock = fpga.identity().clock;
     let mut run = Run::new(order, clock);
-    fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, false)?;
+    run.loop_adds = if loopback { fpga.identity().loop_adds() } else { 0 };
+    fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, loopback)?;
     if !order.capture {
         let stimulus = Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed };
         fpga.stimulate(&stimulus, &mut |item| run.take(item, taker))?;
@@ -177,6 +203,8 @@ fn finish<S: Sink>(
 /// A run's stream, taken apart.
 struct Run {
     clock: u32,
+    /// What the loop inside adds to an answer, half ticks; 0 without it.
+    loop_adds: u64,
     capture: bool,
     /// Stimuli, or intervals of a wave; 0: no end.
     count: u64,
@@ -200,6 +228,7 @@ impl Run {
     fn new(order: &Order, clock: u32) -> Self {
         Self {
             clock,
+            loop_adds: 0,
             capture: order.capture,
             count: order.count,
             pairing: Pairing::new(order.timeout),
@@ -219,7 +248,7 @@ impl Run {
     fn take<S: Sink>(&mut self, item: Item, taker: &mut Taker<'_, S>) {
         match item {
             Item::Edge { channel, level, at } => {
-                let at = self.at(at);
+                let at = self.at(if channel == ANSWER { at.saturating_sub(self.loop_adds) } else { at });
                 match (channel, taker) {
                     (STIMULUS, Taker::Sink(sink)) => self.stimulus(at, level, *sink),
                     (ANSWER, Taker::Sink(sink)) => self.answer(at, level, *sink),

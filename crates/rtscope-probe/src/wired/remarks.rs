@@ -39,6 +39,13 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         put("injected", Effect::Invalid, message, "measure without --inject");
     }
     let in_kernel = answer.is_autonomous();
+    if facts.calibration.is_some() && answer.fpga_port().is_some() {
+        let message =
+            "the null wire was the loop inside the instrument: stamps, store, line and pairing are in its figures, pins, input \
+                       cells and wires are not"
+                .into();
+        put("null-wire-inside", Effect::Note, message, "with them: a jumper from stimulus to answer, measured as a DUT");
+    }
     if let Some(i) = &l.self_answer {
         let message = format!("the instrument answered itself ({i}): the figures validate it, not a machine");
         put("injected", Effect::Invalid, message, "measure with a DUT");

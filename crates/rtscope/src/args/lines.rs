@@ -40,7 +40,8 @@ pub(crate) struct LineArgs {
     /// Stimuli (edges of a wave) before the figures begin; reported apart [default: 10]
     #[arg(long, value_name = "N")]
     pub warmup: Option<u64>,
-    /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the stimulus, if it is soft]
+    /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the
+    /// stimulus, if it is soft; a loop inside the kernel's and the FPGA instrument]
     #[arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub calibrate: Option<String>,
     /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started

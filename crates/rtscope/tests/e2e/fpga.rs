@@ -211,6 +211,30 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
 }
 
 #[test]
+fn the_instruments_own_share_is_measured_inside_it() {
+    let w = World::new();
+    let Some(e) = Emulator::start(&w, "--answer constant:300us") else { return };
+    let words = format!("measure response --answer fpga:{} -i 1ms -l 400 --warmup 0 --calibrate --json --no-save", e.port);
+    let r = w.line(&words).measured().record();
+    let i = r.parts().instrument.as_ref().unwrap();
+    let own = i.calibration.as_ref().unwrap();
+    // The device heard those stimuli too: its answers are neither in the share nor in the figures.
+    assert_eq!((own.stimuli, own.count, own.missed, own.late, own.spurious), (1000, 1000, 0, 0, 0));
+    assert_eq!((own.min, own.median, own.max), (Some(0), Some(0), Some(0)), "one clock and one path: no share");
+    assert!(codes(&r).contains(&"null-wire-inside"), "{:?}", codes(&r));
+    assert_eq!(r.parts().settings.lines.as_ref().unwrap().null_wire, Some(format!("fpga:{}:stimulus", e.port)));
+    let counts = |d: &Distribution| (d.count(), d.missed(), d.spurious(), d.min(), d.max());
+    assert!(r.distributions().iter().all(|d| counts(d) == (200, 0, 0, Some(300_000), Some(300_000))), "{:?}", r.distributions());
+    for (words, what) in [
+        (format!("measure response --answer fpga:{0} --calibrate=fpga:{0} -l 10", e.port), "loop inside"),
+        (format!("measure periodic --answer fpga:{} --calibrate -l 10", e.port), "no stimulus to calibrate with"),
+    ] {
+        let said = w.line(&words).ends_with(2).err;
+        assert!(said.contains(what), "{said}");
+    }
+}
+
+#[test]
 fn an_instrument_that_goes_away_leaves_what_it_measured() {
     let w = World::new();
     let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
