@@ -36,6 +36,7 @@ mod control {
     pub(super) const RUN: u32 = 1 << 2;
     pub(super) const STIMULATE: u32 = 1 << 3;
     pub(super) const TOGGLE: u32 = 1 << 4;
+    pub(super) const INVERT: u32 = 1 << 5;
     pub(super) const LOOPBACK: u32 = 1 << 6;
     pub(super) const ENABLE: u32 = 7;
 }
@@ -69,6 +70,9 @@ pub enum FpgaError {
     /// A stimulus that it can't give.
     #[error("an interval of {0} ns is below what it can give: 1us and more")]
     TooShort(u64),
+    /// A pulse that it can't give.
+    #[error("a pulse of {0} ns is none that it can give: two ticks or more, and less than the interval by 1us")]
+    Pulse(u64),
     /// Its own check failed.
     #[error("self-test: {0}")]
     SelfTest(String),
@@ -114,7 +118,7 @@ impl Identity {
     }
 }
 
-/// What the stimulus shall be: an edge after each interval, up and down in turn.
+/// What the stimulus shall be: after each interval an edge, up and down in turn, or a pulse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stimulus {
     /// Shortest interval, ns.
@@ -123,6 +127,8 @@ pub struct Stimulus {
     pub longest: u64,
     /// Of the random part.
     pub seed: u64,
+    /// Width of a pulse, ns; `None`: single edges.
+    pub pulse: Option<u64>,
 }
 
 /// The instrument at the other end of a port.
@@ -132,6 +138,8 @@ pub struct Instrument<P> {
     stream: Stream,
     identity: Identity,
     control: u32,
+    /// Of CONTROL, what holds all the time: the level of rest.
+    rest: u32,
     tag: u8,
     /// What was lost of a stream that somebody else had begun.
     foreign: Losses,
@@ -141,7 +149,8 @@ impl<P: Port> Instrument<P> {
     /// Finds out who is there, and puts it at rest.
     pub fn open(port: P) -> Result<Self, FpgaError> {
         let nobody = Identity { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
-        let mut this = Self { port, stream: Stream::default(), identity: nobody, control: 0, tag: 0, foreign: Losses::default() };
+        let mut this =
+            Self { port, stream: Stream::default(), identity: nobody, control: 0, rest: 0, tag: 0, foreign: Losses::default() };
         let who = this.read(register::IDENTITY, "say who it is")?;
         let [r, t, version, board] = who.to_be_bytes();
         if [r, t] != *b"RT" {
@@ -187,10 +196,18 @@ impl<P: Port> Instrument<P> {
         self.read(register::STATUS, "say how it is")
     }
 
+    /// Lets the stimulus rest high or low, until it is opened again; whether that changed the level. It was low when it was opened.
+    pub fn rest_at(&mut self, high: bool) -> Result<bool, FpgaError> {
+        let rest = if high { control::INVERT } else { 0 };
+        let before = std::mem::replace(&mut self.rest, rest);
+        self.write(register::CONTROL, rest, "rest")?;
+        Ok(before != rest)
+    }
+
     /// Begins to stamp the edges of `channels`; the first item in the stream is a mark.
     pub fn start(&mut self, channels: u8, loopback: bool) -> Result<(), FpgaError> {
-        self.write(register::CONTROL, control::CLEAR, "clear")?;
-        let loopback = if loopback { control::LOOPBACK } else { 0 };
+        self.write(register::CONTROL, self.rest | control::CLEAR, "clear")?;
+        let loopback = self.rest | if loopback { control::LOOPBACK } else { 0 };
         // The channels change over to the loop before anything is stamped.
         self.write(register::CONTROL, loopback, "start")?;
         self.stream.enable(channels);
@@ -202,18 +219,23 @@ impl<P: Port> Instrument<P> {
     pub fn stimulate(&mut self, s: &Stimulus, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
         let clock = self.identity.clock;
         let (shortest, longest) = (ticks(s.shortest, clock), ticks(s.longest, clock));
-        let gap = shortest.checked_sub(4).filter(|gap| *gap >= 40).and_then(|gap| u32::try_from(gap).ok());
-        let gap = gap.ok_or(FpgaError::TooShort(s.shortest))?;
+        let pulse = s.pulse.map(|ns| u32::try_from(ticks(ns, clock)).ok().filter(|width| *width >= 2).ok_or(FpgaError::Pulse(ns)));
+        let pulse = pulse.transpose()?;
+        // The phases of a round are two ticks longer than their registers say, and a pulse is one more of them.
+        let gap = shortest.checked_sub(4 + u64::from(pulse.unwrap_or(0))).filter(|gap| *gap >= 40);
+        let too_short = s.pulse.map_or(FpgaError::TooShort(s.shortest), FpgaError::Pulse);
+        let gap = gap.and_then(|gap| u32::try_from(gap).ok()).ok_or(too_short)?;
+        let width = pulse.map_or(0, |ticks| ticks - 2);
         let range = u32::try_from(longest.saturating_sub(shortest)).unwrap_or(u32::MAX);
         // The largest 2^n - 1 within the range.
         let mask = if range == u32::MAX { range } else { (range + 1).checked_ilog2().map_or(0, |n| (1 << n) - 1) };
         let seed = ((s.seed ^ s.seed >> 32) & 0xFFFF_FFFF) as u32;
         for (address, value) in
-            [(register::INTERVAL, gap), (register::RANDOM, mask), (register::WIDTH, 0), (register::SEED, seed.max(1))]
+            [(register::INTERVAL, gap), (register::RANDOM, mask), (register::WIDTH, width), (register::SEED, seed.max(1))]
         {
             self.ask(true, address, value, "take the stimulus", take)?;
         }
-        self.control |= control::STIMULATE | control::TOGGLE;
+        self.control |= control::STIMULATE | if pulse.is_none() { control::TOGGLE } else { 0 };
         self.ask(true, register::CONTROL, self.control, "stimulate", take).map(drop)
     }
 
@@ -228,10 +250,10 @@ impl<P: Port> Instrument<P> {
         self.ask(true, register::CONTROL, self.control | control::MARK, "give a mark", take).map(drop)
     }
 
-    /// Stops stamping, whatever is still under way.
+    /// Stops stamping, whatever is still under way; the stimulus keeps its level of rest.
     pub fn stop(&mut self) -> Result<(), FpgaError> {
-        self.control = 0;
-        self.write(register::CONTROL, 0, "stop")
+        self.control = self.rest;
+        self.write(register::CONTROL, self.control, "stop")
     }
 
     /// Gives to `take` what arrives within `patience`; whether anything did.

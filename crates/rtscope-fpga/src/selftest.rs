@@ -28,7 +28,7 @@ pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> 
         }
     };
     instrument.start(0xF, true)?;
-    instrument.stimulate(&Stimulus { shortest: INTERVAL, longest: INTERVAL, seed: 1 }, &mut take)?;
+    instrument.stimulate(&Stimulus { shortest: INTERVAL, longest: INTERVAL, seed: 1, pulse: None }, &mut take)?;
     let end = Instant::now() + PATIENCE;
     let mut stimuli = 0;
     while stimuli < STIMULI && Instant::now() < end {

@@ -51,6 +51,12 @@ pub struct LineOptions {
     pub interval_max: Option<Nanos>,
     /// Seed of the random intervals.
     pub interval_seed: Option<u64>,
+    /// Width of pulses, ns.
+    pub pulse: Option<Nanos>,
+    /// The pulse's edge back asks as well.
+    pub both_edges: bool,
+    /// The stimulus rests high.
+    pub active_low: bool,
     /// Longest time to an answer, ns.
     pub timeout: Option<Nanos>,
     /// Stimuli before the figures begin.
@@ -101,6 +107,7 @@ struct Ends {
     wire: bool,
     /// The instrument has a null wire inside it.
     inside: bool,
+    fpga: bool,
 }
 
 impl LineOptions {
@@ -119,6 +126,11 @@ impl LineOptions {
             };
         }
         let ends = self.ends(about)?;
+        // Told before anything is built or booted.
+        if (self.pulse.is_some() || self.both_edges || self.active_low) && !ends.fpga {
+            let remedy = "--answer fpga:PORT, or leave --pulse, --both-edges and --active-low out";
+            return wrong("only the FPGA instrument gives pulses or rests high", remedy);
+        }
         let null_wire = match self.calibrate.as_deref() {
             Some("") if about.test == Test::Periodic => {
                 return wrong("`periodic` has no stimulus to calibrate with", "leave --calibrate out");
@@ -163,6 +175,9 @@ impl LineOptions {
                 answer: ends.answer,
                 interval_max: self.interval_max,
                 seed: self.interval_seed.unwrap_or(1),
+                pulse: self.pulse,
+                both_edges: self.both_edges,
+                active_low: self.active_low,
                 timeout: self.timeout.unwrap_or(settings.interval),
                 warmup: self.warmup.unwrap_or(WARMUP),
                 null_wire,
@@ -211,7 +226,8 @@ impl LineOptions {
         let stimulus = stimulus.or_else(|| (!wave).then_some(&spec)?.fpga_port().map(|port| format!("fpga:{port}:stimulus")));
         let stimulus_soft = stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
         let (soft, wire, inside) = ((stimulus_soft, spec.is_soft()), spec.is_wire(), spec.is_autonomous());
-        Ok(Ends { stimulus, answer, soft, wire, inside })
+        let fpga = spec.fpga_port().is_some();
+        Ok(Ends { stimulus, answer, soft, wire, inside, fpga })
     }
 
     /// Whether rtscope brings the DUT.

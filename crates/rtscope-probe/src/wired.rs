@@ -5,6 +5,7 @@
 //! alone, and are tested on a fake that needs neither.
 
 pub mod asked;
+pub mod asking;
 mod bench;
 pub mod books;
 pub mod device;

@@ -20,6 +20,15 @@ pub struct LineSettings {
     /// Seed of the random intervals (splitmix64).
     #[serde(default)]
     pub seed: u64,
+    /// Each stimulus is a pulse of this width, ns, whose first edge asks; `None`: single edges, up and down in turn, that all ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Nanos>,
+    /// The pulse's edge back asks as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub both_edges: bool,
+    /// The stimulus rests high: its pulses go down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active_low: bool,
     /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
     pub timeout: Nanos,
     /// Stimuli (`periodic`: edges) before the figures begin; reported apart.

@@ -102,6 +102,13 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
         facts.extend(l.stimulus.as_ref().map(|line| ("stimulus", crate::format::clean(line))));
         facts.push(("answer", crate::format::clean(&l.answer)));
         facts.extend(l.interval_max.map(|longest| ("random intervals", format!("up to {longest}, seed {}", l.seed))));
+        if let Some(width) = l.pulse {
+            let (first, back) = if l.active_low { ("falling", "rising") } else { ("rising", "falling") };
+            let asks = if l.both_edges { format!("{first} and {back} edge ask") } else { format!("the {first} edge asks") };
+            facts.push(("pulses", format!("{width}, {asks}")));
+        } else if l.active_low {
+            facts.push(("stimulus rests", "high".into()));
+        }
         if record.parts().test != Test::Periodic {
             facts.push(("time-out", l.timeout.to_string()));
         }

@@ -72,6 +72,15 @@ pub struct TestPlan {
     /// Seed of the random intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seed: Option<u64>,
+    /// Width of pulses, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
+    pub pulse: Option<Nanos>,
+    /// The pulse's edge back asks as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub both_edges: bool,
+    /// The stimulus rests high.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active_low: bool,
     /// Longest time to an answer, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
     pub timeout: Option<Nanos>,
@@ -206,6 +215,9 @@ impl TestPlan {
             answer: self.answer.clone(),
             interval_max: self.interval_max,
             interval_seed: self.interval_seed,
+            pulse: self.pulse,
+            both_edges: self.both_edges,
+            active_low: self.active_low,
             timeout: self.timeout,
             warmup: self.warmup,
             calibrate: self.calibrate.clone(),

@@ -12,6 +12,8 @@ const SHORTEST_WIRE: u64 = 10_000;
 const SELF_ANSWER_REST: u64 = 5_000;
 /// Longest, ns.
 const LONGEST: u64 = 3_600_000_000_000;
+/// Shortest pulse, and from its end to the next one at least, ns.
+const PULSE: (u64, u64) = (50, 1_000);
 /// Most stimuli of a warm-up.
 const MOST_WARMUP: u64 = 100_000;
 
@@ -68,6 +70,17 @@ impl<'a> Asked<'a> {
         if port.is_some() && null_wire.is_some() && null_wire != stimulus && stimulus.is_some() {
             let remedy = "--calibrate without a line; with pins and wires: a jumper from stimulus to answer, measured as a DUT";
             return usage("the FPGA instrument calibrates over the loop inside it".into(), remedy);
+        }
+        if (l.pulse.is_some() || l.active_low) && (port.is_none() || test != Test::Response) {
+            let remedy = "`measure response --answer fpga:PORT`, or leave --pulse and --active-low out";
+            return usage("only the FPGA instrument gives pulses or rests high, and only in `response`".into(), remedy);
+        }
+        if l.both_edges && l.pulse.is_none() {
+            return usage("without pulses both edges ask anyway, in turn".into(), "--pulse WIDTH, or leave --both-edges out");
+        }
+        if let Some(width) = l.pulse.filter(|w| w.0 < PULSE.0 || w.0.saturating_add(PULSE.1) > s.interval.0) {
+            let message = format!("a pulse of {width} does not fit into an interval of {}", s.interval);
+            return usage(message, "--pulse 50ns or more, and an interval that is longer by 1us or more");
         }
         if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
             return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");

@@ -1,6 +1,7 @@
 //! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
 
 use super::asked::Asked;
+use super::asking::Shape;
 use super::books::Brief;
 use super::device::{Device, Duty};
 use super::fpga::{self, Fpga};
@@ -121,7 +122,15 @@ pub(super) struct Bench<'a> {
 /// The order to an instrument that calibrates by itself.
 fn calibration() -> Order {
     let (count, interval) = CALIBRATION;
-    Order { capture: false, intervals: (interval, interval), timeout: interval, count, seed: 0, inject: kernel::NULL_WIRE }
+    Order {
+        capture: false,
+        intervals: (interval, interval),
+        timeout: interval,
+        count,
+        seed: 0,
+        inject: kernel::NULL_WIRE,
+        shape: Shape::default(),
+    }
 }
 
 fn facts(line: &LineSpec) -> LineFacts {
@@ -212,7 +221,8 @@ impl Bench<'_> {
     /// The loop inside the FPGA instrument.
     fn calibrate_fpga(&mut self, fpga: &mut Fpga, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
         let mut brief = Brief::new(CALIBRATION.0);
-        let (order, line) = (calibration(), self.asked.answer.to_string());
+        let shape = Shape { active_low: self.asked.lines.active_low, ..Shape::default() };
+        let (order, line) = (Order { shape, ..calibration() }, self.asked.answer.to_string());
         let ran = self.follow(&Vec::new(), say, |stop| fpga::calibrate(&line, fpga, &order, stop, &mut brief))?;
         let phase = brief.finish();
         if phase.count == 0 && ran.outcome.0 != Ended::Stopped {

@@ -1,8 +1,9 @@
 //! The FPGA instrument: it gives the stimuli and stamps all edges; here its stream is paired and booked.
 
+use super::asking::{Asking, Shape};
 use super::books::Sink;
 use super::kernel::{Order, Taker};
-use super::pairing::{Closed, Pairing};
+use super::pairing::Closed;
 use super::stimulate::{Ended, Own};
 use crate::lines::{Edge, LineError};
 use crate::sys::rt::now;
@@ -24,6 +25,8 @@ const PATIENCE: u64 = 2_000_000_000;
 const MARKS: u32 = 5;
 /// A device that answered nothing for so many stimuli and so long is taken for dead.
 const SILENT: (u64, u64) = (20, 2_000_000_000);
+/// How long a device has to answer the edge to a new level of rest: the time-out, but at least and at most this, ns.
+const SETTLE: (u64, u64) = (10_000_000, 1_000_000_000);
 
 /// The instrument at the end of a serial port.
 pub type Fpga = Instrument<Serial>;
@@ -33,6 +36,7 @@ pub fn failed(line: &str, e: FpgaError) -> LineError {
     match e {
         FpgaError::Port { act, source } => LineError::io(line, act)(source),
         FpgaError::TooShort(_)
+        | FpgaError::Pulse(_)
         | FpgaError::Refused(_)
         | FpgaError::SelfTest(_)
         | FpgaError::Silent(_)
@@ -124,9 +128,14 @@ fn measure<S: Sink>(
     let clock = fpga.identity().clock;
     let mut run = Run::new(order, clock);
     run.loop_adds = if loopback { fpga.identity().loop_adds() } else { 0 };
+    let Shape { pulse, active_low, .. } = order.shape;
+    if fpga.rest_at(active_low)? {
+        // That was an edge: a device that answers it shall have done so before anything is stamped.
+        std::thread::sleep(Duration::from_nanos(order.timeout.clamp(SETTLE.0, SETTLE.1)));
+    }
     fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, loopback)?;
     if !order.capture {
-        let stimulus = Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed };
+        let stimulus = Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed, pulse };
         fpga.stimulate(&stimulus, &mut |item| run.take(item, taker))?;
     }
     let outcome = follow(fpga, &mut run, end, stop, taker).and_then(|ended| finish(fpga, &mut run, order, ended, taker));
@@ -208,9 +217,7 @@ struct Run {
     capture: bool,
     /// Stimuli, or intervals of a wave; 0: no end.
     count: u64,
-    pairing: Pairing,
-    /// Something is missing since the latest stimulus: what answers it, or does not, can't be told.
-    blind: bool,
+    asking: Vec<Asking>,
     /// Edges lost before the next one.
     gap: bool,
     complete: bool,
@@ -231,8 +238,7 @@ impl Run {
             loop_adds: 0,
             capture: order.capture,
             count: order.count,
-            pairing: Pairing::new(order.timeout),
-            blind: false,
+            asking: Asking::of(order),
             gap: false,
             complete: false,
             marked: false,
@@ -268,9 +274,7 @@ impl Run {
             Item::Gap => {
                 self.gap = true;
                 if let Taker::Sink(sink) = taker {
-                    // An answer that is there stays; else nobody knows what became of the stimulus.
-                    self.pairing.close(0, *sink);
-                    self.blind = true;
+                    self.asking.iter_mut().for_each(|a| a.gap(*sink));
                 }
             }
             Item::Reply { .. } => {}
@@ -295,18 +299,14 @@ impl Run {
         if self.complete {
             return;
         }
-        let closed = if self.count > 0 && self.pairing.stimuli() >= self.count {
-            self.complete = true;
-            self.pairing.close(at, sink)
-        } else {
-            self.pairing.stimulus(at, level, sink)
-        };
-        self.blind = false;
-        match closed {
-            Closed::Answered | Closed::Late => (self.unanswered, self.quiet_since) = (0, at),
-            Closed::Missed => self.unanswered += 1,
-            Closed::None | Closed::Undecided => {}
+        for asking in &mut self.asking {
+            match asking.stimulus(at, level, sink) {
+                Some(Closed::Answered | Closed::Late) => (self.unanswered, self.quiet_since) = (0, at),
+                Some(Closed::Missed) => self.unanswered += 1,
+                Some(Closed::None | Closed::Undecided) | None => {}
+            }
         }
+        self.complete = self.asking.iter().all(Asking::is_complete);
     }
 
     fn answer<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) {
@@ -314,10 +314,11 @@ impl Run {
             return;
         }
         self.edges += 1;
-        if self.blind {
-            return;
+        let edge = Edge { level, at, lost: 0 };
+        self.asking.iter_mut().for_each(|a| a.answer(edge, sink));
+        if let Some(at) = self.asking.iter().filter_map(Asking::answered_of).max() {
+            self.asking.iter_mut().for_each(|a| a.overtaken(at));
         }
-        self.pairing.answer(Edge { level, at, lost: 0 }, sink);
     }
 
     /// Nothing came back for long.
@@ -328,9 +329,9 @@ impl Run {
 
     fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> Own {
         if let Taker::Sink(sink) = taker {
-            self.pairing.close(self.latest, *sink);
+            self.asking.iter_mut().for_each(|a| a.close(self.latest, *sink));
         }
-        let stimuli = self.pairing.stimuli();
+        let stimuli = self.asking.iter().map(Asking::stimuli).sum();
         Own {
             stimuli,
             span_max: resolution,

@@ -10,6 +10,7 @@ fn order(capture: bool, count: u64) -> Order {
         count,
         seed: 1,
         inject: super::super::kernel::NULL_WIRE,
+        shape: Shape::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The instrument in the kernel module rtscope_wire: drives stimuli and stamps answers in hard-IRQ context; here its records are booked.
 
+use super::asking::Shape;
 use super::books::{Outcome, Sink};
 use super::periodic::WaveBooks;
 use super::stimulate::{Ended, Own};
@@ -33,6 +34,8 @@ pub struct Order {
     pub seed: u64,
     /// Who answers.
     pub inject: WireInject,
+    /// What the stimulus looks like; single edges from low, but for the FPGA instrument.
+    pub shape: Shape,
 }
 
 /// The null wire: stimulus to answer, inside the instrument.

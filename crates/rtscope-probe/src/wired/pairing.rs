@@ -16,6 +16,8 @@ struct Open {
     deadline: u64,
     answered: bool,
     late: bool,
+    /// A later one is answered: no answer comes any more.
+    overtaken: bool,
 }
 
 /// What became of the stimulus before.
@@ -59,6 +61,18 @@ impl Pairing {
         self.open.is_some_and(|o| o.answered)
     }
 
+    /// When the stimulus in hand was given, if it was answered in time.
+    pub fn answered_of(&self) -> Option<u64> {
+        self.open.filter(|o| o.answered).map(|o| o.at)
+    }
+
+    /// A stimulus of another pairing, given at `at` ns, is answered: one from before it gets no answer any more.
+    pub fn overtaken(&mut self, at: u64) {
+        if let Some(open) = self.open.as_mut().filter(|o| o.at < at) {
+            open.overtaken = true;
+        }
+    }
+
     /// Takes the next stimulus, to `level` at `at` ns: what the one before did not get by now it missed.
     pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut impl Sink) -> Closed {
         let closed = self.close(u64::MAX, sink);
@@ -66,7 +80,7 @@ impl Pairing {
         self.owed = self.owed.filter(|o| o.0 != level);
         self.stimuli += 1;
         let deadline = at.saturating_add(self.timeout);
-        self.open = Some(Open { number: self.stimuli, level, at, deadline, answered: false, late: false });
+        self.open = Some(Open { number: self.stimuli, level, at, deadline, answered: false, late: false, overtaken: false });
         closed
     }
 
@@ -80,7 +94,7 @@ impl Pairing {
             return sink.take(number, Outcome::Late { level });
         }
         // An edge from before the stimulus may have been waiting to be read.
-        if edge.level != open.level || edge.at < open.at || open.answered || open.late {
+        if edge.level != open.level || edge.at < open.at || open.answered || open.late || open.overtaken {
             return sink.take(open.number, Outcome::Spurious { level: edge.level });
         }
         // By its own time, not by when it was read: the instrument may have been woken late.
@@ -100,7 +114,7 @@ impl Pairing {
         if open.answered {
             return Closed::Answered;
         }
-        if !open.late && now < open.deadline {
+        if !open.late && !open.overtaken && now < open.deadline {
             self.stimuli -= 1;
             return Closed::Undecided;
         }

@@ -1,7 +1,8 @@
 //! The three tests over lines, each from its open lines to its distributions.
 
+use super::asking::Shape;
 use super::bench::{Bench, Cells, Rig, Taken};
-use super::books::{Books, Brief};
+use super::books::{Books, Brief, LABELS};
 use super::device::Duty;
 use super::fpga;
 use super::kernel::{self, Order, Taker};
@@ -15,7 +16,7 @@ use crate::protocol::Event;
 use crate::sys::rt;
 use crate::timer::Failure;
 use rtscope_record::lines::Trial;
-use rtscope_record::{Distribution, Effect, Nanos, Warning};
+use rtscope_record::{Distribution, Effect, LineSettings, Nanos, Warning};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How long a trial of the search is, ns, and how many stimuli it has at least and at most.
@@ -34,7 +35,8 @@ impl Bench<'_> {
         let mut schedule = Schedule::new(s.interval.0, longest, l.seed);
         let [falling, rising] = books.live();
         let order = self.order((s.interval.0, longest), l.timeout.0);
-        let cells = vec![("rising", rising), ("falling", falling)];
+        let mut cells = vec![("rising", rising), ("falling", falling)];
+        cells.retain(|(label, _)| asks(l, label));
         let line = self.asked.answer.to_string();
         let ran = self.follow(&cells, say, |stop| {
             let start = rt::now();
@@ -55,7 +57,8 @@ impl Bench<'_> {
         let (ended, own) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
-        let (distributions, warmup) = books.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
+        let (mut distributions, warmup) = books.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
+        distributions.retain(|d| asks(l, d.label()));
         self.facts.warmup = warmup;
         Ok(Taken { distributions, own, ended })
     }
@@ -186,9 +189,12 @@ impl Bench<'_> {
     fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
         let (s, l) = (self.asked.settings, self.asked.lines);
         let mean = intervals.0.midpoint(intervals.1).max(1);
-        let count = s.loops.or(s.duration.map(|d| d.0 / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
+        let each = if l.both_edges { 2 } else { 1 };
+        let count =
+            s.loops.or(s.duration.map(|d| d.0.saturating_mul(each) / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
         let inject = l.self_answer.as_ref().map(kernel::own_answers).unwrap_or_default();
-        Order { capture: false, intervals, timeout, count, seed: l.seed, inject }
+        let shape = Shape { pulse: l.pulse.map(|w| w.0), both_edges: l.both_edges, active_low: l.active_low };
+        Order { capture: false, intervals, timeout, count, seed: l.seed, inject, shape }
     }
 
     /// One step of the search.
@@ -263,6 +269,11 @@ impl Bench<'_> {
         };
         Ok((judge(interval, &own, missed, spurious, max, confirming), Taken { distributions, own, ended }))
     }
+}
+
+/// Whether edges of this label ask: of a pulse it may be the first one alone.
+fn asks(l: &LineSettings, label: &str) -> bool {
+    l.pulse.is_none() || l.both_edges || label == LABELS[usize::from(!l.active_low)]
 }
 
 /// Stimuli of a trial.

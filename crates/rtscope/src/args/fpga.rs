@@ -9,7 +9,8 @@ use std::path::PathBuf;
 Examples:
   rtscope fpga info /dev/ttyUSB1
   rtscope fpga selftest /dev/ttyUSB1
-  rtscope measure response --answer fpga:/dev/ttyUSB1 -i 1ms -D 1m    measure with it")]
+  rtscope measure response --answer fpga:/dev/ttyUSB1 -i 1ms -D 1m    measure with it
+  rtscope measure response --answer fpga:/dev/ttyUSB1 -i 1ms --pulse 20us -l 1000")]
 pub(crate) struct Fpga {
     #[command(subcommand)]
     pub command: FpgaCommand,

@@ -34,6 +34,16 @@ pub(crate) struct LineArgs {
     /// Seed of the random intervals [default: 1]
     #[arg(long, value_name = "N")]
     pub interval_seed: Option<u64>,
+    /// `response` with the FPGA instrument: each stimulus is a pulse of this width, 50ns to 1us less than --interval, whose first edge
+    /// asks [default: single edges, up and down in turn, that all ask]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub pulse: Option<Nanos>,
+    /// With --pulse: its edge back asks as well, of a DUT that repeats the pulse
+    #[arg(long)]
+    pub both_edges: bool,
+    /// `response` with the FPGA instrument: the stimulus rests high, and its pulses go down
+    #[arg(long)]
+    pub active_low: bool,
     /// Longest time to an answer; later ones are missed [default: the shortest interval]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub timeout: Option<Nanos>,

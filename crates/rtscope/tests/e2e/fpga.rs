@@ -210,6 +210,86 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
     }
 }
 
+/// Holds a run of pulses against what the emulator did: what asks is the first edge of each, or both.
+fn pulses(w: &World, width_us: u64, faults: &str, both: bool, low: bool) {
+    const PULSES: usize = 1002;
+    let options = format!("--answer uniform:10us,40us --gap 5us --seed 5 {faults}");
+    let Some(e) = Emulator::start(w, &options) else { return };
+    let flags = format!("{}{}", if both { " --both-edges" } else { "" }, if low { " --active-low" } else { "" });
+    let loops = if both { 2 * PULSES } else { PULSES };
+    let words = format!(
+        "measure response --answer fpga:{} -i 400us --pulse {width_us}us -l {loops} --warmup 0 --json --no-save{flags}",
+        e.port
+    );
+    let r = w.line(&words).measured().record();
+    let mut truth = e.truth();
+    let case = format!("{words} {faults}");
+    if low {
+        // The first edge lets the line rest high; the device answers that too.
+        let first = truth.iter().position(|t| t["stimulus"] == 2).unwrap();
+        truth.drain(..first);
+    }
+    let stimuli = |rising: bool| truth.iter().filter(move |t| t["stimulus"].is_u64() && t["rising"] == rising);
+    let at = |t: &Value| t["at"].as_u64().unwrap();
+    let (first, back): (Vec<u64>, Vec<u64>) = (stimuli(!low).map(at).collect(), stimuli(low).map(at).collect());
+    assert!(first.windows(2).all(|p| p[1] - p[0] == 79_200), "{case}: the period, half ticks");
+    assert!(first.iter().zip(&back).take(PULSES).all(|(f, b)| b - f == 198 * width_us), "{case}: the width, half ticks");
+    assert_eq!(r.distributions().len(), if both { 2 } else { 1 }, "{case}");
+    for d in r.distributions() {
+        let rising = d.label() == "rising";
+        assert!(both || rising != low, "{case}: the first edge asks");
+        let mine: Vec<&Value> = stimuli(rising).take(PULSES).collect();
+        let missed = mine.iter().filter(|t| t["answer"].is_null()).count();
+        let end = PULSES as u64 * 2 + u64::from(low);
+        let unasked = |t: &&Value| t["spurious"].as_u64().is_some_and(|n| n <= end) && t["rising"] == rising;
+        let spurious = truth.iter().filter(unasked).count();
+        let counts = (d.count(), d.missed(), d.late(), d.spurious());
+        assert_eq!(counts, ((PULSES - missed) as u64, missed as u64, 0, spurious as u64), "{case} {}", d.label());
+        assert!(missed > 80 && spurious > 80, "{case} {}: {missed} {spurious}", d.label());
+        // The answer is the first edge to the level, before the next stimulus to it.
+        let mut edges: Vec<u64> = truth
+            .iter()
+            .filter(|t| t["rising"] == rising)
+            .filter_map(|t| if t["spurious"].is_null() { t["answer"].as_u64() } else { Some(at(t)) })
+            .collect();
+        edges.sort_unstable();
+        let latency = |t: &&Value| edges.iter().find(|e| **e >= at(t)).filter(|e| **e < at(t) + 79_200).map(|e| ns(e - at(t)));
+        let latencies: Vec<u64> = mine.iter().filter(|t| !t["answer"].is_null()).filter_map(latency).collect();
+        let near = |a: Option<u64>, b: Option<&u64>| a.unwrap().abs_diff(*b.unwrap()) <= 1;
+        assert!(near(d.min(), latencies.iter().min()) && near(d.max(), latencies.iter().max()), "{case} {d:?}");
+    }
+    let l = r.parts().settings.lines.as_ref().unwrap();
+    assert_eq!((l.pulse.unwrap().0, l.both_edges, l.active_low), (width_us * 1000, both, low));
+}
+
+#[test]
+fn pulses_are_answered_whatever_their_width() {
+    let w = World::new();
+    for both in [false, true] {
+        for low in [false, true] {
+            // The answer comes while the pulse lasts, and after it.
+            // Where only the fall asks, what the device doubles, its rise, must not stand in for one that it drops.
+            let faults = if low && !both { "--drop 12 --double 6" } else { "--drop 11 --double 6" };
+            pulses(&w, 100, faults, both, low);
+            pulses(&w, 2, faults, both, low);
+        }
+    }
+    // The answer ends before the pulse does: nothing answers the edge back.
+    pulses(&w, 100, "--drop 11 --double 6 --early 7", true, false);
+    for (words, what) in [
+        ("--answer soft:b --stimulus soft:a --pulse 20us", "only the FPGA instrument"),
+        ("--answer soft:b --stimulus soft:a --active-low", "only the FPGA instrument"),
+        ("--answer fpga:/dev/null --both-edges", "--pulse WIDTH"),
+        ("--answer fpga:/dev/null -i 1ms --pulse 1ms", "does not fit"),
+        ("--answer fpga:/dev/null -i 1ms --pulse 40ns", "50ns or more"),
+    ] {
+        let said = w.line(&format!("measure response {words} -l 10")).ends_with(2).err;
+        assert!(said.contains(what), "{said}");
+    }
+    let said = w.line("measure sustained --answer fpga:/dev/null --active-low -l 10").ends_with(2).err;
+    assert!(said.contains("only in `response`"), "{said}");
+}
+
 #[test]
 fn the_instruments_own_share_is_measured_inside_it() {
     let w = World::new();

@@ -1,0 +1,142 @@
+use super::super::books::Outcome::{Answered, Missed, Spurious};
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Default)]
+struct Seen(Vec<(u64, Outcome)>);
+
+impl Sink for Seen {
+    fn take(&mut self, number: u64, outcome: Outcome) {
+        self.0.push((number, outcome));
+    }
+    fn samples(&self) -> u64 {
+        0
+    }
+}
+
+fn order(shape: Shape, count: u64) -> Order {
+    let intervals = (1000, 1000);
+    Order { capture: false, intervals, timeout: 1000, count, seed: 1, inject: super::super::kernel::NULL_WIRE, shape }
+}
+
+fn pulses(both_edges: bool, active_low: bool) -> Shape {
+    Shape { pulse: Some(100), both_edges, active_low }
+}
+
+/// Edges (channel, at, level), as the instrument's run hands them on.
+fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Outcome)>, u64, bool) {
+    let (mut all, mut seen) = (Asking::of(&order(shape, count)), Seen::default());
+    for &(channel, at, level) in edges {
+        for a in &mut all {
+            if channel == 0 {
+                a.stimulus(at, level, &mut seen);
+            } else {
+                a.answer(Edge { level, at, lost: 0 }, &mut seen);
+            }
+        }
+        if let Some(at) = all.iter().filter_map(Asking::answered_of).max() {
+            for a in &mut all {
+                a.overtaken(at);
+            }
+        }
+    }
+    (seen.0, all.iter().map(Asking::stimuli).sum(), all.iter().all(Asking::is_complete))
+}
+
+fn answered(level: bool, latency: u64, at: u64) -> Outcome {
+    Answered { level, latency, at }
+}
+
+#[test]
+fn a_pulse_that_is_over_before_its_answer_is_answered() {
+    let edges = [(0, 1000, true), (0, 1100, false), (1, 1300, true), (1, 1450, false), (0, 2000, true), (0, 2100, false)];
+    let (seen, stimuli, complete) = booked(pulses(true, false), 2, &edges);
+    assert_eq!(seen, [(1, answered(true, 300, 1300)), (2, answered(false, 350, 1450))]);
+    assert_eq!((stimuli, complete), (2, true));
+    // The first edge alone: the way back is neither an answer nor spurious.
+    let (seen, stimuli, complete) = booked(pulses(false, false), 1, &edges);
+    assert_eq!(seen, [(1, answered(true, 300, 1300))]);
+    assert_eq!((stimuli, complete), (1, true));
+    // Resting high, what rises is the way back.
+    let turned: Vec<_> = edges.iter().map(|&(channel, at, level)| (channel, at, !level)).collect();
+    assert_eq!(booked(pulses(false, true), 1, &turned).0, [(1, answered(false, 300, 1300))]);
+    assert_eq!(booked(pulses(true, true), 2, &turned).0[1], (2, answered(true, 350, 1450)));
+}
+
+#[test]
+fn an_edge_after_a_later_answer_answers_nothing_before_it() {
+    // The rise of the second pulse is answered twice, which takes a fall between: not the answer that the first one's fall did not get.
+    let edges = [
+        (0, 1000, true),
+        (1, 1010, true),
+        (1, 1020, false),
+        (0, 1100, false),
+        (0, 2000, true),
+        (1, 2010, true),
+        (1, 2020, false),
+        (1, 2030, true),
+        (0, 2100, false),
+        (1, 2110, false),
+        (0, 3000, true),
+        (0, 3100, false),
+    ];
+    let seen = booked(pulses(true, false), 4, &edges).0;
+    assert_eq!(
+        seen,
+        [
+            (1, answered(true, 10, 1010)),
+            (2, Spurious { level: false }),
+            (3, answered(true, 10, 2010)),
+            (2, Spurious { level: false }),
+            (3, Spurious { level: true }),
+            (2, Missed { level: false }),
+            (4, answered(false, 10, 2110)),
+        ]
+    );
+}
+
+#[test]
+fn a_gap_takes_both_edges_of_the_pulse_back() {
+    let (mut all, mut seen) = (Asking::of(&order(pulses(true, false), 0)), Seen::default());
+    for a in &mut all {
+        a.stimulus(1000, true, &mut seen);
+        a.stimulus(1100, false, &mut seen);
+        a.answer(Edge { level: true, at: 1200, lost: 0 }, &mut seen);
+        a.gap(&mut seen);
+        a.answer(Edge { level: false, at: 1300, lost: 0 }, &mut seen);
+    }
+    assert_eq!(seen.0, [(1, answered(true, 200, 1200))]);
+    assert_eq!(all.iter().map(Asking::stimuli).sum::<u64>(), 1, "nobody knows what became of the fall");
+}
+
+proptest! {
+    /// Every stimulus is answered or missed, and every edge of the answer to a level that asks is an answer, late or spurious.
+    #[test]
+    fn counts_add_up(
+        steps in proptest::collection::vec((1u64..2000, any::<bool>()), 0..100),
+        both in any::<bool>(),
+        low in any::<bool>(),
+    ) {
+        let (mut at, mut levels, mut edges) = (0, [low, low], Vec::new());
+        for (step, stimulates) in steps {
+            at += step;
+            let channel = u8::from(!stimulates);
+            levels[usize::from(channel)] ^= true;
+            edges.push((channel, at, levels[usize::from(channel)]));
+        }
+        let asks = |level: bool| both || level != low;
+        let of = |channel: u8| edges.iter().filter(|e| e.0 == channel && asks(e.2)).count() as u64;
+        // Everything is judged by a pulse at the end, that is not counted.
+        let (expected_stimuli, expected_edges) = (of(0), of(1));
+        let mut all = edges.clone();
+        all.extend([(0, at + 5000, !low), (0, at + 5100, low)]);
+        let (seen, stimuli, _) = booked(pulses(both, low), 0, &all);
+        let count = |f: fn(&Outcome) -> bool| seen.iter().filter(|(_, o)| f(o)).count() as u64;
+        let (answered, missed) = (count(|o| matches!(o, Answered { .. })), count(|o| matches!(o, Missed { .. })));
+        let other = count(|o| matches!(o, Outcome::Late { .. } | Spurious { .. }));
+        let open = if both { 2 } else { 1 };
+        prop_assert_eq!(stimuli, expected_stimuli + open);
+        prop_assert_eq!(answered + missed, expected_stimuli);
+        prop_assert_eq!(answered + other, expected_edges);
+    }
+}
