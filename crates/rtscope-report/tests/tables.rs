@@ -88,6 +88,19 @@ fn tasks_load_by_load() {
 }
 
 #[test]
+fn a_record_that_is_in_no_table_speaks_of_none() {
+    let responses = sample::responses(200);
+    let of = |records: &[Record]| vinh_chau(&rtscope_analysis::adam(records, &[], &[]).unwrap(), records, PLAIN);
+    let mut other = sample::sustained().into_parts();
+    other.warnings.push(Warning::new("hot", Effect::Inconclusive, "", ""));
+    let text = of(&[responses.clone(), vec![Record::new(other).unwrap()]].concat());
+    assert!(text.contains("1 records of other tests (sustained)") && !text.contains("hot"), "{text}");
+    let mut own = responses[0].clone().into_parts();
+    own.warnings.push(Warning::new("hot", Effect::Inconclusive, "", ""));
+    assert!(of(&[Record::new(own).unwrap()]).contains("hot"));
+}
+
+#[test]
 fn response_of_each_edge_beside_another_instrument() {
     let (records, scope) = (sample::responses(500), sample::scope(500));
     let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();

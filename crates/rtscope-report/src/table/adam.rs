@@ -30,7 +30,10 @@ fn of_sheets(sheets: &[Sheet], a: &Adam, records: &[Record], note: &str, style: 
             1,
         );
     }
-    out += &caveats(style, records);
+    // What is in no table speaks of none of its figures.
+    let of_lines: Vec<Record> =
+        records.iter().filter(|r| matches!(r.parts().test, Test::Response | Test::Periodic)).cloned().collect();
+    out += &caveats(style, &of_lines);
     out + &wrapped(style, "Note: ", note)
 }
 
