@@ -90,3 +90,20 @@ fn a_timer_has_no_lines() {
     assert_eq!(plain.settings(&about(Test::Timer, Space::User, true, &base)).unwrap(), base);
     assert_eq!(plain.settings(&about(Test::Timer, Space::Kernel, true, &base)).unwrap().handler, Some(Handler::Hard));
 }
+
+#[test]
+fn pulses_and_the_loop_inside_are_an_instruments_of_its_own() {
+    let base = one_cpu();
+    let fpga = LineOptions { answer: Some("fpga:/dev/ttyUSB1".into()), ..LineOptions::default() };
+    let pulse = Some(Nanos(20_000));
+    for (with_pulse, all) in [(pulse, LineOptions::default()), (pulse, fpga.clone()), (None, LineOptions::default())] {
+        let is_fpga = all.answer.is_some();
+        let made =
+            LineOptions { pulse: with_pulse, active_low: true, ..all }.settings(&about(Test::Response, Space::User, true, &base));
+        assert_eq!(made.is_ok(), is_fpga, "{made:?}");
+    }
+    let inside = LineOptions { calibrate: Some(String::new()), ..fpga };
+    let of = |test| inside.settings(&about(test, Space::User, false, &base));
+    assert_eq!(of(Test::Response).unwrap().lines.unwrap().null_wire, Some("fpga:/dev/ttyUSB1:stimulus".into()));
+    assert!(of(Test::Periodic).unwrap_err().message.contains("no stimulus"));
+}

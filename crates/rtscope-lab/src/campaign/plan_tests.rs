@@ -66,6 +66,7 @@ tests = [
     { test = "periodic", space = "kernel", duration = "1s" },
     { test = "sustained", shortest = "20us" },
     { test = "timer", space = "kernel" },
+    { test = "response", answer = "fpga:/dev/ttyUSB1", pulse = "20us", both-edges = true, active-low = true, calibrate = "" },
 ]
 "#,
     )
@@ -76,11 +77,14 @@ tests = [
     assert_eq!((lines(1).timeout, lines(1).dut.unwrap().inject.delay), (Nanos(500_000), Nanos(2_000)));
     assert_eq!((of(1).handler, of(4).handler), (Some(Handler::Threaded), Some(Handler::Hard)));
     assert_eq!((lines(2).stimulus, lines(3).shortest, of(4).lines), (None, Some(Nanos(20_000)), None));
+    let pulses = lines(5);
+    assert_eq!((pulses.pulse, pulses.both_edges, pulses.active_low), (Some(Nanos(20_000)), true, true));
+    assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
     assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
     // What is left out is no part of a run's key: keys of plans that were read before lines could be named stay as they are.
     let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
     let key = &timer.runs()[0].key;
-    assert!(!["stimulus", "dut", "handler", "inject", "lines"].iter().any(|k| key.contains(k)), "{key}");
+    assert!(!["stimulus", "dut", "handler", "inject", "lines", "pulse", "edges", "low"].iter().any(|k| key.contains(k)), "{key}");
 }
 
 /// Each of these ends the reading with this line number and these words.
