@@ -101,6 +101,19 @@ fn a_record_that_is_in_no_table_speaks_of_none() {
 }
 
 #[test]
+fn tables_load_by_load_say_what_they_differ_by() {
+    let with = |id: &str, interval: u64, what: &str| {
+        let mut p = sample::responses(200)[0].clone().into_parts();
+        (p.id, p.settings.interval, p.instrument.as_mut().unwrap().what) = (id.into(), Nanos(interval), what.into());
+        Record::new(p).unwrap()
+    };
+    let records = [with("a", 1_000_000, "a task"), with("b", 1_000_000, "an FPGA"), with("c", 5_000_000, "an FPGA")];
+    let text = vinh_chau(&rtscope_analysis::adam(&records, &[], &[]).unwrap(), &records, PLAIN);
+    let titles: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("Table ")).map(|l| &l[2..]).collect();
+    assert!(titles.len() == 3 && titles.iter().all(|t| titles.iter().filter(|o| o == &t).count() == 1), "{titles:?}");
+}
+
+#[test]
 fn response_of_each_edge_beside_another_instrument() {
     let (records, scope) = (sample::responses(500), sample::scope(500));
     let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();

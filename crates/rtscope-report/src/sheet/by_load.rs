@@ -24,7 +24,9 @@ pub(crate) fn by_load(a: &Adam) -> Vec<Sheet> {
         let (kernel, wave) = (t[0].space == Space::Kernel, t[0].test == Test::Periodic);
         (is_rt(t[0]), kernel && wave, !wave, kernel)
     });
-    tasks.into_iter().enumerate().map(|(i, task)| sheet(i + 1, task)).collect()
+    // Where all have one instrument, it is no news.
+    let several = a.groups.iter().any(|g| g.instrument != a.groups[0].instrument);
+    tasks.into_iter().enumerate().map(|(i, task)| sheet(i + 1, task, several)).collect()
 }
 
 fn is_rt(g: &Group) -> bool {
@@ -47,16 +49,17 @@ fn same_task(a: &Group, b: &Group) -> bool {
     of(a) == of(b)
 }
 
-fn sheet(number: usize, mut task: Vec<&Group>) -> Sheet {
+fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet {
     let rank = |load: &str| LOADS.iter().position(|l| *l == load).unwrap_or(LOADS.len());
     task.sort_by_key(|g| (rank(&g.load), g.load.clone()));
     let first = task[0];
     let what = match first.test {
         Test::Periodic => format!("jitter of the periodic task, semi-period {}", first.interval),
-        _ => "interrupt latency".into(),
+        _ => format!("interrupt latency, interval {}", first.interval),
     };
     let rt = if is_rt(first) { " (PREEMPT_RT)" } else { "" };
-    let title = format!("Table {number}: {what} · {} · kernel {}{rt}", space_name(first), release(first));
+    let by = if by_instrument && !first.instrument.is_empty() { format!(" · by {}", first.instrument) } else { String::new() };
+    let title = format!("Table {number}: {what} · {} · kernel {}{rt}{by}", space_name(first), release(first));
     // The load is the row; the rest of the place is the same in all.
     let (title, _) = places(&title, &[&Group { load: String::new(), ..first.clone() }]);
     let extra = |f: fn(&Group) -> u64| task.iter().any(|g| f(g) > 0);
