@@ -1,7 +1,7 @@
 //! The guest's side of the lab: the first process of a virtual machine, and the agent that it starts.
 //!
 //! The program `rtscope-guest` is the whole user space of rtscope in there: first process, agent, supervisor of the loads and probe. The agent
-//! sets the machine up, lets the host pause it (and keep that state), and does one job when it goes on. It waits for nothing outside of
+//! sets the machine up, pauses it (the host keeps that state), and does one job when it goes on. It waits for nothing outside of
 //! the guest.
 
 mod mailbox;
@@ -62,8 +62,8 @@ fn agent() -> u8 {
         }
     };
     std::thread::sleep(SETTLE);
-    if let Err(e) = mailbox.wait_for_pause(&facts) {
-        setup::console(&format!("rtscope-guest: the mailbox can't be written: {e}"));
+    if let Err(e) = mailbox.pause(&facts) {
+        setup::console(&format!("rtscope-guest: the machine can't be paused: {e}"));
         return 3;
     }
     // From here on it is another moment for the host, maybe another day.

@@ -5,6 +5,7 @@
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
 //! - `state`: machines that were paused after the boot, kept in the cache
+//! - `transfer`: what of a state is changed for the machine that takes it in
 //! - `target`: the target `lab:KERNEL`, and programs run in the same guest
 //! - `wire`: what host and guest say to each other
 
@@ -17,6 +18,7 @@ mod scratch;
 mod seat;
 mod state;
 pub mod target;
+mod transfer;
 pub mod wire;
 
 pub use guests::{GUESTS, GuestError, Guests};

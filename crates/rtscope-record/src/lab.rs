@@ -21,6 +21,9 @@ pub struct Lab {
     pub machine: Vec<String>,
     /// `shift=0,sleep=off`: a virtual nanosecond for each instruction; `None`: the host's clock, nothing repeats.
     pub icount: Option<String>,
+    /// The same of the boot that the run's state comes from: an instruction may be longer there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot_icount: Option<String>,
     /// The machine's seed when it booted.
     pub boot_seed: u64,
     /// The run's own seed: another one is another run, the same one the same run.

@@ -1,8 +1,9 @@
 //! The guest's end of the mailbox.
 
 use crate::vm::wire::{
-    Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, OVER_AT, SAID, SAID_LEN_AT, SIZE, Said, WAIT_TURNS,
+    Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, NOW_AT, PAUSE, PAUSE_PCI, SAID, SAID_LEN_AT, SIZE, Said,
 };
+use rtscope_probe::sys;
 use rtscope_probe::sys::mapped::{Mapped, WORD};
 use std::fs;
 use std::io;
@@ -27,16 +28,15 @@ impl Mailbox {
         Ok(Self { memory: region(MAILBOX_PCI, 2, SIZE)?, said: 0, overflowed: false })
     }
 
-    /// Says that the guest is ready, and waits to be paused: busy, for a number of instructions, asking nothing and touching nothing. Wherever in
-    /// there the host stops the machine, at the end of the loop every machine is the same. (A guest can't pause itself: between its store to
-    /// such a device and the pause, QEMU 7.2 may or may not let virtual time jump to the next timer.)
-    pub(super) fn wait_for_pause(&mut self, facts: &Facts) -> io::Result<()> {
+    /// Says that the guest is ready, and pauses the machine: QEMU runs not one instruction more. (It may let virtual time go on to the next timer
+    /// meanwhile, or not; who takes this state up sets the time by what is read here.)
+    pub(super) fn pause(&mut self, facts: &Facts) -> Result<(), String> {
+        let pause = region(PAUSE_PCI, 0, 1)?;
         self.say(&Said::Ready(facts.clone()));
-        self.memory.write(MAGIC_AT, &MAGIC.to_le_bytes())?;
-        for turn in 0..WAIT_TURNS {
-            std::hint::black_box(turn);
-        }
-        self.memory.write(OVER_AT, &1u64.to_le_bytes())
+        let said = |e: io::Error| e.to_string();
+        self.memory.write(NOW_AT, &sys::machine::counter_ns().to_le_bytes()).map_err(said)?;
+        self.memory.write(MAGIC_AT, &MAGIC.to_le_bytes()).map_err(said)?;
+        pause.write_byte(0, PAUSE).map_err(said)
     }
 
     /// Waits for a job. After a pause it is there already; only a guest in the host's time may be too early for it.

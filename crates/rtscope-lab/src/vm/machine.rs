@@ -4,8 +4,8 @@ use super::memory::{Memory, Use};
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
 use super::seat::Seat;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, OVER_AT, SAID, SAID_LEN_AT, SIZE, Said};
-use super::{VmError, scratch};
+use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
+use super::{VmError, scratch, transfer};
 use crate::session::Awake;
 use crate::target::StopHandle;
 use rtscope_probe::sys;
@@ -103,7 +103,8 @@ impl Machine {
         mailbox.set_len(SIZE as u64).map_err(VmError::io("the mailbox"))?;
         let listener = UnixListener::bind(at("control")).map_err(VmError::io("QEMU's control channel"))?;
         let mut command = Command::new(&qemu.program);
-        command.args(spec.all_arguments()).args(MachineSpec::mailbox_arguments(&at("mailbox")));
+        let runs = !matches!(from, Start::PowerOn(Some(_)));
+        command.args(spec.all_arguments(runs)).args(MachineSpec::mailbox_arguments(&at("mailbox")));
         command.args([OsString::from("-serial"), prefixed("file:", &at("console"))]);
         command.args([OsString::from("-qmp"), prefixed("unix:", &at("control"))]);
         let stdin = match from {
@@ -126,7 +127,7 @@ impl Machine {
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
-        let seat = spec.icount().and_then(|_| Seat::take(dir.path().parent()?));
+        let seat = spec.icount(runs).and_then(|_| Seat::take(dir.path().parent()?));
         if let Some(seat) = &seat {
             sys::process::on_one_cpu(&mut command, seat.cpu);
         }
@@ -156,7 +157,7 @@ impl Machine {
         Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, _seat: seat, dir })
     }
 
-    /// Waits until the guest has booted, and pauses it; returns what it said of itself.
+    /// Waits until the guest has booted and has paused itself; returns what it said of itself.
     pub(super) fn pause_when_ready(
         &mut self,
         limit: Limit,
@@ -167,8 +168,7 @@ impl Machine {
         let mut watch = Watch::new(limit);
         let _awake = Awake::new();
         loop {
-            if self.word(MAGIC_AT)? == MAGIC {
-                self.tell("stop", &json!({}))?;
+            if self.word(MAGIC_AT)? == MAGIC && self.has_paused()? {
                 break;
             }
             self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
@@ -210,8 +210,8 @@ impl Machine {
         self.tell("migrate-set-capabilities", &json!({ "capabilities": [capability] })).map(|_| ())
     }
 
-    /// The paused machine's state, but for its memory.
-    pub(super) fn save(&mut self) -> Result<Vec<u8>, VmError> {
+    /// The paused machine's state, but for its memory: for a machine whose instructions last 1 ns, while this one's last 2 to the `shift`.
+    pub(super) fn save(&mut self, shift: u32) -> Result<Vec<u8>, VmError> {
         let path = self.dir.path().join("state");
         let listener = UnixListener::bind(&path).map_err(VmError::io("a socket for the machine's state"))?;
         self.without_memory()?;
@@ -226,9 +226,10 @@ impl Machine {
             let answer = self.tell("query-migrate", &json!({}))?;
             match answer.get("status").and_then(Value::as_str) {
                 Some("completed") => {
-                    return forget_place(&mut state)
-                        .then_some(state)
-                        .ok_or_else(|| VmError::Control("the state does not name the mailbox".into()));
+                    let read = self.word(NOW_AT)?;
+                    let changed = transfer::forget_place(&mut state).and_then(|()| transfer::set_time(&mut state, shift, read));
+                    let strange = || VmError::Control("the machine's state is not as QEMU 7.2 to 10 write it".into());
+                    return changed.map(|()| state).ok_or_else(strange);
                 }
                 Some("failed" | "cancelled") => return Err(VmError::Control(format!("saving the state: {answer}"))),
                 _ if Instant::now() > end => return Err(VmError::Control(format!("saving the state takes too long: {answer}"))),
@@ -237,9 +238,10 @@ impl Machine {
         }
     }
 
-    /// Whether the pause came too late: the guest went on before it.
-    pub(super) fn went_on(&self) -> Result<bool, VmError> {
-        self.word(OVER_AT).map(|over| over != 0)
+    /// Whether the guest has paused the machine: by the device that says that it panicked, to which its kernel has no driver.
+    fn has_paused(&mut self) -> Result<bool, VmError> {
+        let answer = self.tell("query-status", &json!({}))?;
+        Ok(answer.get("status").and_then(Value::as_str) == Some("guest-panicked"))
     }
 
     /// Leaves `job` in the mailbox and lets the machine go on.
@@ -255,6 +257,7 @@ impl Machine {
         let write = |at: usize, bytes: &[u8]| self.mailbox.write_all_at(bytes, at as u64).map_err(VmError::io("the mailbox"));
         write(JOB, &text)?;
         write(JOB_LEN_AT, &(text.len() as u64).to_le_bytes())?;
+        write(MAGIC_AT, &[0; 8])?;
         self.begun = self.virtual_seconds();
         self.tell("cont", &json!({}))?;
         Ok(())
@@ -295,6 +298,9 @@ impl Machine {
             let now = self.virtual_seconds();
             let virtual_s = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
             on_progress(Progress { virtual_s });
+            if self.word(MAGIC_AT)? != MAGIC && self.has_paused()? {
+                return Err(self.over(when, "its kernel panicked"));
+            }
             let late = match virtual_s {
                 Some(s) => s > watch.limit.virtual_time.as_secs(),
                 None => watch.begun.elapsed() > watch.limit.wall,
@@ -402,17 +408,6 @@ impl Watch {
     }
 }
 
-/// Says in a state that the mailbox is nowhere yet, and whether it was named there once. QEMU notes where shared memory was in the guest's address
-/// space, and compares before it has read where the guest put it (migration/ram.c: name, length, place; big-endian).
-fn forget_place(state: &mut [u8]) -> bool {
-    const NAME: &[u8] = b"/mailbox";
-    let head = [NAME, &(SIZE as u64).to_be_bytes()].concat();
-    let mut found = state.windows(head.len() + 8).enumerate().filter(|(_, w)| w.starts_with(&head)).map(|(at, _)| at);
-    let (Some(at), None) = (found.next(), found.next()) else { return false };
-    state[at + head.len()..][..8].fill(0);
-    true
-}
-
 /// How QEMU ended, if it did: a broken channel may be known a moment before its end is.
 fn ended(child: &mut Child, said: &Path) -> Option<String> {
     let end = Instant::now() + Duration::from_secs(2);
@@ -460,25 +455,5 @@ fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> 
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
         std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mailbox_is_nowhere_in_a_state() {
-        let entry = [b"\x140000:00:02.0/mailbox".as_slice(), &(SIZE as u64).to_be_bytes(), &0xf800_0000u64.to_be_bytes(), b"rest"];
-        let mut state = [b"before /mailbox", entry.concat().as_slice()].concat();
-        let mut want = state.clone();
-        assert!(forget_place(&mut state));
-        let end = want.len() - 4;
-        want[end - 8..end].fill(0);
-        assert_eq!(state, want);
-        // None, cut short, two.
-        assert!(!forget_place(&mut b"before /mailbox".to_vec()));
-        assert!(!forget_place(&mut want[..end - 1].to_vec()));
-        assert!(!forget_place(&mut [want.clone(), want].concat()));
     }
 }

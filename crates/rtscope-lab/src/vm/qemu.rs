@@ -58,13 +58,18 @@ pub struct MachineSpec {
     pub image: PathBuf,
 }
 
-/// Instructions per virtual nanosecond (2^0), and no waiting for the host's clock when the guest is idle.
+/// An instruction of a run lasts one virtual nanosecond (2^0), and nobody waits for the host's clock when the guest is idle.
 const ICOUNT: &str = "shift=0,sleep=off";
+/// An instruction of a boot lasts 8: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave
+/// is the same.
+const BOOT_ICOUNT: &str = "shift=3,sleep=off";
+/// That of [`BOOT_ICOUNT`].
+pub(super) const BOOT_SHIFT: u32 = 3;
 
 impl MachineSpec {
-    /// `-icount`, in virtual time.
-    pub fn icount(&self) -> Option<&'static str> {
-        (self.clock == Clock::Virtual).then_some(ICOUNT)
+    /// `-icount`, in virtual time: of a run, or of the boot whose state the runs start from.
+    pub fn icount(&self, runs: bool) -> Option<&'static str> {
+        (self.clock == Clock::Virtual).then_some(if runs { ICOUNT } else { BOOT_ICOUNT })
     }
 
     fn console(&self) -> &'static str {
@@ -72,8 +77,8 @@ impl MachineSpec {
     }
 
     /// The arguments that make the machine, without paths. Two machines with the same ones, the same kernel and image, and the same QEMU
-    /// do the same.
-    pub fn arguments(&self) -> Vec<String> {
+    /// do the same. Of a run, or of a boot.
+    pub fn arguments(&self, runs: bool) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
         let (machine, cpu) = match self.arch {
@@ -83,11 +88,11 @@ impl MachineSpec {
             Arch::Armhf => ("virt,highmem=off", "cortex-a15"),
         };
         add(&format!("-M {machine},memory-backend={} -cpu {cpu}", memory::ID));
-        match self.icount() {
+        match self.icount(runs) {
             Some(icount) => add(&format!("-accel tcg -icount {icount}")),
             None => add("-accel tcg,thread=multi"),
         }
-        let clock = if self.icount().is_some() { "vm" } else { "host" };
+        let clock = if self.clock == Clock::Virtual { "vm" } else { "host" };
         add(&format!("-smp {} -m {} -rtc base=2024-01-01T00:00:00,clock={clock}", self.cpus, self.memory_mib));
         add(&format!("-seed {} -display none -monitor none -nodefaults -no-reboot", self.boot_seed));
         words
@@ -104,20 +109,21 @@ impl MachineSpec {
     }
 
     /// All arguments but those for memory, mailbox, control channel, console and start.
-    pub(super) fn all_arguments(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = self.arguments().into_iter().map(OsString::from).collect();
+    pub(super) fn all_arguments(&self, runs: bool) -> Vec<OsString> {
+        let mut words: Vec<OsString> = self.arguments(runs).into_iter().map(OsString::from).collect();
         words.extend(["-kernel".into(), self.kernel.clone().into()]);
         words.extend(["-initrd".into(), self.image.clone().into()]);
         words.extend(["-append".into(), self.command_line().into()]);
         words
     }
 
-    /// Arguments for the mailbox in `file`.
+    /// Arguments for the mailbox in `file`, and for the device by which the guest pauses itself.
     pub(super) fn mailbox_arguments(file: &Path) -> Vec<OsString> {
         let mut backend = OsString::from(format!("memory-backend-file,id=mailbox,share=on,size={SIZE},mem-path="));
         // QEMU reads a comma in a value as the end of it, unless it is doubled.
         backend.push(file.to_string_lossy().replace(',', ",,"));
         let device = "ivshmem-plain,memdev=mailbox,master=on";
-        ["-object".into(), backend, "-device".into(), device.into()].into()
+        let pause = ["-device", "pvpanic-pci", "-action", "panic=pause"].map(OsString::from);
+        ["-object".into(), backend, "-device".into(), device.into()].into_iter().chain(pause).collect()
     }
 }

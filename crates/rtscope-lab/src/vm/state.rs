@@ -6,7 +6,7 @@
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
 use super::memory::Memory;
-use super::qemu::{MachineSpec, Qemu};
+use super::qemu::{BOOT_SHIFT, MachineSpec, Qemu};
 use super::wire::Facts;
 use crate::digest;
 use crate::target::StopHandle;
@@ -22,9 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
-const FORMAT: u32 = 3;
-/// Boots that are tried for one state.
-const BOOTS: u32 = 10;
+const FORMAT: u32 = 4;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
@@ -66,7 +64,7 @@ fn memory_of(state: &Path) -> PathBuf {
 /// What a state follows from, as a hash: kernel and image by their SHA-256.
 pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sha256: &str) -> String {
     let mut hash = Sha256::new();
-    let words = spec.arguments();
+    let words = [spec.arguments(true), spec.arguments(false)].concat();
     let command_line = spec.command_line();
     let parts = [kernel_sha256, image_sha256, &qemu.version, &command_line];
     hash.update(FORMAT.to_le_bytes());
@@ -246,7 +244,7 @@ impl Booted {
     }
 }
 
-/// Boots a machine and pauses it where every boot is the same. Consoles of failed ones go to the directory `consoles`.
+/// Boots a machine until it pauses itself, where every boot is the same. Consoles of failed ones go to the directory `consoles`.
 pub(super) fn boot(
     qemu: &Qemu,
     spec: &MachineSpec,
@@ -254,18 +252,11 @@ pub(super) fn boot(
     stop: &StopHandle,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Booted, VmError> {
-    for _ in 0..BOOTS {
-        let memory = Memory::new(spec.memory_mib)?;
-        let mut machine = Machine::start(qemu, spec, Start::PowerOn(Some(&memory)), consoles)?;
-        let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
-        // One that was paused too late is not the one that every boot gives.
-        if !machine.went_on()? {
-            let (state, said) = (machine.save()?, machine.said()?);
-            return Ok(Booted { memory, state, said, facts });
-        }
-    }
-    let what = format!("{BOOTS} times in a row the guest could not be paused in time; is this host overloaded?");
-    Err(VmError::Control(what))
+    let memory = Memory::new(spec.memory_mib)?;
+    let mut machine = Machine::start(qemu, spec, Start::PowerOn(Some(&memory)), consoles)?;
+    let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
+    let (state, said) = (machine.save(BOOT_SHIFT)?, machine.said()?);
+    Ok(Booted { memory, state, said, facts })
 }
 
 /// A thread that has a state written to the disk, if there is one; and, locked, the turn of who makes that state.

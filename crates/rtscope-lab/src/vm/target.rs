@@ -179,7 +179,7 @@ impl Lab {
         let mut command = Command::new(&self.qemu.program);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // Ctrl-C goes to the guest.
-        command.args(spec.all_arguments()).args(Memory::own(spec.memory_mib)).args([
+        command.args(spec.all_arguments(true)).args(Memory::own(spec.memory_mib)).args([
             "-chardev",
             "stdio,id=terminal,signal=off",
             "-serial",
@@ -188,9 +188,9 @@ impl Lab {
         command
     }
 
-    /// Machine and QEMU, in words.
+    /// QEMU and the machine as it boots, in words.
     pub fn describe(&self) -> String {
-        format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments().join(" "), self.spec.command_line())
+        format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments(false).join(" "), self.spec.command_line())
     }
 
     /// Measures `plan` in the guest, under the plan's load there.
@@ -283,8 +283,9 @@ impl Lab {
             kernel_sha256: self.boot.kernel.1.clone(),
             image_sha256: self.boot.image.1.clone(),
             qemu: self.qemu.version.clone(),
-            machine: self.spec.arguments(),
-            icount: self.spec.icount().map(Into::into),
+            machine: self.spec.arguments(true),
+            icount: self.spec.icount(true).map(Into::into),
+            boot_icount: self.spec.icount(false).map(Into::into),
             boot_seed: self.spec.boot_seed,
             seed: self.options.seed,
             state: self.key.clone(),

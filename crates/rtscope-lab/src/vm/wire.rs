@@ -5,10 +5,10 @@
 //!
 //! | offset | written by | what |
 //! |---|---|---|
-//! | 0 | guest | [`MAGIC`], once it waits to be paused |
+//! | 0 | guest | [`MAGIC`], when it pauses the machine; 0 when it goes on |
 //! | 8 | host | bytes of the job |
 //! | 16 | guest | bytes of all that it said so far |
-//! | 24 | guest | 1 when it does not wait to be paused any more |
+//! | 24 | guest | virtual time at which it paused the machine, ns |
 //! | [`JOB`] | host | the job: one [`Job`] as JSON |
 //! | [`SAID`] | guest | what it said: one [`Said`] as JSON for each line |
 
@@ -24,8 +24,8 @@ pub const MAGIC_AT: usize = 0;
 pub const JOB_LEN_AT: usize = 8;
 /// Where the length of what the guest said stands.
 pub const SAID_LEN_AT: usize = 16;
-/// Where the end of the wait for a pause stands.
-pub const OVER_AT: usize = 24;
+/// Where the time of the pause stands.
+pub const NOW_AT: usize = 24;
 /// Where the job begins.
 pub const JOB: usize = 4096;
 /// Where what the guest said begins.
@@ -34,8 +34,11 @@ pub const SAID: usize = 16 << 20;
 pub const SIZE: usize = 64 << 20;
 /// PCI vendor and device of the mailbox (`ivshmem-plain`).
 pub const MAILBOX_PCI: (&str, &str) = ("0x1af4", "0x1110");
-/// Turns of the loop in which the guest waits to be paused, some six instructions each.
-pub const WAIT_TURNS: u64 = 25_000_000;
+/// PCI vendor and device of what pauses the machine (`pvpanic-pci`, with `-action panic=pause`), and the byte that does
+/// (docs/specs/pvpanic: the guest has panicked).
+pub const PAUSE_PCI: (&str, &str) = ("0x1b36", "0x0011");
+/// See [`PAUSE_PCI`].
+pub const PAUSE: u8 = 1;
 
 /// What a guest is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,7 +112,7 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// It has booted and is about to be paused.
+    /// It has booted and is about to pause the machine.
     Ready(Facts),
     /// A load of this name is being started.
     LoadStarting(String),

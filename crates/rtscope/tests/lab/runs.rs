@@ -58,6 +58,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         highest[of] = highest[of].max(max(&record));
         let lab = parts.lab.as_ref().unwrap();
         assert!(!lab.qemu.is_empty() && lab.icount.as_deref() == Some("shift=0,sleep=off") && lab.seed == 1);
+        assert_eq!(lab.boot_icount.as_deref(), Some("shift=3,sleep=off"));
         assert!(lab.package.starts_with("linux-image-6.12"), "{}", lab.package);
         assert_eq!([lab.kernel_sha256.len(), lab.image_sha256.len(), lab.state.len()], [64; 3]);
         if parts.load != "none" {

@@ -71,8 +71,9 @@ pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
 
 fn text(b: &Booted, clock: Clock) -> String {
     let mut out = format!("{} booted: {} {}\n", b.kernel, b.release, b.version);
-    out +=
-        &format!("  ready after {} of {clock} time, {} of this host's\n", Nanos(b.virtual_boot_ns), Nanos(b.wall_ms * 1_000_000));
+    let (guest, host) = (Nanos(b.virtual_boot_ns), Nanos(b.wall_ms * 1_000_000));
+    let pace = if clock == Clock::Virtual { " (8 ns for each instruction of a boot)" } else { "" };
+    out += &format!("  ready after {guest} of {clock} time{pace}, {host} of this host's\n");
     out += &format!("  memory: {} of {} KiB used in the guest", b.memory_used_kib, b.memory_kib);
     out += &b.host_memory_kib.map_or_else(|| "\n".into(), |kib| format!("; {kib} KiB of this host's\n"));
     out += &format!("  {}\n", b.machine);

@@ -1,0 +1,99 @@
+//! What a machine's state says of its surroundings, changed for the machine that takes it in: another mailbox, and another length of an instruction.
+//!
+//! The format is QEMU's own and is not documented; what is changed is found by its name, and must be there once (migration/savevm.c, ram.c,
+//! softmmu/cpu-timers.c). All numbers are big-endian.
+
+use super::wire::SIZE;
+
+/// What the guest's clock goes on by while it is paused, ns: more than a tick of any kernel, less than what any watchdog of a kernel's minds.
+const LEAP: i64 = 100_000_000;
+
+/// Says in a state that the mailbox is nowhere yet. QEMU notes where shared memory was in the guest's address space, and compares before it
+/// has read where the guest put it: name, length, place. `None` if it is not named once.
+pub(super) fn forget_place(state: &mut [u8]) -> Option<()> {
+    let at = the_only(state, &[b"/mailbox".as_slice(), &(SIZE as u64).to_be_bytes()].concat(), 8)?;
+    state[at..][..8].fill(0);
+    Some(())
+}
+
+/// Sets the virtual time of a state so that a machine whose instructions last 1 ns goes on at `paused` (ns, what its guest read before it was
+/// paused) and a little more.
+///
+/// Virtual time is `bias + (instructions << shift)`; the state has both, not the shift, so only the bias changes. The leap makes two things one:
+/// QEMU may or may not have gone on to the guest's next timer while it paused it, and either way that timer is due when the machine
+/// goes on. `None` if the state, of a machine with `shift`, is not of a moment in between.
+pub(super) fn set_time(state: &mut [u8], shift: u32, paused: u64) -> Option<()> {
+    // Name, version, bias, instructions.
+    let at = the_only(state, b"\x0ctimer/icount\0\0\0\x01", 16)?;
+    let number = |at: usize| Some(i64::from_be_bytes(state.get(at..at + 8)?.try_into().ok()?));
+    let (bias, instructions) = (number(at)?, number(at + 8)?);
+    let now = 1i64.checked_shl(shift)?.checked_mul(instructions)?.checked_add(bias)?;
+    let paused = i64::try_from(paused).ok()?;
+    let then = paused.checked_add(LEAP)?;
+    let bias = then.checked_sub(instructions).filter(|_| (paused..then).contains(&now))?;
+    state[at..][..8].copy_from_slice(&bias.to_be_bytes());
+    Some(())
+}
+
+/// Where what follows `head`, at least `len` bytes, begins; `None` if `head` is not there once.
+fn the_only(state: &[u8], head: &[u8], len: usize) -> Option<usize> {
+    let mut found = state.windows(head.len() + len).enumerate().filter(|(_, w)| w.starts_with(head)).map(|(at, _)| at);
+    match (found.next(), found.next()) {
+        (Some(at), None) => Some(at + head.len()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_mailbox_is_nowhere_in_a_state() {
+        let entry = [b"\x140000:00:02.0/mailbox".as_slice(), &(SIZE as u64).to_be_bytes(), &0xf800_0000u64.to_be_bytes(), b"rest"];
+        let mut state = [b"before /mailbox", entry.concat().as_slice()].concat();
+        let mut want = state.clone();
+        assert!(forget_place(&mut state).is_some());
+        let end = want.len() - 4;
+        want[end - 8..end].fill(0);
+        assert_eq!(state, want);
+        // None, cut short, two.
+        assert!(forget_place(&mut b"before /mailbox".to_vec()).is_none());
+        assert!(forget_place(&mut want[..end - 1].to_vec()).is_none());
+        assert!(forget_place(&mut [want.clone(), want].concat()).is_none());
+    }
+
+    fn timers(bias: i64, instructions: i64) -> Vec<u8> {
+        let head = b"\x05\x0ctimer/icount\0\0\0\x01".as_slice();
+        [b"before", head, &bias.to_be_bytes(), &instructions.to_be_bytes(), b"\x05 and more"].concat()
+    }
+
+    #[test]
+    fn time_goes_on_at_the_same_moment_whether_or_not_it_went_on_to_a_timer() {
+        let (instructions, read) = (2_000_000_000i64, 17_000_000_000u64);
+        let mut states: Vec<Vec<u8>> = [0, 40, 3_999_960].iter().map(|jump| timers(1_000_000_040 + jump, instructions)).collect();
+        for state in &mut states {
+            assert!(set_time(state, 3, read).is_some());
+            assert_eq!(*state, timers(17_100_000_000 - instructions, instructions));
+        }
+        // Before what the guest read, long after it, another shift, cut short, and no numbers at all.
+        assert!(set_time(&mut timers(999_999_999, instructions), 3, read).is_none());
+        assert!(set_time(&mut timers(1_100_000_000, instructions), 3, read).is_none());
+        assert!(set_time(&mut timers(1_000_000_040, instructions), 0, read).is_none());
+        let whole = timers(1_000_000_040, instructions);
+        assert!(set_time(&mut whole[..whole.len() - 11].to_vec(), 3, read).is_none());
+        assert!(set_time(&mut b"timer/icount".to_vec(), 3, read).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_state_is_changed_or_refused(bias: i64, instructions: i64, shift in 0u32..80, paused: u64) {
+            let mut state = timers(bias, instructions);
+            let before = state.clone();
+            if set_time(&mut state, shift, paused).is_none() {
+                prop_assert_eq!(state, before);
+            }
+        }
+    }
+}
