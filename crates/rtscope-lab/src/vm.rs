@@ -5,7 +5,7 @@
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
 //! - `state`: machines that were paused after the boot, kept in the cache
-//! - `transfer`: what of a state is changed for the machine that takes it in
+//! - `transfer`: the virtual time in a state, changed for machines whose instructions are shorter
 //! - `target`: the target `lab:KERNEL`, and programs run in the same guest
 //! - `wire`: what host and guest say to each other
 

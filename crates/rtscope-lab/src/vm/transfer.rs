@@ -1,20 +1,10 @@
-//! What a machine's state says of its surroundings, changed for the machine that takes it in: another mailbox, and another length of an instruction.
+//! The virtual time in a machine's state, changed for a machine whose instructions last longer or shorter.
 //!
-//! The format is QEMU's own and is not documented; what is changed is found by its name, and must be there once (migration/savevm.c, ram.c,
+//! The format is QEMU's own and is not documented; what is changed is found by its name, and must be there once (migration/savevm.c,
 //! softmmu/cpu-timers.c). All numbers are big-endian.
-
-use super::wire::SIZE;
 
 /// What the guest's clock goes on by while it is paused, ns: more than a tick of any kernel, less than what any watchdog of a kernel's minds.
 const LEAP: i64 = 100_000_000;
-
-/// Says in a state that the mailbox is nowhere yet. QEMU notes where shared memory was in the guest's address space, and compares before it
-/// has read where the guest put it: name, length, place. `None` if it is not named once.
-pub(super) fn forget_place(state: &mut [u8]) -> Option<()> {
-    let at = the_only(state, &[b"/mailbox".as_slice(), &(SIZE as u64).to_be_bytes()].concat(), 8)?;
-    state[at..][..8].fill(0);
-    Some(())
-}
 
 /// Sets the virtual time of a state so that a machine whose instructions last 1 ns goes on at `paused` (ns, what its guest read before it was
 /// paused) and a little more.
@@ -48,21 +38,6 @@ fn the_only(state: &[u8], head: &[u8], len: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn the_mailbox_is_nowhere_in_a_state() {
-        let entry = [b"\x140000:00:02.0/mailbox".as_slice(), &(SIZE as u64).to_be_bytes(), &0xf800_0000u64.to_be_bytes(), b"rest"];
-        let mut state = [b"before /mailbox", entry.concat().as_slice()].concat();
-        let mut want = state.clone();
-        assert!(forget_place(&mut state).is_some());
-        let end = want.len() - 4;
-        want[end - 8..end].fill(0);
-        assert_eq!(state, want);
-        // None, cut short, two.
-        assert!(forget_place(&mut b"before /mailbox".to_vec()).is_none());
-        assert!(forget_place(&mut want[..end - 1].to_vec()).is_none());
-        assert!(forget_place(&mut [want.clone(), want].concat()).is_none());
-    }
 
     fn timers(bias: i64, instructions: i64) -> Vec<u8> {
         let head = b"\x05\x0ctimer/icount\0\0\0\x01".as_slice();
