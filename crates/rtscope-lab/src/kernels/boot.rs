@@ -7,6 +7,7 @@ use super::{Arch, Kernel, KernelError};
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::note::Note;
+use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 use std::fs;
@@ -40,7 +41,7 @@ impl Kernel {
     }
 }
 
-/// The kernel in a bzImage, when it is packed by xz or zstd (Documentation/arch/x86/boot.rst: `setup_sects`, `payload_offset`,
+/// The kernel in a bzImage, when it is packed by gzip (what a kernel's configuration begins with), xz or zstd (Documentation/arch/x86/boot.rst: `setup_sects`, `payload_offset`,
 /// `payload_length`).
 fn unpack(image: &[u8]) -> Option<Vec<u8>> {
     let word = |at: usize| image.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize);
@@ -55,6 +56,8 @@ fn unpack(image: &[u8]) -> Option<Vec<u8>> {
         XzReader::new(payload, false).take(MOST).read_to_end(&mut kernel)
     } else if payload.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         StreamingDecoder::new(payload).ok()?.take(MOST).read_to_end(&mut kernel)
+    } else if payload.starts_with(&[0x1f, 0x8b, 8]) {
+        GzDecoder::new(payload).take(MOST).read_to_end(&mut kernel)
     } else {
         return None;
     };
@@ -93,10 +96,11 @@ mod tests {
 
     #[test]
     fn a_payload_is_unpacked_with_its_size_behind_it() {
-        // "kernel" by `xz --check=crc32` and by `zstd`, with what the kernel's build appends: its size.
+        // "kernel" by `xz --check=crc32`, `zstd` and `gzip -n`, with what the kernel's build appends: its size.
         let xz = "fd377a585a0000016922de36020021011600000074 2fe5a30100056b65726e656c000000ab9ad25d00011a06c5eac8799042990d010000000001595a";
         let zstd = "28b52ffd0458310000 6b65726e656c18d08aee";
-        for hex in [xz, zstd] {
+        let gzip = "1f8b0800000000000203cb4e2dca4bcd0100ab9ad25d06000000";
+        for hex in [xz, zstd, gzip] {
             let digits: Vec<u8> = hex.bytes().filter(|b| *b != b' ').collect();
             let byte = |d: &[u8]| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap();
             let mut payload: Vec<u8> = digits.chunks(2).map(byte).collect();
