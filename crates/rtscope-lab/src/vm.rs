@@ -76,7 +76,9 @@ pub enum VmError {
         file: PathBuf,
     },
     /// The guest said something that is not understood.
-    #[error("the guest said something that is not understood ({0}); rtscope and its guest must be of one version")]
+    #[error(
+        "the guest said something that is not understood ({0}); rtscope and its guest must be of one version: ./x guest builds it"
+    )]
     Garbled(String),
     /// The guest could not do the work.
     #[error("{message}; {remedy}")]

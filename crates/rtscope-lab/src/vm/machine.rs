@@ -169,8 +169,14 @@ impl Machine {
         let mut watch = Watch::new(limit);
         let _awake = Awake::new();
         loop {
-            if self.word(MAGIC_AT)? == MAGIC && self.has_paused()? {
+            let ready = self.word(MAGIC_AT)?;
+            if ready == MAGIC && self.has_paused()? {
                 break;
+            }
+            // Written in two halves.
+            if ready != MAGIC && ready >> 32 != 0 && ready << 32 != 0 {
+                let said = format!("it is ready as {:?}", String::from_utf8_lossy(&ready.to_le_bytes()));
+                return Err(VmError::Garbled(said));
             }
             self.look_after("before it was ready", "it did not boot", &mut watch, stop, on_progress)?;
         }

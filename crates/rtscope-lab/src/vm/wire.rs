@@ -16,8 +16,8 @@ use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{LoadProof, Record, Warning};
 use serde::{Deserialize, Serialize};
 
-/// Says that a guest of this version is ready.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSCOPE1");
+/// Says that a guest of this version is ready; one of another version says another number.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSCOPE2");
 /// Where the magic number stands.
 pub const MAGIC_AT: usize = 0;
 /// Where the job's length stands.
