@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(2);
 /// How soon the virtual time is asked for at first, and how seldom at last. Seldom, since each question wakes the thread of QEMU that moves
 /// virtual time on when the guest has nothing to do: at the wrong moment it moves it too far.
 const ASK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+/// What QEMU's recorder says of itself when 2^31 instructions ran with nothing to record, not even a timer.
+const ENDLESS: &str = "replay_advance_current_icount";
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
 
@@ -313,6 +315,10 @@ impl Machine {
     /// It has ended, and how.
     fn over(&self, when: &str, how: &str) -> VmError {
         let file = self.keep_console();
+        if how.contains(ENDLESS) {
+            let what = "for 2.1 s of virtual time it computed with no timer due, as one does whose interrupts are off".into();
+            return VmError::Hang { what, console: self.console.last_lines(), file };
+        }
         VmError::Ended { when: format!("{when} (QEMU: {how})"), console: self.console.last_lines(), file }
     }
 
