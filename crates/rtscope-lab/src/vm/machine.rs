@@ -16,7 +16,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -128,6 +128,8 @@ impl Machine {
         let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
+        // A Ctrl-C is for rtscope, which ends it.
+        command.process_group(0);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
         let seat = spec.icount(runs).and_then(|_| Seat::take(dir.path().parent()?));

@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
@@ -40,6 +40,8 @@ pub struct States {
 #[derive(Debug, Clone, PartialEq)]
 struct Stored {
     path: PathBuf,
+    /// Of its memory.
+    checksum: u32,
     /// Bytes that the guest had said.
     said: u64,
     /// What the guest said of itself.
@@ -49,9 +51,11 @@ struct Stored {
 /// Written last, when the others are on the disk.
 #[derive(Serialize, Deserialize)]
 struct Sidecar {
-    /// Lengths of the other two files.
-    bytes: u64,
+    /// Of the file with the state: SHA-256.
+    sha256: String,
+    /// Of the file with the memory: length and [`Memory::checksum`].
     memory: u64,
+    checksum: u32,
     said: u64,
     facts: Facts,
 }
@@ -99,13 +103,13 @@ impl States {
     fn get(&self, key: &str) -> Option<Stored> {
         let path = self.path(key);
         let side: Sidecar = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
-        let whole = |path: &Path, len: u64| fs::metadata(path).is_ok_and(|m| m.len() == len);
-        if !whole(&path, side.bytes) || !whole(&memory_of(&path), side.memory) {
+        let whole = fs::metadata(memory_of(&path)).is_ok_and(|m| m.len() == side.memory);
+        if !whole || digest::hex(Sha256::digest(fs::read(&path).ok()?)) != side.sha256 {
             return None;
         }
         // Used now: the oldest goes first. A directory that can't be written does without.
         let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-        Some(Stored { path, said: side.said, facts: side.facts })
+        Some(Stored { path, checksum: side.checksum, said: side.said, facts: side.facts })
     }
 
     /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself, and
@@ -154,7 +158,9 @@ impl States {
                 files.0.sync_all()?;
                 files.1.sync_all()?;
                 let memory = files.1.metadata()?.len();
-                let side = Sidecar { bytes: booted.state.len() as u64, memory, said: booted.said, facts: booted.facts };
+                let sha256 = digest::hex(Sha256::digest(&booted.state));
+                let checksum = booted.memory.checksum()?;
+                let side = Sidecar { sha256, memory, checksum, said: booted.said, facts: booted.facts };
                 fs::rename(&parts[1], memory_of(&path))?;
                 fs::rename(&parts[0], &path)?;
                 fs::write(path.with_extension("json"), serde_json::to_vec(&side)?)
@@ -171,6 +177,9 @@ impl States {
     fn restore(&self, stored: &Stored, qemu: &Qemu, spec: &MachineSpec) -> Result<Machine, VmError> {
         let state = File::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
         let memory = Memory::open(&memory_of(&stored.path))?;
+        if memory.checksum().map_err(VmError::io("the kept memory"))? != stored.checksum {
+            return Err(VmError::Refused("its memory is not the one that was kept".into()));
+        }
         let mut machine = Machine::start(qemu, spec, Start::State(&memory, state), &self.consoles())?;
         machine.take_in(stored.said)?;
         Ok(machine)

@@ -6,6 +6,7 @@ use rtscope_record::{Clock, Record, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn max(record: &Record) -> u64 {
@@ -147,9 +148,20 @@ fn a_load_of_ones_own_runs_in_the_guest_and_a_damaged_state_is_made_anew() {
     let first = run();
     assert!(first.parts().load_proof.as_ref().unwrap().processes.iter().all(|p| !p.died_early));
     let state = &first.parts().lab.as_ref().unwrap().state[..32];
-    let file = fs::File::options().write(true).open(super::cache().join("states").join(state).with_extension("state")).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 64], 0).unwrap();
-    assert_eq!(run().fingerprint(), first.fingerprint());
+    let at = super::cache().join("states").join(state);
+    let (path, memory) = (at.with_extension("state"), at.with_extension("memory"));
+    let spoil = |path: &Path, offset: u64, by: &[u8]| {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, by, offset).unwrap();
+    };
+    // Its beginning; its virtual time, which QEMU would take as it is; the guest's memory.
+    let name = b"timer/icount";
+    let time = fs::read(&path).unwrap().windows(name.len()).position(|w| w == name).unwrap() + name.len() + 4 + 6;
+    for (path, offset, by) in [(&path, 0, [0; 64].as_slice()), (&path, time as u64, &[3]), (&memory, 24 << 20, b"not what it was")]
+    {
+        spoil(path, offset, by);
+        assert_eq!(run().fingerprint(), first.fingerprint());
+    }
 }
 
 #[test]
