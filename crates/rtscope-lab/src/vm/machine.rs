@@ -226,8 +226,8 @@ impl Machine {
 
     /// Whether the guest has paused the machine: by the device that says that it panicked, to which its kernel has no driver.
     fn has_paused(&mut self) -> Result<bool, VmError> {
-        let answer = self.tell("query-status", &json!({}))?;
-        Ok(answer.get("status").and_then(Value::as_str) == Some("guest-panicked"))
+        let status = self.qmp.status();
+        status.map(|s| s == "guest-panicked").map_err(|e| self.explain("query-status", e))
     }
 
     /// Leaves `job` in the mailbox and lets the machine go on.
@@ -305,13 +305,18 @@ impl Machine {
         Ok(())
     }
 
-    /// Runs a command of QEMU's. That the channel broke since it ended is said as such.
+    /// Runs a command of QEMU's.
     fn tell(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         let answer = self.qmp.run(command, arguments);
-        answer.map_err(|e| match ended(&mut self.child, &self.dir.path().join("said")) {
+        answer.map_err(|e| self.explain(command, e))
+    }
+
+    /// Why a command failed: that the channel broke since QEMU ended is said as such.
+    fn explain(&mut self, command: &str, e: VmError) -> VmError {
+        match ended(&mut self.child, &self.dir.path().join("said")) {
             Some(how) if matches!(e, VmError::Control(_)) => self.over(&format!("when it was told `{command}`"), &how),
             _ => e,
-        })
+        }
     }
 
     /// It has ended, and how.

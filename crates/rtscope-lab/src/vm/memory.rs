@@ -63,8 +63,8 @@ impl Memory {
         self.each_piece(|at, piece| to.write_all_at(piece, at))
     }
 
-    /// A CRC-32 over what is in it, whichever parts of the nothing are holes: it tells what a disk or a cut of the power did to it. (At several
-    /// GB/s; a cryptographic hash would take longer than the start of a machine.)
+    /// A CRC-32 over what is in it, whichever parts of the nothing are holes: it tells what a disk or a cut of the power did to it. No
+    /// cryptographic hash: nobody is to be kept out, and each start takes it.
     pub(super) fn checksum(&self) -> io::Result<u32> {
         let mut sum = crc32fast::Hasher::new();
         self.each_piece(|at, piece| {

@@ -27,7 +27,7 @@ const FORMAT: u32 = 5;
 const KEPT: usize = 12;
 /// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
 const ABANDONED: Duration = Duration::from_secs(600);
-/// How long a boot may take: it takes 3 to 10 virtual seconds, and as many of the host's on an idle machine.
+/// How long a boot may take: it takes 10 to 20 virtual seconds (of 8 ns for each instruction), and 4 to 10 of the host's on an idle machine.
 pub(super) const BOOT: Limit = Limit { virtual_time: Duration::from_secs(300), wall: Duration::from_secs(1200) };
 
 /// A directory of kept states.
