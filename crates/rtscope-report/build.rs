@@ -1,4 +1,5 @@
 //! Bundles the report's script (web/) into OUT_DIR with npm and esbuild, so that no generated file lives in the repository.
+#![allow(clippy::disallowed_methods)] // at build time, by hand
 
 use std::fs;
 use std::path::{Path, PathBuf};

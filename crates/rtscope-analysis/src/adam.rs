@@ -10,7 +10,7 @@ pub(crate) use figures::edge_of;
 
 use crate::compare::{Finding, finding};
 use crate::share::Share;
-use crate::summary::{clock_words, virtual_machine};
+use crate::summary::{clock_words, machine_name, time_model, virtual_machine};
 use crate::versus::{Kernel, Role};
 use rtscope_record::{Clock, Distribution, DistributionError, Nanos, Record, Space, Test, Verdict};
 use serde::Serialize;
@@ -42,6 +42,9 @@ pub struct Group {
     pub load: String,
     /// Whose time the figures are in.
     pub clock: Clock,
+    /// The time model of the lab, in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
     /// Clock and machine in words.
     pub clock_words: String,
     /// Whether it is a virtual machine.
@@ -133,7 +136,11 @@ impl Key {
         let facts = p.instrument.as_ref();
         Self {
             clock: p.clock,
-            machine: named(&s.board).or_else(|| named(&s.cpu.model)).unwrap_or_else(|| s.hostname.clone()),
+            // The kernel has a place of its own: stock and RT of one lab stand together.
+            machine: match &p.lab {
+                Some(lab) => format!("lab, time model {}", lab.model),
+                None => named(&s.board).or_else(|| named(&s.cpu.model)).unwrap_or_else(|| machine_name(r)),
+            },
             arch: s.kernel.arch.clone(),
             series: kernel.numbers(),
             os: s.os.clone().unwrap_or_default(),
@@ -209,6 +216,7 @@ fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, AdamError> 
         interval: Nanos(key.interval),
         load: key.load,
         clock: key.clock,
+        model: time_model(first),
         clock_words: key.clock_words,
         virtual_machine: merged.iter().any(|r| virtual_machine(r)),
         instrument: key.instrument,
@@ -300,6 +308,12 @@ fn remarks(groups: &[Group]) -> Vec<Finding> {
     let clocks: BTreeSet<&str> = groups.iter().map(|g| g.clock.as_str()).collect();
     if clocks.len() > 1 {
         found.push(finding("clock-differs", "rows in virtual and in host time do not compare".into(), "select one of both"));
+    }
+    let models: BTreeSet<u32> = groups.iter().filter_map(|g| g.model).collect();
+    if models.len() > 1 {
+        let names = models.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!("rows of different time models of the lab ({names}) do not compare: what things cost differs");
+        found.push(finding("model-differs", message, "select those of one target and model, or measure all in one: --model N"));
     }
     found
 }

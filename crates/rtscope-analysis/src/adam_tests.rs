@@ -25,8 +25,9 @@ fn both_edges_and_each() {
     // Deviations of -10, 0 and 10 us: a variance of 200/3 us².
     assert!((g.both.variance.unwrap() - 200e6 / 3.0).abs() < 1.0 && (g.both.stddev.unwrap() - 8_164.97).abs() < 0.01);
     assert_eq!(g.both.shares, [Share { threshold: 25_000, below: 2, undecided: 0, of: 3 }]);
-    let edges: Vec<_> = g.edges.iter().map(|e| (e.edge.as_str(), e.samples, e.mean)).collect();
-    assert_eq!(edges, [("rising", 2, Some(20_000.0)), ("falling", 1, Some(20_000.0))]);
+    let edges: Vec<_> = g.edges.iter().map(|e| (e.edge.as_str(), e.samples, e.mean, e.shares[0].below, e.shares[0].of)).collect();
+    assert_eq!(edges, [("rising", 2, Some(20_000.0), 1, 2), ("falling", 1, Some(20_000.0), 1, 1)]);
+    assert_eq!((g.both.p50, g.both.p90, g.edges[1].p50), (Some(20_015), None, None), "never too low");
 }
 
 #[test]
@@ -90,4 +91,112 @@ fn another_instrument_stands_beside_the_runs_it_saw() {
     );
     let a = adam(&[rt("a", &[10_000])], &[scope("o", Space::Kernel)], &[]).unwrap();
     assert_eq!((a.groups[0].external.as_ref(), a.findings[0].code.as_str()), (None, "no-partner"));
+}
+
+/// Figures of distributions made by hand.
+fn of(parts: &[Distribution]) -> EdgeFigures {
+    EdgeFigures::of("both", &parts.iter().collect::<Vec<_>>(), Vec::new()).unwrap()
+}
+
+#[test]
+fn percentiles_are_of_all_parts_together() {
+    let part = |label: &str, values: std::ops::RangeInclusive<u64>| {
+        Distribution::from_samples(label, &values.collect::<Vec<_>>(), 0).unwrap()
+    };
+    let f = of(&[part("rising", 1..=10), part("falling", 11..=20)]);
+    assert_eq!((f.p50, f.p90, f.p95), (Some(10), Some(18), Some(19)));
+}
+
+#[test]
+fn a_reported_mean_is_weighed_and_has_no_deviation() {
+    let part = |label: &str, samples: &[u64], mean: Option<f64>| {
+        let mut p = Distribution::from_samples(label, samples, 0).unwrap().into_parts();
+        if let Some(mean) = mean {
+            p.moments = rtscope_record::Moments::Reported { mean };
+        }
+        Distribution::new(p).unwrap()
+    };
+    // 3 times 10 late, 2 times 5 early: 20 over 5.
+    let f = of(&[part("rising late", &[9, 10, 11], Some(10.0)), part("rising early", &[4, 6], None)]);
+    assert_eq!((f.mean, f.variance, f.stddev), (Some(4.0), None, None));
+    // Early alone: below zero; what has no sample weighs nothing, whatever it reports.
+    let f = of(&[part("rising early", &[4, 6], None), part("rising late", &[], Some(0.0))]);
+    assert_eq!((f.mean, f.variance), (Some(-5.0), Some(1.0)));
+    let f = of(&[part("rising", &[], None)]);
+    assert_eq!((f.mean, f.variance, f.min, f.max), (None, None, None, None));
+}
+
+#[test]
+fn deviations_are_exact_as_long_as_integers_hold_them() {
+    let part = |samples: &[u64]| of(&[Distribution::from_samples("rising", samples, 0).unwrap()]);
+    // Half an ns to each side of a mean of 20 minutes: nothing cancels.
+    let f = part(&[1_200_000_000_000, 1_200_000_000_001]);
+    assert_eq!((f.variance, f.stddev), (Some(0.25), Some(0.5)));
+    // Past 2^128 in floating point: 2^62 to each side of 2^63.
+    let f = part(&[1 << 62, 1 << 63, 3 << 62]);
+    let expected = (2.0f64).powi(125) / 3.0;
+    assert!((f.variance.unwrap() / expected - 1.0).abs() < 1e-9, "{f:?}");
+    assert_eq!(f.mean, Some((2.0f64).powi(63)));
+}
+
+#[test]
+fn a_late_answer_is_above_a_threshold_that_its_time_out_reaches() {
+    let of = |test: Test, label: &str, timeout: u64| {
+        let mut b = Build::lines("x", test, &[(label, &[5_000], 2)]);
+        let mut p = b.0.distributions.remove(0).into_parts();
+        p.late = 1;
+        b.0.distributions.push(Distribution::new(p).unwrap());
+        let lines = format!(r#"{{"answer":"in","timeout":{timeout}}}"#);
+        b.0.settings.lines = Some(serde_json::from_str(&lines).unwrap());
+        adam(&[b.record()], &[], &[Nanos(10_000)]).unwrap().groups[0].both.shares[0].undecided
+    };
+    assert_eq!((of(Test::Response, "rising", 10_000), of(Test::Response, "rising", 9_999)), (0, 1));
+    assert_eq!(of(Test::Periodic, "rising late", 10_000), 1, "a wave has no time-out");
+}
+
+#[test]
+fn a_row_says_what_it_is_of() {
+    let mut user = response("a", "6.12.95", Preemption::Unknown, Space::User, &[1], &[2]);
+    user.0.instrument = Some(Instrument { dut: "a thread".into(), what: "a clock".into(), ..Instrument::default() });
+    user.0.system.hostname = "host".into();
+    let mut kernel = response("b", "6.12.95", Preemption::Unknown, Space::Kernel, &[1], &[2]);
+    kernel.0.instrument = Some(Instrument { dut: "a handler".into(), ..Instrument::default() });
+    (kernel.0.system.board, kernel.0.system.cpu.model) = (Some(String::new()), Some("a processor".into()));
+    let mut board = response("c", "6.12.95", Preemption::Unknown, Space::User, &[1], &[2]);
+    (board.0.system.board, board.0.clock) = (Some("a board".into()), Clock::Virtual);
+    let mut lost = board.0.distributions.remove(0).into_parts();
+    (lost.missed, lost.expected) = (1, Some(2));
+    board.0.distributions.push(Distribution::new(lost).unwrap());
+    let a = adam(&[user.record(), kernel.record(), board.record()], &[], &[]).unwrap();
+    let mut rows: Vec<_> =
+        a.groups.iter().map(|g| (g.ids[0].as_str(), g.machine.as_str(), g.device.as_str(), g.instrument.as_str())).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, [("a", "host", "", "a clock"), ("b", "a processor", "a handler", ""), ("c", "a board", "", "")]);
+    let codes: Vec<&str> = a.findings.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["missed", "preemption-unknown", "clock-differs"]);
+}
+
+#[test]
+fn another_instruments_records_need_one_row_to_be_of() {
+    let scope = |id: &str, change: &dyn Fn(&mut Build)| {
+        let mut b = Build::lines(id, Test::Response, &[("rising", &[9_000], 0)]);
+        b.0.instrument = Some(Instrument { what: id.into(), ..Instrument::default() });
+        change(&mut b);
+        b.record()
+    };
+    let beside = |external: &[Record]| {
+        let a = adam(&[rt("a", &[10_000])], external, &[]).unwrap();
+        let codes = a.findings.iter().map(|f| f.code.clone()).collect::<Vec<_>>();
+        (a.groups[0].external.as_ref().map(|e| e.instrument.clone()), codes)
+    };
+    let (one, no) = (|id: &str| (Some(id.to_owned()), Vec::<String>::new()), (None, vec!["no-partner".to_owned()]));
+    assert_eq!(beside(&[scope("o", &|_| ())]), one("o"));
+    assert_eq!(beside(&[scope("o", &|b| b.0.system.kernel.release = "6.12.95-rt-arm64".into())]), one("o"));
+    assert_eq!(beside(&[scope("o", &|b| b.0.system.kernel.release = "6.1.0".into())]), no);
+    assert_eq!(beside(&[scope("o", &|b| b.0.test = Test::Periodic)]), no);
+    assert_eq!(beside(&[scope("o", &|b| b.0.space = Space::Kernel)]), no);
+    assert_eq!(beside(&[scope("o", &|b| b.0.load = "full".into())]), no);
+    assert_eq!(beside(&[Build::new("none").cpu(0, 1_000, &[1]).record()]), (None, Vec::new()), "a timer is of no row");
+    // The second of two has none left.
+    assert_eq!(beside(&[scope("o", &|_| ()), scope("p", &|_| ())]), (Some("o".into()), vec!["no-partner".into()]));
 }

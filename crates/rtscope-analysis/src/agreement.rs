@@ -193,7 +193,7 @@ fn of_edge<'a>(records: &[&'a Record], edge: Option<&str>) -> Vec<&'a Distributi
 }
 
 /// Every pulse of an edge in order of time; `None` where the record does not keep all.
-fn pulses(record: &Record, edge: Option<&str>) -> Option<Vec<Pulse>> {
+fn pulses<'a>(record: &'a Record, edge: Option<&str>) -> Option<Vec<Pulse<'a>>> {
     let mut found = Vec::new();
     for d in of_edge(&[record], edge) {
         if d.worst().len() as u64 != d.count() {
@@ -204,7 +204,7 @@ fn pulses(record: &Record, edge: Option<&str>) -> Option<Vec<Pulse>> {
             let value = i64::try_from(w.value).ok()?;
             // Of an answer the moment of its stimulus, which both saw alike.
             let at = i128::from(w.at) - if record.parts().test == Test::Response { i128::from(value) } else { 0 };
-            found.push(Pulse { at, value: if early { -value } else { value }, falling: name == "falling" });
+            found.push(Pulse { at, value: if early { -value } else { value }, edge: name });
         }
     }
     found.sort_by_key(|p| p.at);
@@ -257,8 +257,9 @@ fn points(parts: &[&Distribution]) -> Vec<(f64, u64)> {
         let (min, max) = (d.min().unwrap_or(0), d.max().unwrap_or(0));
         let sign = if crate::adam::edge_of(d.label()).1 { -1.0 } else { 1.0 };
         let slots = d.histogram().iter().map(|(low, high, n)| (low.max(min), high.min(max.max(low)), n));
-        let beyond = (d.overflow() > 0).then_some((min, max, d.overflow()));
-        found.extend(slots.chain(beyond).map(|(low, high, n)| (sign * f64::midpoint(low as f64, high as f64), n)));
+        found.extend(
+            slots.chain([(min, max, d.overflow())]).map(|(low, high, n)| (sign * f64::midpoint(low as f64, high as f64), n)),
+        );
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     found

@@ -2,8 +2,9 @@
 
 use crate::adam::{EdgeFigures, merged_figures};
 use crate::agreement::{Agreement, agreement};
-use crate::corrected::View;
-use crate::summary::{clock_words, virtual_machine};
+use crate::band::Band;
+use crate::summary::{clock_words, time_model, virtual_machine};
+use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Distribution, DistributionError, Quantile, Record, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +67,9 @@ pub struct MetricRow {
 pub struct LoadRows {
     /// Name of the load; `A's / B's` where each side has one load and they differ.
     pub load: String,
+    /// The time model of both sides, in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
     /// Runs of A that were merged.
     pub a_runs: usize,
     /// Runs of B that were merged.
@@ -83,6 +87,9 @@ pub struct Comparison {
     pub b: Side,
     /// The loads that both sides have, in A's order; or the one load of each.
     pub loads: Vec<LoadRows>,
+    /// Ratios that several time models have: their ranges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
     /// Tests over lines that two instruments saw: what they differ in, for each of these loads.
     pub agreement: Vec<Agreement>,
     /// What to beware of.
@@ -105,6 +112,17 @@ pub enum CompareError {
         /// Loads of B.
         b: String,
     },
+    /// The sides were measured in different time models of the lab.
+    #[error(
+        "A is in time model {a} of the lab, B in time model {b}: what things cost differs, so there is no ratio; measure both in one model (--model N; \
+         records without a model are of model 1)"
+    )]
+    NoCommonModel {
+        /// Models of A.
+        a: String,
+        /// Models of B.
+        b: String,
+    },
     /// The counts of one side exceed a u64.
     #[error("the records of {side} under `{load}` can't be merged: {error}")]
     Merge {
@@ -123,7 +141,7 @@ struct Merged {
     all: Option<Distribution>,
     /// With signs, where all its records are of the test periodic.
     jitter: Option<EdgeFigures>,
-    corrected: Option<View>,
+    corrected: Option<Corrected>,
 }
 
 /// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
@@ -167,22 +185,43 @@ pub fn compare_views(a: &[Record], b: &[Record], same_runs: bool) -> Result<Comp
             ));
         }
     }
+    let models = common_models(a, b)?;
+    let (models_a, models_b) = (models_of(a), models_of(b));
+    for (own, other, name, other_name) in [(&models_a, &models_b, "A", "B"), (&models_b, &models_a, "B", "A")] {
+        let only: Vec<String> = own.difference(other).flatten().map(u32::to_string).collect();
+        if let (Some(model), true) = (only.first(), matches!(models.as_slice(), [Pick::In(_), ..])) {
+            findings.push(finding(
+                "model-on-one-side",
+                format!("only {name} was measured in time model {}: these runs are not compared", only.join(", ")),
+                format!("measure {other_name} in the same models: --model {model}"),
+            ));
+        }
+    }
     let (mut rows, mut views) = (Vec::new(), Vec::new());
     for (load_a, load_b) in pairs {
-        let (ma, mb) = (merge(a, load_a, "A")?, merge(b, load_b, "B")?);
         let load = if load_a == load_b { load_a.clone() } else { format!("{load_a} / {load_b}") };
-        let (of_a, of_b) = (under(a, load_a), under(b, load_b));
         let error = |error| CompareError::Merge { side: "A or B", load: load.clone(), error };
-        views.extend(agreement(&load, &of_a, &of_b, same_runs).map_err(error)?);
-        rows.push(LoadRows { load, a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
+        for &pick in &models {
+            let [of_a, of_b] = [(a, load_a), (b, load_b)].map(|(side, load)| under(side, load, pick));
+            // A load that one side has in another model only.
+            if of_a.is_empty() || of_b.is_empty() {
+                continue;
+            }
+            let (ma, mb) = (merge(&of_a, load_a, "A")?, merge(&of_b, load_b, "B")?);
+            views.extend(agreement(&load, &of_a, &of_b, same_runs).map_err(error)?);
+            let model = of_a.first().filter(|r| r.parts().lab.is_some()).and_then(|r| time_model(r));
+            rows.push(LoadRows { load: load.clone(), model, a_runs: ma.runs, b_runs: mb.runs, rows: metrics(&ma, &mb) });
+        }
     }
+    let bands = bands(&rows);
+    findings.extend(crate::band::findings(&bands));
     let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
     let note = if single {
         "one run a side: no interval can be given, and a difference may be chance; repeat both, interleaved, before concluding"
     } else {
         "the runs of a side are merged into one; no confidence interval is computed, so a difference may be chance"
     };
-    Ok(Comparison { a: side(a), b: side(b), loads: rows, agreement: views, findings, note: note.into() })
+    Ok(Comparison { a: side(a), b: side(b), loads: rows, bands, agreement: views, findings, note: note.into() })
 }
 
 fn loads_of(records: &[Record]) -> Vec<String> {
@@ -195,19 +234,71 @@ fn loads_of(records: &[Record]) -> Vec<String> {
     loads
 }
 
-fn under<'a>(records: &'a [Record], load: &str) -> Vec<&'a Record> {
-    records.iter().filter(|r| r.parts().load == load).collect()
+/// Which records are merged.
+#[derive(Debug, Clone, Copy)]
+enum Pick {
+    /// All.
+    Any,
+    /// Those in a time model; `None`: those in the time of a host.
+    In(Option<u32>),
 }
 
-fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, CompareError> {
+/// Those of `load` that are picked.
+fn under<'a>(records: &'a [Record], load: &str, pick: Pick) -> Vec<&'a Record> {
+    let picked = |r: &Record| match pick {
+        Pick::Any => true,
+        Pick::In(model) => time_model(r) == model,
+    };
+    records.iter().filter(|r| r.parts().load == load && picked(r)).collect()
+}
+
+fn models_of(records: &[Record]) -> BTreeSet<Option<u32>> {
+    records.iter().map(time_model).collect()
+}
+
+/// The time models in which both sides have records, each to be compared apart; any where it does not matter: virtual time against that of a
+/// host is told as such. Refused where both sides are in virtual time only and have no model in common.
+fn common_models(a: &[Record], b: &[Record]) -> Result<Vec<Pick>, CompareError> {
+    let (of_a, of_b) = (models_of(a), models_of(b));
+    let common: Vec<Option<u32>> = of_a.intersection(&of_b).copied().collect();
+    let several = of_a.iter().flatten().chain(of_b.iter().flatten()).collect::<BTreeSet<_>>().len() > 1;
+    if !several {
+        return Ok(vec![Pick::Any]);
+    }
+    if common.is_empty() {
+        let names = |of: BTreeSet<Option<u32>>| {
+            let name = |m: Option<u32>| m.map_or_else(|| "none (host time)".into(), |m| m.to_string());
+            of.into_iter().map(name).collect::<Vec<String>>().join(", ")
+        };
+        return Err(CompareError::NoCommonModel { a: names(of_a), b: names(of_b) });
+    }
+    Ok(common.into_iter().map(Pick::In).collect())
+}
+
+/// The ranges of each ratio over the time models that have it.
+fn bands(rows: &[LoadRows]) -> Vec<Band> {
+    let mut found = Vec::new();
+    for (i, first) in rows.iter().enumerate() {
+        if rows[..i].iter().any(|r| r.load == first.load) {
+            continue;
+        }
+        for metric in first.rows.iter().filter(|r| r.unit == Unit::Ns) {
+            let of_model = |r: &LoadRows| Some((r.model?, r.rows.iter().find(|m| m.metric == metric.metric)?.ratio));
+            let ratios = rows.iter().filter(|r| r.load == first.load).filter_map(of_model);
+            found.extend(Band::new("", &first.load, &metric.metric, ratios));
+        }
+    }
+    found
+}
+
+fn merge(of_load: &[&Record], load: &str, side: &'static str) -> Result<Merged, CompareError> {
     let error = |error| CompareError::Merge { side, load: load.into(), error };
-    let of_load = under(records, load);
     let mut all: Option<Distribution> = None;
     let mut views = Vec::new();
-    for r in &of_load {
+    for r in of_load {
         if let Some(d) = r.merged().map_err(error)? {
             if d.count() > 0 {
-                views.push(View::of_record(r));
+                views.push(Corrected::of_record(r));
             }
             all = Some(match all {
                 None => d,
@@ -216,11 +307,11 @@ fn merge(records: &[Record], load: &str, side: &'static str) -> Result<Merged, C
         }
     }
     let jitter = if of_load.iter().all(|r| r.parts().test == Test::Periodic) {
-        Some(merged_figures(&of_load).map_err(error)?.0)
+        Some(merged_figures(of_load).map_err(error)?.0)
     } else {
         None
     };
-    Ok(Merged { runs: of_load.len(), all, jitter, corrected: View::merge(views.iter().map(Option::as_ref)) })
+    Ok(Merged { runs: of_load.len(), all, jitter, corrected: Corrected::merge(views.iter().map(Option::as_ref)) })
 }
 
 fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
@@ -258,11 +349,21 @@ fn metrics(a: &Merged, b: &Merged) -> Vec<MetricRow> {
         let (x, y) = (view(a), view(b));
         // The corrected figures are shown where they differ from the raw ones on one side at least.
         if (x, y) != both(&|d| float(d.value_at(q))) && (x.is_some() || y.is_some()) {
-            push(format!("corrected {q}"), Unit::Ns, x, y);
+            push(corrected_name(q, a.corrected.as_ref(), b.corrected.as_ref()), Unit::Ns, x, y);
         }
     }
     push_counts(&mut push, a, b);
     rows
+}
+
+/// What a corrected figure is called: a guess by `HdrHistogram`'s rule by its name, also where it is on one side only.
+fn corrected_name(q: Quantile, a: Option<&Corrected>, b: Option<&Corrected>) -> String {
+    match [a, b].map(|c| c.is_some_and(|c| c.basis == Basis::Rule)) {
+        [false, false] => format!("corrected {q}"),
+        [true, false] if b.is_some() => format!("corrected {q} (A {})", Basis::Rule.as_str()),
+        [false, true] if a.is_some() => format!("corrected {q} (B {})", Basis::Rule.as_str()),
+        _ => format!("{q} {}", Basis::Rule.as_str()),
+    }
 }
 
 /// What is compared of a jitter: late and early amounts have no common percentile.
@@ -315,7 +416,7 @@ pub(crate) fn finding(code: &str, message: String, remedy: impl Into<String>) ->
 /// What was measured differently, so that a ratio compares the measurements and not the machines; `names` are those of the sides.
 pub(crate) fn differences(a: &[&Record], b: &[&Record], names: [&str; 2]) -> Vec<Finding> {
     type Aspect = (&'static str, &'static str, &'static str, fn(&Record) -> String);
-    const ASPECTS: [Aspect; 8] = [
+    const ASPECTS: [Aspect; 9] = [
         ("test-differs", "test", "compare runs of the same test", |r| r.parts().test.to_string()),
         ("space-differs", "space", "measure both in the same --space", |r| r.parts().space.to_string()),
         ("clock-differs", "clock", "measure both with the same clock: virtual and host time do not compare", |r| {
@@ -332,6 +433,14 @@ pub(crate) fn differences(a: &[&Record], b: &[&Record], names: [&str; 2]) -> Vec
         ("placement-differs", "placement of threads", "measure both pinned, or both with --migrate, on as many threads", |r| {
             let s = &r.parts().settings;
             format!("{} threads {}", s.threads, if s.migrate { "free to migrate" } else { "pinned" })
+        }),
+        ("lab-differs", "the lab's machine", "take both with one QEMU: the same program, firmware and processor", |r| {
+            let of = |l: &rtscope_record::Lab| {
+                let short = |sha256: &Option<String>| sha256.as_deref().map_or("-", |hex| hex.get(..12).unwrap_or(hex)).to_owned();
+                let flags = l.processor.as_ref().map_or(0, |p| p.flags.len());
+                format!("QEMU {} ({}, firmware {}, {flags} CPU flags)", l.qemu, short(&l.qemu_sha256), short(&l.firmware_sha256))
+            };
+            r.parts().lab.as_ref().map(of).unwrap_or_default()
         }),
         ("resolution-differs", "resolution", "measure both with rtscope: an imported figure was rounded down", |r| {
             let widest = r.distributions().iter().map(|d| d.parts().resolution).max().unwrap_or(1);

@@ -109,3 +109,43 @@ fn jitter_is_compared_with_its_sign_and_late_answers_are_counted() {
     let c = compare(std::slice::from_ref(&late), std::slice::from_ref(&late)).unwrap();
     assert!(c.loads[0].rows.iter().any(|r| (r.metric.as_str(), r.a) == ("late", Some(1.0))));
 }
+
+fn in_model(id: &str, model: Option<u32>, load: &str, samples: &[u64]) -> Record {
+    let mut b = Build::new(load).cpu(0, 1_000_000, samples);
+    (b.0.id, b.0.clock) = (id.into(), Clock::Virtual);
+    // A record that names no model is of the first.
+    b.0.lab = Some(
+        model.map_or_else(rtscope_record::Lab::default, |model| rtscope_record::Lab { model, ..rtscope_record::Lab::default() }),
+    );
+    b.record()
+}
+
+#[test]
+fn records_of_two_time_models_have_no_ratio() {
+    let (old, new) = (in_model("a", None, "none", &[10_000]), in_model("b", Some(2), "none", &[5_000]));
+    let e = compare(std::slice::from_ref(&old), std::slice::from_ref(&new)).unwrap_err();
+    assert!(e.to_string().contains("A is in time model 1 of the lab, B in time model 2"), "{e}");
+    assert!(compare(std::slice::from_ref(&old), &[in_model("c", Some(1), "none", &[5_000])]).is_ok());
+    // What both have is compared, the rest is named and in no figure.
+    let c = compare(&[old, new.clone()], &[in_model("c", Some(2), "none", &[20_000])]).unwrap();
+    assert_eq!((c.loads.len(), c.loads[0].model, c.loads[0].a_runs, row(&c, 0, "max").ratio), (1, Some(2), 1, Some(4.0)));
+    assert!(codes(&c).contains(&"model-on-one-side"), "{:?}", codes(&c));
+    assert_eq!(c.bands, []);
+    // The time of a host is told from virtual time, as before.
+    let host = named("h", Build::new("none").cpu(0, 1_000_000, &[10_000]));
+    assert!(codes(&compare(&[host], &[new]).unwrap()).contains(&"clock-differs"));
+}
+
+#[test]
+fn several_models_on_both_sides_give_each_ratio_its_range() {
+    let side = |id: &str, one: u64, two: u64| {
+        [in_model(&format!("{id}1"), Some(1), "none", &[one]), in_model(&format!("{id}2"), Some(2), "none", &[two])]
+    };
+    let c = compare(&side("a", 10_000, 10_000), &side("b", 20_000, 5_000)).unwrap();
+    assert_eq!(c.loads.iter().map(|l| (l.model, l.a_runs)).collect::<Vec<_>>(), [(Some(1), 1), (Some(2), 1)]);
+    let max = c.bands.iter().find(|b| b.metric == "max").unwrap();
+    assert_eq!((max.low, max.high, max.flips), (0.5, 2.0, true));
+    assert!(codes(&c).contains(&"model-flips"), "{:?}", codes(&c));
+    let c = compare(&side("a", 10_000, 10_000), &side("b", 20_000, 15_000)).unwrap();
+    assert!(c.bands.iter().all(|b| !b.flips) && !codes(&c).contains(&"model-flips"));
+}

@@ -1,6 +1,8 @@
 //! Records for the tests of this crate.
 
-use rtscope_record::{Clock, Distribution, Effect, Nanos, Record, RecordParts, Settings, Space, System, Test, ThreadInfo, Warning};
+use rtscope_record::{
+    Clock, Distribution, Effect, Nanos, PassedOver, Record, RecordParts, Settings, Source, Space, System, Test, ThreadInfo, Warning,
+};
 
 pub(crate) struct Build(pub(crate) RecordParts);
 
@@ -15,6 +17,7 @@ impl Build {
             load: load.into(),
             target: "local".into(),
             clock: Clock::Host,
+            origin: None,
             interrupted: false,
             warnings: Vec::new(),
             settings: Settings::default(),
@@ -24,12 +27,15 @@ impl Build {
             source: None,
             lab: None,
             instrument: None,
+            witness: None,
+            signature: None,
         })
     }
 
     pub(crate) fn cpu(mut self, cpu: u32, interval: u64, samples: &[u64]) -> Self {
         let mut d = Distribution::from_samples(&format!("cpu{cpu}"), samples, 8).unwrap().into_parts();
         d.missed = samples.iter().map(|v| v / interval).sum();
+        d.passed = PassedOver::of_stalls(samples.iter().map(|v| (v.saturating_sub(interval), v / interval)), interval).unwrap();
         d.expected = Some(d.count + d.missed);
         d.thread = Some(ThreadInfo { cpu: Some(cpu), interval, ..ThreadInfo::default() });
         self.0.settings.interval = Nanos(interval);
@@ -47,6 +53,17 @@ impl Build {
             b.0.distributions.push(Distribution::new(p).unwrap());
         }
         b
+    }
+
+    /// As if another tool had taken it: nothing but its samples is known.
+    pub(crate) fn import(mut self) -> Self {
+        self.0.source = Some(Source { format: "cyclictest-json".into(), file: "x".into(), sha256: "0".into(), kept: Vec::new() });
+        for d in &mut self.0.distributions {
+            let mut p = d.clone().into_parts();
+            (p.missed, p.passed, p.expected) = (0, None, None);
+            *d = Distribution::new(p).unwrap();
+        }
+        self
     }
 
     pub(crate) fn warn(mut self, code: &str, effect: Effect) -> Self {

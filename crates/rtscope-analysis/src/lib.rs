@@ -7,8 +7,10 @@
 pub mod adam;
 pub mod agreement;
 pub mod assertion;
+pub mod band;
 pub mod compare;
-pub mod corrected;
+pub mod confidence;
+pub mod seeds;
 pub mod share;
 pub mod summary;
 pub mod versus;
@@ -16,9 +18,14 @@ pub mod versus;
 pub use adam::{Adam, AdamError, adam};
 pub use agreement::Agreement;
 pub use assertion::{Assertion, Evaluation, Outcome};
+pub use band::Band;
 pub use compare::{Comparison, Finding, compare, compare_views};
+pub use confidence::Confidence;
+pub use seeds::Seeds;
 pub use share::Share;
-pub use summary::{Percentile, Row, Summary, clock_and_machine, clock_words, is_virtual, summarize, virtual_machine};
+pub use summary::{
+    Percentile, Row, Summary, clock_and_machine, clock_words, is_virtual, machine_name, summarize, time_model, virtual_machine,
+};
 pub use versus::{Versus, VersusError, versus};
 
 #[cfg(test)]

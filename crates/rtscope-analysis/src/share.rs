@@ -71,12 +71,11 @@ fn split(d: &Distribution, t: u64) -> (u64, u64) {
             let low = i.saturating_mul(l.unit_ns);
             (low, low.saturating_add(l.unit_ns - 1), n)
         });
-        let exact = count(&mut bins.into_iter());
-        best = if exact.1 < best.1 { exact } else { best };
+        best = std::cmp::min_by_key(best, count(&mut bins.into_iter()), |c| c.1);
     }
     // Every sample above the lowest of the worst is among them, with its very value.
     let all_above = p.worst.last().is_some_and(|w| w.value < t) || p.worst.len() as u64 == d.count();
-    if best.1 > 0 && blur == 0 && d.overflow() == 0 && all_above {
+    if blur == 0 && d.overflow() == 0 && all_above {
         let above = p.worst.iter().filter(|w| w.value >= t).count() as u64;
         best = (d.count() - above, 0);
     }
@@ -88,7 +87,7 @@ fn split(d: &Distribution, t: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rtscope_record::{DistributionParts, Moments};
+    use rtscope_record::{DistributionParts, LinearBins, Moments};
 
     fn of(samples: &[u64], worst: usize) -> Distribution {
         Distribution::from_samples("rising", samples, worst).unwrap()
@@ -104,6 +103,11 @@ mod tests {
         };
         assert_eq!(share(&d, 100_000), (1, 2, 4), "two lie in the slot that holds the threshold");
         assert_eq!(share(&d, 99_968), (1, 0, 4), "the slot's own lower end");
+        assert_eq!([share(&d, 100_031), share(&d, 100_032)], [(1, 2, 4), (3, 0, 4)], "and its upper one");
+        assert_eq!(share(&d, 150_000), (3, 1, 4), "the maximum is not below itself");
+        // Of the worst only one is kept, which equals the threshold: the other may be less.
+        assert_eq!(share(&of(&[10_000, 99_990, 100_000], 1), 100_000), (1, 2, 3));
+        assert_eq!(share(&of(&[10_000, 99_990, 100_000], 1), 100_001), (3, 0, 3));
         assert_eq!([share(&d, 10_000), share(&d, 150_001)], [(0, 0, 4), (4, 0, 4)], "minimum and maximum are exact");
         assert_eq!(share(&of(&[10_000, 99_990, 100_010, 150_000], 3), 100_000), (2, 0, 4), "the worst samples are exact");
         assert_eq!(share(&of(&[], 0), 1), (0, 0, 0));
@@ -127,6 +131,55 @@ mod tests {
         let d = Distribution::new(p).unwrap();
         let bounds = |t| (Share::of(&d, t, None).below, Share::of(&d, t, None).undecided);
         assert_eq!([bounds(5_000), bounds(50_000), bounds(90_999), bounds(91_000)], [(0, 0), (0, 10), (0, 10), (10, 0)]);
+    }
+
+    /// Whole microseconds, as cyclictest keeps them: bins of 1 us below 100 us, and what lies beyond.
+    fn imported(values: &[u64], beyond: u64, linear: bool) -> Distribution {
+        let bins = LinearBins {
+            unit_ns: 1_000,
+            size: 100,
+            counts: values.iter().map(|v| (v / 1_000, 1)).collect(),
+            overflow_at: Vec::new(),
+        };
+        let mut p = DistributionParts::empty("T0");
+        p.histogram = rtscope_record::Histogram::from_slots(bins.as_slots()).unwrap();
+        (p.count, p.overflow, p.resolution) = (values.len() as u64 + beyond, beyond, 1_000);
+        (p.min, p.max) = (values.first().copied(), if beyond > 0 { Some(300_000) } else { values.last().copied() });
+        p.moments = Moments::Reported { mean: 70_000.0 };
+        p.linear = linear.then_some(bins);
+        Distribution::new(p).unwrap()
+    }
+
+    #[test]
+    fn linear_bins_decide_at_their_ends() {
+        let share = |d: &Distribution, t| (Share::of(d, t, None).below, Share::of(d, t, None).undecided);
+        let (with, without) = (imported(&[50_000, 70_000, 99_000], 2, true), imported(&[50_000, 70_000, 99_000], 2, false));
+        // 70 us stands for 70,000 to 70,999 ns; the slot that holds it ends later.
+        assert_eq!((share(&with, 71_000), share(&without, 71_000)), ((2, 0), (1, 3)));
+        assert_eq!((share(&with, 70_999), share(&with, 70_000)), ((1, 1), (1, 0)));
+        // What lies beyond the bins is at 100 us or more.
+        assert_eq!((share(&with, 100_000), share(&with, 100_001)), ((3, 0), (3, 2)));
+    }
+
+    #[test]
+    fn worst_samples_decide_only_where_they_are_exact() {
+        let all_kept = |resolution, overflow: u64| {
+            let mut p = of(&[50_000, 99_000, 200_000], 9).into_parts();
+            p.resolution = resolution;
+            p.moments = Moments::Reported { mean: 100_000.0 };
+            (p.overflow, p.count) = (overflow, 3 + overflow);
+            let s = Share::of(&Distribution::new(p).unwrap(), 99_010, None);
+            (s.below, s.undecided)
+        };
+        assert_eq!(all_kept(1, 0), (2, 0));
+        assert_eq!(all_kept(1_000, 0), (1, 1), "99 us may be 99.9");
+        let beyond = {
+            let mut p = of(&[50_000, 99_000, 200_000], 2).into_parts();
+            (p.overflow, p.count, p.moments) = (1, 4, Moments::Reported { mean: 100_000.0 });
+            let s = Share::of(&Distribution::new(p).unwrap(), 99_001, None);
+            (s.below, s.undecided)
+        };
+        assert_eq!(beyond, (1, 2), "the worst are of the histogram, and one is beyond it");
     }
 
     proptest! {

@@ -1,7 +1,7 @@
-//! The figures of one record: of each distribution and of all merged, raw beside omission-corrected.
+//! The figures of one record: of each distribution and of all merged, raw beside corrected.
 
-use crate::corrected::View;
-use rtscope_record::{Clock, Distribution, DistributionError, Quantile, Record, Space, Test, Verdict};
+use rtscope_record::correction::{Basis, Corrected};
+use rtscope_record::{Clock, Distribution, DistributionError, Origin, Quantile, Record, Space, Test, Verdict};
 use serde::Serialize;
 
 /// One percentile, raw beside corrected.
@@ -11,7 +11,7 @@ pub struct Percentile {
     pub name: String,
     /// Of the samples taken, ns, never too low; `None` when the count does not support it or overflowed samples hide it.
     pub raw: Option<u64>,
-    /// With the omitted samples put back, ns; `None` when there is no basis for a correction.
+    /// Of all events that were expected and not lost, ns; `None` when there is no basis for that, or where it lies among the unanswered.
     pub corrected: Option<u64>,
 }
 
@@ -46,10 +46,16 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Standard deviation (population form), ns.
     pub stddev: Option<f64>,
-    /// Mean with the omitted samples put back, ns.
+    /// What the corrected figures rest on: "corrected" for what is known of each event, or "by HdrHistogram's rule".
+    pub corrected_basis: Option<&'static str>,
+    /// Mean of all events, ns.
     pub corrected_mean: Option<f64>,
-    /// Samples with the omitted ones put back.
+    /// Highest of all events, ns.
+    pub corrected_max: Option<u64>,
+    /// All events that were expected and not lost.
     pub corrected_count: Option<u64>,
+    /// Of these: stimuli without an answer in time, later than all that is known.
+    pub unanswered: u64,
     /// The standard percentiles (p50 to p99.999) that the count supports in either view.
     pub percentiles: Vec<Percentile>,
     /// Upper bound, at 95 % confidence, of the chance that a further sample exceeds `max`; see [`rule_of_three`].
@@ -57,7 +63,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(d: &Distribution, corrected: Option<&View>) -> Self {
+    fn of(d: &Distribution, corrected: Option<&Corrected>) -> Self {
         let thread = d.parts().thread.as_ref();
         let percentiles = Quantile::STANDARD.iter().filter_map(|&q| {
             let (raw, corrected) = (d.value_at(q), corrected.and_then(|c| c.value_at(q)));
@@ -78,11 +84,19 @@ impl Row {
             max: d.max(),
             mean: d.mean(),
             stddev: d.stddev(),
-            corrected_mean: corrected.map(|c| c.mean),
-            corrected_count: corrected.map(View::count),
+            corrected_basis: corrected.map(|c| c.basis.as_str()),
+            corrected_mean: corrected.and_then(|c| c.mean),
+            corrected_max: corrected.filter(|c| c.unanswered == 0).map(|c| c.max),
+            corrected_count: corrected.map(Corrected::count),
+            unanswered: corrected.map_or(0, |c| c.unanswered),
             percentiles: percentiles.collect(),
             exceedance: rule_of_three(d.count()),
         }
+    }
+
+    /// Whether the corrected figures are `HdrHistogram`'s guess.
+    pub fn by_rule(&self) -> bool {
+        self.corrected_basis == Some(Basis::Rule.as_str())
     }
 
     /// The percentile of this name, such as "p99.9".
@@ -125,6 +139,8 @@ pub struct Summary {
     pub virtualization: Option<String>,
     /// Clock and machine in words: see [`clock_words`].
     pub clock_words: String,
+    /// Where it came from.
+    pub origin: Origin,
     /// Whether the figures may be trusted.
     pub verdict: Verdict,
     /// The run was ended before its time.
@@ -138,9 +154,8 @@ pub struct Summary {
 /// Computes the figures of `record`. Fails only when the counts of its distributions do not fit into a u64 together.
 pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     let p = record.parts();
-    let views: Vec<Option<View>> = record.distributions().iter().map(|d| View::of(record, d)).collect();
-    let filled = record.distributions().iter().zip(&views).filter(|(d, _)| d.count() > 0);
-    let all = View::merge(filled.map(|(_, v)| v.as_ref()));
+    let views: Vec<Option<Corrected>> = record.distributions().iter().map(|d| Corrected::of(p, d)).collect();
+    let all = Corrected::of_record(record);
     let merged = record.merged()?.map(|d| {
         let mut row = Row::of(&d, all.as_ref());
         "all".clone_into(&mut row.label);
@@ -159,6 +174,7 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
         clock: p.clock,
         virtualization: p.system.virtualization.clone(),
         clock_words: clock_words(record),
+        origin: record.origin(),
         verdict: record.verdict(),
         interrupted: p.interrupted,
         merged,
@@ -166,17 +182,44 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     })
 }
 
-/// Whose time a record's figures are in, in words that say so when it was no bare machine: "host", "host in kvm", "virtual in qemu".
+/// Whose time a record's figures are in, in words that say so when it was no bare machine, or not measured by this program: "host",
+/// "host in kvm", "virtual in qemu, model 2", "host, imported".
 pub fn clock_words(record: &Record) -> String {
-    clock_and_machine(record.parts().clock, record.parts().system.virtualization.as_deref())
+    let words = clock_and_machine(record.parts().clock, record.parts().system.virtualization.as_deref(), record.origin());
+    match record.parts().lab.as_ref().and(time_model(record)) {
+        Some(model) => format!("{words}, model {model}"),
+        None => words,
+    }
+}
+
+/// The time model of a record in virtual time, 1 where it names none; `None` in the time of a host. No ratio is of two models.
+pub fn time_model(record: &Record) -> Option<u32> {
+    let p = record.parts();
+    (p.clock == Clock::Virtual).then(|| p.lab.as_ref().map_or(1, |lab| lab.model))
+}
+
+/// What a machine is called: a guest of the lab by its kernel and time model, another by its host name; empty where a record does not say.
+/// What a kernel is called that was given no name, `(none)`, is none.
+pub fn machine_name(record: &Record) -> String {
+    let p = record.parts();
+    match &p.lab {
+        Some(lab) => lab.name(),
+        None if p.system.hostname == "(none)" => String::new(),
+        None => p.system.hostname.clone(),
+    }
 }
 
 /// [`clock_words`] from the two facts themselves, for a listing that holds no records.
-pub fn clock_and_machine(clock: Clock, virtualization: Option<&str>) -> String {
-    match (virtualization, clock) {
+pub fn clock_and_machine(clock: Clock, virtualization: Option<&str>, origin: Origin) -> String {
+    let words = match (virtualization, clock) {
         (Some(v), clock) => format!("{clock} in {v}"),
         (None, Clock::Virtual) => "virtual in a VM".into(),
         (None, Clock::Host) => "host".into(),
+    };
+    match origin {
+        // Where nothing is said, this program measured it; what the lab made has its machine in the words already.
+        Origin::Measured | Origin::Lab => words,
+        Origin::Emulator | Origin::Imported => format!("{words}, {origin}"),
     }
 }
 
@@ -207,12 +250,54 @@ mod tests {
         assert_eq!((row.count, row.missed, row.expected), (10_001, 10_000, Some(20_001)));
         assert_eq!((row.min, row.max), (Some(1_000_000), Some(100_000_000_000)));
         assert!((row.mean.unwrap() / 1e3 - 10_998.90).abs() < 0.01);
-        assert!((row.corrected_mean.unwrap() / 1e3 - 25_003_000.0).abs() < 1.0);
+        // Each of the 10,000 points passed over, down to 0 at the wake-up: the sum is that of the rule, over one event more.
+        assert_eq!((row.corrected_count, row.corrected_basis), (Some(20_001), Some("corrected")));
+        assert!((row.corrected_mean.unwrap() - 25_003_000_000.0 * 20_000.0 / 20_001.0).abs() < 1.0);
         let p99 = row.percentile("p99").unwrap();
         assert!((1_000_000..=1_001_000).contains(&p99.raw.unwrap()));
         assert!(p99.corrected.unwrap() >= 98_000_000_000);
         assert_eq!(row.percentile("p99.999"), None, "10,001 samples do not support it");
         assert!((row.exceedance.unwrap() - 3.0 / 10_001.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_import_has_the_rule_and_its_name() {
+        let mut values = vec![1_000_000u64; 10_000];
+        values.push(100_000_000_000);
+        let row = summarize(&Build::new("none").cpu(0, 10_000_000, &values).import().record()).unwrap().merged.unwrap();
+        assert_eq!((row.corrected_count, row.corrected_basis), (Some(20_000), Some("by HdrHistogram's rule")));
+        assert!((row.corrected_mean.unwrap() / 1e3 - 25_003_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn each_thread_has_its_own_grid() {
+        let r = Build::new("none").cpu(0, 1_000_000, &[10_000, 3_000_001]).cpu(1, 2_000_000, &[10_000, 3_000_001]).record();
+        // Of 3 ms at 1 ms three points were passed over, at 2 ms one.
+        assert_eq!(summarize(&r).unwrap().merged.unwrap().corrected_count, Some(4 + 3 + 1));
+        // An old record of its own says how many, but not how late.
+        let mut parts = r.into_parts();
+        let mut d = parts.distributions.remove(0).into_parts();
+        d.passed = None;
+        parts.distributions.insert(0, Distribution::new(d).unwrap());
+        assert!(summarize(&Record::new(parts).unwrap()).unwrap().merged.unwrap().by_rule());
+    }
+
+    #[test]
+    fn a_part_without_a_view_leaves_none_for_the_whole() {
+        let mut parts = Build::new("none").cpu(0, 1_000_000, &[10_000]).cpu(1, 1_000_000, &[10_000]).record().into_parts();
+        let mut d = parts.distributions.remove(0).into_parts();
+        (d.dropped, d.expected) = (1, None);
+        parts.distributions.push(Distribution::new(d).unwrap());
+        assert_eq!(summarize(&Record::new(parts).unwrap()).unwrap().merged.unwrap().corrected_count, None);
+    }
+
+    #[test]
+    fn unanswered_stimuli_are_events_too() {
+        let r = Build::lines("a", Test::Response, &[("rising", &[100; 90], 10), ("falling", &[200; 100], 0)]).record();
+        let row = summarize(&r).unwrap().merged.unwrap();
+        assert_eq!((row.corrected_count, row.unanswered, row.corrected_max, row.corrected_mean), (Some(200), 10, None, None));
+        assert_eq!(row.percentile("p95").map(|p| (p.raw, p.corrected)), Some((Some(200), Some(200))));
+        assert_eq!(row.percentile("p99").map(|p| (p.raw, p.corrected)), Some((Some(200), None)));
     }
 
     #[test]
@@ -254,5 +339,26 @@ mod tests {
         let mut b = Build::new("none");
         b.0.clock = Clock::Virtual;
         assert_eq!(clock_words(&b.record()), "virtual in a VM");
+        assert!(is_virtual(Clock::Virtual, None) && is_virtual(Clock::Virtual, Some("container")));
+        assert!(!is_virtual(Clock::Host, None) && !virtual_machine(&Build::new("none").record()));
+    }
+
+    #[test]
+    fn the_rule_of_three_needs_thirty_samples() {
+        assert_eq!((rule_of_three(29), rule_of_three(30)), (None, Some(0.1)));
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_correct_the_percentiles_are_raw() {
+        let s = summarize(&Build::lines("r", Test::Periodic, &[("rising late", &[5, 7], 0)]).record()).unwrap();
+        let p50 = s.rows[0].percentile("p50").unwrap();
+        assert_eq!((p50.raw, p50.corrected, s.rows[0].percentile("p90")), (Some(5), None, None));
+    }
+
+    #[test]
+    fn an_empty_distribution_does_not_hide_the_others() {
+        let r = Build::new("none").cpu(0, 1_000_000, &[5_000, 2_500_000]).cpu(1, 1_000_000, &[]).record();
+        let all = summarize(&r).unwrap().merged.unwrap();
+        assert!(all.count == 2 && all.corrected_count.is_some() && all.corrected_mean.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! Stock kernels against PREEMPT_RT: for each load the figures of one beside those of the other, and stock/RT.
 //!
-//! Records in host time and in virtual time, of different machines, or of another space never meet in a ratio: they form blocks of
-//! their own. A block holds one stock kernel and the RT kernel of the same series, or a kernel that has no partner.
+//! Records in host time and in virtual time, of different time models of the lab, of different machines, or of another space never meet in a
+//! ratio: they form blocks of their own. A block holds one stock kernel and the RT kernel of the same series, or a kernel that has no partner.
 
 mod figures;
 mod findings;
@@ -10,8 +10,9 @@ mod kernel;
 pub use figures::{Figures, Overall, Ratios};
 pub use kernel::{Kernel, Role};
 
+use crate::band::Band;
 use crate::compare::Finding;
-use crate::summary::{clock_words, virtual_machine};
+use crate::summary::{clock_words, time_model, virtual_machine};
 use kernel::Version;
 use rtscope_record::{Clock, DistributionError, Record, Space, Test};
 use serde::Serialize;
@@ -41,6 +42,9 @@ pub struct Block {
     pub space: Space,
     /// Whose time the figures are in.
     pub clock: Clock,
+    /// The time model of the lab, in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
     /// Clock and machine in words, such as "virtual in qemu".
     pub clock_words: String,
     /// Whether it is a virtual machine.
@@ -65,6 +69,9 @@ impl Block {
 pub struct Versus {
     /// Pairs first, then kernels without a partner.
     pub blocks: Vec<Block>,
+    /// Ratios that pairs have in several time models: their ranges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
     /// What to beware of.
     pub findings: Vec<Finding>,
     /// What the comparison does not say.
@@ -80,7 +87,7 @@ pub enum VersusError {
     /// No stock kernel has an RT partner.
     #[error(
         "no stock kernel beside its PREEMPT_RT partner in this selection, only {0}; it takes both, of one series (6.12 and 6.12-rt), measured on \
-         the same machine in the same time (host or virtual): measure the other kernel too, or name two selections: rtscope compare A B"
+         the same machine in the same time (host, or virtual in one time model): measure the other kernel too, or name two selections: rtscope compare A B"
     )]
     NoPair(String),
     /// The counts exceed a u64.
@@ -99,6 +106,7 @@ pub enum VersusError {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     clock: Clock,
+    model: Option<u32>,
     clock_words: String,
     space: Space,
     machine: String,
@@ -110,6 +118,7 @@ impl Place {
         let (p, s) = (r.parts(), &r.parts().system);
         Self {
             clock: p.clock,
+            model: time_model(r),
             clock_words: clock_words(r),
             space: p.space,
             machine: s.board.clone().or_else(|| s.cpu.model.clone()).unwrap_or_default(),
@@ -148,14 +157,45 @@ pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
         found.extend(findings::of_block(&block, set));
         blocks.push(block);
     }
+    let bands = bands(&blocks);
+    found.extend(crate::band::findings(&bands));
     let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
     let host = blocks.iter().any(|b| b.clock == Clock::Host);
     let note = match (once, host) {
         (true, true) => "one run of each kernel and load: no interval can be given, and in host time a difference may be chance",
-        (true, false) => "one run of each kernel and load: the same run gives the same figures again, another seed may give others",
-        (false, _) => "the runs of one kernel and load are merged into one; no confidence interval is computed",
+        (true, false) => {
+            "one run of each kernel and load, of one seed: the same run gives the same figures again, another seed may give others"
+        }
+        (false, false) => "the runs of one kernel and load are merged; their maxima are the highest over the seeds",
+        (false, true) => "the runs of one kernel and load are merged into one; no confidence interval is computed",
     };
-    Ok(Versus { blocks, findings: found, note: note.into() })
+    Ok(Versus { blocks, bands, findings: found, note: note.into() })
+}
+
+/// The ranges of the ratios of pairs that differ in nothing but their time model.
+fn bands(blocks: &[Block]) -> Vec<Band> {
+    type Of = fn(&Ratios) -> Option<f64>;
+    const METRICS: [(&str, Of); 4] = [("mean", |r| r.mean), ("p99", |r| r.p99), ("p99.9", |r| r.p99_9), ("max", |r| r.max)];
+    let pairs: Vec<&Block> = blocks.iter().filter(|b| b.is_pair() && b.model.is_some()).collect();
+    let same = |a: &Block, b: &Block| (&a.kernels, &a.arch, &a.machine, a.space) == (&b.kernels, &b.arch, &b.machine, b.space);
+    let mut found = Vec::new();
+    for (i, first) in pairs.iter().enumerate() {
+        if pairs[..i].iter().any(|b| same(b, first)) {
+            continue;
+        }
+        let of = format!("{} {}", first.series, first.arch);
+        let alike: Vec<&&Block> = pairs.iter().filter(|b| same(b, first)).collect();
+        for load in &first.loads {
+            for (metric, ratio) in METRICS {
+                let in_model = |b: &&&Block| {
+                    let of_load = b.loads.iter().find(|l| l.load == load.load)?;
+                    Some((b.model?, of_load.ratios.as_ref().and_then(ratio)))
+                };
+                found.extend(Band::new(of.trim(), &load.load, metric, alike.iter().filter_map(in_model)));
+            }
+        }
+    }
+    found
 }
 
 fn groups<'a>(records: &[&'a Record]) -> Vec<Group<'a>> {
@@ -222,13 +262,14 @@ fn block(set: &[Group<'_>]) -> Result<Block, VersusError> {
         };
         rows.push(LoadFigures { load: load.into(), figures, ratios });
     }
-    let Place { clock, clock_words, space, machine, arch } = first.place.clone();
+    let Place { clock, model, clock_words, space, machine, arch } = first.place.clone();
     Ok(Block {
         series: first.kernel.series(),
         arch,
         machine,
         space,
         clock,
+        model,
         clock_words,
         virtual_machine: first.records.iter().any(|r| virtual_machine(r)),
         kernels: set.iter().map(|g| g.kernel.clone()).collect(),

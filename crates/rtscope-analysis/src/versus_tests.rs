@@ -15,6 +15,7 @@ fn build(id: &str, release: &str, load: &str, samples: &[u64]) -> Build {
     let mut b = Build::new(load).cpu(0, 1_000_000, samples);
     b.0.id = id.into();
     b.0.clock = Clock::Virtual;
+    b.0.lab = Some(rtscope_record::Lab::default());
     b.0.system.kernel.release = release.into();
     b.0.system.kernel.arch = "x86_64".into();
     b.0.system.kernel.preemption = if release.contains("-rt") { Preemption::Rt } else { Preemption::Voluntary };
@@ -46,7 +47,7 @@ fn a_pair_under_two_loads() {
     assert_eq!(labels(&v), [["6.12.95+deb12 stock", "6.12.95+deb12 RT"]]);
     assert_eq!(codes(&v), [""; 0]);
     let b = &v.blocks[0];
-    assert_eq!((b.series.as_str(), b.clock_words.as_str(), b.virtual_machine), ("6.12", "virtual in qemu", true));
+    assert_eq!((b.series.as_str(), b.clock_words.as_str(), b.virtual_machine), ("6.12", "virtual in qemu, model 1", true));
     assert_eq!(b.loads.iter().map(|l| l.load.as_str()).collect::<Vec<_>>(), ["none", "full"]);
     let ratios = b.loads[0].ratios.unwrap();
     assert_eq!((ratios.mean, ratios.p99, ratios.p99_9, ratios.max), (Some(1.5), Some(1.5), Some(1.5), Some(1.5)));
@@ -101,7 +102,7 @@ fn clocks_machines_and_spaces_never_meet() {
         change(&mut other);
         let error = versus(&[run("s", STOCK, "none", &[8_000]), other.record()]).unwrap_err();
         let VersusError::NoPair(known) = &error else { panic!("{error}") };
-        assert!(known.contains("6.12.95+deb12 stock (clock virtual in qemu)"), "{known}");
+        assert!(known.contains("6.12.95+deb12 stock (clock virtual in qemu, model 1)"), "{known}");
         assert!(error.to_string().contains("measure the other kernel too"));
     }
     let mut host = [build("hs", STOCK, "none", &[9_000]), build("hr", RT, "none", &[3_000])];
@@ -150,7 +151,7 @@ fn invalid_records_are_shown_without_a_ratio() {
     // Beside a sound run it is left out, and named.
     let v = versus(&[invalid("s1"), run("s2", STOCK, "full", &[10_000]), rt()]).unwrap();
     let f = v.blocks[0].loads[0].figures[0].as_ref().unwrap();
-    assert_eq!((f.verdict, f.max, f.left_out.as_slice()), (Verdict::Valid, Some(10_000), &["s1".to_owned()][..]));
+    assert_eq!((f.verdict, f.max, f.left_out.as_slice()), (Verdict::Repeatable, Some(10_000), &["s1".to_owned()][..]));
     assert_eq!((codes(&v), v.blocks[0].loads[0].ratios.unwrap().max), (vec!["invalid-left-out"], Some(2.0)));
     assert_eq!(v.findings[0].message, "under full: left out of stock, since INVALID: s1");
 }
@@ -174,10 +175,75 @@ fn every_difference_is_a_finding() {
     // Runs that are merged although they were measured differently.
     let mut other = Build::new("none").cpu(0, 2_000_000, &[4_000]).0;
     let s = build("s1", STOCK, "none", &[4_000]).0;
-    (other.id, other.clock, other.system) = ("s2".into(), s.clock, s.system.clone());
+    (other.id, other.clock, other.lab, other.system) = ("s2".into(), s.clock, s.lab.clone(), s.system.clone());
     let v = versus(&[Build(s).record(), Build(other).record(), run("r", RT, "none", &[4_000])]).unwrap();
     assert_eq!(codes(&v), ["interval-differs", "count-differs"]);
     assert!(v.findings[0].message.contains("stock and RT differ in interval: 1ms, 2ms against 1ms"), "{:?}", v.findings);
+}
+
+#[test]
+fn what_holds_under_every_load_is_said_once() {
+    let of = |change: &dyn Fn(&str, &mut Build)| {
+        let records: Vec<Record> = [("s1", STOCK, "none"), ("s2", STOCK, "disk"), ("r1", RT, "none"), ("r2", RT, "disk")]
+            .map(|(id, release, load)| {
+                let mut b = build(id, release, load, &[4_000; 2]);
+                change(id, &mut b);
+                b.record()
+            })
+            .into();
+        let found = versus(&records).unwrap().findings;
+        found.into_iter().map(|f| (f.code, f.message)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&|_, _| ()), []);
+    let early = |name: &str| format!("{name} holds a run that was ended early");
+    let interrupted = |message: String| ("interrupted".to_owned(), message);
+    assert_eq!(of(&|id, b| b.0.interrupted = id.starts_with('r')), [interrupted(early("RT"))]);
+    assert_eq!(of(&|id, b| b.0.interrupted = id == "r2"), [interrupted(format!("under disk: {}", early("RT")))]);
+    // The same of another kernel under another load is another remark.
+    let both = of(&|id, b| b.0.interrupted = id == "s1" || id == "r2");
+    let expected = [format!("under none: {}", early("stock")), format!("under disk: {}", early("RT"))];
+    assert_eq!(both, expected.map(interrupted));
+}
+
+#[test]
+fn the_longer_one_is_named_from_twice_the_samples_on() {
+    let of = |stock: usize, rt: usize| {
+        let v = versus(&[run("s", STOCK, "none", &vec![4_000; stock]), run("r", RT, "none", &vec![4_000; rt])]).unwrap();
+        v.findings.first().map(|f| f.message.split(" has 2").next().unwrap().to_owned())
+    };
+    assert_eq!((of(3, 3), of(5, 3), of(3, 5)), (None, None, None));
+    assert_eq!((of(6, 3), of(3, 6)), (Some("under none: stock".into()), Some("under none: RT".into())));
+}
+
+#[test]
+fn of_two_loads_with_the_same_maximum_the_first_is_named() {
+    let v = versus(&[
+        run("s1", STOCK, "none", &[8_000]),
+        run("s2", STOCK, "disk", &[8_000]),
+        run("r1", RT, "none", &[3_000]),
+        run("r2", RT, "disk", &[2_000]),
+    ])
+    .unwrap();
+    let o = v.blocks[0].overall.as_ref().unwrap();
+    assert_eq!((o.stock_load.as_str(), o.rt_load.as_str(), o.stock_max, o.rt_max), ("none", "none", 8_000, 3_000));
+}
+
+#[test]
+fn a_kernel_alone_says_what_it_lacks() {
+    let alone = |release: &str, preemption| {
+        let mut b = build("x", release, "none", &[4_000]);
+        b.0.system.kernel.preemption = preemption;
+        let v = versus(&[run("s", STOCK, "none", &[4_000]), run("r", RT, "none", &[4_000]), b.record()]).unwrap();
+        assert_eq!(codes(&v), ["no-partner"]);
+        v.findings[0].message.clone()
+    };
+    let clock = "(clock virtual in qemu, model 1)";
+    assert_eq!(alone("6.1.0-rt", Preemption::Rt), format!("no stock kernel stands beside 6.1.0 RT {clock}"));
+    assert_eq!(alone("6.1.0", Preemption::Full), format!("no PREEMPT_RT kernel stands beside 6.1.0 stock {clock}"));
+    assert_eq!(
+        alone("odd", Preemption::Unknown),
+        format!("odd unknown preemption {clock} has no known preemption model, so it can't be compared")
+    );
 }
 
 #[test]
@@ -234,4 +300,43 @@ proptest! {
             }
         }
     }
+}
+
+fn modelled(id: &str, release: &str, model: u32, seed: u64, samples: &[u64]) -> Record {
+    let mut b = build(id, release, "full", samples);
+    b.0.lab = Some(rtscope_record::Lab { model, seed, ..rtscope_record::Lab::default() });
+    b.record()
+}
+
+#[test]
+fn time_models_never_meet_in_a_ratio_and_give_it_a_range() {
+    let e = versus(&[modelled("s", STOCK, 1, 1, &[9_000]), modelled("r", RT, 2, 1, &[3_000])]).unwrap_err();
+    assert!(matches!(&e, VersusError::NoPair(known) if known.contains("model 1") && known.contains("model 2")), "{e}");
+    let v = versus(&[
+        modelled("s1", STOCK, 1, 1, &[90_000]),
+        modelled("r1", RT, 1, 1, &[3_000]),
+        modelled("s2", STOCK, 2, 1, &[2_000]),
+        modelled("r2", RT, 2, 1, &[4_000]),
+    ])
+    .unwrap();
+    assert_eq!(v.blocks.iter().map(|b| (b.model, b.is_pair())).collect::<Vec<_>>(), [(Some(1), true), (Some(2), true)]);
+    assert_eq!(v.blocks.iter().map(|b| b.loads[0].ratios.unwrap().max).collect::<Vec<_>>(), [Some(30.0), Some(0.5)]);
+    let max = v.bands.iter().find(|b| b.metric == "max").unwrap();
+    assert_eq!((max.low, max.high, max.flips), (0.5, 30.0, true));
+    assert!(codes(&v).contains(&"model-flips"));
+}
+
+#[test]
+fn maxima_are_over_the_seeds() {
+    let of = |release: &str, all: &[u64]| -> Vec<Record> {
+        let run = |(i, max): (usize, &u64)| {
+            modelled(&format!("{}-{i}", if release == RT { "rt" } else { "stock" }), release, 2, i as u64 + 1, &[1_000, *max])
+        };
+        all.iter().enumerate().map(run).collect()
+    };
+    let v = versus(&[of(STOCK, &[30_000, 20_000, 90_000]), of(RT, &[5_000, 7_000, 6_000])].concat()).unwrap();
+    let [stock, rt] = [0, 1].map(|i| v.blocks[0].loads[0].figures[i].as_ref().unwrap().seeds.unwrap());
+    assert_eq!((stock.seeds, stock.lowest, stock.median, stock.highest), (3, 20_000, 30_000, 90_000));
+    assert_eq!((rt.lowest, rt.median, rt.highest), (5_000, 6_000, 7_000));
+    assert!(v.note.contains("over the seeds"), "{}", v.note);
 }

@@ -12,7 +12,8 @@ mod native;
 pub use csv::write_csv;
 pub use hdr::{write_hgrm, write_log};
 
-use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError, Space};
+use crate::signature::SignatureError;
+use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError, RecordParts, Space};
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::time::SystemTime;
@@ -154,6 +155,14 @@ pub enum ImportError {
     /// What it says can't be a record.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// It says that somebody signed it, who did not.
+    #[error("{id}: {error}")]
+    Signature {
+        /// The record's id.
+        id: String,
+        /// What is wrong with it.
+        error: SignatureError,
+    },
 }
 
 impl ImportError {
@@ -231,14 +240,18 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 /// Reads a file: the records in it (mostly one), each with a warning for everything the file does not say.
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let format = options.format.or_else(|| detect(bytes)).ok_or(ImportError::Unknown)?;
-    match format {
-        Format::Json => native::read(bytes),
-        Format::CyclictestA | Format::CyclictestB => Ok(vec![cyclictest::read_text(bytes, options)?]),
-        Format::CyclictestV => Ok(vec![cyclictest::read_verbose(bytes, options)?]),
-        Format::CyclictestJson => Ok(vec![cyclictest::read_json(bytes, options)?]),
-        Format::Adam => adam::read(bytes, options),
-        Format::Csv | Format::Hdr | Format::Hgrm => Err(ImportError::NotRead(format)),
-    }
+    let records = match format {
+        // Whose they are is not for the reader of a file to say.
+        Format::Json => return native::read(bytes),
+        Format::CyclictestA | Format::CyclictestB => vec![cyclictest::read_text(bytes, options)?],
+        Format::CyclictestV => vec![cyclictest::read_verbose(bytes, options)?],
+        Format::CyclictestJson => vec![cyclictest::read_json(bytes, options)?],
+        Format::Adam => adam::read(bytes, options)?,
+        Format::Csv | Format::Hdr | Format::Hgrm => return Err(ImportError::NotRead(format)),
+    };
+    // The verdict is explained in the record itself.
+    let explained = |r: Record| Record::new(RecordParts { warnings: r.findings(), ..r.into_parts() });
+    Ok(records.into_iter().map(explained).collect::<Result<_, _>>()?)
 }
 
 /// Writes a record as a file of `format`.
@@ -304,7 +317,7 @@ fn with_bins(record: &Record) -> Result<Option<Record>, ExportError> {
 }
 
 /// Bytes as lower-case hex digits.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, b| {
         // Writing to a String can't fail.
         let _ = write!(text, "{b:02x}");

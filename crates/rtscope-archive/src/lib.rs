@@ -2,15 +2,17 @@
 //!
 //! The only crate that knows SQL or another tool's format. Nothing here prints; every failure is an error that says what to do.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod capture;
 pub mod formats;
 pub mod raw;
+pub mod signature;
 pub mod store;
 
 pub use capture::{Capture, CaptureError};
 pub use formats::{ExportError, Format, ImportError, ImportOptions, export, import};
-pub use store::{Archive, ArchiveError, Filter, RunSummary};
+pub use store::{Archive, ArchiveError, Filter, Key, RunSummary};
 
 /// When a file's run started, as a record says it: RFC 3339 in UTC. An error: a time beyond what that can say.
 pub fn started(time: std::time::SystemTime) -> Result<String, String> {

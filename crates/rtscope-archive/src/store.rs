@@ -8,6 +8,9 @@
 mod error;
 mod holders;
 mod list;
+mod read;
+#[cfg(test)]
+mod read_tests;
 mod rows;
 mod schema;
 mod spill;
@@ -16,13 +19,14 @@ mod tests;
 
 pub use error::{ArchiveError, SpillError};
 pub use list::{Filter, RunSummary};
+pub use read::Key;
 pub use spill::{Absorbed, spill};
 
 use rtscope_record::Record;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use std::fs;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 /// How long another process's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,6 +52,28 @@ pub enum Inserted {
     Identical,
 }
 
+/// Refuses what SQLite would wait for, or follow elsewhere: a FIFO or link in place of its files.
+fn plain(path: &Path) -> Result<(), ArchiveError> {
+    // Beside the file itself, where its name is a link.
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let beside = |end: &str| {
+        let mut name = real.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    for (path, follow) in
+        [(path.to_path_buf(), true), (beside("-journal"), false), (beside("-wal"), false), (beside("-shm"), false)]
+    {
+        let checked = rtscope_files::check_file(&path, follow);
+        checked.or_else(|e| match e.kind() {
+            // SQLite says it better.
+            io::ErrorKind::InvalidInput => Err(ArchiveError::NotAnArchive { path, what: e.to_string() }),
+            _ => Ok(()),
+        })?;
+    }
+    Ok(())
+}
+
 impl Archive {
     /// Opens the archive at `path`, made with its directories if need be and brought up to date if it is older.
     ///
@@ -56,20 +82,33 @@ impl Archive {
         Self::open_with(path, PATIENCE)
     }
 
+    /// Opens the archive at `path`, which must be there; it is brought up to date if it is older.
+    pub fn open_existing(path: &Path) -> Result<Self, ArchiveError> {
+        Self::connect(path, PATIENCE, false)
+    }
+
     /// [`Archive::open`] with another patience for locks of other processes.
     pub fn open_with(path: &Path, patience: Duration) -> Result<Self, ArchiveError> {
-        if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+        Self::connect(path, patience, true)
+    }
+
+    fn connect(path: &Path, patience: Duration, create: bool) -> Result<Self, ArchiveError> {
+        if !create && fs::metadata(path).is_err_and(|e| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+        {
+            return Err(ArchiveError::Missing { path: path.into() });
+        }
+        if let Some(dir) = path.parent().filter(|d| create && !d.as_os_str().is_empty()) {
             fs::create_dir_all(dir).map_err(|e| ArchiveError::io(dir, "making the archive's directory", e))?;
         }
-        if path.is_dir() {
-            return Err(ArchiveError::NotAnArchive { path: path.into(), what: "a directory".into() });
-        }
+        plain(path)?;
         let sql = |e| ArchiveError::sql(path, e);
         // No URI: a file name may hold any character.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
         let mut db = Connection::open_with_flags(path, flags).map_err(sql)?;
         db.busy_timeout(patience).map_err(sql)?;
-        schema::prepare(&mut db, path)?;
+        schema::harden(&db).map_err(sql)?;
+        schema::prepare(&mut db, path, create)?;
         db.pragma_update(None, "foreign_keys", true).map_err(sql)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
         let archive = Self { db, path: path.into() };
@@ -95,14 +134,35 @@ impl Archive {
         if orphans > 0 {
             return Err(ArchiveError::Corrupt { path: self.path.clone(), what: format!("{orphans} rows belong to no run") });
         }
-        let listed = self.list(&Filter::default())?;
-        for summary in &listed {
-            let record = rows::get(&self.db, &summary.id).map_err(|e| self.raise(e))?;
-            if RunSummary::of(&record).ok().as_ref() != Some(summary) {
-                return Err(ArchiveError::damaged(&summary.id, "its summary is not that of its record"));
-            }
-        }
-        Ok(listed.len() as u64)
+        self.frozen(|| {
+            let keys = self.keys(&Filter::default())?;
+            let mut next = keys.iter();
+            let summed = |record: Record| (RunSummary::of(&record).ok(), rows::started_ns(&record), record);
+            self.each_record(&keys, summed, |(summary, started_ns, record)| {
+                let Some(key) = next.next() else { return Ok(()) };
+                let kept = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
+                if summary.as_ref() != Some(&kept.summary) || started_ns != kept.started_ns {
+                    return Err(ArchiveError::damaged(record.id(), "its summary is not that of its record"));
+                }
+                if !rows::distributions_match(&self.db, key.0, &record).map_err(|e| self.sql(e))? {
+                    return Err(ArchiveError::damaged(record.id(), "the summary of its distributions is not that of its record"));
+                }
+                Ok(())
+            })?;
+            Ok(keys.len() as u64)
+        })
+    }
+
+    /// The records that say who signed them, oldest first: ids and public keys. Whether a signature holds is seen when its record is read.
+    pub fn signed(&self) -> Result<Vec<(String, String)>, ArchiveError> {
+        let mut statement = self
+            .db
+            .prepare_cached(
+                "SELECT id, json_extract(json, '$.signature.key') AS by FROM run WHERE json_valid(json) AND by IS NOT NULL ORDER BY started_ns, key",
+            )
+            .map_err(|e| self.sql(e))?;
+        let found = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).and_then(Iterator::collect);
+        found.map_err(|e| self.sql(e))
     }
 
     /// Puts a record in, all of it or nothing, on the disk when this returns.
@@ -126,51 +186,79 @@ impl Archive {
 
     /// The record with this id, or the only one whose id starts like this.
     pub fn get(&self, id_or_prefix: &str) -> Result<Record, ArchiveError> {
-        let id = self.resolve(id_or_prefix)?;
-        rows::get(&self.db, &id).map_err(|e| self.raise(e))
+        self.fetch(self.key(id_or_prefix)?)?.record()
     }
 
     /// The record that started last.
     pub fn latest(&self) -> Result<Record, ArchiveError> {
-        let last = self.list(&Filter { limit: Some(1), ..Filter::default() })?;
-        let Some(last) = last.first() else { return Err(ArchiveError::Empty) };
-        rows::get(&self.db, &last.id).map_err(|e| self.raise(e))
+        self.fetch(self.latest_key()?)?.record()
+    }
+
+    /// The run that started last.
+    pub fn latest_key(&self) -> Result<Key, ArchiveError> {
+        self.keys(&Filter { limit: Some(1), ..Filter::default() })?.pop().ok_or(ArchiveError::Empty)
     }
 
     /// The runs that pass `filter`, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, ArchiveError> {
-        list::list(&self.db, filter).map_err(|e| self.sql(e))
+        let mut all = Vec::new();
+        self.each_summary(filter, |summary| {
+            all.push(summary?);
+            Ok::<(), ArchiveError>(())
+        })?;
+        Ok(all)
     }
 
     /// Removes the record with this id, or the only one whose id starts like this; returns its id.
     pub fn remove(&mut self, id_or_prefix: &str) -> Result<String, ArchiveError> {
-        let id = self.resolve(id_or_prefix)?;
-        self.in_transaction(|db| db.execute("DELETE FROM run WHERE id = ?1", [&id]).map_err(rows::RowError::from))?;
-        Ok(id)
+        Ok(self.remove_all(&[id_or_prefix])?.remove(0))
     }
 
-    fn resolve(&self, prefix: &str) -> Result<String, ArchiveError> {
-        let ids = self.ids(prefix)?;
-        if let Some(exact) = ids.iter().find(|id| *id == prefix) {
-            return Ok(exact.clone());
-        }
-        match ids.len() {
-            0 => Err(ArchiveError::NotFound(prefix.into())),
-            1 if !prefix.is_empty() => Ok(ids.into_iter().take(1).collect()),
-            n => {
-                Err(ArchiveError::Ambiguous { prefix: prefix.into(), count: n as u64, examples: ids.into_iter().take(3).collect() })
+    /// Removes the records of all these ids or their beginnings, or none of them; returns their ids.
+    pub fn remove_all<S: AsRef<str>>(&mut self, ids: &[S]) -> Result<Vec<String>, ArchiveError> {
+        let found = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        self.in_transaction(|db| {
+            let mut delete = db.prepare_cached("DELETE FROM run WHERE id = ?1")?;
+            for (_, id) in &found {
+                delete.execute([id])?;
             }
-        }
+            Ok(())
+        })?;
+        Ok(found.into_iter().map(|(_, id)| id).collect())
     }
 
-    fn ids(&self, prefix: &str) -> Result<Vec<String>, ArchiveError> {
-        // substr compares every character as it is; LIKE would take `%` and `_` for wildcards and ignore case.
-        let mut statement = self
+    /// The run with this id, or the only one whose id starts like this.
+    pub fn key(&self, id_or_prefix: &str) -> Result<Key, ArchiveError> {
+        self.resolve(id_or_prefix).map(|(key, _)| key)
+    }
+
+    /// The run with exactly this id, if there is one.
+    pub fn exact(&self, id: &str) -> Result<Option<Key>, ArchiveError> {
+        let mut statement = self.db.prepare_cached("SELECT key FROM run WHERE id = ?1").map_err(|e| self.sql(e))?;
+        statement.query_row([id], |r| Ok(Key(r.get(0)?))).optional().map_err(|e| self.sql(e))
+    }
+
+    fn resolve(&self, prefix: &str) -> Result<(Key, String), ArchiveError> {
+        // No character is above the last one, so these bounds hold every id that starts like this, and an index finds them. LIKE would take
+        // `%` and `_` for wildcards and ignore case.
+        let end = format!("{prefix}\u{10ffff}");
+        let mut some = self
             .db
-            .prepare_cached("SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id")
+            .prepare_cached("SELECT key, id FROM run WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 4")
             .map_err(|e| self.sql(e))?;
-        let ids = statement.query_map([prefix], |r| r.get(0)).and_then(Iterator::collect);
-        ids.map_err(|e| self.sql(e))
+        let some = some.query_map([prefix, &end], |r| Ok((Key(r.get(0)?), r.get::<_, String>(1)?))).and_then(Iterator::collect);
+        let mut some: Vec<(Key, String)> = some.map_err(|e| self.sql(e))?;
+        // In order, the id itself is the first of those that start with it.
+        match some.as_slice() {
+            [] => return Err(ArchiveError::NotFound(prefix.into())),
+            [first, ..] if first.1 == prefix => return Ok(some.swap_remove(0)),
+            [_] if !prefix.is_empty() => return Ok(some.swap_remove(0)),
+            _ => {}
+        }
+        let mut count = self.db.prepare_cached("SELECT count(*) FROM run WHERE id >= ?1 AND id < ?2").map_err(|e| self.sql(e))?;
+        let count = count.query_row([prefix, &end], |r| r.get(0)).map_err(|e| self.sql(e))?;
+        let examples = some.into_iter().take(3).map(|(_, id)| id).collect();
+        Err(ArchiveError::Ambiguous { prefix: prefix.into(), count, examples })
     }
 
     fn in_transaction<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, rows::RowError>) -> Result<T, ArchiveError> {

@@ -38,6 +38,7 @@ fn record(test: Test, parts: &[(&str, &[u64], [u64; 3])]) -> Record {
         load: "none\n# rtscope: counts: missed 9, late 9, spurious 9, dropped 9".into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: None,
         interrupted: false,
         warnings: Vec::new(),
         settings: Settings { interval: Nanos(15_000_000), ..Settings::default() },
@@ -47,6 +48,8 @@ fn record(test: Test, parts: &[(&str, &[u64], [u64; 3])]) -> Record {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     })
     .unwrap()
 }

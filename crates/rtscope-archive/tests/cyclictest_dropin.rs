@@ -1,4 +1,5 @@
 //! What `rtscope cyclictest` prints: the same kinds of lines as the real cyclictest, and what plotting scripts make of them.
+#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
 
 use rtscope_archive::Format;
 use rtscope_archive::formats::cyclictest::{
@@ -55,6 +56,7 @@ fn record(threads: Vec<Distribution>, settings: Settings) -> Record {
         load: "none".into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: None,
         interrupted: false,
         warnings: Vec::new(),
         settings,
@@ -64,6 +66,8 @@ fn record(threads: Vec<Distribution>, settings: Settings) -> Record {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     })
     .unwrap()
 }

@@ -20,6 +20,7 @@ fn record(id: &str, samples: &[&[u64]]) -> Record {
         load: "none".into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: None,
         interrupted: false,
         warnings: Vec::new(),
         settings: Settings::default(),
@@ -29,6 +30,8 @@ fn record(id: &str, samples: &[&[u64]]) -> Record {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     })
     .unwrap()
 }

@@ -94,6 +94,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Whether it says itself that it is no board.
+    pub fn is_emulator(&self) -> bool {
+        self.board == 0
+    }
+
     /// The board, in words.
     pub fn board_name(&self) -> &'static str {
         match self.board {
@@ -179,6 +184,11 @@ impl<P: Port> Instrument<P> {
     /// Who it is.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Whether it is no board: by its own word, or since the port has no hardware behind it.
+    pub fn is_emulated(&self) -> bool {
+        self.identity.is_emulator() || !self.port.is_hardware()
     }
 
     /// What was lost so far, since it was opened.

@@ -18,6 +18,8 @@ pub trait Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// What has arrived, at most after `patience`; 0 where nothing has.
     fn receive(&mut self, room: &mut [u8], patience: Duration) -> io::Result<usize>;
+    /// Whether a board may be at its other end: not where a program certainly is.
+    fn is_hardware(&self) -> bool;
 }
 
 /// A serial port, open for us alone.
@@ -42,6 +44,12 @@ impl Serial {
         Ok(Self { file })
     }
 
+    /// Where the kernel says what device the port is.
+    fn device(&self) -> io::Result<(u32, u32)> {
+        let device = rustix::fs::fstat(&self.file)?.st_rdev;
+        Ok((rustix::fs::major(device), rustix::fs::minor(device)))
+    }
+
     fn wait(&self, what: PollFlags, patience: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
         match poll(&mut [PollFd::new(&self.file, what)], Some(&timeout)) {
@@ -57,6 +65,16 @@ impl Drop for Serial {
     fn drop(&mut self) {
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
     }
+}
+
+/// Majors of pseudo-terminals (`Documentation/admin-guide/devices.txt`): BSD's, and both ends of Unix98's.
+fn is_pseudo_terminal(major: u32) -> bool {
+    matches!(major, 2 | 3 | 128..=143)
+}
+
+/// Where the device of a port lies in sysfs, such as `/sys/devices/pci0000:00/.../ttyUSB0/tty/ttyUSB0`.
+fn is_virtual(place: &Path) -> bool {
+    place.starts_with("/sys/devices/virtual")
 }
 
 impl Port for Serial {
@@ -87,5 +105,37 @@ impl Port for Serial {
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
             Err(e) => Err(e),
         }
+    }
+
+    /// A pseudo-terminal's other end is a program, and so is that of a serial port of the kernel's own making (tty0tty and its like). Any path
+    /// or link may lead there: the opened device itself is asked. Of a port that nothing is known of, the user's word holds.
+    fn is_hardware(&self) -> bool {
+        let Ok((major, minor)) = self.device() else { return false };
+        let place = std::fs::canonicalize(format!("/sys/dev/char/{major}:{minor}"));
+        !is_pseudo_terminal(major) && !place.is_ok_and(|place| is_virtual(&place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pseudo_terminal_is_no_board_by_whatever_name() {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let dir = std::env::temp_dir().join(format!("rtscope-port-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let link = dir.join("ttyUSB0");
+        std::os::unix::fs::symlink(name.to_str().unwrap(), &link).unwrap();
+        let port = Serial::open(&link).unwrap();
+        assert!(!port.is_hardware());
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(is_virtual(Path::new("/sys/devices/virtual/tty/tnt0")));
+        assert!(!is_virtual(Path::new("/sys/devices/platform/serial8250/tty/ttyS0")));
+        assert!(is_pseudo_terminal(136) && is_pseudo_terminal(143) && !is_pseudo_terminal(188) && !is_pseudo_terminal(4));
     }
 }

@@ -99,7 +99,7 @@ fn dut(file: &Path) -> Result<Event, MeasureError> {
 
 /// Carries out the plan in a file under its load. SIGINT or SIGTERM ends it early.
 fn measure(file: &Path, say: &mut dyn FnMut(&Event)) -> Result<Event, MeasureError> {
-    let text = fs::read(file).map_err(TargetError::Pipe)?;
+    let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(TargetError::Pipe)?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|e| TargetError::Pipe(e.into()))?;
     let load = Load::parse(&plan.load)?;
     let options = options(file)?;

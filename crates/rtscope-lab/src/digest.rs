@@ -1,7 +1,7 @@
 //! SHA-256 of files and trees, in lower-case hexadecimal.
 
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn feed(hash: &mut Sha256, path: &Path) -> io::Result<()> {
-    io::copy(&mut File::open(path)?, hash).map(|_| ())
+    io::copy(&mut rtscope_files::open(path)?, hash).map(|_| ())
 }
 
 #[cfg(test)]

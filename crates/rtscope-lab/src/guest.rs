@@ -11,7 +11,6 @@ mod work;
 use crate::supervisor;
 use mailbox::Mailbox;
 use rtscope_probe::sys;
-use std::process::Command;
 use std::time::Duration;
 
 /// First argument of the program: be the agent.
@@ -37,7 +36,7 @@ pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
 /// Starts the agent and collects every ended process. When the agent ends, so does the machine.
 fn first_process() -> u8 {
     setup::console(&format!("rtscope-guest {}", env!("CARGO_PKG_VERSION")));
-    let how = match setup::mounts().and_then(|()| Command::new("/proc/self/exe").arg(AGENT).spawn()) {
+    let how = match setup::mounts().and_then(|()| sys::process::command("/proc/self/exe").arg(AGENT).spawn()) {
         Ok(agent) => loop {
             match sys::process::reap_next() {
                 Ok((pid, status)) if pid == agent.id() => break format!("the agent ended: {status}"),

@@ -169,7 +169,7 @@ impl Images {
             missing: found.missing,
         };
         let text = serde_json::to_vec(&image).map_err(|e| ImageError::unreadable(&about, e))?;
-        fs::write(&about, text).map_err(ImageError::io(&about))?;
+        rtscope_files::write(&about, &text, 0o666).map_err(ImageError::io(&about))?;
         fs::rename(&unfinished, &path).map_err(ImageError::io(&path))?;
         Ok(image)
     }
@@ -177,7 +177,7 @@ impl Images {
 
 /// The image at `path`, if it is whole.
 fn read(path: &Path, about: &Path) -> Option<Image> {
-    let image: Image = serde_json::from_slice(&fs::read(about).ok()?).ok()?;
+    let image: Image = serde_json::from_slice(&rtscope_files::read(about, rtscope_files::SMALL).ok()?).ok()?;
     (fs::metadata(path).ok()?.len() == image.bytes).then(|| Image { path: path.to_path_buf(), ..image })
 }
 
@@ -202,7 +202,7 @@ fn tree(c: &Contents<'_>) -> Result<(Tree, modules::Found), ImageError> {
     if c.tools.arch != arch {
         return Err(ImageError::Unfit(format!("the tools are for {}, the kernel {} is not", c.tools.arch, c.kernel.name)));
     }
-    let init = fs::read(c.guest_program).map_err(ImageError::io(c.guest_program))?;
+    let init = rtscope_files::read(c.guest_program, rtscope_files::LARGE).map_err(ImageError::io(c.guest_program))?;
     elf::check_static(&init, arch).map_err(|why| ImageError::Unfit(format!("{}: {why}", c.guest_program.display())))?;
     let mut tree = Tree::new();
     for (link, to) in [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")] {
@@ -237,7 +237,7 @@ fn tree(c: &Contents<'_>) -> Result<(Tree, modules::Found), ImageError> {
     for e in c.extra {
         let guest =
             archive::guest_path(e.guest).ok_or_else(|| ImageError::Unfit(format!("{} is no absolute path of a file", e.guest)))?;
-        let bytes = fs::read(e.host).map_err(ImageError::io(e.host))?;
+        let bytes = rtscope_files::read(e.host, rtscope_files::LARGE).map_err(ImageError::io(e.host))?;
         tree.add(&guest, Node::File { mode: e.mode & 0o7777, bytes });
     }
     Ok((tree, found))

@@ -8,7 +8,7 @@ use crate::supervisor::process_tree;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -131,7 +131,7 @@ impl Journal {
         let unfinished = file.with_extension("new");
         let text = serde_json::to_vec(&entry).map_err(io::Error::from).map_err(failed(&file))?;
         let write = || -> io::Result<()> {
-            let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+            let mut out = rtscope_files::fresh(&unfinished, 0o600)?;
             out.write_all(&text)?;
             out.sync_all()?;
             fs::rename(&unfinished, &file)?;
@@ -179,10 +179,10 @@ impl Entered {
 
 fn read(file: &Path) -> Result<Entry, String> {
     let size = fs::symlink_metadata(file).map_err(|e| e.to_string())?;
-    if !size.is_file() || size.len() > LONGEST_ENTRY {
+    if !size.is_file() || size.uid() != rtscope_files::me() {
         return Err("this is no journal entry".into());
     }
-    let text = fs::read(file).map_err(|e| e.to_string())?;
+    let text = rtscope_files::read(file, LONGEST_ENTRY).map_err(|e| format!("this is no journal entry: {e}"))?;
     serde_json::from_slice(&text).map_err(|e| format!("it can't be read: {e}"))
 }
 
@@ -270,7 +270,7 @@ pub(crate) fn remove_scratch(path: &Path, token: &str) -> Result<bool, String> {
     }
     let marker = path.join(MARKER);
     let marked = fs::symlink_metadata(&marker).is_ok_and(|m| m.is_file() && m.len() == token.len() as u64)
-        && fs::read(&marker).is_ok_and(|m| m == token.as_bytes());
+        && rtscope_files::read(&marker, LONGEST_ENTRY).is_ok_and(|m| m == token.as_bytes());
     let bare = fs::read_dir(path).is_ok_and(|mut d| d.next().is_none()); // killed between making it and marking it
     if !marked && !bare {
         return Err("it does not carry our mark; left alone".into());

@@ -1,9 +1,11 @@
 //! Where and under what a probe runs: the loads, the supervisor that keeps them in bounds, the targets, a measuring
 //! session, and campaigns of many.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod board;
 pub mod campaign;
+pub mod costs;
 pub mod debian;
 mod digest;
 pub mod guest;

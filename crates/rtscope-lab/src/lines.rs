@@ -57,6 +57,8 @@ pub struct LineOptions {
     pub both_edges: bool,
     /// The stimulus rests high.
     pub active_low: bool,
+    /// Shorter pulses are taken out, ns.
+    pub min_width: Option<Nanos>,
     /// Longest time to an answer, ns.
     pub timeout: Option<Nanos>,
     /// Stimuli before the figures begin.
@@ -131,6 +133,9 @@ impl LineOptions {
             let remedy = "--answer fpga:PORT, or leave --pulse, --both-edges and --active-low out";
             return wrong("only the FPGA instrument gives pulses or rests high", remedy);
         }
+        if self.min_width.is_some() && !ends.fpga {
+            return wrong("only the FPGA instrument sees how wide pulses are", "--answer fpga:PORT, or leave --min-width out");
+        }
         let null_wire = match self.calibrate.as_deref() {
             Some("") if about.test == Test::Periodic => {
                 return wrong("`periodic` has no stimulus to calibrate with", "leave --calibrate out");
@@ -178,6 +183,7 @@ impl LineOptions {
                 pulse: self.pulse,
                 both_edges: self.both_edges,
                 active_low: self.active_low,
+                min_width: self.min_width,
                 timeout: self.timeout.unwrap_or(settings.interval),
                 warmup: self.warmup.unwrap_or(WARMUP),
                 null_wire,

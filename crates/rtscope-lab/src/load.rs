@@ -4,16 +4,16 @@ pub(crate) mod achieved;
 mod args;
 mod handle;
 mod place;
-mod proof;
 mod table;
 
 pub use handle::LoadHandle;
-pub use proof::warnings;
+pub use rtscope_record::load::warnings;
 
 use crate::journal::{Journal, JournalError};
 use crate::supervisor::find_program;
 use crate::supervisor::wire::{Iperf3Job, StressNgJob};
 use crate::target::StopHandle;
+use rtscope_probe::sys;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -148,7 +148,7 @@ impl Reexec {
     }
 
     pub(crate) fn stage(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = sys::process::command(&self.program);
         command.args(&self.args).args(words);
         command
     }
@@ -214,6 +214,8 @@ pub(crate) struct Sized {
     pub(crate) on_disk: bool,
     /// MiB to be free before it starts.
     pub(crate) need_mib: u64,
+    /// It leaves no CPU idle.
+    pub(crate) fills_cpus: bool,
 }
 
 impl Load {
@@ -267,6 +269,7 @@ impl Load {
                 iperf3: None,
                 on_disk: true,
                 need_mib: CUSTOM_DISK_MIB,
+                fills_cpus: false,
             },
             What::Named(entry) => {
                 let stress = |s: &table::StressNg| {
@@ -286,6 +289,7 @@ impl Load {
                         window: i.window.map(Into::into),
                     }),
                     on_disk,
+                    fills_cpus: entry.fills_cpus,
                     // Logs and figures of the others are small, yet a full disk would lose them.
                     need_mib: entry.stress_ng.iter().map(disk).sum::<u64>() + if on_disk { SPARE_MIB } else { 16 },
                 }

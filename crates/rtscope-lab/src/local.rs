@@ -8,7 +8,7 @@ use rtscope_record::{Nanos, Record};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -50,9 +50,10 @@ pub fn run_local(
     stop: &StopHandle,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<Record, TargetError> {
-    let mut command = Command::new(&probe.program);
+    let mut command = sys::process::command(&probe.program);
     command.args(&probe.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     sys::process::die_with_spawner(&mut command, libc::SIGKILL);
+    sys::signals::hold_back(&mut command);
     let mut line = serde_json::to_vec(plan).map_err(std::io::Error::from)?;
     line.push(b'\n');
     let child = command.spawn().map_err(|source| TargetError::Start { program: probe.program.display().to_string(), source })?;

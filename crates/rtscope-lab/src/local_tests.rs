@@ -31,6 +31,7 @@ pub(crate) fn record() -> Record {
         load: "none".into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: None,
         interrupted: false,
         warnings: Vec::new(),
         settings: Settings::default(),
@@ -40,6 +41,8 @@ pub(crate) fn record() -> Record {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     })
     .unwrap()
 }

@@ -12,15 +12,13 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock `file`, made with its directory where needed; waits while another process has it, after telling `on_step`.
+    /// Takes the lock `file`, made with its directory where needed; waits while another process has it, after telling `on_step`, until
+    /// this one is asked to end.
     pub(crate) fn take(file: &Path, on_step: &mut dyn FnMut(&str)) -> io::Result<Self> {
         let hint =
             |e: io::Error| io::Error::new(e.kind(), format!("{e}; make the cache writable, or name another: RTSCOPE_CACHE=DIR"));
         let lock = open(file).map_err(hint)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            on_step("waiting for another rtscope that is at it");
-            flock(&lock, FlockOperation::LockExclusive)?;
-        }
+        rtscope_files::lock_patiently(&lock, || on_step("waiting for another rtscope that is at it"))?;
         Ok(Self { file: lock })
     }
 
@@ -52,7 +50,7 @@ fn open(file: &Path) -> io::Result<File> {
     if let Some(dir) = file.parent() {
         fs::create_dir_all(dir)?;
     }
-    File::options().write(true).create(true).truncate(false).open(file)
+    rtscope_files::open_own(file)
 }
 
 #[cfg(test)]

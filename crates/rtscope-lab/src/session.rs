@@ -6,9 +6,10 @@ use crate::supervisor::find_program;
 use crate::target::{StopHandle, Target, TargetError};
 use crate::vm::{GuestError, Progress, VmError};
 use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::sys;
 use rtscope_record::{Record, RecordError};
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Where a session is, for a progress display.
 #[derive(Debug)]
@@ -140,7 +141,8 @@ impl Drop for Awake {
 /// First line of what each tool of the load says of its version, by name.
 fn tool_versions(load: &Load) -> BTreeMap<String, String> {
     let version = |tool: &str| {
-        let out = Command::new(find_program(tool)?).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        let out =
+            sys::process::command(find_program(tool)?).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&out.stdout);
         text.lines().next().map(|l| l.trim().chars().take(120).collect::<String>()).filter(|l| !l.is_empty())
     };

@@ -141,7 +141,8 @@ impl Probe {
                 format!("build it: ./x probe {arch}; or name its directory: RTSCOPE_PROBES=DIR"),
             ));
         };
-        let bytes = std::fs::read(&path).map_err(|e| failure(format!("{}: {e}", path.display()), "make it readable".into()))?;
+        let bytes = rtscope_files::read(&path, rtscope_files::LARGE)
+            .map_err(|e| failure(format!("{}: {e}", path.display()), "make it readable".into()))?;
         Ok(Self { arch, sha256: digest::bytes(&bytes), path, bytes })
     }
 }

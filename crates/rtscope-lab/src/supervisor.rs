@@ -19,6 +19,7 @@ mod outer;
 pub(crate) mod process_tree;
 mod space;
 mod tool;
+mod watch;
 pub(crate) mod wire;
 
 use rtscope_probe::sys;
@@ -73,7 +74,7 @@ fn call_myself(name: &str) {
 
 /// Undoes what a stage may have been started with: blocked signals, and a real-time policy that a load would starve the machine with.
 fn ordinary_process() {
-    let _ = sys::process::unblock_signals();
+    sys::signals::at_start();
     let _ = sys::rt::set_policy(Policy::Other, 0, 0);
 }
 

@@ -1,6 +1,8 @@
 //! Virtual machines: QEMU with a real kernel in instruction-counted time, booted once to a kept state from which every run starts.
 //!
+//! - `executed`: what really runs as QEMU
 //! - `guests`: from a kernel's name to a machine that can be started
+//! - `model`: what things cost in virtual time
 //! - `qemu`: the program, and the machine that it is told to be
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
@@ -9,9 +11,11 @@
 //! - `target`: the target `lab:KERNEL`, and programs run in the same guest
 //! - `wire`: what host and guest say to each other
 
+mod executed;
 mod guests;
 mod machine;
 mod memory;
+mod model;
 mod qemu;
 mod qmp;
 mod scratch;
@@ -23,6 +27,7 @@ pub mod wire;
 
 pub use guests::{GUESTS, GuestError, Guests};
 pub use machine::{Console, Machine, Progress};
+pub use model::TimeModel;
 pub use qemu::{MachineSpec, Qemu};
 pub use state::States;
 pub use target::{Lab, LabOptions, Started};

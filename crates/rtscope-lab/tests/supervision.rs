@@ -3,6 +3,7 @@
 //!
 //! Traffic goes to loopback and to the namespaces that the loads make. Every check of what is left is by files and processes of this
 //! very program, so that other loads on the same machine do no harm.
+#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
 
 mod supervision {
     pub(crate) mod cases;

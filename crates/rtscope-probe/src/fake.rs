@@ -8,9 +8,12 @@ use crate::timer::sampler::Sampler;
 use crate::timer::sampling::{Fake, Until, sample};
 use crate::timer::{Failure, Measured, check};
 use rtscope_record::{Effect, ThreadInfo, Warning};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+/// Largest file of latencies, bytes.
+const LARGEST: u64 = 64 << 20;
 /// Most points that a fake run goes through for each thread.
 const MOST_POINTS: u64 = 1_000_000_000;
 
@@ -32,7 +35,7 @@ fn parse(text: &str) -> Result<Vec<u64>, String> {
 
 /// Runs `plan` on injected latencies: `file` holds one in ns a line; the list starts over at its end.
 pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
-    let text = std::fs::read_to_string(file)
+    let text = rtscope_files::read_text(Path::new(file), LARGEST)
         .map_err(|e| Failure::usage(format!("{file}: {e}"), "name a file of latencies, one in ns a line: --target fake:FILE"))?;
     let latencies: Arc<[u64]> =
         parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}"), "write one latency in ns a line"))?.into();
@@ -51,7 +54,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
             return Err(Failure::usage("more than 10^9 points were asked of a fake", "ask for fewer"));
         }
         let mut grid = Grid::new(interval, interval, points);
-        let mut sampler = Sampler::new(s.worst, s.linear_bins, false);
+        let mut sampler = Sampler::new(s.worst, s.linear_bins, false).on_grid(interval);
         let until = Until { samples: &limit, break_above: u64::MAX };
         sample(&mut Fake::new(Arc::clone(&latencies)), &mut grid, &mut sampler, 0, &until);
         elapsed_ns = elapsed_ns.max(grid.next() - interval);
@@ -63,7 +66,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
         });
         distributions.push(distribution.map_err(|e| Failure::machine(e.to_string(), "report this"))?);
     }
-    Ok(Measured { distributions, warnings: Vec::new(), elapsed_ns, interrupted: false, instrument: None })
+    Ok(Measured { distributions, warnings: Vec::new(), elapsed_ns, interrupted: false, instrument: None, witness: None })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Takes measurements on the machine it runs on. A library, and a small static binary that speaks [`protocol`].
 #![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod fake;
 pub mod lines;
@@ -11,3 +12,4 @@ pub mod spool;
 pub mod sys;
 pub mod timer;
 pub mod wired;
+pub mod witness;

@@ -20,6 +20,10 @@ Exit codes: 0 a record was written, 2 the plan was wrong, 3 it could not measure
 pub fn main(arguments: &[OsString]) -> u8 {
     let mut out = std::io::stdout();
     let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
+    if !words.is_empty() {
+        // A driver holds some back until the plan is read.
+        crate::sys::signals::at_start();
+    }
     match words.as_slice() {
         [] => serve::serve(std::io::stdin(), &mut out, false),
         ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0),
@@ -32,9 +36,12 @@ pub fn main(arguments: &[OsString]) -> u8 {
         },
         ["keeper", dir] => spool::keeper(Path::new(dir)),
         ["dut", plan] => spool::dut(Path::new(plan), &mut out),
-        [_] => match std::fs::File::open(&arguments[0]) {
+        [_] => match rtscope_files::open_stream(Path::new(&arguments[0])) {
             Ok(plan) => serve::serve(plan, &mut out, true),
-            Err(e) => say(&mut std::io::stderr(), &format!("rtscope-probe: {}: {e}\n", arguments[0].to_string_lossy()), 2),
+            Err(e) => {
+                let name = arguments[0].to_string_lossy();
+                say(&mut std::io::stderr(), &format!("rtscope-probe: {}: {e}\n", rtscope_record::text::visible_line(&name)), 2)
+            }
         },
         _ => say(&mut std::io::stderr(), HELP, 2),
     }

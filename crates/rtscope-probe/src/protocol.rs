@@ -2,7 +2,7 @@
 //!
 //! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
 
-use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, Test, Warning};
+use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, System, Test, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the protocol.
@@ -141,6 +141,9 @@ pub enum Event {
         what: String,
         /// What the kernel refused it.
         warning: Option<Warning>,
+        /// Its machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<Box<System>>,
     },
     /// The end of a device under test that was asked to end.
     Done {
@@ -206,7 +209,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtscope_record::{Clock, RecordParts, System};
+    use rtscope_record::{Clock, RecordParts};
 
     /// A tagged event buffers its fields, which once turned the CPU numbers of a system's maps into unreadable text.
     #[test]
@@ -217,13 +220,14 @@ mod tests {
         system.cpu.frequency_khz.insert(0, (1, 2));
         let record = Record::new(RecordParts {
             id: "x".into(),
-            started: String::new(),
+            started: "2026-11-21T08:00:00Z".into(),
             elapsed_ns: 0,
             test: Test::Timer,
             space: Space::User,
             load: "none".into(),
             target: "local".into(),
             clock: Clock::Host,
+            origin: None,
             interrupted: false,
             warnings: Vec::new(),
             settings: Settings::default(),
@@ -233,6 +237,8 @@ mod tests {
             source: None,
             lab: None,
             instrument: None,
+            witness: None,
+            signature: None,
         });
         let event = Event::Record { record: Box::new(record.unwrap()) };
         let text = serde_json::to_string(&event).unwrap();

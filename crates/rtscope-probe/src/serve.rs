@@ -4,7 +4,7 @@ use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
 use crate::sys::rt;
 use crate::timer::{self, Failure, Measured};
 use crate::{fake, snapshot, wired};
-use rtscope_record::{Clock, Record, RecordParts, Space, Test};
+use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
 
@@ -70,30 +70,30 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         return Err(Failure::usage(message, "`timer` in user space is all that a fake has"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
+    let signals = signals.of_the_driver(input >= 0);
     let system = snapshot::collect(&snapshot::Root::of_this_machine());
     let started = utc_now();
     let (measured, extra) = if let Some(fake) = fake {
         (fake::run(plan, fake)?, vec![fake::warning()])
     } else {
-        let findings = rtscope_record::findings::findings(&system, &plan.settings);
         let run = match (plan.test, plan.space) {
             (Test::Timer, Space::User) => timer::run,
             (Test::Timer, Space::Kernel) => timer::kernel::run,
             _ => wired::run,
         };
-        (run(plan, &signals, input, say)?, findings)
+        (run(plan, &signals, input, say)?, Vec::new())
     };
-    let Measured { distributions, mut warnings, elapsed_ns, interrupted, instrument } = measured;
+    let Measured { distributions, mut warnings, elapsed_ns, interrupted, mut instrument, witness } = measured;
+    let dut = match instrument.as_mut().and_then(|i| i.system.as_mut()) {
+        Some(host) => std::mem::replace(&mut **host, system),
+        None => system,
+    };
     if interrupted {
-        warnings.push(rtscope_record::Warning::new(
-            "interrupted",
-            rtscope_record::Effect::Inconclusive,
-            "the run was ended before its time; the figures are of the part that ran",
-            "let it run to its end",
-        ));
+        warnings.push(findings::again::interrupted());
     }
+    warnings.extend(witness.iter().flat_map(|w| witness::findings(w, &plan.settings, &distributions)));
     warnings.extend(extra);
-    Record::new(RecordParts {
+    let mut parts = RecordParts {
         id: plan.id.clone(),
         started,
         elapsed_ns,
@@ -102,17 +102,27 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         load: plan.load.clone(),
         target: plan.target.clone(),
         clock: Clock::Host,
+        origin: None,
         interrupted,
         warnings,
         settings: plan.settings.clone(),
-        system,
+        system: dut,
         load_proof: None,
         distributions,
         source: None,
         lab: None,
         instrument,
-    })
-    .map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
+        witness,
+        signature: None,
+    };
+    let origin = Origin::derived(&parts);
+    parts.origin = Some(origin);
+    parts.warnings.extend(fake.is_none().then(|| rtscope_record::origin::warning(origin)).flatten());
+    parts.warnings.extend(if fake.is_none() { findings::of_machines(&parts) } else { Vec::new() });
+    // What an import would put back is there from the beginning. The load's proof is the driver's to add.
+    let rest = findings::again::missing(&RecordParts { load: "none".into(), ..parts.clone() });
+    parts.warnings.extend(rest);
+    Record::new(parts).map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
 }
 
 /// Wall time in RFC 3339, UTC, to the second.
@@ -123,6 +133,8 @@ pub fn utc_now() -> String {
 
 /// Days to a civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 fn rfc3339(secs: u64) -> String {
+    // A clock that is far off must not cost the run its record: RFC 3339 has four digits for the year.
+    let secs = secs.min(253_402_300_799);
     let (days, rest) = (secs / 86_400 + 719_468, secs % 86_400);
     let era = days / 146_097;
     let doe = days % 146_097;
@@ -142,6 +154,7 @@ mod tests {
     #[test]
     fn dates() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(u64::MAX), "9999-12-31T23:59:59Z");
         assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(rfc3339(1_795_248_000 + 3_723), "2026-11-21T09:02:03Z");
     }

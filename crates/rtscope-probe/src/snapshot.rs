@@ -5,13 +5,13 @@
 
 pub mod config;
 pub mod cpus;
-mod heat;
+pub(crate) mod heat;
 mod host;
 mod kernel;
 mod preemption;
 mod processor;
 mod root;
-mod tasks;
+pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 mod virtualization;

@@ -29,12 +29,12 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Writes a file beside its place and then names it, so that nobody reads half of it.
 fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = dir.join(format!("{name}.{}", std::process::id()));
-    fs::write(&new, bytes)?;
+    io::Write::write_all(&mut rtscope_files::fresh(&new, 0o600)?, bytes)?;
     fs::rename(new, dir.join(name))
 }
 
 fn read<T: serde::de::DeserializeOwned>(dir: &Path, name: &str) -> Option<T> {
-    serde_json::from_slice(&fs::read(dir.join(name)).ok()?).ok()
+    serde_json::from_slice(&rtscope_files::read(&dir.join(name), rtscope_files::SMALL).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -1,13 +1,17 @@
 //! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno.
 #![allow(unsafe_code)]
 
+pub mod costs;
 pub mod host;
 pub mod machine;
 pub mod mapped;
+pub mod memory;
 pub mod modules;
 pub mod process;
 pub mod rt;
+pub mod sched;
 pub mod shared;
+pub mod signals;
 pub mod tty;
 pub mod wire;
 

@@ -3,12 +3,15 @@
 
 pub mod grid;
 pub mod kernel;
+pub mod passed;
 pub mod sampler;
 pub mod sampling;
 mod thread;
 
 use crate::protocol::{Event, Live, Plan};
+use crate::snapshot::Root;
 use crate::sys::rt::{self, Signals, Woken};
+use crate::witness::{Order, Witness};
 use rtscope_record::{Distribution, Instrument, Policy, Settings, Warning};
 use sampler::{LiveCell, Ring};
 use std::sync::Arc;
@@ -53,6 +56,8 @@ pub struct Measured {
     pub interrupted: bool,
     /// What stimulated and timed, for a test over lines.
     pub instrument: Option<Instrument>,
+    /// What was seen of the run while it ran.
+    pub witness: Option<rtscope_record::Witness>,
 }
 
 /// Refuses settings that can't be measured. `allowed` are the CPUs this process may use.
@@ -108,7 +113,8 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let _awake = hold_dma_latency(s, &mut warnings);
     rt::one_arena();
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
-    let mut workers = thread::prepare(s, &limit)?;
+    let witness = Witness::start(Root::of_this_machine(), &Order::of(s, &allowed).for_plan(plan))?;
+    let mut workers = thread::prepare(s, &limit, &witness)?;
     // After the samplers exist, so that they are locked too; before the loops, so that no page is touched first in them.
     if s.mlockall {
         if let Err(e) = rt::lock_memory() {
@@ -119,9 +125,13 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     if s.policy != Policy::Other {
         let _ = rt::come_before_ordinary_tasks();
     }
+    if !witness.free_cpus().is_empty() {
+        let _ = rt::pin_to(witness.free_cpus());
+    }
     say(Event::Started);
     let start = thread::start(&workers);
-    let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), signals, input };
+    witness.begin(start);
+    let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), signals, input, witness: &witness };
     let interrupted = watch.until_done(&workers, &limit, say);
     let outcomes: Vec<Outcome> = workers.iter_mut().map(Worker::join).collect::<Result<_, _>>()?;
     let elapsed_ns = rt::now().saturating_sub(start);
@@ -136,9 +146,10 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
             "lengthen the interval, or do without raw samples",
         ));
     }
-    let broken = outcomes.iter().any(|o| o.broken.is_some());
+    let broken = outcomes.iter().any(|o| o.broken.is_some()) || witness.ended_it();
     let distributions = outcomes.into_iter().map(|o| o.distribution).collect();
-    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken, instrument: None })
+    let witness = Some(witness.finish(elapsed_ns)?);
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken, instrument: None, witness })
 }
 
 /// Waits for the threads while reporting.
@@ -148,6 +159,7 @@ struct Watch<'a> {
     ends: Option<u64>,
     signals: &'a Signals,
     input: i32,
+    witness: &'a Witness,
 }
 
 impl Watch<'_> {
@@ -162,7 +174,7 @@ impl Watch<'_> {
                 return interrupted;
             }
             let broken = workers.iter().any(|w| w.broken.load(Relaxed));
-            if broken || interrupted {
+            if broken || interrupted || self.witness.ended_it() {
                 limit.store(0, Relaxed);
                 // Again and again: a thread that was just between its check and its sleep would miss a single signal.
                 workers.iter().filter(|w| !w.finished()).for_each(|w| rt::wake_thread(w.tid()));

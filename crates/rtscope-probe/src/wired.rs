@@ -13,6 +13,7 @@ pub mod dut;
 pub mod fpga;
 pub mod kernel;
 pub mod module;
+pub mod narrow;
 pub mod pairing;
 pub mod periodic;
 pub mod recorded;

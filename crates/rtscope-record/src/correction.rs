@@ -1,31 +1,146 @@
-//! The omission-corrected view of a distribution.
+//! The corrected view: every event that was expected and not lost, not only those that gave a sample.
 //!
-//! A task that oversleeps by many periods takes one sample where an unhurried observer would have taken many. The corrected view adds,
-//! for every sample above the interval, the samples that the passed-over grid points would have given: value - interval,
-//! value - 2 interval, ... down to the interval (Gil Tene's correction for coordinated omission).
+//! A task that oversleeps by many periods takes one sample where an unhurried observer would have taken many. On a grid of our own each
+//! point passed over waited until the wake-up that passed it over, so the view is exact: the samples and these. A stimulus that was not
+//! answered in time is an event too: how late it would have been nobody knows, but later than every one that was answered. Only of what
+//! another tool measured (and of older records) nothing but the samples is known: there HdrHistogram's rule guesses, and goes by its name.
 
 use crate::distribution::Distribution;
-use crate::histogram::{CountOverflow, Histogram, slot_lowest, slot_of};
+use crate::histogram::{CountOverflow, Histogram, progression, slot_highest, slot_of};
 use crate::quantile::Quantile;
+use crate::record::{Record, RecordParts, Test};
+use std::collections::BTreeMap;
 
-/// A distribution with the omitted samples put back.
+/// What a corrected view rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// What is known of each event.
+    Events,
+    /// `HdrHistogram`'s rule: for every sample above the interval, value - interval, value - 2 interval ... down to the interval (Gil Tene's
+    /// correction for coordinated omission). It knows neither grid nor misses, and is wrong by as much as the samples are late.
+    Rule,
+}
+
+impl Basis {
+    /// What a view on this basis is called, where figures of it are shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Events => "corrected",
+            Self::Rule => "by HdrHistogram's rule",
+        }
+    }
+}
+
+/// The corrected view of a distribution, or of several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
-    /// Raw and added samples together.
+    /// What it rests on.
+    pub basis: Basis,
+    /// Samples and other events of known latency together.
     pub histogram: Histogram,
-    /// Mean of both, ns.
-    pub mean: f64,
-    max: u64,
+    /// Events of unknown latency, above all of the histogram: stimuli without an answer in time.
+    pub unanswered: u64,
+    /// Mean of all events, ns; `None` where some are unanswered.
+    pub mean: Option<f64>,
+    /// Lowest known latency, ns.
+    pub min: u64,
+    /// Highest known latency, ns.
+    pub max: u64,
 }
 
 impl Corrected {
-    /// The corrected view at the given interval (ns); `None` without an exact mean, with interval 0, or when empty.
+    /// The view of one distribution of a record. `None` where it has no meaning or no basis: jitter, nothing measured, overflowed or lost
+    /// samples (nobody knows how high they were), or of an import no interval.
+    pub fn of(record: &RecordParts, d: &Distribution) -> Option<Self> {
+        match record.test {
+            Test::Periodic => None,
+            Test::Response | Test::Sustained => Self::answers(d),
+            Test::Timer if d.passed().is_some() || (record.source.is_none() && d.missed() == 0) => Self::exact(d),
+            Test::Timer => {
+                let thread = d.parts().thread.as_ref().map(|t| t.interval).filter(|&i| i > 0);
+                Self::by_rule(d, thread.unwrap_or(record.settings.interval.0)).ok()?
+            }
+        }
+    }
+
+    /// The view of all distributions of a record together; `None` when one that holds anything has none, since a part would mislead.
+    pub fn of_record(record: &Record) -> Option<Self> {
+        let filled = record.distributions().iter().filter(|d| d.count() > 0 || d.missed() > 0);
+        let views: Vec<_> = filled.map(|d| Self::of(record.parts(), d)).collect();
+        Self::merge(views.iter().map(Option::as_ref))
+    }
+
+    /// All of `views` as one; `None` when one of them is missing or there is none.
+    pub fn merge<'a>(views: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
+        let mut all: Option<Self> = None;
+        for view in views {
+            let view = view?;
+            all = Some(match all {
+                None => view.clone(),
+                Some(mut sum) => {
+                    let (n, m) = (sum.count() as f64, view.count() as f64);
+                    sum.basis = sum.basis.max(view.basis);
+                    sum.histogram.merge(&view.histogram).ok()?;
+                    sum.unanswered = sum.unanswered.checked_add(view.unanswered)?;
+                    sum.mean = sum.mean.zip(view.mean).map(|(a, b)| (a * n + b * m) / (n + m).max(1.0));
+                    (sum.min, sum.max) = (sum.min.min(view.min), sum.max.max(view.max));
+                    sum
+                }
+            });
+        }
+        all
+    }
+
+    /// The exact view: samples and points passed over. `None` where something is not known, or nothing was measured.
+    pub fn exact(d: &Distribution) -> Option<Self> {
+        if !d.all_known() || d.overflow() > 0 || d.dropped() > 0 {
+            return None;
+        }
+        let passed = d.passed();
+        let min = d.min().into_iter().chain(passed.map(|p| p.min)).min()?;
+        let max = d.max().into_iter().chain(passed.map(|p| p.max)).max()?;
+        let mut histogram = d.histogram().clone();
+        if let Some(p) = passed {
+            histogram.merge(&p.histogram).ok()?;
+        }
+        let sum = match d.parts().moments {
+            crate::Moments::Exact { sum, .. } => Some(sum.saturating_add(passed.map_or(0, |p| p.sum))),
+            // Another tool's mean, and nothing to add to it.
+            crate::Moments::Reported { .. } => None,
+        };
+        Some(Self {
+            basis: Basis::Events,
+            unanswered: 0,
+            mean: sum.map(|s| crate::distribution::mean_of(s, histogram.total())).or(d.mean()),
+            histogram,
+            min,
+            max,
+        })
+    }
+
+    /// The view of answers to stimuli.
+    fn answers(d: &Distribution) -> Option<Self> {
+        if d.overflow() > 0 || d.dropped() > 0 {
+            return None;
+        }
+        Some(Self {
+            basis: Basis::Events,
+            histogram: d.histogram().clone(),
+            unanswered: d.missed(),
+            mean: d.mean().filter(|_| d.missed() == 0),
+            min: d.min()?,
+            max: d.max()?,
+        })
+    }
+
+    /// By `HdrHistogram`'s rule at the given interval (ns); `None` without an exact mean, with interval 0, with overflowed or lost samples, or
+    /// when empty.
     ///
     /// Samples above the interval are taken at the highest value of their slot, at most the maximum; where the worst samples of the
     /// distribution are still known exactly, those are used.
-    pub fn of(d: &Distribution, interval: u64) -> Result<Option<Self>, CountOverflow> {
-        let (Some(max), Some(mean)) = (d.max(), d.mean()) else { return Ok(None) };
-        if interval == 0 {
+    pub fn by_rule(d: &Distribution, interval: u64) -> Result<Option<Self>, CountOverflow> {
+        let (Some(min), Some(max), Some(mean)) = (d.min(), d.max(), d.mean()) else { return Ok(None) };
+        if interval == 0 || d.overflow() > 0 || d.dropped() > 0 {
             return Ok(None);
         }
         // Slots of the added samples, in any order: put in order once, at the end.
@@ -41,7 +156,12 @@ impl Corrected {
             added += u128::from(steps - 1) * u128::from(n);
             let last = value - (steps - 1) * interval;
             added_sum += u128::from(n) * u128::from(steps - 1) * (u128::from(value - interval) + u128::from(last)) / 2;
-            spread(extra, interval, value, steps, n)
+            let mut fits = true;
+            progression(value - interval, interval, steps - 1, |slot, same| match n.checked_mul(same) {
+                Some(n) => extra.push((slot as u64, n)),
+                None => fits = false,
+            });
+            if fits { Ok(()) } else { Err(CountOverflow) }
         };
         let mut known = std::collections::BTreeMap::<usize, u64>::new();
         for w in d.worst() {
@@ -53,7 +173,7 @@ impl Corrected {
         for (slot, n) in d.histogram().slots() {
             let rest = n - known.get(&slot).copied().unwrap_or(0).min(n);
             if rest > 0 {
-                stall(crate::histogram::slot_highest(slot).min(max), rest, &mut extra)?;
+                stall(slot_highest(slot).min(max), rest, &mut extra)?;
             }
         }
         extra.sort_unstable();
@@ -61,31 +181,30 @@ impl Corrected {
         histogram.merge(&Histogram::from_slots(extra).map_err(|_| CountOverflow)?)?;
         let count = u128::from(d.count());
         let total = mean * count as f64 + added_sum as f64;
-        Ok(Some(Self { histogram, mean: total / (count + added) as f64, max }))
+        let mean = Some(total / (count + added) as f64);
+        Ok(Some(Self { basis: Basis::Rule, histogram, unanswered: 0, mean, min, max }))
     }
 
-    /// Samples in the corrected view.
+    /// Events in the view.
     pub fn count(&self) -> u64 {
-        self.histogram.total()
+        self.histogram.total().saturating_add(self.unanswered)
     }
 
-    /// The value at `q`, ns: never too low, at most the maximum.
+    /// The value at `q`, ns: never too low, at most the highest known. `None` when the count does not support `q`, or where it lies
+    /// among the unanswered.
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
-        self.histogram.value_at(q).map(|v| v.min(self.max))
+        let count = self.count();
+        if !q.supported_by(count) {
+            return None;
+        }
+        let value = self.histogram.values_at_ranks(&[q.rank(count)]).first().copied().flatten();
+        value.map(|v| v.min(self.max))
     }
-}
 
-/// Adds `value - k * interval` for k = 1 .. steps, slot by slot where many of them share one.
-fn spread(extra: &mut Vec<(u64, u64)>, interval: u64, value: u64, steps: u64, n: u64) -> Result<(), CountOverflow> {
-    let mut k = 1;
-    while k < steps {
-        let v = value - k * interval;
-        // How many further steps stay within this slot.
-        let same = ((v - slot_lowest(slot_of(v))) / interval).min(steps - 1 - k);
-        extra.push((slot_of(v) as u64, n.checked_mul(same + 1).ok_or(CountOverflow)?));
-        k += same + 1;
+    /// The standard percentiles that are known.
+    pub fn percentiles(&self) -> BTreeMap<String, u64> {
+        Quantile::STANDARD.into_iter().filter_map(|q| self.value_at(q).map(|v| (q.to_string(), v))).collect()
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -104,9 +223,9 @@ mod tests {
         assert!((d.mean().unwrap() / 1e3 - 10_998.90).abs() < 0.01);
         let within = |got: u64, want: u64| got >= want && got - want <= want / 1000;
         assert!(within(d.value_at("p99.99".parse().unwrap()).unwrap(), 1_000_000));
-        let c = Corrected::of(&d, 10_000_000).unwrap().unwrap();
+        let c = Corrected::by_rule(&d, 10_000_000).unwrap().unwrap();
         assert_eq!(c.count(), 20_000);
-        assert!((c.mean / 1e3 - 25_003_000.0).abs() < 1.0, "{}", c.mean);
+        assert!((c.mean.unwrap() / 1e3 - 25_003_000.0).abs() < 1.0, "{:?}", c.mean);
         for (p, want) in [("p50", 1_000_000u64), ("p75", 50_000_000_000), ("p90", 80_000_000_000), ("p99", 98_000_000_000)] {
             assert!(within(c.value_at(p.parse().unwrap()).unwrap(), want), "{p}");
         }
@@ -128,17 +247,79 @@ mod tests {
                     x -= interval;
                 }
             }
-            let c = Corrected::of(&d, interval).unwrap().unwrap();
+            let c = Corrected::by_rule(&d, interval).unwrap().unwrap();
             prop_assert_eq!(&c.histogram, &plain);
-            prop_assert!((c.mean - sum as f64 / count as f64).abs() < 1.0);
+            prop_assert!((c.mean.unwrap() - sum as f64 / count as f64).abs() < 1.0);
         }
     }
 
     #[test]
     fn unknown_worst_samples_are_never_taken_too_low() {
         let d = Distribution::from_samples("x", &[5_000_001; 10], 1).unwrap();
-        let c = Corrected::of(&d, 1_000_000).unwrap().unwrap();
+        let c = Corrected::by_rule(&d, 1_000_000).unwrap().unwrap();
         assert_eq!(c.count(), 50);
         assert_eq!(d.worst(), [Worst { value: 5_000_001, at: 0 }]);
+    }
+
+    fn missed(samples: &[u64], stalls: &[(u64, u64)], interval: u64) -> Distribution {
+        let mut p = Distribution::from_samples("x", samples, 4).unwrap().into_parts();
+        p.passed = crate::PassedOver::of_stalls(stalls.iter().copied(), interval).unwrap();
+        p.missed = stalls.iter().map(|s| s.1).sum();
+        p.expected = Some(p.count + p.missed);
+        Distribution::new(p).unwrap()
+    }
+
+    #[test]
+    fn what_is_known_of_each_event_is_all_there_is() {
+        let d = missed(&[10, 3_500], &[(2_500, 3)], 1_000);
+        let c = Corrected::exact(&d).unwrap();
+        assert_eq!((c.basis, c.count(), c.unanswered, c.min, c.max), (Basis::Events, 5, 0, 10, 3_500));
+        assert_eq!(c.mean, Some((10.0 + 3_500.0 + 2_500.0 + 1_500.0 + 500.0) / 5.0));
+        // Both together, and one of which nothing is known.
+        let both = d.merge(&missed(&[20], &[], 1_000), "all", 4).unwrap();
+        assert_eq!(Corrected::exact(&both).map(|c| c.count()), Some(6));
+        let mut old = d.clone().into_parts();
+        old.passed = None;
+        let old = Distribution::new(old).unwrap();
+        assert_eq!(Corrected::exact(&old), None);
+        assert_eq!(Corrected::exact(&d.merge(&old, "all", 4).unwrap()), None);
+    }
+
+    type Spoil = fn(&mut crate::DistributionParts);
+
+    #[test]
+    fn what_does_not_add_up_is_refused() {
+        let good = missed(&[10, 3_500], &[(2_500, 3)], 1_000).into_parts();
+        let cases: [Spoil; 7] = [
+            |p| (p.missed, p.expected) = (4, Some(6)),
+            |p| p.expected = None,
+            |p| p.late = 1,
+            |p| p.passed.as_mut().unwrap().min = 1_500,
+            |p| p.passed.as_mut().unwrap().max = 3_500,
+            |p| p.passed.as_mut().unwrap().sum = 1_000,
+            |p| p.passed.as_mut().unwrap().histogram = Histogram::new(),
+        ];
+        for (i, spoil) in cases.iter().enumerate() {
+            let mut p = good.clone();
+            spoil(&mut p);
+            assert!(Distribution::new(p).is_err(), "case {i}");
+        }
+        let json = serde_json::to_value(Distribution::new(good).unwrap()).unwrap();
+        for (key, value) in [("corrected_percentiles", serde_json::json!({})), ("passed", serde_json::Value::Null)] {
+            let mut changed = json.clone();
+            changed[key] = value;
+            let own: Result<Distribution, _> = serde_json::from_value(changed);
+            // Without `passed` it is an older record: nothing is claimed.
+            assert_eq!(own.is_err(), key != "passed", "{key}");
+        }
+    }
+
+    #[test]
+    fn unanswered_stimuli_lie_above_all_answers() {
+        let mut p = Distribution::from_samples("rising", &[100; 90], 4).unwrap().into_parts();
+        (p.missed, p.expected) = (10, Some(100));
+        let c = Corrected::answers(&Distribution::new(p).unwrap()).unwrap();
+        let at = |q: &str| c.value_at(q.parse().unwrap());
+        assert_eq!((c.count(), at("p50"), at("p90"), at("p91"), c.mean), (100, Some(100), Some(100), None, None));
     }
 }

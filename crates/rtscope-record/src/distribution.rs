@@ -1,7 +1,10 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
 
 mod check;
-mod wire;
+mod passed;
+pub(crate) mod wire;
+
+pub use passed::PassedOver;
 
 use crate::hdr::HdrError;
 use crate::histogram::{CountOverflow, Histogram, SlotError};
@@ -75,6 +78,9 @@ pub struct DistributionParts {
     pub moments: Moments,
     /// Events that gave no sample because they were passed over or never answered.
     pub missed: u64,
+    /// The latencies of all `missed` events, where they are known: points of a grid that were passed over. `None` where nothing was missed,
+    /// or where it is not known how late the missed events were.
+    pub passed: Option<PassedOver>,
     /// Of `missed`: stimuli whose answer came after the time-out; such answers are in no histogram.
     pub late: u64,
     /// Samples or edges that nobody asked for; never part of `count`.
@@ -107,6 +113,7 @@ impl DistributionParts {
             max: None,
             moments: Moments::Exact { sum: 0, sum_sq: 0 },
             missed: 0,
+            passed: None,
             late: 0,
             spurious: 0,
             overflow: 0,
@@ -322,20 +329,24 @@ impl Distribution {
         supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
     }
 
-    /// The standard percentiles of the omission-corrected view; empty where the thread's interval is unknown.
+    /// The latencies of all missed events, where they are known.
+    pub fn passed(&self) -> Option<&PassedOver> {
+        self.0.passed.as_ref()
+    }
+
+    /// Slots that its histograms take.
+    pub fn slots(&self) -> usize {
+        self.0.histogram.occupied() + self.passed().map_or(0, |p| p.histogram.occupied())
+    }
+
+    /// Whether the latency of every event that was not lost is known: nothing was missed, or each missed one's own is there.
+    pub fn all_known(&self) -> bool {
+        self.0.missed == 0 || self.0.passed.is_some()
+    }
+
+    /// The standard percentiles of the corrected view, where it is exact; see [`crate::correction::Corrected::exact`].
     pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
-        let Some(interval) = self.0.thread.as_ref().map(|t| t.interval).filter(|&i| i > 0) else { return BTreeMap::new() };
-        if self.0.overflow > 0 {
-            return BTreeMap::new();
-        }
-        if self.0.max.is_none_or(|max| max <= interval) {
-            return self.percentiles(); // nothing was omitted
-        }
-        let Ok(Some(c)) = crate::correction::Corrected::of(self, interval) else { return BTreeMap::new() };
-        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(c.count()));
-        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(c.count())).collect();
-        let values = c.histogram.values_at_ranks(&ranks);
-        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
+        crate::correction::Corrected::exact(self).map_or_else(BTreeMap::new, |c| c.percentiles())
     }
 
     /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. Linear bins of equal width are
@@ -350,6 +361,11 @@ impl Distribution {
         p.histogram.merge(&b.histogram).map_err(error)?;
         p.count = add(a.count, b.count)?;
         p.missed = add(a.missed, b.missed)?;
+        p.passed = match (&a.passed, &b.passed) {
+            _ if !self.all_known() || !other.all_known() => None,
+            (Some(x), Some(y)) => Some(x.merge(y).map_err(error)?),
+            (x, y) => x.as_ref().or(y.as_ref()).cloned(),
+        };
         p.late = add(a.late, b.late)?;
         p.spurious = add(a.spurious, b.spurious)?;
         p.overflow = add(a.overflow, b.overflow)?;
@@ -377,7 +393,7 @@ impl Distribution {
     }
 }
 
-fn mean_of(sum: u128, count: u64) -> f64 {
+pub(crate) fn mean_of(sum: u128, count: u64) -> f64 {
     let n = u128::from(count);
     // Whole and remainder apart, so that a large sum loses no precision of the fraction.
     (sum / n) as f64 + (sum % n) as f64 / count as f64
@@ -396,5 +412,7 @@ fn stddev_of(sum: u128, sum_sq: u128, count: u64) -> f64 {
     variance.sqrt()
 }
 
+#[cfg(test)]
+mod check_tests;
 #[cfg(test)]
 mod tests;

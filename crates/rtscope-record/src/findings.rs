@@ -33,16 +33,24 @@
 //! | `tracer-set` | Note | a tracer is set but not recording |
 //! | `kernel-rt-threads` | Note | kernel threads, interrupts' among them, at or above the measuring priority |
 //! | `tasks-hidden` | Note | other users' or the host's real-time tasks can't be seen |
+//! | `machine-unknown` | Inconclusive | over lines: nothing is known of the machine that answered |
+//! | `instrument-host-CODE` | as CODE | what is found so about the instrument's machine, where that is another one than the DUT's |
 //! | `container` | Note | limits and views are the container's |
 //! | `virtual-clock`, `virtual-cpus-take-turns`, `lab-host-clock` | Note, Inconclusive, Inconclusive | in the lab: whose time it is |
 //! | `throttled-since-boot` | Note | it was slowed down at some time before |
 
+pub mod again;
 mod cpu;
 mod host;
 mod kernel;
 mod lab;
+mod machines;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
+
+pub use machines::of_machines;
 
 use crate::settings::Settings;
 use crate::system::System;
@@ -101,8 +109,8 @@ pub fn findings(system: &System, settings: &Settings) -> Vec<Warning> {
 }
 
 /// What was found in a guest of the lab, in place of what it could know itself about the machine that it is on.
-pub fn in_the_lab(found: Vec<Warning>, clock: crate::Clock, cpus: u32) -> Vec<Warning> {
-    lab::in_the_lab(found, clock, cpus)
+pub fn in_the_lab(found: Vec<Warning>, clock: crate::Clock, cpus: u32, model: u32) -> Vec<Warning> {
+    lab::in_the_lab(found, clock, cpus, model)
 }
 
 /// CPUs that the measuring threads of such a run may be on.
@@ -128,7 +136,7 @@ impl Context<'_> {
 }
 
 /// `CPU 3` or `CPUs 0-3`.
-fn cpus(of: &[u32]) -> String {
+pub(crate) fn cpus(of: &[u32]) -> String {
     let plural = if of.len() == 1 { "" } else { "s" };
     format!("CPU{plural} {}", crate::system::cpu_list(of))
 }

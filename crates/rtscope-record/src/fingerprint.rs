@@ -17,7 +17,8 @@ impl Fingerprint {
     /// Of these distributions, in their order. Thread ids are left out: they say nothing about what was measured.
     ///
     /// What is hashed is a text, one fact a line, so that it depends on no encoder's version: label, every counter, extremes, sums,
-    /// resolution, each used slot of the histogram with its count, the worst samples with their times, and the linear bins.
+    /// resolution, each used slot of the histogram with its count, the same of the points passed over, the worst samples with their
+    /// times, and the linear bins.
     pub fn of(distributions: &[Distribution]) -> Self {
         let mut text = String::new();
         for d in distributions {
@@ -48,6 +49,12 @@ impl Fingerprint {
             }
             for (slot, n) in p.histogram.slots() {
                 let _ = writeln!(text, "{slot} {n}");
+            }
+            if let Some(passed) = &p.passed {
+                let _ = writeln!(text, "passed {} {} {}", passed.sum, passed.min, passed.max);
+                for (slot, n) in passed.histogram.slots() {
+                    let _ = writeln!(text, "passed {slot} {n}");
+                }
             }
             for w in &p.worst {
                 let _ = writeln!(text, "worst {} {}", w.value, w.at);
@@ -122,12 +129,43 @@ mod tests {
         assert_ne!(changed(&|p| p.label = "cpu1".into()), own);
         assert_ne!(changed(&|p| (p.missed, p.expected) = (1, Some(4))), own);
         assert_ne!(changed(&|p| p.spurious = 1), own);
+        let late = |ns| {
+            changed(&|p| {
+                p.passed = crate::PassedOver::of_stalls([(ns, 1)], 1).unwrap();
+                (p.missed, p.expected) = (1, Some(4));
+            })
+        };
+        assert_ne!(late(10_000), late(10_001));
+        assert_ne!(late(10_000), changed(&|p| (p.missed, p.expected) = (1, Some(4))));
+        // What it was before there was anything to say of missed points.
+        assert_eq!(own.to_string(), "548f4ac8f2c6124b7a6285340a6d1d39");
         let missed = changed(&|p| (p.missed, p.expected) = (1, Some(4)));
         assert_ne!(changed(&|p| (p.missed, p.late, p.expected) = (1, 1, Some(4))), missed);
         assert_ne!(changed(&|p| p.worst[0].at = 9), own);
         assert_ne!(Fingerprint::of(&[of(&[3000, 5000, 4001])]), own);
         assert_ne!(Fingerprint::of(&[]), own);
         assert_ne!(Fingerprint::of(&[base.clone(), of(&[1])]), own);
+    }
+
+    #[test]
+    fn it_stays_what_it_was() {
+        let mut p = of(&[3000, 5000, 4000]).into_parts();
+        assert_eq!(Fingerprint::of(&[Distribution::new(p.clone()).unwrap()]).to_string(), "548f4ac8f2c6124b7a6285340a6d1d39");
+        (p.missed, p.late, p.expected) = (1, 1, Some(4));
+        assert_eq!(Fingerprint::of(&[Distribution::new(p).unwrap()]).to_string(), "3a5562f15c154d65d17afd26e12a890c");
+    }
+
+    #[test]
+    fn it_is_written_as_32_lower_hex_digits() {
+        let text = "00000000000000000000000000abcdef";
+        let own = Fingerprint(0xab_cdef);
+        assert_eq!((own.to_string(), String::from(own), format!("{own:?}")), (text.into(), text.into(), text.into()));
+        assert_eq!(text.parse(), Ok(own));
+        for bad in
+            [&text[1..], "0abcdef", &format!("0{text}"), &text.to_uppercase(), &text.replace('f', "g"), &format!("+{}", &text[1..])]
+        {
+            assert_eq!(bad.parse::<Fingerprint>(), Err(format!("`{bad}` is no fingerprint: 32 hex digits")));
+        }
     }
 
     proptest! {

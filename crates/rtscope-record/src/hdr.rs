@@ -10,8 +10,9 @@ use crate::histogram::{Histogram, SLOTS, SlotError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
-const V2_COMPRESSED_COOKIE: u32 = 0x1c84_9304 | 0x10;
+// The second to last digit of a cookie is the format's word size, which is 1 in all of V2.
+const V2_COOKIE: u32 = 0x1c84_9313;
+const V2_COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const HEADER: usize = 40;
 const DIGITS: u32 = 3;
 /// Ten bytes a count and one skip before each at the most; a larger inflated text is no histogram of this scheme.
@@ -170,6 +171,123 @@ mod tests {
         assert_eq!(decode(&encode(&Histogram::new())), Ok(Histogram::new()));
     }
 
+    /// The text of a histogram with these parts, which need not be right.
+    fn text(cookies: [u32; 2], header: [u32; 2], lowest: u64, ratio: f64, payload: &[u8]) -> String {
+        let mut v2 = cookies[1].to_be_bytes().to_vec();
+        v2.extend(u32::try_from(payload.len()).unwrap().to_be_bytes());
+        for part in header {
+            v2.extend(part.to_be_bytes());
+        }
+        v2.extend(lowest.to_be_bytes());
+        v2.extend(u64::MAX.to_be_bytes());
+        v2.extend(ratio.to_be_bytes());
+        v2.extend(payload);
+        framed(cookies[0], &v2)
+    }
+
+    fn framed(cookie: u32, v2: &[u8]) -> String {
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(v2, 6);
+        let length = u32::try_from(packed.len()).unwrap();
+        STANDARD.encode([&cookie.to_be_bytes(), &length.to_be_bytes(), packed.as_slice()].concat())
+    }
+
+    const COOKIES: [u32; 2] = [0x1c84_9314, 0x1c84_9313];
+
+    fn with_counts(payload: &[u8]) -> Result<Histogram, HdrError> {
+        decode(&text(COOKIES, [0, 3], 1, 1.0, payload))
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_the_format() {
+        let h = fill(&[(0, 1), (1, 2), (5, 3), (2048, 300)]);
+        let raw = STANDARD.decode(encode(&h)).unwrap();
+        assert_eq!(raw[..4], [0x1c, 0x84, 0x93, 0x14]);
+        assert_eq!(u32::from_be_bytes(raw[4..8].try_into().unwrap()) as usize, raw.len() - 8);
+        let v2 = miniz_oxide::inflate::decompress_to_vec_zlib(&raw[8..]).unwrap();
+        // 1 and 2 of slots 0 and 1; 3 slots without; 3; 2,042 slots without; 300.
+        let counts = [2, 4, 5, 6, 0xf3, 0x1f, 0xd8, 0x04];
+        let header = [
+            &[0x1c, 0x84, 0x93, 0x13][..],
+            &8u32.to_be_bytes(),
+            &0u32.to_be_bytes(),
+            &3u32.to_be_bytes(),
+            &1u64.to_be_bytes(),
+            &2049u64.to_be_bytes(),
+            &1f64.to_be_bytes(),
+        ];
+        assert_eq!(v2, [header.concat(), counts.to_vec()].concat());
+        assert_eq!(with_counts(&counts), Ok(h));
+        // A count of nought may be written as such, even behind the last slot.
+        assert_eq!(with_counts(&[0, 0, 6, 0]), Ok(fill(&[(2, 3)])));
+        let past_the_last = [0xff, 0xef, 0x06, 0];
+        assert_eq!(with_counts(&past_the_last), Ok(Histogram::new()));
+    }
+
+    #[test]
+    fn numbers_have_as_many_bytes_as_they_need() {
+        let cases: [(i64, usize); 12] = [
+            (0, 1),
+            (-1, 1),
+            (1, 1),
+            (63, 1),
+            (-64, 1),
+            (64, 2),
+            (-65, 2),
+            (300, 2),
+            ((1 << 55) - 1, 8),
+            (1 << 55, 9),
+            (i64::MAX, 9),
+            (i64::MIN, 9),
+        ];
+        for (n, length) in cases {
+            let mut bytes = Vec::new();
+            zigzag(&mut bytes, n);
+            assert_eq!(bytes.len(), length, "{n}");
+            assert_eq!(unzigzag(&bytes[..length - 1]), None, "{n}");
+            bytes.push(7);
+            assert_eq!(unzigzag(&bytes), Some((n, &[7][..])), "{n}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_scheme_is_refused_by_name() {
+        let empty = |cookies, header, lowest, ratio| decode(&text(cookies, header, lowest, ratio, &[]));
+        assert_eq!(empty(COOKIES, [0, 3], 1, 1.0), Ok(Histogram::new()));
+        assert_eq!(empty([COOKIES[0] + 1, COOKIES[1]], [0, 3], 1, 1.0), Err(HdrError::Frame));
+        assert_eq!(empty([COOKIES[0], COOKIES[1] + 1], [0, 3], 1, 1.0), Err(HdrError::Frame));
+        assert_eq!(empty(COOKIES, [1, 3], 1, 1.0), Err(HdrError::Scheme));
+        assert_eq!(empty(COOKIES, [0, 2], 1, 1.0), Err(HdrError::Scheme));
+        assert_eq!(empty(COOKIES, [0, 3], 2, 1.0), Err(HdrError::Scheme));
+        assert_eq!(empty(COOKIES, [0, 3], 1, 2.0), Err(HdrError::Scheme));
+        assert_eq!(with_counts(&[0x80]), Err(HdrError::Counts));
+        // 56,321 slots skipped, one more than there are; then a count right behind the last.
+        assert_eq!(with_counts(&[0x81, 0xf0, 0x06]), Err(HdrError::Counts));
+        assert_eq!(with_counts(&[0xff, 0xef, 0x06, 2]), Err(SlotError::Beyond(56_320).into()));
+    }
+
+    #[test]
+    fn lengths_must_be_right() {
+        assert_eq!(decode("!"), Err(HdrError::Base64));
+        let whole = STANDARD.decode(encode(&fill(&[(5, 1)]))).unwrap();
+        for raw in [&[][..], &whole[..3], &whole[..7], &whole[..whole.len() - 1], &[&whole[..], &[0]].concat()] {
+            assert_eq!(decode(&STANDARD.encode(raw)), Err(HdrError::Frame));
+        }
+        let v2 = miniz_oxide::inflate::decompress_to_vec_zlib(&whole[8..]).unwrap();
+        assert!(decode(&framed(COOKIES[0], &v2)).is_ok());
+        for short in [&v2[..39], &v2[..40], &[&v2[..], &[2]].concat()] {
+            assert_eq!(decode(&framed(COOKIES[0], short)), Err(HdrError::Frame));
+        }
+    }
+
+    #[test]
+    fn the_largest_histogram_is_read_and_nothing_larger() {
+        let full = Histogram::from_slots((0..56_320).map(|slot| (slot, 1 << 47))).unwrap();
+        assert_eq!(decode(&encode(&full)), Ok(full));
+        let most = 40 + 56_320 * 20;
+        assert_eq!(decode(&framed(COOKIES[0], &vec![0; most])), Err(HdrError::Frame));
+        assert_eq!(decode(&framed(COOKIES[0], &vec![0; most + 1])), Err(HdrError::Compression));
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read(values in prop::collection::vec((any::<u64>(), 1u64..1 << 40), 0..100)) {
@@ -207,17 +325,7 @@ mod tests {
 
         #[test]
         fn any_payload_is_read_or_refused(counts in prop::collection::vec(any::<u8>(), 0..64)) {
-            let mut v2 = Vec::new();
-            for part in [V2_COOKIE, u32::try_from(counts.len()).unwrap(), 0, DIGITS] { v2.extend(part.to_be_bytes()); }
-            v2.extend(1u64.to_be_bytes());
-            v2.extend(u64::MAX.to_be_bytes());
-            v2.extend(1f64.to_be_bytes());
-            v2.extend(&counts);
-            let packed = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 6);
-            let mut out = V2_COMPRESSED_COOKIE.to_be_bytes().to_vec();
-            out.extend(u32::try_from(packed.len()).unwrap().to_be_bytes());
-            out.extend(packed);
-            let _ = decode(&STANDARD.encode(out));
+            let _ = with_counts(&counts);
         }
 
         #[test]

@@ -17,22 +17,35 @@ pub const fn slot_of(value: u64) -> usize {
     ((bucket as usize) << 10) + (value >> bucket) as usize
 }
 
+/// How many times the width of the slots has doubled at `slot`.
+const fn doublings(slot: usize) -> usize {
+    (slot >> 10).saturating_sub(1)
+}
+
 /// The lowest value that `slot` counts.
 pub const fn slot_lowest(slot: usize) -> u64 {
-    if slot < 2048 {
-        return slot as u64;
-    }
-    let bucket = (slot >> 10) - 1;
-    ((slot - (bucket << 10)) as u64) << bucket
+    let doublings = doublings(slot);
+    ((slot - (doublings << 10)) as u64) << doublings
 }
 
 /// The highest value that `slot` counts.
 pub const fn slot_highest(slot: usize) -> u64 {
-    if slot < 2048 {
-        return slot as u64;
+    slot_lowest(slot) + ((1u64 << doublings(slot)) - 1)
+}
+
+/// Gives `take` the slots of `first`, `first - step`, `first - 2 step` ... (`points` values, none below 0), each with how many of them it
+/// counts: as many calls as there are points, or slots where these are wider than the step.
+#[inline]
+pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usize, u64)) {
+    let (mut value, mut left) = (first, points);
+    while left > 0 {
+        let slot = slot_of(value);
+        let room = value - slot_lowest(slot);
+        let n = if room < step { 1 } else { room.checked_div(step).map_or(left, |more| left.min(more + 1)) };
+        take(slot, n);
+        left -= n;
+        value = value.saturating_sub(n.saturating_mul(step));
     }
-    let bucket = (slot >> 10) - 1;
-    slot_lowest(slot) + ((1u64 << bucket) - 1)
 }
 
 /// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
@@ -70,7 +83,7 @@ impl Histogram {
 
     /// From a dense array of counts as the sampling loop keeps it (index = slot).
     pub fn from_dense(counts: &[u64]) -> Result<Self, SlotError> {
-        Self::from_slots(counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n)))
+        Self::from_slots((0u64..).zip(counts.iter().copied()))
     }
 
     /// From pairs of slot and count; zero counts are skipped, repeated slots add up.
@@ -90,9 +103,8 @@ impl Histogram {
         self.total = add_counts(self.total, n)?;
         let slot = u32::try_from(slot).map_err(|_| CountOverflow)?;
         // The total is at least every count, so no count can overflow. Ascending slots, the usual case, are appended.
-        match self.counts.last_mut() {
-            Some(last) if last.0 == slot => last.1 += n,
-            Some(last) if last.0 > slot => match self.counts.binary_search_by_key(&slot, |c| c.0) {
+        match self.counts.last() {
+            Some(last) if last.0 >= slot => match self.counts.binary_search_by_key(&slot, |c| c.0) {
                 Ok(at) => self.counts[at].1 += n,
                 Err(at) => self.counts.insert(at, (slot, n)),
             },
@@ -112,16 +124,14 @@ impl Histogram {
         let mut counts = Vec::with_capacity(self.counts.len().max(other.counts.len()));
         let (mut ours, mut theirs) = (self.counts.iter().copied().peekable(), other.counts.iter().copied().peekable());
         while let (Some(a), Some(b)) = (ours.peek().copied(), theirs.peek().copied()) {
-            counts.push(match a.0.cmp(&b.0) {
-                Ordering::Less => a,
-                Ordering::Greater => b,
-                Ordering::Equal => (a.0, a.1 + b.1),
-            });
-            if a.0 <= b.0 {
-                ours.next();
-            }
-            if b.0 <= a.0 {
-                theirs.next();
+            match a.0.cmp(&b.0) {
+                Ordering::Less => counts.extend(ours.next()),
+                Ordering::Greater => counts.extend(theirs.next()),
+                Ordering::Equal => {
+                    counts.push((a.0, a.1 + b.1));
+                    ours.next();
+                    theirs.next();
+                }
             }
         }
         counts.extend(ours);
@@ -133,6 +143,11 @@ impl Histogram {
     /// Number of samples.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// How many slots hold samples.
+    pub fn occupied(&self) -> usize {
+        self.counts.len()
     }
 
     /// Non-empty slots in ascending order: (slot, count).
@@ -233,6 +248,72 @@ mod tests {
             let exact = v[usize::try_from(q.rank(v.len() as u64)).unwrap() - 1];
             let got = h.value_at(q).unwrap();
             prop_assert!(got >= exact && got - exact <= exact / 1000);
+        }
+    }
+
+    fn of(counts: &[(u64, u64)]) -> Histogram {
+        Histogram::from_slots(counts.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn every_sample_is_in_its_slot() {
+        let mut h = Histogram::new();
+        // In any order, again and again; 0 times is not at all.
+        for (value, n) in [(5, 3), (5, 2), (9, 4), (5, 5), (7, 1), (9, 6), (3, 0), (4096, 6), (4099, 1), (4100, 1)] {
+            h.record(value, n).unwrap();
+        }
+        let slots = [(5, 10), (7, 1), (9, 10), (3072, 7), (3073, 1)];
+        assert_eq!(h.slots().collect::<Vec<_>>(), slots);
+        assert_eq!(h.total(), 29);
+        assert_eq!(h, of(&slots.map(|(slot, n)| (slot as u64, n))));
+        assert_eq!(h.iter().next_back(), Some((4100, 4103, 1)));
+        assert_eq!(Histogram::from_dense(&[0, 2, 0, 0, 3]), Ok(of(&[(1, 2), (4, 3)])));
+        assert_eq!(of(&[(4, 1), (1, 2), (4, 2), (0, 0)]), of(&[(1, 2), (4, 3)]));
+    }
+
+    #[test]
+    fn points_of_one_slot_are_given_together() {
+        let of = |first, step, points| {
+            let mut calls = Vec::new();
+            progression(first, step, points, |slot, n| calls.push((slot, n)));
+            calls
+        };
+        // Slots of 4,100 to 4,103 ns, 4,096 to 4,099, and 4,094 to 4,095.
+        assert_eq!(of(4100, 1, 6), [(3073, 1), (3072, 4), (3071, 1)]);
+        assert_eq!((of(4095, 1, 2), of(4095, 2, 2)), (vec![(3071, 2)], vec![(3071, 1), (3070, 1)]));
+        assert_eq!((of(3001, 1000, 3), of(5, 0, 3), of(5, 1, 0)), (vec![(2524, 1), (2001, 1), (1001, 1)], vec![(5, 3)], vec![]));
+    }
+
+    #[test]
+    fn there_is_no_slot_beyond_the_last() {
+        let last = SLOTS as u64 - 1;
+        assert_eq!(Histogram::from_slots([(last, 1)]).unwrap().iter().next().map(|(_, highest, _)| highest), Some(u64::MAX));
+        assert_eq!(Histogram::from_slots([(last + 1, 1)]), Err(SlotError::Beyond(last + 1)));
+        assert_eq!(Histogram::from_slots([(0, 1 << 62), (1, 1 << 62)]), Err(SlotError::Overflow(CountOverflow)));
+    }
+
+    #[test]
+    fn equal_slots_add_up_when_merged() {
+        let mut h = of(&[(1, 10), (3, 20), (8, 30)]);
+        h.merge(&of(&[(0, 1), (3, 4), (9, 5)])).unwrap();
+        assert_eq!(h, of(&[(0, 1), (1, 10), (3, 24), (8, 30), (9, 5)]));
+        assert_eq!(h.total(), 70);
+    }
+
+    #[test]
+    fn a_rank_has_the_value_of_its_sample() {
+        let h = of(&[(2, 3), (2048, 2), (9, 1)]);
+        assert_eq!(h.values_at_ranks(&[1, 3, 4, 5, 6, 7]), [Some(2), Some(2), Some(9), Some(2049), Some(2049), None]);
+        assert_eq!(h.value_at("p50".parse().unwrap()), Some(2));
+        assert_eq!(h.value_at("p100".parse().unwrap()), Some(2049));
+        assert_eq!(Histogram::new().value_at("p50".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn what_lies_above_is_counted_but_for_the_slot_itself() {
+        let h = of(&[(2, 3), (9, 1), (10, 5), (2048, 2)]);
+        for (value, expected) in [(1, (11, 0)), (2, (8, 3)), (9, (7, 1)), (2047, (2, 0)), (2049, (0, 2)), (2050, (0, 0))] {
+            assert_eq!(h.above(value), expected, "{value}");
         }
     }
 

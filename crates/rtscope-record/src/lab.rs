@@ -2,11 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The time model of records that name none.
+const FIRST_MODEL: u32 = 1;
+
 /// A virtual machine of the lab.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Lab {
+    /// Time model: what things cost in virtual time. 1: an instruction is 1 ns, and so is a byte that is copied by a string instruction; 2: an
+    /// instruction is 1 ns, and the processor has no fast string instructions, so that copies go by words; 3: as 2, with instructions of 2 ns.
+    /// Missing: 1. Records of different models have no ratio.
+    #[serde(skip_serializing_if = "is_first_model")]
+    pub model: u32,
     /// Name of the kernel in the lab: `debian/6.12-rt/amd64`.
     pub kernel: String,
     /// The package that it is from, with its version: `linux-image-6.12.95+deb12-rt-amd64 6.12.95-1~bpo12+1`; empty for one's own.
@@ -17,6 +25,15 @@ pub struct Lab {
     pub image_sha256: String,
     /// Version of QEMU, as it says itself.
     pub qemu: String,
+    /// SHA-256 of the program that really ran, hex: a wrapper that starts QEMU is not it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qemu_sha256: Option<String>,
+    /// SHA-256 over the firmware that the machine started with, hex; `None` for a machine that has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware_sha256: Option<String>,
+    /// The processor as the guest found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Processor>,
     /// Arguments of QEMU that make the machine; paths left out.
     pub machine: Vec<String>,
     /// `shift=0,sleep=off`: a virtual nanosecond for each instruction; `None`: the host's clock, nothing repeats.
@@ -33,6 +50,66 @@ pub struct Lab {
     /// Kernel modules that were loaded for this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<GuestModule>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde wants
+fn is_first_model(model: &u32) -> bool {
+    *model == FIRST_MODEL
+}
+
+impl Default for Lab {
+    fn default() -> Self {
+        Self {
+            model: FIRST_MODEL,
+            kernel: String::new(),
+            package: String::new(),
+            kernel_sha256: String::new(),
+            image_sha256: String::new(),
+            qemu: String::new(),
+            qemu_sha256: None,
+            firmware_sha256: None,
+            processor: None,
+            machine: Vec::new(),
+            icount: None,
+            boot_icount: None,
+            boot_seed: 0,
+            seed: 0,
+            state: String::new(),
+            modules: Vec::new(),
+        }
+    }
+}
+
+/// What things cost in a time model, in words; of one that is not known here, that.
+pub fn meaning(model: u32) -> &'static str {
+    match model {
+        1 => "an instruction is 1 ns, and so is each byte that is copied by a string instruction",
+        2 => "an instruction is 1 ns, copies go by words",
+        3 => "an instruction is 2 ns, copies go by words",
+        _ => "one that this version does not know",
+    }
+}
+
+impl Lab {
+    /// What the guest is called where a machine's name stands: its kernel and its time model.
+    pub fn name(&self) -> String {
+        let kernel = if self.kernel.is_empty() { "a kernel without a name" } else { &self.kernel };
+        format!("{kernel}, time model {}", self.model)
+    }
+}
+
+/// A processor as the guest that ran on it found it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Processor {
+    /// What it calls itself, or the numbers by which it is known.
+    pub name: String,
+    /// What it can do, as the guest's kernel lists it (`flags` or `Features` in `/proc/cpuinfo`).
+    pub flags: Vec<String>,
+    /// x86: what `CPUID` says of its features, register by register, hex.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpuid: Vec<String>,
 }
 
 /// A kernel module that was loaded for a run.

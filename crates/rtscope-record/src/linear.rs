@@ -52,3 +52,28 @@ impl LinearBins {
         self.counts.iter().map(|&(bin, n)| (slot_of(bin.saturating_mul(self.unit_ns)) as u64, n))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_that_can_not_be_are_named() {
+        let bins =
+            |unit_ns, counts: &[(u64, u64)]| LinearBins { unit_ns, size: 10, counts: counts.into(), overflow_at: Vec::new() };
+        let good = bins(1000, &[(0, 1), (1, 4), (9, 5)]);
+        assert_eq!((good.fault(), good.total()), (None, 10));
+        assert_eq!(good.as_slots().collect::<Vec<_>>(), [(0, 1), (1000, 4), (4197, 5)]);
+        assert_eq!(bins(1, &[]).fault(), None);
+
+        assert_eq!(bins(0, &[]).fault(), Some("linear bins have width 0"));
+        let disorder = Some("linear bins are not ascending, hold a zero count, or lie beyond their size");
+        for counts in [[(1, 1), (1, 1)], [(2, 1), (1, 1)], [(0, 0), (1, 1)], [(0, 1), (10, 1)]] {
+            assert_eq!(bins(1000, &counts).fault(), disorder, "{counts:?}");
+        }
+        assert_eq!(bins(1 << 62, &[(3, 1)]).fault(), None);
+        assert_eq!(bins(1 << 62, &[(4, 1)]).fault(), Some("a linear bin lies beyond u64 nanoseconds"));
+        assert_eq!(bins(1, &[(0, u64::MAX), (1, 1)]).fault(), Some("linear bins count more than u64 samples"));
+        assert_eq!(bins(1, &[(0, u64::MAX), (1, 1)]).total(), u64::MAX);
+    }
+}

@@ -1,5 +1,6 @@
 //! Tests over lines: what is asked of them, and what a record says of the instrument that took them.
 
+use crate::system::System;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,6 +30,9 @@ pub struct LineSettings {
     /// The stimulus rests high: its pulses go down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active_low: bool,
+    /// Pulses of a line that are shorter than this are taken out before anything is paired, ns; `None`: none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_width: Option<Nanos>,
     /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
     pub timeout: Nanos,
     /// Stimuli (`periodic`: edges) before the figures begin; reported apart.
@@ -119,7 +123,7 @@ impl FromStr for Inject {
                 "drop" => inject.drop_every = every(value)?,
                 "double" => inject.double_every = every(value)?,
                 "skew" => {
-                    let ppm = value.parse::<i32>().ok().filter(|ppm| ppm.abs() < 1_000_000);
+                    let ppm = value.parse::<i32>().ok().filter(|ppm| ppm.unsigned_abs() < 1_000_000);
                     inject.skew_ppm = ppm.ok_or_else(|| wrong("PPM is a number between -1000000 and 1000000"))?;
                 }
                 _ => return Err(wrong("that can't be injected")),
@@ -260,13 +264,55 @@ fn none(n: &u64) -> bool {
     *n == 0
 }
 
+/// How sure a sustained frequency is: what the run that confirmed it says of the chance of a miss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Confirmation {
+    /// Stimuli of the confirming run; all were answered within the interval.
+    pub stimuli: u64,
+    /// Which try to confirm it was: the ones before failed, each at a shorter interval.
+    pub tries: u32,
+    /// Confidence of the bound, per cent, with all tries counted.
+    pub confidence: u32,
+    /// Upper bound of the chance that a stimulus at this interval is missed, parts per billion.
+    pub miss_below_ppb: u64,
+}
+
+impl Confirmation {
+    /// Per cent.
+    pub const CONFIDENCE: u32 = 95;
+
+    /// After so many stimuli without a miss, at the given try.
+    ///
+    /// With a chance of p for each, n stimuli go without a miss with (1 - p)^n, so that p is below 1 - r^(1/n) but with the risk r (of a
+    /// twentieth it is the rule of three, 3/n). Each try might pass by luck: the k-th takes the share 1/(k (k + 1)) of the risk, and all of
+    /// them together, however many, no more than the whole.
+    pub fn of(stimuli: u64, tries: u32) -> Self {
+        let k = f64::from(tries.max(1));
+        let risk = (1.0 - f64::from(Self::CONFIDENCE) / 100.0) / (k * (k + 1.0));
+        let bound = -(risk.ln() / stimuli.max(1) as f64).exp_m1();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10^9
+        let miss_below_ppb = (bound * 1e9).ceil().clamp(1.0, 1e9) as u64;
+        Self { stimuli, tries, confidence: Self::CONFIDENCE, miss_below_ppb }
+    }
+
+    /// Whether the run was so short that one stimulus in a hundred might be missed.
+    pub fn is_weak(&self) -> bool {
+        self.miss_below_ppb > 10_000_000
+    }
+}
+
 /// The instrument of a test over lines.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Instrument {
     /// What held the clock, in words.
     pub what: String,
+    /// It was no instrument of its own but a program that behaves like one: the gateware's emulator, or whatever else is at the other end
+    /// of a line behind which there is no hardware.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
     /// The line that it drove.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stimulus: Option<LineFacts>,
@@ -275,6 +321,10 @@ pub struct Instrument {
     pub answer: Option<LineFacts>,
     /// What answered, in words.
     pub dut: String,
+    /// The machine that the instrument ran on, where that is not the DUT's: the record's `system` is always the DUT's, and says nothing when
+    /// nothing is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Box<System>>,
     /// Highest time between the clock reads before and after a stimulus, ns: latencies count from the first, and are too high by at
     /// most this much. For the instrument in the kernel: highest time from a stimulus' programmed time, from which latencies count, to
     /// when it was driven. For one of its own (an FPGA, a capture): its resolution.
@@ -283,6 +333,9 @@ pub struct Instrument {
     pub uncertainty_mean: u64,
     /// Edges that the line reported as lost.
     pub lost: u64,
+    /// Pulses that were shorter than the least width, and taken out: two edges each, which are in no other count.
+    #[serde(skip_serializing_if = "none")]
+    pub narrow: u64,
     /// Stimuli that were given later than planned, since the instrument itself was not woken in time; their latencies are right.
     pub behind: u64,
     /// The stimuli before the figures begin.
@@ -297,6 +350,9 @@ pub struct Instrument {
     /// `sustained`: the shortest mean interval that was confirmed, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Nanos>,
+    /// `sustained`: how sure that is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
     /// `sustained`: every step of the search, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub search: Vec<Trial>,
@@ -312,9 +368,65 @@ mod tests {
         let all: Inject = "delay=50us,slow=2ms/1000,drop=7,double=9,skew=-40".parse().unwrap();
         assert_eq!(all.to_string(), "delay=50us,slow=2ms/1000,drop=7,double=9,skew=-40");
         assert_eq!((all.delay, all.slow, all.slow_every), (Nanos(50_000), Nanos(2_000_000), 1000));
-        for bad in ["", "delay", "delay=5", "slow=1ms", "slow=1ms/0", "drop=0", "skew=1000000", "drop=1,drop=2", "melt=1"] {
-            assert!(bad.parse::<Inject>().is_err(), "{bad}");
+        assert_eq!((all.drop_every, all.double_every, all.skew_ppm), (7, 9, -40));
+        assert!(!all.is_none() && Inject::default().is_none());
+        assert_eq!(Inject::default().to_string(), "");
+        for one in ["delay=1ns", "slow=1ms/1", "drop=1", "double=1", "skew=-1", "skew=999999", "skew=-999999", "delay=5us, skew=1"]
+        {
+            let inject: Inject = one.parse().unwrap();
+            assert!(!inject.is_none(), "{one}");
+            assert_eq!(inject.to_string(), one.replace(' ', ""));
         }
+    }
+
+    #[test]
+    fn what_can_not_be_injected_is_refused_by_why() {
+        for (bad, part, why) in [
+            ("", "", "nothing is set"),
+            ("drop=1,delay", "delay", "nothing is set"),
+            ("slow=1ms", "slow=1ms", "the N is missing"),
+            ("slow=1ms/0", "slow=1ms/0", "N is a number from 1 up"),
+            ("drop=0", "drop=0", "N is a number from 1 up"),
+            ("double=-1", "double=-1", "N is a number from 1 up"),
+            ("skew=1000000", "skew=1000000", "PPM is a number between -1000000 and 1000000"),
+            ("skew=-1000000", "skew=-1000000", "PPM is a number between -1000000 and 1000000"),
+            ("skew=-2147483648", "skew=-2147483648", "PPM is a number between -1000000 and 1000000"),
+            ("drop=1,drop=2", "drop=2", "it is set twice"),
+            ("melt=1", "melt=1", "that can't be injected"),
+        ] {
+            let expected = format!("`{part}`: {why}: write delay=TIME, slow=TIME/N, drop=N, double=N or skew=PPM");
+            assert_eq!(bad.parse::<Inject>(), Err(expected));
+        }
+        assert!("delay=5".parse::<Inject>().unwrap_err().contains("no known unit"));
+    }
+
+    #[test]
+    fn each_stamp_says_whose_clock_it_is() {
+        let words = [Stamp::Kernel, Stamp::Driver, Stamp::Listener, Stamp::Outside]
+            .map(|stamp| stamp.as_str().split_once("by ").unwrap().1);
+        assert_eq!(words, ["the kernel", "the task that drives it", "the task that it wakes", "an instrument of its own"]);
+    }
+
+    #[test]
+    fn a_trial_tells_of_what_overflowed_only_where_something_did() {
+        let mut trial: Trial = serde_json::from_str(
+            r#"{"interval":1,"given":1,"stimuli":1,"missed":0,"spurious":0,"max":null,"sustained":true,"confirming":false}"#,
+        )
+        .unwrap();
+        assert!(!serde_json::to_string(&trial).unwrap().contains("overflowed"));
+        trial.overflowed = 3;
+        assert!(serde_json::to_string(&trial).unwrap().contains(r#""overflowed":3"#));
+    }
+
+    #[test]
+    fn a_run_without_a_miss_bounds_the_chance_of_one() {
+        let of = |stimuli, tries| Confirmation::of(stimuli, tries).miss_below_ppb;
+        // ln 40 / n at the first try, ln 120 / n at the second; the shares of all tries add up to one.
+        assert_eq!((of(100_000, 1), of(100_000, 2)), (36_889, 47_874));
+        assert_eq!(of(1, 1), 975_000_000);
+        assert!(Confirmation::of(300, 1).is_weak() && !Confirmation::of(400, 1).is_weak());
+        let shares: f64 = (1..100_000).map(|k| 1.0 / (f64::from(k) * f64::from(k + 1))).sum();
+        assert!(shares < 1.0);
     }
 
     proptest! {

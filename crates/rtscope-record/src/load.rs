@@ -1,4 +1,10 @@
-//! The proof of a load: what it achieved and how each of its processes ended.
+//! The proof of a load: what it achieved, what the kernel saw of it, how each of its processes ended; and what that says of the figures.
+
+mod course;
+mod proof;
+
+pub use course::{LoadCourse, LoadCpu, LoadStep, LoadWorkers};
+pub use proof::warnings;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +27,9 @@ pub struct LoadProof {
     /// Kernel OOM kills counted on the machine while the load ran; `None` when the kernel does not say.
     #[serde(default)]
     pub oom_kills: Option<u64>,
+    /// What the kernel saw of it meanwhile; `None` in older records, and when its supervisor was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<LoadCourse>,
 }
 
 /// One process of a load.
@@ -38,6 +47,9 @@ pub struct LoadProcess {
     /// What it achieved, by name with unit: `cpu.bogo_ops`, `iperf3.bytes`, `iperf3.gbit_per_s` ...
     #[serde(default)]
     pub achieved: BTreeMap<String, f64>,
+    /// What the kernel saw of its workers while the load was up, by what they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<LoadWorkers>,
     /// Its last lines on stderr, when something went wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,

@@ -102,7 +102,8 @@ mod tests {
         for text in ["p50", "p99.9", "p99.999", "p0.1", "p100", "p99.9999999"] {
             assert_eq!(text.parse::<Quantile>().unwrap().to_string(), text);
         }
-        for text in ["50", "p", "p0", "p101", "p-1", "p99.99999999", "p9.9.9", "p1e1", "P50"] {
+        for text in ["50", "p", "p0", "p101", "p-1", "p99.99999999", "p9.9.9", "p1e1", "P50", "p.5", "p+5", "p0050", "p0.50000000"]
+        {
             assert!(text.parse::<Quantile>().is_err(), "{text}");
         }
     }
@@ -116,5 +117,15 @@ mod tests {
         assert_eq!(q("p100").rank(7), 7);
         assert_eq!(q("p99.9").samples_needed(), 1000);
         assert!(!q("p99.9").supported_by(999) && q("p99.9").supported_by(1000));
+        assert_eq!(q("p100").samples_needed(), 1);
+    }
+
+    #[test]
+    fn it_is_a_text_in_json_and_a_fraction_in_plots() {
+        let standard = serde_json::to_string(&Quantile::STANDARD).unwrap();
+        assert_eq!(standard, r#"["p50","p90","p95","p99","p99.9","p99.99","p99.999"]"#);
+        assert_eq!(serde_json::from_str::<[Quantile; 7]>(&standard).unwrap(), Quantile::STANDARD);
+        assert!(serde_json::from_str::<Quantile>(r#""p0""#).is_err());
+        assert_eq!(Quantile::STANDARD.map(Quantile::as_f64)[..2], [0.5, 0.9]);
     }
 }

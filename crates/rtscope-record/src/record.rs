@@ -1,13 +1,17 @@
 //! The record: the versioned document that a run leaves behind.
 
-use crate::distribution::{Distribution, DistributionError};
+use crate::correction::Corrected;
+use crate::distribution::{self, Distribution, DistributionError};
 use crate::fingerprint::Fingerprint;
 use crate::lab::Lab;
+use crate::limits;
 use crate::lines::Instrument;
 use crate::load::LoadProof;
+use crate::origin::{self, Origin};
 use crate::settings::Settings;
 use crate::system::System;
 use crate::warning::{Verdict, Warning};
+use crate::witness::Witness;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +19,7 @@ use std::str::FromStr;
 /// Name and version of the format.
 pub const SCHEMA: &str = "rtscope-record/1";
 
+/// An enumeration that is one word each in a record.
 macro_rules! word_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -43,6 +48,8 @@ macro_rules! word_enum {
         }
     };
 }
+
+pub(crate) use word_enum;
 
 word_enum! {
     /// What is measured.
@@ -93,7 +100,39 @@ pub struct Source {
     pub kept: Vec<String>,
 }
 
-/// The parts of a [`Record`] before they are checked. The verdict is not among them: it follows from the warnings.
+/// Who says that this program measured a record.
+///
+/// Signed is all of the record but what follows from the rest of it: `docs/record.md`, "Signature". Whether it holds is not looked at here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Signature {
+    /// What the key's owner is called where the record is kept; not signed.
+    pub name: String,
+    /// Public key (ed25519), 64 hex digits.
+    pub key: String,
+    /// Signature (ed25519), 128 hex digits.
+    pub value: String,
+}
+
+impl Signature {
+    /// Its key as people compare it.
+    pub fn fingerprint(&self) -> String {
+        key_fingerprint(&self.key)
+    }
+}
+
+/// A public key as people compare it: the first 24 hex digits of the SHA-256 over its own hex digits.
+pub fn key_fingerprint(key: &str) -> String {
+    use sha2::Digest as _;
+    use std::fmt::Write as _;
+    sha2::Sha256::digest(key).iter().take(12).fold(String::new(), |mut text, b| {
+        // Writing to a String can't fail.
+        let _ = write!(text, "{b:02x}");
+        text
+    })
+}
+
+/// The parts of a [`Record`] before they are checked. The verdict is not among them: it follows from the warnings and the origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordParts {
     /// Unique, sorts by time: `20261121T080000Z-1a2b3c`. Letters, digits and dashes.
@@ -112,6 +151,8 @@ pub struct RecordParts {
     pub target: String,
     /// Whose time the figures are in.
     pub clock: Clock,
+    /// Where it came from; `None` in records of before that was written down: [`Origin::derived`] says it then.
+    pub origin: Option<Origin>,
     /// The run was ended before its time; the figures are of the part that ran.
     pub interrupted: bool,
     /// What a reader must know.
@@ -130,6 +171,10 @@ pub struct RecordParts {
     pub lab: Option<Lab>,
     /// What stimulated and timed, for a test over lines.
     pub instrument: Option<Instrument>,
+    /// What was seen of the run while it ran; `None` for imports and for records of programs that did not look.
+    pub witness: Option<Witness>,
+    /// Who says that this program measured it.
+    pub signature: Option<Signature>,
 }
 
 /// A checked record.
@@ -146,17 +191,31 @@ pub enum RecordError {
     /// Counts do not add up.
     #[error("the counts do not add up: {0}")]
     Distribution(#[from] DistributionError),
-    /// The stated verdict is not the one that the warnings leave.
-    #[error("the record says {stated}, but its warnings leave {own}")]
+    /// The stated verdict is not the one that warnings and origin leave.
+    #[error("the record says {stated}, but its warnings and its origin leave {own}")]
     Verdict {
         /// As stated.
         stated: Verdict,
-        /// What the warnings leave.
+        /// What warnings and origin leave.
         own: Verdict,
     },
+    /// The stated origin is not that of what the record holds.
+    #[error("the record says that it is of origin {stated}, but what it holds is of origin {own}")]
+    Origin {
+        /// As stated.
+        stated: Origin,
+        /// What follows from the rest.
+        own: Origin,
+    },
     /// The id holds other characters than letters, digits and dashes, or none or more than 80.
-    #[error("`{0}` is no record id: letters, digits and dashes, at most 80")]
+    #[error("`{0:.100}` is no record id: letters, digits and dashes, at most 80")]
     Id(String),
+    /// Something is too long, or there is too much of it.
+    #[error(transparent)]
+    TooLong(#[from] limits::TooLong),
+    /// It started at no moment.
+    #[error("it says that it started `{0:.40}`, which is no moment: RFC 3339, such as 2026-11-21T08:00:00Z")]
+    Started(String),
     /// Two distributions under one label.
     #[error("two distributions are called `{0}`")]
     Label(String),
@@ -177,13 +236,21 @@ impl Record {
         if id.is_empty() || id.len() > 80 || !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             return Err(RecordError::Id(parts.id));
         }
+        limits::check_parts(&parts)?;
+        if !crate::moment::is_moment(&parts.started) {
+            return Err(RecordError::Started(parts.started));
+        }
         let mut labels = std::collections::BTreeSet::new();
         for d in &parts.distributions {
             if !labels.insert(d.label()) {
                 return Err(RecordError::Label(d.label().into()));
             }
         }
-        Ok(Self(parts))
+        let own = Origin::derived(&parts);
+        match parts.origin {
+            Some(stated) if stated != own && stated != Origin::Imported => Err(RecordError::Origin { stated, own }),
+            _ => Ok(Self(parts)),
+        }
     }
 
     /// Everything in it, read only.
@@ -201,9 +268,22 @@ impl Record {
         &self.0.id
     }
 
-    /// The verdict that its warnings leave.
+    /// Where it came from.
+    pub fn origin(&self) -> Origin {
+        self.0.origin.unwrap_or_else(|| Origin::derived(&self.0))
+    }
+
+    /// The verdict that its warnings and its origin leave.
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.0.warnings)
+        Verdict::of(&self.0.warnings).max(self.origin().best(self.0.clock))
+    }
+
+    /// Its warnings, and what its origin adds to them where they alone do not say why its verdict is what it is.
+    pub fn findings(&self) -> Vec<Warning> {
+        let mut all = self.0.warnings.clone();
+        let unexplained = self.verdict() > Verdict::Repeatable.max(Verdict::of(&all));
+        all.extend(unexplained.then(|| origin::warning(self.origin())).flatten());
+        all
     }
 
     /// What two runs have in common exactly when every distribution of theirs is the same.
@@ -223,6 +303,29 @@ impl Record {
         let keep = usize::try_from(self.0.settings.worst).unwrap_or(usize::MAX);
         rest.try_fold(first.clone(), |sum, d| sum.merge(d, "all", keep)).map(Some)
     }
+}
+
+/// A distribution with the corrected view that it has in its record, which only its writer needs.
+struct Shown(Distribution, Option<Corrected>);
+
+impl Serialize for Shown {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        distribution::wire::Wire::with(self.0.clone(), self.1.as_ref()).serialize(to)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Shown {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Distribution::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Distribution::json_schema(generator)
+    }
+}
+
+fn read<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Shown>, D::Error> {
+    limits::distributions(input).map(|all| all.into_iter().map(|d| Shown(d, None)).collect())
 }
 
 /// The record as JSON.
@@ -249,10 +352,13 @@ struct Wire {
     target: String,
     /// Whose time the figures are in.
     clock: Clock,
+    /// Where it came from; absent in older records, where it follows from `source`, `lab`, `target` and `instrument`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
     /// The run was ended before its time.
     #[serde(default)]
     interrupted: bool,
-    /// Whether the figures may be trusted; the worst effect among the warnings.
+    /// Whether the figures may be trusted: the worst of the warnings' effects and of what the origin allows.
     verdict: Verdict,
     /// What a reader of the figures must know.
     warnings: Vec<Warning>,
@@ -263,7 +369,8 @@ struct Wire {
     /// What the load achieved and how each of its processes ended; null when nothing was asked of it.
     load_proof: Option<LoadProof>,
     /// The figures.
-    distributions: Vec<Distribution>,
+    #[serde(deserialize_with = "read")]
+    distributions: Vec<Shown>,
     /// SHA-256 over the distributions (first 128 bits, hex): equal exactly when every count and sample statistic is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
@@ -276,12 +383,20 @@ struct Wire {
     /// What stimulated and timed, for a test over lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instrument: Option<Instrument>,
+    /// What was seen of the run before, during and after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    witness: Option<Witness>,
+    /// Who says that rtscope measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<Signature>,
 }
 
 impl From<Record> for Wire {
     fn from(r: Record) -> Self {
         let (verdict, fingerprint) = (r.verdict(), r.fingerprint());
+        let views: Vec<_> = r.0.distributions.iter().map(|d| Corrected::of(&r.0, d)).collect();
         let p = r.0;
+        let distributions = p.distributions.into_iter().zip(views);
         Self {
             schema: SCHEMA.into(),
             id: p.id,
@@ -292,17 +407,20 @@ impl From<Record> for Wire {
             load: p.load,
             target: p.target,
             clock: p.clock,
+            origin: p.origin,
             interrupted: p.interrupted,
             verdict,
             warnings: p.warnings,
             settings: p.settings,
             system: p.system,
             load_proof: p.load_proof,
-            distributions: p.distributions,
+            distributions: distributions.map(|(d, view)| Shown(d, view)).collect(),
             fingerprint: Some(fingerprint),
             source: p.source,
             lab: p.lab,
             instrument: p.instrument,
+            witness: p.witness,
+            signature: p.signature,
         }
     }
 }
@@ -323,15 +441,18 @@ impl TryFrom<Wire> for Record {
             load: w.load,
             target: w.target,
             clock: w.clock,
+            origin: w.origin,
             interrupted: w.interrupted,
             warnings: w.warnings,
             settings: w.settings,
             system: w.system,
             load_proof: w.load_proof,
-            distributions: w.distributions,
+            distributions: w.distributions.into_iter().map(|d| d.0).collect(),
             source: w.source,
             lab: w.lab,
             instrument: w.instrument,
+            witness: w.witness,
+            signature: w.signature,
         })?;
         if let Some(stated) = w.fingerprint {
             let own = record.fingerprint();
@@ -340,7 +461,9 @@ impl TryFrom<Wire> for Record {
             }
         }
         let own = record.verdict();
-        if w.verdict == own { Ok(record) } else { Err(RecordError::Verdict { stated: w.verdict, own }) }
+        // Before records knew their origin, the warnings alone decided.
+        let older = record.0.origin.is_none() && w.verdict == Verdict::of(&record.0.warnings);
+        if w.verdict == own || older { Ok(record) } else { Err(RecordError::Verdict { stated: w.verdict, own }) }
     }
 }
 
@@ -352,4 +475,4 @@ pub fn json_schema() -> schemars::Schema {
 
 #[cfg(test)]
 #[path = "record_tests.rs"]
-mod tests;
+pub(crate) mod tests;

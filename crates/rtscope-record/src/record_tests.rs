@@ -13,6 +13,7 @@ pub(crate) fn parts() -> RecordParts {
         load: "none".into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: Some(Origin::Measured),
         interrupted: false,
         warnings: vec![Warning::new("governor", Effect::Inconclusive, "m", "r")],
         settings: Settings::default(),
@@ -22,6 +23,8 @@ pub(crate) fn parts() -> RecordParts {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     }
 }
 
@@ -69,4 +72,13 @@ fn the_schema_in_the_manual_is_made_from_these_types() {
     let mut without = json;
     without.as_object_mut().unwrap().remove("distributions");
     assert!(!validator.is_valid(&without));
+}
+
+#[test]
+fn a_record_starts_at_a_moment() {
+    for started in ["9999-99-99", "2026-02-30T08:00:00Z", "2026-11-21T25:00:00Z", "", "\u{1b}[2J"] {
+        let mut p = parts();
+        p.started = started.into();
+        assert!(matches!(Record::new(p), Err(RecordError::Started(text)) if text == started));
+    }
 }

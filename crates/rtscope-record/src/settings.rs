@@ -185,3 +185,34 @@ impl Default for Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_read_as_they_are_written() {
+        for (policy, text, priority) in [
+            (Policy::Fifo, "fifo", true),
+            (Policy::Rr, "rr", true),
+            (Policy::Other, "other", false),
+            (Policy::Deadline, "deadline", false),
+        ] {
+            assert_eq!((policy.as_str(), policy.has_priority()), (text, priority));
+            assert_eq!(format!("{policy:9}|"), format!("{text:9}|"));
+            assert_eq!(text.parse(), Ok(policy));
+            assert_eq!(format!("SCHED_{}", text.to_uppercase()).parse(), Ok(policy));
+        }
+        assert_eq!("normal".parse(), Ok(Policy::Other));
+        assert_eq!("batch".parse::<Policy>(), Err("`batch` is not a scheduling policy: use fifo, rr, other or deadline".into()));
+    }
+
+    #[test]
+    fn handlers_are_read_as_they_are_written() {
+        for (handler, text) in [(Handler::Hard, "hard"), (Handler::Threaded, "threaded"), (Handler::Soft, "soft")] {
+            assert_eq!((handler.as_str(), format!("{handler:>9}")), (text, format!("{text:>9}")));
+            assert_eq!(text.parse(), Ok(handler));
+        }
+        assert_eq!("softirq".parse::<Handler>(), Err("`softirq` is no handler: use hard, threaded or soft".into()));
+    }
+}

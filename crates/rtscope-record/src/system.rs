@@ -4,7 +4,7 @@ use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A snapshot of the device under test.
+/// A snapshot of a machine: of the device under test, unless it stands with the instrument.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -65,6 +65,13 @@ pub struct System {
     pub throttle_count: Option<u64>,
     /// Versions of the tools that took part: `rtscope`, `stress-ng`, `iperf3` ...
     pub tools: BTreeMap<String, String>,
+}
+
+impl System {
+    /// Whether this is no snapshot at all: every machine has a kernel.
+    pub fn is_unknown(&self) -> bool {
+        self.kernel.release.is_empty()
+    }
 }
 
 /// Which kernel, and how preemptible it is.
@@ -319,10 +326,30 @@ mod tests {
 
     #[test]
     fn lists_are_read() {
-        assert_eq!(parse_cpu_list("0,2-3"), Some(vec![0, 2, 3]));
-        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999"] {
+        for (text, cpus) in [("0,2-3", &[0, 2, 3][..]), ("7", &[7]), (" 5 - 5", &[5]), ("4094-4095", &[4094, 4095])] {
+            assert_eq!(parse_cpu_list(text).as_deref(), Some(cpus), "{text}");
+        }
+        for bad in ["", "a", "3-1", "0,", "-1", "0-99999999", "4096", "4095-4096"] {
             assert_eq!(parse_cpu_list(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn maps_by_cpu_have_its_number_as_a_text() {
+        let cpu = Cpu { governor: [(2, "performance".to_owned()), (13, "powersave".to_owned())].into(), ..Cpu::default() };
+        let text = serde_json::to_string(&cpu).unwrap();
+        assert!(text.contains(r#""governor":{"2":"performance","13":"powersave"}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Cpu>(&text).unwrap(), cpu);
+        let wrong = serde_json::from_str::<Cpu>(&text.replace("\"13\"", "\"x\"")).unwrap_err();
+        assert!(wrong.to_string().starts_with("`x` is not a CPU number"), "{wrong}");
+    }
+
+    #[test]
+    fn preemption_models_go_by_the_kernels_names() {
+        let names =
+            [Preemption::None, Preemption::Voluntary, Preemption::Lazy, Preemption::Full, Preemption::Rt].map(Preemption::as_str);
+        assert_eq!(names, ["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY", "PREEMPT", "PREEMPT_RT"]);
+        assert_eq!(Preemption::Unknown.as_str(), "unknown");
     }
 
     proptest! {

@@ -137,6 +137,20 @@ mod tests {
             ("3 s", 3_000_000_000),
             ("2d", 172_800_000_000_000),
             ("0", 0),
+            ("00", 0),
+            ("7ns", 7),
+            ("7us", 7_000),
+            ("7 \u{b5}s", 7_000),
+            ("7 \u{3bc}s", 7_000),
+            ("7sec", 7_000_000_000),
+            ("7m", 420_000_000_000),
+            ("7min", 420_000_000_000),
+            ("1_000us", 1_000_000),
+            (".5us", 500),
+            ("5.us", 5_000),
+            ("2.25s", 2_250_000_000),
+            // As many decimals as can be exact in u128, and no more.
+            ("0.10000000000000000000s", 100_000_000),
             ("18446744073709551615ns", u64::MAX),
         ] {
             assert_eq!(text.parse(), Ok(Nanos(ns)), "{text}");
@@ -144,10 +158,56 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
-        for text in ["", "us", "5", "5x", "-1s", "1..2s", ".", ".s", "0.1ns", "18446744073709551616ns", "1e3us", "99999999d"] {
-            assert!(text.parse::<Nanos>().is_err(), "{text}");
+    fn what_is_no_time_is_refused_by_what_is_wrong_with_it() {
+        type Wrong = fn(String) -> ParseNanosError;
+        let cases: [(&[&str], Wrong); 3] = [
+            (&["", "us", "x", "-1s", "1..2s", ".s"], ParseNanosError::Number),
+            (&["5", "5x", "1e3us", "0.0", "."], ParseNanosError::Unit),
+            (
+                &[
+                    "0.1ns",
+                    "18446744073709551616ns",
+                    "99999999d",
+                    "0.100000000000000000000s",
+                    "999999999999999999999999999999999999999d",
+                    "9999999999999999999999999999999999999999ns",
+                ],
+                ParseNanosError::Range,
+            ),
+        ];
+        for (texts, wrong) in cases {
+            for &text in texts {
+                assert_eq!(text.parse::<Nanos>(), Err(wrong(text.into())), "{text}");
+            }
         }
+    }
+
+    #[test]
+    fn the_shortest_exact_form_is_shown() {
+        for (ns, text) in [
+            (0, "0s"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (1_001, "1.001us"),
+            (999_999, "999.999us"),
+            (1_500_000, "1.5ms"),
+            (1_500_000_000, "1.5s"),
+            (60_000_000_000, "1m"),
+            (90_000_000_000, "90s"),
+            (5_400_000_000_000, "90m"),
+            (7_200_000_000_000, "2h"),
+        ] {
+            assert_eq!(Nanos(ns).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn it_becomes_what_others_count_in() {
+        assert_eq!(Nanos::from_micros(3), Some(Nanos(3_000)));
+        assert_eq!(Nanos::from_micros(u64::MAX), None);
+        let n = Nanos(2_500_000_000);
+        assert_eq!((n.as_micros_f64(), n.as_secs_f64()), (2_500_000.0, 2.5));
+        assert_eq!(std::time::Duration::from(n), std::time::Duration::from_millis(2_500));
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! Warnings as data, and the verdict that follows from them.
 
+use crate::limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -30,20 +31,26 @@ pub struct Warning {
     pub remedy: String,
 }
 
+fn cut(text: String) -> String {
+    if text.len() <= limits::REMARK { text } else { limits::cut(&text, limits::REMARK) }
+}
+
 impl Warning {
-    /// A warning from its four parts.
+    /// A warning from its four parts; texts that are longer than one reads are cut.
     pub fn new(code: &str, effect: Effect, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { code: code.into(), effect, message: message.into(), remedy: remedy.into() }
+        Self { code: code.into(), effect, message: cut(message.into()), remedy: cut(remedy.into()) }
     }
 }
 
-/// Whether the figures may be trusted.
+/// Whether the figures may be trusted, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// They mean what they say.
     Valid,
+    /// They come again to the last bit, in the lab's time: true of its model, which is no machine.
+    Repeatable,
     /// True for this run, not for what one would conclude.
     Inconclusive,
     /// They mean something else than they say.
@@ -51,7 +58,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict that `warnings` leave: the worst effect among them.
+    /// Every verdict, the best first.
+    pub const ALL: [Self; 4] = [Self::Valid, Self::Repeatable, Self::Inconclusive, Self::Invalid];
+
+    /// Whether `--strict` lets it pass: the figures mean what they say, of a machine or of the lab's model.
+    pub fn passes_strict(self) -> bool {
+        self <= Self::Repeatable
+    }
+
+    /// The verdict that `warnings` alone leave: the worst effect among them. A record's verdict follows from its origin, too.
     pub fn of(warnings: &[Warning]) -> Self {
         match warnings.iter().map(|w| w.effect).max() {
             Some(Effect::Invalid) => Self::Invalid,
@@ -64,6 +79,7 @@ impl Verdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "VALID",
+            Self::Repeatable => "REPEATABLE",
             Self::Inconclusive => "INCONCLUSIVE",
             Self::Invalid => "INVALID",
         }
@@ -73,5 +89,35 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_effect_is_the_verdict() {
+        use Effect::{Inconclusive, Invalid, Note};
+        let of = |effects: &[Effect]| Verdict::of(&effects.iter().map(|&e| Warning::new("c", e, "m", "r")).collect::<Vec<_>>());
+        assert_eq!([of(&[]), of(&[Note])], [Verdict::Valid; 2]);
+        assert_eq!(of(&[Inconclusive, Note]), Verdict::Inconclusive);
+        assert_eq!(of(&[Note, Invalid, Inconclusive]), Verdict::Invalid);
+    }
+
+    #[test]
+    fn verdicts_by_name_and_for_strict_users() {
+        let seen = Verdict::ALL.map(|v| (format!("{v:13}|"), v.passes_strict()));
+        let expected = [("VALID", true), ("REPEATABLE", true), ("INCONCLUSIVE", false), ("INVALID", false)];
+        assert_eq!(seen, expected.map(|(name, passes)| (format!("{name:13}|"), passes)));
+    }
+
+    #[test]
+    fn texts_are_kept_whole_up_to_their_limit() {
+        let long = |n: usize| "x".repeat(n);
+        let whole = Warning::new("c", Effect::Note, long(limits::REMARK), "mend it");
+        assert_eq!((whole.message, whole.remedy), (long(limits::REMARK), "mend it".into()));
+        let cut = Warning::new("c", Effect::Note, "m", long(limits::REMARK + 1)).remedy;
+        assert!(cut.len() <= limits::REMARK && cut.starts_with("xxx"), "{}", cut.len());
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::format::{count, time};
 use rtscope_analysis::versus::Kernel;
-use rtscope_record::{LoadProcess, Record, Space, Test};
+use rtscope_record::load::{LoadCourse, LoadStep, LoadWorkers};
+use rtscope_record::{Lab, LoadProcess, Record, Space, Test};
 use std::collections::BTreeMap;
 
 /// Name and value of one fact.
@@ -14,9 +15,17 @@ pub(crate) fn handler(device: &str) -> &str {
     ["handler ", "context "].iter().find_map(|p| how.strip_prefix(p)).unwrap_or(how)
 }
 
-/// What each record is called where all of them are listed: its load, as much of its kernel as tells the kernels apart, and test, space
-/// and handler where they differ.
+/// What each record is called where all of them are listed: its load, as much of its kernel as tells the kernels apart, and test, space,
+/// handler, time model and seed where they differ.
 pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
+    let seed = |r: &Record| r.parts().lab.as_ref().map(|lab| lab.seed);
+    let differ = records.windows(2).any(|w| seed(&w[0]) != seed(&w[1]));
+    let shown = |r: &Record| seed(r).filter(|_| differ).map_or_else(String::new, |n| format!(" seed {n}"));
+    kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect()
+}
+
+/// [`run_names`] without seeds: runs of one name are of one kind.
+pub(crate) fn kind_names(records: &[Record]) -> Vec<String> {
     let kernels: Vec<Kernel> = records.iter().map(Kernel::of).collect();
     let ways: [fn(&Kernel) -> String; 4] = [
         |_| String::new(),
@@ -29,7 +38,7 @@ pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
         kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
     };
     let way = ways.into_iter().find(apart).unwrap_or(ways[3]);
-    let more: [fn(&Record) -> String; 3] = [
+    let more: [fn(&Record) -> String; 4] = [
         |r| format!(" {}", r.parts().test),
         |r| format!(" {}", r.parts().space),
         |r| {
@@ -40,6 +49,7 @@ pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
                 .filter(|_| r.parts().space == Space::Kernel)
                 .unwrap_or_default()
         },
+        |r| r.parts().lab.as_ref().map_or_else(String::new, |lab| format!(" model {}", lab.model)),
     ];
     let differ = more.map(|of| records.windows(2).any(|w| of(&w[0]) != of(&w[1])));
     let rest = |r: &Record| more.iter().zip(differ).filter(|m| m.1).map(|m| (m.0)(r)).collect::<String>();
@@ -79,7 +89,9 @@ fn yes_no(b: bool) -> String {
 /// All that was asked for.
 pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     let s = &record.parts().settings;
-    let mut facts: Vec<Fact> = vec![("interval", s.interval.to_string())];
+    let signed = record.parts().signature.as_ref();
+    let signed = signed.map_or("unsigned".into(), |s| format!("signed by {} ({})", crate::format::clean(&s.name), s.fingerprint()));
+    let mut facts: Vec<Fact> = vec![("origin", format!("{}, {signed}", record.origin())), ("interval", s.interval.to_string())];
     if s.distance.0 > 0 {
         facts.push(("distance", s.distance.to_string()));
     }
@@ -90,10 +102,14 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts.extend(s.loops.map(|n| ("loops", count(n))));
     let cpus = if s.cpus.is_empty() { String::new() } else { format!(" on CPU {}", cpu_list(&s.cpus)) };
     let placed = if s.migrate { "free to migrate" } else { "pinned" };
-    facts.push(("threads", format!("{}, {placed}{cpus}", s.threads)));
+    let timer = record.parts().test == Test::Timer && s.threads > 1;
+    let together = if timer && s.start_offset.0 == 0 { ", started on one instant" } else { "" };
+    facts.push(("threads", format!("{}, {placed}{cpus}{together}", s.threads)));
     let priority = if s.policy.has_priority() { format!(" {}", s.priority) } else { String::new() };
     let descends = if s.priority_descends { ", each further thread one lower" } else { "" };
     facts.push(("policy", format!("{}{priority}{descends}", s.policy)));
+    let slack = record.parts().witness.iter().flat_map(|w| &w.threads).filter_map(|t| t.timer_slack_ns).max();
+    facts.extend(slack.filter(|&ns| ns > 0).map(|ns| ("timer slack", time(ns as f64))));
     facts.push(("memory locked", yes_no(s.mlockall)));
     facts.push(("idle states held off", yes_no(s.hold_dma_latency)));
     facts.extend(s.break_above.map(|b| ("break above", b.to_string())));
@@ -122,6 +138,43 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
+/// What was seen of the run while it ran; nothing for records of programs that did not look.
+pub(crate) fn witness_facts(record: &Record) -> Vec<Fact> {
+    let Some(w) = &record.parts().witness else { return Vec::new() };
+    let mut facts: Vec<Fact> = vec![("in short", w.in_words())];
+    let planned = w.planned_ns.map_or_else(String::new, |p| format!(" of {} planned", time(p as f64)));
+    facts.push(("duration", format!("{}{planned}", time(w.real_ns as f64))));
+    facts.push(("looks", format!("{}, at most {} apart", w.looks, time(w.longest_gap_ns as f64))));
+    for t in &w.threads {
+        let states: Vec<String> = t.states.iter().map(rtscope_record::witness::ThreadState::in_words).collect();
+        let mut text = format!("{} (tid {}): {}", t.label, t.tid, states.join(", then "));
+        let more = [
+            t.timer_slack_ns.filter(|&ns| ns > 0).map(|ns| format!("timer slack {}", time(ns as f64))),
+            t.ran_ns.map(|ns| format!("ran {}", time(ns as f64))),
+            t.waited_ns.map(|ns| format!("waited {} for a CPU", time(ns as f64))),
+            t.preempted.map(|n| format!("preempted {n} times")),
+            t.migrations.filter(|&n| n > 0).map(|n| format!("moved {n} times")),
+        ];
+        more.into_iter().flatten().for_each(|part| text = format!("{text}, {part}"));
+        facts.push(("thread", text));
+    }
+    for r in &w.rivals {
+        facts.push(("rival", format!("{} ran {}", r.in_words(), time(r.ran_ns as f64))));
+    }
+    for c in &w.cpus {
+        let more = [
+            c.steal_ns.map(|ns| format!("{} stolen", time(ns as f64))),
+            c.khz.map(|(low, high)| format!("{} to {} MHz", low / 1000, high / 1000)),
+            c.smis.map(|n| format!("{n} system management interrupts")),
+        ];
+        let known: Vec<String> = more.into_iter().flatten().collect();
+        if !known.is_empty() {
+            facts.push(("cpu", format!("{}: {}", c.cpu, known.join(", "))));
+        }
+    }
+    facts
+}
+
 /// What the machine was like, as far as it said.
 pub(crate) fn system_facts(record: &Record) -> Vec<Fact> {
     let s = &record.parts().system;
@@ -132,7 +185,16 @@ pub(crate) fn system_facts(record: &Record) -> Vec<Fact> {
             facts.push((name, v));
         }
     };
-    put("host", Some(s.hostname.clone()));
+    if let Some(lab) = &record.parts().lab {
+        put("guest", Some(lab.name()));
+        lab_facts(lab, &mut put);
+    } else {
+        put("host", Some(rtscope_analysis::machine_name(record)));
+        if s.is_unknown() {
+            put("machine", Some("unknown".into()));
+            return facts;
+        }
+    }
     put("board", s.board.clone());
     put("os", s.os.clone());
     put("kernel", Some(format!("{} {}", k.release, k.version).trim().into()));
@@ -191,6 +253,23 @@ pub(crate) fn system_facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
+/// What a guest of the lab was.
+fn lab_facts(lab: &Lab, put: &mut impl FnMut(&'static str, Option<String>)) {
+    put("time model", Some(format!("{}: {}", lab.model, rtscope_record::time_model_meaning(lab.model))));
+    put("seed", Some(format!("{}, one of the possible runs", lab.seed)));
+    put("package", Some(lab.package.clone()));
+    let ran = lab.qemu_sha256.as_ref().map_or_else(String::new, |sha256| format!(", SHA-256 {sha256}"));
+    put("qemu", Some(format!("{}{ran}", lab.qemu)));
+    put("firmware", lab.firmware_sha256.as_ref().map(|sha256| format!("SHA-256 {sha256}")));
+    put("qemu's machine", Some(lab.machine.join(" ")));
+    let modules = lab.modules.iter().map(|m| [std::slice::from_ref(&m.name), &m.parameters].concat().join(" "));
+    put("modules", Some(modules.collect::<Vec<_>>().join(", ")));
+    if let Some(p) = &lab.processor {
+        put("processor", Some(p.name.clone()));
+        put("its flags", Some(p.flags.join(" ")));
+    }
+}
+
 /// How a process of a load ended, and whether that is bad.
 pub(crate) fn process_end(p: &LoadProcess) -> (String, bool) {
     let end = match (p.exit_code, p.signal) {
@@ -201,13 +280,37 @@ pub(crate) fn process_end(p: &LoadProcess) -> (String, bool) {
     if p.died_early { (format!("DIED EARLY: {end}"), true) } else { (end, false) }
 }
 
-/// What a process of a load achieved.
+/// What the kernel saw of a load, by CPU; empty where nobody looked.
+pub(crate) fn load_course(course: &LoadCourse) -> String {
+    let [load, idle] =
+        [|s: &LoadStep| s.load_ns, |s: &LoadStep| s.idle_ns].map(|of| course.steps.iter().map(of).fold(0u64, u64::saturating_add));
+    let free = load.saturating_add(idle);
+    if free == 0 {
+        return String::new();
+    }
+    let share = (load as f64 / free as f64 * 100.0).round();
+    let cpus = course.cpus.iter().map(|c| format!("CPU {} {}", c.cpu, time(c.load_ns as f64))).collect::<Vec<_>>().join(", ");
+    format!("CPU time {cpus}; {share} % of what others left")
+}
+
+/// What the kernel saw of the workers of a load's process.
+fn load_workers(w: &LoadWorkers) -> String {
+    let part = |n: u32, what: &str| if n == 0 { String::new() } else { format!(", {n} {what}") };
+    let idle =
+        if w.idle_ns == 0 { String::new() } else { format!(", idle {} of {}", time(w.idle_ns as f64), time(w.watched_ns as f64)) };
+    format!("{} x {} {}{}{idle}", w.count, w.name, time(w.cpu_ns as f64), part(w.gone, "gone"))
+}
+
+/// What a process of a load achieved, and the CPU time of its workers.
 pub(crate) fn load_achieved(p: &LoadProcess) -> String {
     let show = |v: f64| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and within range by the condition
         if v.fract() == 0.0 && (0.0..1e15).contains(&v) { count(v as u64) } else { format!("{v:.3}") }
     };
-    p.achieved.iter().map(|(name, v)| format!("{name} {}", show(*v))).collect::<Vec<_>>().join(", ")
+    let achieved = p.achieved.iter().map(|(name, v)| format!("{name} {}", show(*v))).collect::<Vec<_>>().join(", ");
+    let workers = p.workers.iter().map(load_workers).collect::<Vec<_>>().join(", ");
+    let workers = if workers.is_empty() { workers } else { format!("workers' CPU time {workers}") };
+    [achieved, workers].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -11,7 +11,16 @@ pub(crate) fn results(record: &Record) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(interval) = i.sustained {
         let hertz = crate::shown::hertz(interval.0);
-        found.push(format!("Sustained: every edge was answered at {hertz} Hz, an edge every {}.", time(interval.0 as f64)));
+        let sure = i.confirmation.map_or_else(String::new, |c| {
+            let tries = if c.tries > 1 { format!(" (the {} tries before it counted)", c.tries - 1) } else { String::new() };
+            format!(
+                " The run of {} edges that confirmed it says with {} % confidence that fewer than {} in a million are missed{tries}.",
+                count(c.stimuli),
+                c.confidence,
+                count(c.miss_below_ppb.div_ceil(1_000))
+            )
+        });
+        found.push(format!("Sustained: every edge was answered at {hertz} Hz, an edge every {}.{sure}", time(interval.0 as f64)));
     }
     if let Some(g) = &i.grid {
         let signed = |ns: i64| format!("{}{} us", if ns < 0 { "-" } else { "+" }, us(ns.unsigned_abs() as f64));
@@ -34,6 +43,13 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     let mut fact = |name: &'static str, text: String| facts.push((name, text));
     fact("clock", clean(&i.what));
+    if let Some(s) = &i.system {
+        let machine = s.virtualization.as_ref().map_or_else(String::new, |v| format!(", inside {v}"));
+        fact(
+            "instrument on",
+            clean(&format!("{}, Linux {} {}{machine}", s.hostname, s.kernel.release, s.kernel.preemption.as_str())),
+        );
+    }
     let line = |l: &LineFacts| format!("{}, {}, {}", clean(&l.name), clean(&l.what), l.stamp.as_str());
     if let Some(l) = &i.stimulus {
         fact("stimulus", line(l));
@@ -64,6 +80,9 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     }
     if i.behind > 0 {
         fact("behind", format!("{} stimuli were more than an interval later than planned", count(i.behind)));
+    }
+    if let Some(width) = record.parts().settings.lines.as_ref().and_then(|l| l.min_width) {
+        fact("least width", format!("{width}: {} shorter pulses were taken out", count(i.narrow)));
     }
     if i.lost > 0 {
         fact("lost", format!("{} edges", count(i.lost)));

@@ -1,9 +1,12 @@
 //! What the samples of a test are, in the words of headings, axes and columns.
 
 use crate::ReportError;
+use crate::format::{count, us_opt};
 use rtscope_analysis::Summary;
 use rtscope_analysis::adam::{EdgeFigures, edge_figures};
-use rtscope_record::{Record, Test};
+use rtscope_analysis::summary::{Percentile, Row};
+use rtscope_record::correction::{Basis, Corrected};
+use rtscope_record::{Quantile, Record, Test};
 
 /// What a test measures.
 pub(crate) fn quantity(test: Test) -> &'static str {
@@ -71,6 +74,39 @@ pub(crate) fn signed(record: &Record) -> Result<Option<EdgeFigures>, ReportError
     }
     let merge = |error| ReportError::Merge { id: record.id().into(), error };
     edge_figures(record).map(|f| Some(f.0)).map_err(merge)
+}
+
+/// What the corrected figures beside these are, in a sentence; `None` where there are none.
+pub(crate) fn corrected(test: Test, all: &Row) -> Option<String> {
+    all.corrected_basis?;
+    Some(if all.by_rule() {
+        "By HdrHistogram's rule: a guess from the samples alone, since this record does not say how late the points between them were.".into()
+    } else if test == Test::Timer {
+        "Corrected: of every grid point, also those that an oversleeping task passed over, each as late as it was.".into()
+    } else if all.unanswered == 0 {
+        "Corrected: of every stimulus; all were answered in time.".into()
+    } else {
+        format!(
+            "Corrected: of every stimulus. {} of {} were not answered in time: what lies among them is not known, but later than all others.",
+            count(all.unanswered),
+            all.corrected_count.map_or_else(String::new, count)
+        )
+    })
+}
+
+/// A corrected percentile among those of other records, where a guess by `HdrHistogram`'s rule is marked; [`RULE_NOTE`] says how.
+pub(crate) fn corrected_cell(all: Option<&Row>, p: Option<&Percentile>) -> String {
+    let value = us_opt(p.and_then(|p| p.corrected));
+    let guess = all.is_some_and(Row::by_rule) && p.is_some_and(|p| p.corrected.is_some());
+    if guess { format!("{value}*") } else { value }
+}
+
+/// What the mark of [`corrected_cell`] says.
+pub(crate) const RULE_NOTE: &str = "* by HdrHistogram's rule: a guess from the samples alone";
+
+/// Whether any of these is marked so.
+pub(crate) fn any_guess(records: &[Record]) -> bool {
+    records.iter().filter_map(Corrected::of_record).any(|c| c.basis == Basis::Rule && Quantile::STANDARD[4].supported_by(c.count()))
 }
 
 /// Late answers and unasked edges of all distributions.

@@ -2,10 +2,10 @@
 
 mod sample;
 
-use rtscope_analysis::{Assertion, compare};
+use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
-    Entry, Style, adam, brief, comparison, detail, evaluations, findings, kernels, list, loads, versus, vinh_chau,
+    Entry, Style, adam, brief, comparison, detail, evaluations, findings, intervals, kernels, list, loads, versus, vinh_chau,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
@@ -170,9 +170,11 @@ fn findings_of_a_check() {
 #[test]
 fn assertions_held_against_a_record() {
     let r = &sample::board(2_000)[5];
-    let all: Vec<_> =
-        ["p99.9<80us", "max<1ms", "missed==0", "p99.99<1ms"].iter().map(|t| t.parse::<Assertion>().unwrap().evaluate(r)).collect();
-    insta::assert_snapshot!(evaluations(&all, PLAIN));
+    let all: Vec<_> = ["p99.9<80us", "max<1ms", "missed==0", "p99.99<1ms"]
+        .iter()
+        .map(|t| t.parse::<Assertion>().unwrap().evaluate(r, Confidence::default()))
+        .collect();
+    insta::assert_snapshot!(evaluations(&all, PLAIN) + &intervals(std::slice::from_ref(r), Confidence::default(), PLAIN));
 }
 
 /// A figure of a virtual machine says so in every table that prints it, at any width.
@@ -202,11 +204,16 @@ fn a_virtual_machine_shows_everywhere() {
 fn stock_against_rt_names_its_clock() {
     for width in [None, Some(200), Some(110), Some(80), Some(10)] {
         let text = versus(&sample::troubled_kernels(), Style { colour: false, width }).unwrap();
-        let rows: Vec<&str> =
-            text.lines().filter(|l| l.contains("VALID") && sample::LOADS.iter().any(|n| l.starts_with(n))).collect();
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|l| {
+                ["VALID", "REPEATABLE", "INCONCLUSIVE"].iter().any(|v| l.contains(v))
+                    && sample::LOADS.iter().any(|n| l.starts_with(n))
+            })
+            .collect();
         let rows: Vec<&str> = rows.into_iter().filter(|l| !l.contains('◂')).collect();
         assert_eq!(rows.len(), 5, "{text}");
-        assert!(rows.iter().all(|r| r.ends_with("virtual") || r.ends_with("host in kvm")), "at {width:?}:\n{text}");
+        assert!(rows.iter().all(|r| r.ends_with("virtual, model 1") || r.ends_with("host in kvm")), "at {width:?}:\n{text}");
         assert!(text.contains("us, virtual time") && text.contains("us, host time"));
     }
     let text = versus(&sample::kernels(500), Style { colour: false, width: Some(80) }).unwrap();

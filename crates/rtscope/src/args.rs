@@ -3,12 +3,14 @@
 pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod fpga;
+pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod lines;
 
 pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
-use rtscope_record::{Nanos, Policy};
+use rtscope_analysis::Confidence;
+use rtscope_record::{Nanos, Policy, limits};
 use std::path::PathBuf;
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
@@ -38,6 +40,9 @@ pub(crate) struct Global {
     /// The archive (default: $XDG_DATA_HOME/rtscope/archive.db)
     #[arg(long, global = true, env = "RTSCOPE_ARCHIVE", value_name = "FILE")]
     pub archive: Option<PathBuf>,
+    /// What a command that reads records or files may take of memory
+    #[arg(long, global = true, env = "RTSCOPE_MEMORY_LIMIT", value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    pub memory_limit: Size,
     /// No progress, no remarks: only results and errors
     #[arg(long, global = true)]
     pub quiet: bool,
@@ -69,8 +74,10 @@ pub(crate) enum Command {
     Export(Export),
     /// Remove runs from the archive
     Remove(Remove),
-    /// Check the whole archive: the database and every record's counts
+    /// Check the whole archive: the database, every record's counts and signatures
     Verify,
+    /// Your key, which signs what you measure, and the keys that you trust
+    Key(key::Key),
     /// One self-contained HTML page
     Report(Report),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
@@ -154,7 +161,7 @@ pub(crate) struct Measure {
     /// Scheduling priority, 1 to 99 [default: 95]
     #[arg(short, long, value_name = "PRIO")]
     pub priority: Option<u8>,
-    /// Scheduling policy: fifo, rr, other, deadline
+    /// Scheduling policy: fifo, rr, other, deadline. The latencies of `other` include the timer slack, which the record states
     #[arg(long, default_value = "fifo", value_name = "NAME", value_parser = |t: &str| t.parse::<Policy>())]
     pub policy: Policy,
     /// Number of threads [default: one for each CPU]
@@ -169,7 +176,7 @@ pub(crate) struct Measure {
     /// Let the threads migrate between CPUs
     #[arg(long)]
     pub migrate: bool,
-    /// Start offset of each further thread (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
+    /// Start offset of each further thread [default: all start on one instant; cyclictest staggers its own] (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
     #[arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us")]
     pub distance: Nanos,
     /// Each further thread one priority lower
@@ -185,7 +192,7 @@ pub(crate) struct Measure {
     #[arg(long)]
     pub no_dma_latency: bool,
     /// Worst samples to keep for each thread
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(limits::WORST)))]
     pub worst: u32,
     /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, or `all`
     #[arg(long, default_value = "none", value_name = "LOAD")]
@@ -213,9 +220,18 @@ pub(crate) struct Measure {
     /// Hold the result to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
     #[arg(long = "assert", value_name = "LIMIT")]
     pub assertions: Vec<String>,
+    /// How sure a percentile must be to pass or to fail, in per cent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    pub confidence: Confidence,
+    /// Show the percentiles of each distribution with bounds that hold with this confidence
+    #[arg(long)]
+    pub intervals: bool,
     /// Exit with 4 also when the verdict is INCONCLUSIVE
     #[arg(long)]
     pub strict: bool,
+    /// Sign the record with your key (see `rtscope key`)
+    #[arg(long)]
+    pub sign: bool,
     /// Do not keep the record in the archive
     #[arg(long)]
     pub no_save: bool,
@@ -276,6 +292,12 @@ pub(crate) struct Show {
     /// Hold the record to a limit; may be repeated
     #[arg(long = "assert", value_name = "LIMIT")]
     pub assertions: Vec<String>,
+    /// How sure a percentile must be to pass or to fail, in per cent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    pub confidence: Confidence,
+    /// Show the percentiles of each distribution with bounds that hold with this confidence
+    #[arg(long)]
+    pub intervals: bool,
 }
 
 #[derive(Debug, Args)]
@@ -296,7 +318,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// What load ran meanwhile
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub load: Option<String>,
     /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
     #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
@@ -392,6 +414,31 @@ pub(crate) struct Summarize {
     pub json: bool,
 }
 
+/// Bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+/// A size such as `512MiB`, `4GiB`, `2G`; units are powers of 1024.
+fn size(text: &str) -> Result<Size, String> {
+    let wrong = || "write a size such as 512MiB or 4GiB, of 64MiB at least".to_owned();
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        "t" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).ok_or_else(wrong)?;
+    if bytes < 64 << 20 { Err(wrong()) } else { Ok(Size(bytes)) }
+}
+
+/// A name that goes into a record.
+pub(crate) fn name(text: &str) -> Result<String, String> {
+    let fits = text.len() <= limits::NAME;
+    fits.then(|| text.to_owned()).ok_or_else(|| format!("a name has {} bytes at most, this one {}", limits::NAME, text.len()))
+}
+
 fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, String> {
     let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
@@ -457,6 +504,14 @@ mod tests {
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));
             let _ = Cli::try_parse_from(words);
+        }
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!((size("1GiB"), size("512m"), size("64 MiB")), (Ok(Size(1 << 30)), Ok(Size(512 << 20)), Ok(Size(64 << 20))));
+        for bad in ["", "1", "GiB", "-1GiB", "1.5GiB", "63MiB", "99999999999999999999GiB", "16777216TiB"] {
+            assert!(size(bad).is_err(), "{bad}");
         }
     }
 

@@ -8,6 +8,7 @@ use rtscope_lab::SshOptions;
 use rtscope_lab::ssh::Way;
 use rtscope_record::Nanos;
 use serde::Deserialize;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// `config.toml`. Unknown keys are refused, so that a misspelt one does not pass for set.
@@ -16,6 +17,8 @@ use std::path::PathBuf;
 struct File {
     /// Path of the archive.
     archive: Option<PathBuf>,
+    /// Sign what is measured, by the user's key.
+    sign: bool,
     /// Defaults of `measure`.
     measure: MeasureDefaults,
 }
@@ -39,10 +42,21 @@ pub(crate) struct MeasureDefaults {
 pub(crate) struct Context {
     /// Say nothing but results and errors.
     pub quiet: bool,
+    /// Bytes that a file may have whose reader holds it whole.
+    pub largest_input: u64,
     /// Path of the archive.
     pub archive: PathBuf,
+    /// Whether it was named, by an option, the environment or the configuration.
+    pub named: bool,
+    /// Sign what is measured.
+    pub sign: bool,
     /// Defaults of `measure`.
     pub measure: MeasureDefaults,
+}
+
+/// Where the configuration and the keys are.
+pub(crate) fn config_dir() -> Result<PathBuf, Failure> {
+    xdg("XDG_CONFIG_HOME", ".config", "set HOME, or XDG_CONFIG_HOME")
 }
 
 /// Where rtscope keeps what it can't make again, beside the archive's usual place.
@@ -79,11 +93,16 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
         let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(crate::args::seconds);
         read.map_err(|e| Failure::usage(format!("${PATIENCE}: {e}"), "write a time such as 30s or 10m"))
     })?;
+    let config = given("RTSCOPE_SSH_CONFIG").map(PathBuf::from);
+    if let Some(path) = &config {
+        let failed = |e: std::io::Error| Failure::usage(format!("$RTSCOPE_SSH_CONFIG: {}: {e}", path.display()), "name a file");
+        rtscope_files::check_file(path, true).map_err(failed)?;
+    }
     let me = std::env::current_exe().unwrap_or_default();
     let beside = me.parent().map(PathBuf::from);
     let installed = beside.as_ref().map(|dir| dir.join("../lib/rtscope"));
     Ok(SshOptions {
-        way: Way { config: given("RTSCOPE_SSH_CONFIG").map(PathBuf::from) },
+        way: Way { config },
         probes: [given("RTSCOPE_PROBES").map(PathBuf::from), beside, installed].into_iter().flatten().collect(),
         patience: patience.into(),
     })
@@ -92,17 +111,21 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
 const PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
 /// What helps where no home is set.
 const ARCHIVE: &str = "name the archive with --archive FILE";
+/// Largest configuration file, bytes.
+const LARGEST: u64 = 1 << 20;
 const CACHE: &str = "RTSCOPE_CACHE";
 
 impl Context {
     /// From the global flags, the environment and the configuration file.
     pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
         let file = read_file()?;
-        let archive = match global.archive.clone().or(file.archive) {
-            Some(path) => path,
-            None => xdg("XDG_DATA_HOME", ".local/share", ARCHIVE)?.join("archive.db"),
+        let named = global.archive.clone().or(file.archive);
+        let (archive, named) = match named {
+            Some(path) => (path, true),
+            None => (xdg("XDG_DATA_HOME", ".local/share", ARCHIVE)?.join("archive.db"), false),
         };
-        Ok(Self { quiet: global.quiet, archive, measure: file.measure })
+        let largest_input = global.memory_limit.0 / 2;
+        Ok(Self { quiet: global.quiet, largest_input, archive, named, sign: file.sign, measure: file.measure })
     }
 
     /// A line for people, unless `--quiet`.
@@ -112,9 +135,30 @@ impl Context {
         }
     }
 
-    /// Opens the archive, and takes in what an earlier run could only leave beside it.
+    /// Opens the archive to look at it or to remove from it, as [`Context::open`] does; an error where there is none.
+    pub(crate) fn open_existing(&self) -> Result<Archive, Failure> {
+        if !self.is_there() {
+            return Err(rtscope_archive::ArchiveError::Missing { path: self.archive.clone() }.into());
+        }
+        // What waits beside it makes the archive.
+        self.take_in(if self.archive.exists() { Archive::open_existing(&self.archive)? } else { Archive::open(&self.archive)? })
+    }
+
+    /// Whether there is an archive, or records that wait for one.
+    pub(crate) fn is_there(&self) -> bool {
+        // An archive that can't be looked at is there too: opening it says what is the matter.
+        let absent = |path: &std::path::Path| {
+            path.metadata().is_err_and(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+        };
+        !absent(&self.archive) || !absent(&self.spill_dir())
+    }
+
+    /// Opens the archive, made if need be, and takes in what an earlier run could only leave beside it.
     pub(crate) fn open(&self) -> Result<Archive, Failure> {
-        let mut archive = Archive::open(&self.archive)?;
+        self.take_in(Archive::open(&self.archive)?)
+    }
+
+    fn take_in(&self, mut archive: Archive) -> Result<Archive, Failure> {
         let absorbed = archive.absorb_spilled(&self.spill_dir())?;
         if !absorbed.imported.is_empty() {
             self.say(&format!("taken into the archive from an earlier run: {}", absorbed.imported.join(", ")));
@@ -136,13 +180,16 @@ impl Context {
 fn read_file() -> Result<File, Failure> {
     let Ok(dir) = xdg("XDG_CONFIG_HOME", ".config", ARCHIVE) else { return Ok(File::default()) };
     let path = dir.join("config.toml");
-    let text = match std::fs::read_to_string(&path) {
+    let text = match rtscope_files::read_text(&path, LARGEST) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
         Err(e) => return Err(Failure::usage(format!("{}: {e}", path.display()), "make it readable, or move it away")),
     };
     toml::from_str(&text).map_err(|e| {
-        Failure::usage(format!("{}: {e}", path.display()), "known keys: archive, [measure] interval, duration, priority, load_dir")
+        Failure::usage(
+            format!("{}: {e}", path.display()),
+            "known keys: archive, sign, [measure] interval, duration, priority, load_dir",
+        )
     })
 }
 

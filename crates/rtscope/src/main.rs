@@ -6,6 +6,8 @@ mod args;
 mod cmd;
 mod config;
 mod error;
+mod keys;
+mod origin;
 mod output;
 mod progress;
 mod select;
@@ -14,6 +16,10 @@ use args::{Cli, Command};
 use clap::Parser;
 use error::{Code, Failure};
 use std::process::ExitCode;
+
+/// Reading commands have a limit of memory.
+#[global_allocator]
+static MEMORY: rtscope_probe::sys::memory::Limited = rtscope_probe::sys::memory::Limited;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
@@ -24,13 +30,19 @@ fn main() -> ExitCode {
             let arguments: Vec<_> = std::env::args_os().skip(2).collect();
             return ExitCode::from(rtscope_lab::board::main(&arguments));
         }
+        _ => rtscope_probe::sys::signals::at_start(),
+    }
+    if words.first().is_some_and(|w| w == "cyclictest") {
         // cyclictest's own option syntax is not clap's.
-        Some("cyclictest") => return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect())),
-        _ => {}
+        return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect()));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
+            if let Some(shown) = e.use_stderr().then(|| harmless(&e)).flatten() {
+                output::note(shown.trim_end());
+                return Code::Usage.into();
+            }
             // Help and version are results; what is wrong with the words is not.
             return match e.print() {
                 Err(error) if !e.use_stderr() => finish(output::written(Err(error)).map(|()| Code::Done)),
@@ -41,7 +53,20 @@ fn main() -> ExitCode {
     finish(run(&cli))
 }
 
+/// What is wrong with the words, where one of them would drive a terminal: clap repeats words as they are.
+fn harmless(error: &clap::Error) -> Option<String> {
+    let foreign: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
+    if !foreign.iter().any(|w| w.contains(rtscope_record::text::acts)) && !error.to_string().contains(rtscope_record::text::acts) {
+        return None;
+    }
+    let again = Cli::try_parse_from(foreign.iter().map(|w| rtscope_record::text::visible_line(w).into_owned()));
+    Some(again.err().map_or_else(|| error.to_string(), |e| e.to_string()))
+}
+
 fn run(cli: &Cli) -> Result<Code, Failure> {
+    if reads(&cli.command) {
+        rtscope_probe::sys::memory::limit(cli.global.memory_limit.0);
+    }
     let context = config::Context::new(&cli.global)?;
     match &cli.command {
         Command::Check(a) => cmd::check::run(&context, a),
@@ -59,12 +84,29 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
+        Command::Key(a) => cmd::key::run(a),
         Command::Lab(a) => cmd::lab::run(&context, a),
         Command::Summarize(a) => cmd::meta::summarize(a),
         Command::Schema => cmd::meta::schema(),
         Command::Completions { shell } => cmd::meta::completions(*shell),
         Command::Man { dir } => cmd::meta::man(dir),
     }
+}
+
+/// Whether a command only reads what others wrote. What measures has no limit: reaching it would cost the measurement.
+fn reads(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::List(_)
+            | Command::Show(_)
+            | Command::Import(_)
+            | Command::Export(_)
+            | Command::Remove(_)
+            | Command::Verify
+            | Command::Report(_)
+            | Command::Compare(_)
+            | Command::Summarize(_)
+    )
 }
 
 fn finish(result: Result<Code, Failure>) -> ExitCode {

@@ -6,6 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtscope_lab::session::Step;
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::Nanos;
+use rtscope_record::text::visible_line;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(title.to_owned());
+        bar.set_prefix(visible_line(title).into_owned());
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar, end_ns }
     }
@@ -46,21 +47,21 @@ impl Progress {
     /// Follows one step of a session.
     pub(crate) fn step(&self, step: &Step<'_>) {
         match step {
-            Step::Preparing(what) => self.bar.set_message((*what).to_owned()),
-            Step::GuestStarting { boots: true } => self.bar.set_message("booting the virtual machine (once; its state is kept)"),
-            Step::GuestStarting { boots: false } => self.bar.set_message("starting the virtual machine"),
+            Step::Preparing(what) => self.say((*what).to_owned()),
+            Step::GuestStarting { boots: true } => self.say("booting the virtual machine (once; its state is kept)"),
+            Step::GuestStarting { boots: false } => self.say("starting the virtual machine"),
             Step::Guest(progress) => {
                 if let Some(s) = progress.virtual_s {
-                    self.bar.set_message(format!("{s} s of virtual time"));
+                    self.say(format!("{s} s of virtual time"));
                 }
             }
-            Step::LoadStarting(load) => self.bar.set_message(format!("starting the load `{load}`")),
-            Step::LoadUp => self.bar.set_message("the load is up"),
+            Step::LoadStarting(load) => self.say(format!("starting the load `{load}`")),
+            Step::LoadUp => self.say("the load is up"),
             Step::Event(Event::Progress { elapsed_ns, threads }) => {
                 if self.end_ns > 0 {
                     self.bar.set_position((*elapsed_ns).min(self.end_ns));
                 }
-                self.bar.set_message(figures(threads));
+                self.say(figures(threads));
             }
             Step::LoadDied(what) => {
                 let text = format!("rtscope: warning: the load died: {what}");
@@ -71,9 +72,14 @@ impl Progress {
                 let text = format!("rtscope: warning: {message}");
                 self.bar.suspend(|| crate::output::note(&text));
             }
-            Step::LoadStopping => self.bar.set_message("ending the load"),
+            Step::LoadStopping => self.say("ending the load"),
             Step::Event(_) => {}
         }
+    }
+
+    /// What stands behind the bar; the words may be foreign.
+    fn say(&self, text: impl Into<String>) {
+        self.bar.set_message(visible_line(&text.into()).into_owned());
     }
 
     /// Takes the line away.

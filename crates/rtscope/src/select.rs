@@ -1,64 +1,154 @@
-//! Selections: which records a command is about.
+//! Selections: which records a command is about. Named first, and read one at a time.
 
 use crate::config::Context;
 use crate::error::Failure;
-use rtscope_archive::{Archive, Filter};
+use crate::keys::Keys;
+use crate::origin;
+use rtscope_archive::{Archive, Filter, Key};
 use rtscope_record::Record;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Largest file that is taken for a record's JSON, bytes.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 256 << 20;
 
-/// The records that `words` select, oldest first; the latest when there is no word.
-pub(crate) fn records(context: &Context, words: &[String]) -> Result<Vec<Record>, Failure> {
-    if words.is_empty() {
-        return records(context, &["latest".into()]);
+/// The records that some words select, oldest first of each word; none is in memory but those of files.
+pub(crate) struct Selection {
+    archive: Option<Archive>,
+    items: Vec<Item>,
+}
+
+enum Item {
+    Kept(Key),
+    Given(Box<Record>),
+}
+
+impl Selection {
+    /// What `words` select, each run once; the latest when there is no word.
+    pub(crate) fn of(context: &Context, words: &[String]) -> Result<Self, Failure> {
+        let mut found = Found { context, archive: None, items: Vec::new(), keys: HashSet::new(), ids: HashSet::new() };
+        for word in words {
+            found.word(word)?;
+        }
+        if words.is_empty() {
+            found.word("latest")?;
+        }
+        Ok(Self { archive: found.archive, items: found.items })
     }
-    let mut found: Vec<Record> = Vec::new();
-    for word in words {
-        for record in one(context, word)? {
-            if !found.iter().any(|r| r.id() == record.id()) {
-                found.push(record);
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Gives each record to `work`, on several threads where there are many, and what comes of it to `each`, in order.
+    pub(crate) fn each<T: Send>(
+        &self,
+        work: impl Fn(&Record) -> T + Sync,
+        mut each: impl FnMut(T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for run in self.items.chunk_by(|a, b| matches!((a, b), (Item::Kept(_), Item::Kept(_)))) {
+            match (run, &self.archive) {
+                ([Item::Kept(_), ..], Some(archive)) => {
+                    let keys: Vec<Key> =
+                        run.iter().filter_map(|i| if let Item::Kept(key) = i { Some(*key) } else { None }).collect();
+                    archive.frozen(|| archive.each_record(&keys, |r| work(&r), &mut each))?;
+                }
+                (given, _) => {
+                    for item in given {
+                        if let Item::Given(record) = item {
+                            each(work(record))?;
+                        }
+                    }
+                }
             }
         }
+        Ok(())
     }
-    Ok(found)
+
+    /// All of them at once: for what needs that, and is of no use with very many.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
+        let mut all = Vec::with_capacity(self.len());
+        self.each(Record::clone, |record| {
+            all.push(record);
+            Ok(())
+        })?;
+        Ok(all)
+    }
 }
 
-fn one(context: &Context, word: &str) -> Result<Vec<Record>, Failure> {
-    if Path::new(word).extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
-        return file(word);
+/// A selection in the making.
+struct Found<'a> {
+    context: &'a Context,
+    archive: Option<Archive>,
+    items: Vec<Item>,
+    keys: HashSet<Key>,
+    /// Of the records from files.
+    ids: HashSet<String>,
+}
+
+impl Found<'_> {
+    fn word(&mut self, word: &str) -> Result<(), Failure> {
+        if Path::new(word).extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
+            for record in file(self.context, word)? {
+                let kept = self.archive.as_ref().map(|a| a.exact(record.id())).transpose()?.flatten();
+                if kept.is_none_or(|key| !self.keys.contains(&key)) && self.ids.insert(record.id().into()) {
+                    self.items.push(Item::Given(Box::new(record)));
+                }
+            }
+            return Ok(());
+        }
+        if word.contains('=') {
+            // What is wrong with the words comes before what is wrong with the archive.
+            filter(word)?;
+        }
+        let archive = match self.archive.take() {
+            Some(archive) => archive,
+            None => self.context.open_existing()?,
+        };
+        let keys = keys(&archive, word);
+        // What is selected from a file already is not taken again.
+        let given = self.ids.iter().filter_map(|id| archive.exact(id).transpose()).collect::<Result<HashSet<Key>, _>>();
+        self.archive = Some(archive);
+        let given = given?;
+        for key in keys? {
+            if !given.contains(&key) && self.keys.insert(key) {
+                self.items.push(Item::Kept(key));
+            }
+        }
+        Ok(())
     }
-    let archive = context.open()?;
+}
+
+/// The runs of the archive that a word names.
+fn keys(archive: &Archive, word: &str) -> Result<Vec<Key>, Failure> {
     if word == "latest" {
-        return Ok(vec![archive.latest()?]);
+        return Ok(vec![archive.latest_key()?]);
     }
     if word == "all" || word.contains('=') {
-        return filtered(&archive, word);
+        let keys = archive.keys(&filter(word)?)?;
+        if keys.is_empty() {
+            return Err(Failure::usage(format!("no run in {} is selected by `{word}`", archive.path().display()), "rtscope list"));
+        }
+        return Ok(keys);
     }
-    word.split(',').filter(|id| !id.is_empty()).map(|id| archive.get(id).map_err(Failure::from)).collect()
+    word.split(',').filter(|id| !id.is_empty()).map(|id| archive.key(id).map_err(Failure::from)).collect()
 }
 
-fn file(path: &str) -> Result<Vec<Record>, Failure> {
-    let size = std::fs::metadata(path).map_err(|e| Failure::usage(format!("{path}: {e}"), "name a file that exists"))?.len();
-    if size > LARGEST {
-        return Err(Failure::usage(format!("{path} has {size} bytes"), "a record's JSON is far smaller"));
-    }
-    let bytes = std::fs::read(path).map_err(|e| Failure::failed(format!("{path}: {e}"), "make it readable"))?;
+fn file(context: &Context, path: &str) -> Result<Vec<Record>, Failure> {
+    let bytes = rtscope_files::read(Path::new(path), LARGEST).map_err(|e| {
+        let there = e.kind() != std::io::ErrorKind::NotFound;
+        Failure::usage(format!("{path}: {e}"), if there { "name a file with a record's JSON" } else { "name a file that exists" })
+    })?;
     let mut options = rtscope_archive::formats::ImportOptions::new(path, std::time::SystemTime::now());
     options.format = Some(rtscope_archive::formats::Format::Json);
-    rtscope_archive::formats::import(&bytes, &options)
-        .map_err(|e| Failure::failed(format!("{path}: {e}"), "rtscope import reads other formats"))
-}
-
-fn filtered(archive: &Archive, word: &str) -> Result<Vec<Record>, Failure> {
-    let runs = archive.list(&filter(word)?)?;
-    if runs.is_empty() {
-        return Err(Failure::usage(format!("no run in {} is selected by `{word}`", archive.path().display()), "rtscope list"));
-    }
-    let get = |id: &String| archive.get(id).map_err(Failure::from);
-    // The list is newest first; a report reads like a log.
-    runs.iter().rev().map(|r| get(&r.id)).collect()
+    let stated = rtscope_archive::formats::import(&bytes, &options)
+        .map_err(|e| Failure::failed(format!("{path}: {e}"), "rtscope import reads other formats"))?;
+    let keys = Keys::load()?;
+    // Looking makes no archive.
+    let archive = if context.is_there() { context.open_existing().ok() } else { None };
+    let settle = |record| origin::settle(record, archive.as_ref(), &keys).map(|settled| settled.record);
+    stated.into_iter().map(settle).collect()
 }
 
 /// `all`, or key=value terms separated by commas.

@@ -1,6 +1,7 @@
 //! The figures of one kernel under one load, and what stock is to RT.
 
 use super::LoadFigures;
+use crate::Seeds;
 use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
 use serde::Serialize;
 
@@ -30,6 +31,9 @@ pub struct Figures {
     pub p99_9: Option<u64>,
     /// Highest sample.
     pub max: Option<u64>,
+    /// Of runs of the lab: the maxima of their seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
     /// All samples, for plots; `None` when no record holds a distribution.
     #[serde(skip)]
     pub all: Option<Distribution>,
@@ -67,6 +71,7 @@ impl Figures {
             p99: at(P99),
             p99_9: at(P99_9),
             max: all.as_ref().and_then(Distribution::max),
+            seeds: Seeds::of(&merged),
             all,
         }))
     }

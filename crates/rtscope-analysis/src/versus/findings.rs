@@ -113,9 +113,10 @@ fn of_load(block: &Block, l: &LoadFigures, set: &[Group<'_>]) -> Vec<Finding> {
         }
     }
     if let [Some(stock), Some(rt)] = l.figures.as_slice() {
-        let (low, high) = (stock.count.min(rt.count), stock.count.max(rt.count));
+        let mut counts = [(stock.count, "stock"), (rt.count, "RT")];
+        counts.sort_unstable();
+        let [(low, _), (high, more)] = counts;
         if l.ratios.is_some() && high >= low.saturating_mul(UNEQUAL) {
-            let more = if stock.count > rt.count { "stock" } else { "RT" };
             found.push(finding(
                 "count-differs",
                 format!(

@@ -122,6 +122,8 @@ mod tests {
             ("6.1.0-42-rt-arm64", "6.1.0-42", Some((6, 1))),
             ("6.6.30-rt30-v8+", "6.6.30", Some((6, 6))),
             ("6.14-rc3-rt1", "6.14-rc3", Some((6, 14))),
+            ("6.1--42", "6.1", Some((6, 1))),
+            ("6", "6", None),
             ("", "unknown", None),
         ] {
             assert_eq!(short(release), wanted);

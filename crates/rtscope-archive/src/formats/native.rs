@@ -12,7 +12,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Record>, ImportError> {
             value => vec![value],
         };
         for value in values {
-            records.push(serde_json::from_value(value)?);
+            let record: Record = serde_json::from_value(value)?;
+            crate::signature::check(&record).map_err(|error| ImportError::Signature { id: record.id().into(), error })?;
+            records.push(record);
         }
     }
     if records.is_empty() {
@@ -22,7 +24,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Record>, ImportError> {
 }
 
 pub(super) fn write(record: &Record) -> Result<Vec<u8>, ExportError> {
-    let mut text = serde_json::to_vec_pretty(record)?;
-    text.push(b'\n');
-    Ok(text)
+    // A reader of `\u` escapes finds the same record.
+    let mut text = rtscope_record::text::json(&serde_json::to_string_pretty(record)?).into_owned();
+    text.push('\n');
+    Ok(text.into_bytes())
 }

@@ -49,6 +49,24 @@ pub enum ArchiveError {
         /// What it is instead.
         what: String,
     },
+    /// There is no file.
+    #[error("{}: there is no archive: name another one with --archive, or measure or import something into it first", path.display())]
+    Missing {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// Somebody else put tables, views, triggers or indices into it, or changed its own.
+    #[error(
+        "{}: {what}: it was made or changed by another program, and such a file may do anything when it is read; save what is needed of it by \
+         `sqlite3` and `rtscope import`, or name another archive",
+        path.display()
+    )]
+    ForeignSchema {
+        /// The file.
+        path: PathBuf,
+        /// What is in it.
+        what: String,
+    },
     /// Written by a newer rtscope.
     #[error("{}: the archive has version {found}, this rtscope knows up to {known}: use a newer rtscope", path.display())]
     NewerSchema {
@@ -87,7 +105,9 @@ pub enum ArchiveError {
         what: String,
     },
     /// What is kept under this id is no longer the record that was put in.
-    #[error("the record {id} is damaged in the archive: {what}; the other records are not affected")]
+    #[error(
+        "the record {id} is damaged in the archive: {what}; the other records are not affected (`rtscope remove {id}` takes it out)"
+    )]
     Damaged {
         /// Its id.
         id: String,

@@ -1,8 +1,10 @@
 //! Listings of the archive from the summary columns alone.
 
 use rtscope_record::{Distribution, DistributionError, Record};
-use rusqlite::{Connection, Row, params_from_iter, types::Value};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::time::SystemTime;
 
 /// Which runs to list. An empty filter passes all.
@@ -41,6 +43,8 @@ pub struct RunSummary {
     pub target: String,
     /// Whose time the figures are in.
     pub clock: String,
+    /// Where it came from: measured, lab, emulator or imported.
+    pub origin: String,
     /// Whether they may be trusted.
     pub verdict: String,
     /// The run was ended before its time.
@@ -102,6 +106,7 @@ impl RunSummary {
             load: p.load.clone(),
             target: p.target.clone(),
             clock: p.clock.to_string(),
+            origin: record.origin().to_string(),
             verdict: record.verdict().to_string(),
             interrupted: p.interrupted,
             hostname: p.system.hostname.clone(),
@@ -134,7 +139,16 @@ fn nanos(t: SystemTime) -> i64 {
     }
 }
 
-pub(super) fn list(db: &Connection, filter: &Filter) -> Result<Vec<RunSummary>, rusqlite::Error> {
+/// The summary columns, in the order of [`summary`].
+const COLUMNS: &str =
+    "id, started, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel, preemption, count, missed,
+     spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99, virtualization, origin";
+
+/// What follows the summary in a row: all but the last two go into the checksum, which is the last but one.
+const REST: &str = "started_ns, sha256, columns_sha256, key";
+
+/// The statement that finds the runs of `filter`, newest first, and what it binds.
+fn statement(filter: &Filter) -> (String, Vec<Value>) {
     let text = |t: &Option<String>| t.clone().map(Value::Text);
     let moment = |t: Option<SystemTime>| t.map(|t| Value::Integer(nanos(t)));
     let conditions = [
@@ -148,12 +162,76 @@ pub(super) fn list(db: &Connection, filter: &Filter) -> Result<Vec<RunSummary>, 
     let (asked, mut values): (Vec<&str>, Vec<Value>) = conditions.into_iter().filter_map(|(c, v)| Some((c, v?))).unzip();
     let wanted = if asked.is_empty() { "1".to_owned() } else { asked.join(" AND ") };
     values.push(Value::Integer(filter.limit.map_or(-1, i64::from)));
-    let sql = format!(
-        "SELECT id, started, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel, preemption, count, missed,
-                spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99, virtualization
-         FROM run WHERE {wanted} ORDER BY started_ns DESC, key DESC LIMIT ?"
-    );
-    db.prepare_cached(&sql)?.query_map(params_from_iter(values), summary)?.collect()
+    let sql = format!("SELECT {COLUMNS}, {REST} FROM run WHERE {wanted} ORDER BY started_ns DESC, key DESC LIMIT ?");
+    (sql, values)
+}
+
+/// A run that a filter found.
+pub(super) struct Found {
+    pub(super) key: i64,
+    pub(super) summary: RunSummary,
+    pub(super) started_ns: Option<i64>,
+    /// The columns are those that were written with the record.
+    pub(super) sound: bool,
+}
+
+/// Gives `each` the runs of `filter`, one at a time, newest first.
+pub(super) fn each<E: From<rusqlite::Error>>(
+    db: &Connection,
+    filter: &Filter,
+    mut each: impl FnMut(Found) -> Result<(), E>,
+) -> Result<(), E> {
+    let (sql, values) = statement(filter);
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    while let Some(row) = rows.next()? {
+        each(found(row)?)?;
+    }
+    Ok(())
+}
+
+/// The run with this key.
+pub(super) fn one(db: &Connection, key: i64) -> Result<Found, rusqlite::Error> {
+    db.prepare_cached(&format!("SELECT {COLUMNS}, {REST} FROM run WHERE key = ?1"))?.query_row([key], found)
+}
+
+/// A row of [`COLUMNS`] and [`REST`].
+fn found(row: &Row<'_>) -> Result<Found, rusqlite::Error> {
+    let count = row.as_ref().column_count();
+    let kept: Option<Vec<u8>> = row.get(count - 2)?;
+    let sound = kept.is_some_and(|kept| digest(row, count - 2).is_ok_and(|own| own.as_slice() == kept));
+    Ok(Found { key: row.get(count - 1)?, summary: summary(row)?, started_ns: row.get(count - 4)?, sound })
+}
+
+/// Writes down what the summary columns of the run with this key are.
+pub(super) fn seal(db: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    let sql = format!("SELECT {COLUMNS}, {REST} FROM run WHERE key = ?1");
+    let digest = db.prepare_cached(&sql)?.query_row([key], |row| digest(row, row.as_ref().column_count() - 2))?;
+    db.prepare_cached("UPDATE run SET columns_sha256 = ?1 WHERE key = ?2")?.execute((digest.as_slice(), key)).map(|_| ())
+}
+
+/// [`seal`] of all runs.
+pub(super) fn seal_all(db: &Connection) -> Result<(), rusqlite::Error> {
+    let keys: Vec<i64> = db.prepare("SELECT key FROM run")?.query_map([], |r| r.get(0))?.collect::<Result<_, _>>()?;
+    keys.into_iter().try_for_each(|key| seal(db, key))
+}
+
+/// SHA-256 of the first `count` values of a row, with their types and lengths.
+fn digest(row: &Row<'_>, count: usize) -> Result<[u8; 32], rusqlite::Error> {
+    let mut sha256 = Sha256::new();
+    for i in 0..count {
+        let (kind, bytes): (u8, &[u8]) = match row.get_ref(i)? {
+            ValueRef::Null => (0, &[]),
+            ValueRef::Integer(n) => (1, &n.to_le_bytes()),
+            ValueRef::Real(x) => (2, &x.to_bits().to_le_bytes()),
+            ValueRef::Text(text) => (3, text),
+            ValueRef::Blob(blob) => (4, blob),
+        };
+        sha256.update([kind]);
+        sha256.update((bytes.len() as u64).to_le_bytes());
+        sha256.update(bytes);
+    }
+    Ok(sha256.finalize().into())
 }
 
 fn summary(r: &Row<'_>) -> Result<RunSummary, rusqlite::Error> {
@@ -185,5 +263,6 @@ fn summary(r: &Row<'_>) -> Result<RunSummary, rusqlite::Error> {
         p99_9: r.get(24)?,
         p99_99: r.get(25)?,
         virtualization: r.get(26)?,
+        origin: r.get(27)?,
     })
 }

@@ -1,6 +1,6 @@
 //! A record to rows and back: its text with the histograms cut out, each at a known place, and the sums for listings.
 
-use super::{ArchiveError, Inserted, RunSummary};
+use super::{ArchiveError, Inserted, RunSummary, list};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rtscope_record::{Record, hdr};
@@ -51,6 +51,7 @@ impl<'a> Row<'a> {
             Ok(_) => return Err(fault("its text reads as another record (a count above 2^63, or a figure that is no number)")),
             Err(e) => return Err(ArchiveError::unrepresentable(id, format!("its text can't be read again: {e}"))),
         }
+        crate::signature::check(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;
         let mut cuts = Vec::new();
         let mut stripped = String::with_capacity(text.len());
         let mut rest = text.as_str();
@@ -65,18 +66,24 @@ impl<'a> Row<'a> {
         }
         stripped.push_str(rest);
         let summary = RunSummary::of(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;
-        let started_ns = record.parts().started.parse::<jiff::Timestamp>().ok().and_then(|t| i64::try_from(t.as_nanosecond()).ok());
-        Ok(Self { record, started_ns, summary, sha256: Sha256::digest(text.as_bytes()).into(), stripped, cuts })
+        Ok(Self { record, started_ns: started_ns(record), summary, sha256: Sha256::digest(text.as_bytes()).into(), stripped, cuts })
     }
+}
+
+/// When a record started, ns since 1970; `None` where the database can't hold it.
+pub(super) fn started_ns(record: &Record) -> Option<i64> {
+    record.parts().started.parse::<jiff::Timestamp>().ok().and_then(|t| i64::try_from(t.as_nanosecond()).ok())
 }
 
 /// Writes a row; inside a transaction of the caller's.
 pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowError> {
     let p = row.record.parts();
-    let there: Option<Vec<u8>> =
-        db.prepare_cached("SELECT sha256 FROM run WHERE id = ?1")?.query_row([&p.id], |r| r.get(0)).optional()?;
+    let mut there = db.prepare_cached("SELECT key, sha256 FROM run WHERE id = ?1")?;
+    let there: Option<(i64, Vec<u8>)> = there.query_row([&p.id], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
     match there {
-        Some(sha256) if sha256 == row.sha256 => return Ok(Inserted::Identical),
+        Some((_, sha256)) if sha256 == row.sha256 => return Ok(Inserted::Identical),
+        // An older version of rtscope wrote the same in other words: without the keys that came later.
+        Some((key, _)) if fetch(db, key)?.record().is_ok_and(|there| there == *row.record) => return Ok(Inserted::Identical),
         Some(_) => return Err(RowError::Archive(ArchiveError::AlreadyThere(p.id.clone()))),
         None => {}
     }
@@ -90,9 +97,9 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
     db.prepare_cached(
         "INSERT INTO run (id, started, started_ns, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel,
                           preemption, count, missed, spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99,
-                          json, sha256, virtualization)
+                          json, sha256, virtualization, origin)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
-                 ?26, ?27, ?28, ?29, ?30)",
+                 ?26, ?27, ?28, ?29, ?30, ?31)",
     )?
     .execute(params![
         s.id,
@@ -125,6 +132,7 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
         row.stripped,
         row.sha256.as_slice(),
         s.virtualization,
+        s.origin,
     ])?;
     let run = db.last_insert_rowid();
     for (nr, (d, (cut_at, bytes))) in row.record.distributions().iter().zip(&row.cuts).enumerate() {
@@ -145,35 +153,66 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
         ])?;
         db.prepare_cached("INSERT INTO histogram (run, nr, hdr) VALUES (?1, ?2, ?3)")?.execute(params![run, nr, bytes])?;
     }
+    list::seal(db, run)?;
     Ok(Inserted::New)
 }
 
-/// Puts the text of the record with this id together again, and reads it with every check there is.
-pub(super) fn get(db: &Connection, id: &str) -> Result<Record, RowError> {
-    let damaged = |what: &str| RowError::Archive(ArchiveError::damaged(id, what));
-    let found: Option<(i64, String, Vec<u8>)> = db
-        .prepare_cached("SELECT key, json, sha256 FROM run WHERE id = ?1")?
-        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+/// The rows of one record.
+pub(super) struct Fetched {
+    id: String,
+    stripped: String,
+    sha256: Vec<u8>,
+    /// For each distribution: where its histogram was, and its bytes.
+    pieces: Vec<(i64, Option<Vec<u8>>)>,
+}
+
+/// Reads the rows of the record with this key.
+pub(super) fn fetch(db: &Connection, key: i64) -> Result<Fetched, RowError> {
+    let found = db
+        .prepare_cached("SELECT id, json, sha256 FROM run WHERE key = ?1")?
+        .query_row([key], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
-    let Some((run, stripped, sha256)) = found else { return Err(RowError::Archive(ArchiveError::NotFound(id.into()))) };
+    let Some((id, stripped, sha256)) = found else {
+        return Err(RowError::Archive(ArchiveError::NotFound("which was removed meanwhile".into())));
+    };
     let mut statement = db.prepare_cached(
         "SELECT d.cut_at, h.hdr FROM distribution d LEFT JOIN histogram h ON h.run = d.run AND h.nr = d.nr WHERE d.run = ?1 ORDER BY d.nr",
     )?;
-    let rows = statement.query_map([run], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Option<Vec<u8>>>(1)?)))?;
-    let mut text = String::with_capacity(stripped.len() * 2);
-    let mut done = 0;
-    for row in rows {
-        let (at, bytes) = row?;
-        let bytes = bytes.ok_or_else(|| damaged("one of its histograms is missing"))?;
-        let piece = usize::try_from(at).ok().and_then(|at| Some((at, stripped.get(done..at)?)));
-        let (at, piece) = piece.ok_or_else(|| damaged("a histogram's place lies outside its text"))?;
-        text.push_str(piece);
-        STANDARD.encode_string(bytes, &mut text);
-        done = at;
+    let pieces = statement.query_map([key], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<Result<_, _>>()?;
+    Ok(Fetched { id, stripped, sha256, pieces })
+}
+
+impl Fetched {
+    /// Puts the text of the record together again, and reads it with every check there is.
+    pub(super) fn record(self) -> Result<Record, ArchiveError> {
+        let damaged = |what: &str| ArchiveError::damaged(&self.id, what);
+        let mut text = String::with_capacity(self.stripped.len() * 2);
+        let mut done = 0;
+        for (at, bytes) in &self.pieces {
+            let bytes = bytes.as_ref().ok_or_else(|| damaged("one of its histograms is missing"))?;
+            let piece = usize::try_from(*at).ok().and_then(|at| Some((at, self.stripped.get(done..at)?)));
+            let (at, piece) = piece.ok_or_else(|| damaged("a histogram's place lies outside its text"))?;
+            text.push_str(piece);
+            STANDARD.encode_string(bytes, &mut text);
+            done = at;
+        }
+        text.push_str(self.stripped.get(done..).ok_or_else(|| damaged("its text is cut short"))?);
+        if Sha256::digest(text.as_bytes()).as_slice() != self.sha256 {
+            return Err(damaged("its checksum does not match"));
+        }
+        let record: Record = serde_json::from_str(&text).map_err(|e| damaged(&e.to_string()))?;
+        crate::signature::check(&record).map_err(|e| damaged(&e.to_string()))?;
+        if record.id() == self.id { Ok(record) } else { Err(damaged("it is the record of another run")) }
     }
-    text.push_str(stripped.get(done..).ok_or_else(|| damaged("its text is cut short"))?);
-    if Sha256::digest(text.as_bytes()).as_slice() != sha256 {
-        return Err(damaged("its checksum does not match"));
-    }
-    serde_json::from_str(&text).map_err(|e| damaged(&e.to_string()))
+}
+
+/// Whether the rows of the distributions of the record with this key are those of `record`.
+pub(super) fn distributions_match(db: &Connection, key: i64, record: &Record) -> Result<bool, rusqlite::Error> {
+    type Columns = (String, u64, u64, Option<u64>, Option<u64>, Option<f64>);
+    let mut statement =
+        db.prepare_cached("SELECT label, count, missed, min, max, mean FROM distribution WHERE run = ?1 ORDER BY nr")?;
+    let row = |r: &rusqlite::Row<'_>| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?));
+    let kept: Vec<Columns> = statement.query_map([key], row)?.collect::<Result<_, _>>()?;
+    let own = record.distributions().iter().map(|d| (d.label().to_owned(), d.count(), d.missed(), d.min(), d.max(), d.mean()));
+    Ok(own.eq(kept))
 }

@@ -1,14 +1,19 @@
 //! The archive's tables, how an older archive becomes one of today, and how a file that is no archive is told from one.
 
 use super::ArchiveError;
+use super::list;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, TransactionBehavior};
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// "rtsc": marks an SQLite file as an archive of rtscope.
 pub(super) const APPLICATION_ID: i64 = 0x7274_7363;
 
 /// Step `i` makes version `i + 1` out of version `i`. A step that has been released is never changed.
-const MIGRATIONS: [&str; 1] = [
+const MIGRATIONS: [&str; 3] = [
     // `json` is the record as text without its histograms, whose places are `distribution.cut_at`; `sha256` is of the whole text.
     // The summary columns are of all distributions merged; NULL where there is no sample or the count does not support a percentile.
     "
@@ -66,15 +71,102 @@ const MIGRATIONS: [&str; 1] = [
         FOREIGN KEY (run, nr) REFERENCES distribution (run, nr) ON DELETE CASCADE
     ) STRICT;
     ",
+    // Where each record came from, as `Origin::derived` says it, and what that leaves of its verdict.
+    "
+    ALTER TABLE run ADD COLUMN origin TEXT NOT NULL DEFAULT 'imported';
+    UPDATE run SET origin = CASE
+        WHEN NOT json_valid(json) THEN 'imported'
+        WHEN json_extract(json, '$.source') IS NOT NULL OR target = 'import' THEN 'imported'
+        WHEN json_extract(json, '$.lab') IS NOT NULL OR substr(target, 1, 4) = 'lab:' THEN 'lab'
+        WHEN substr(target, 1, 5) = 'fake:' OR instr(json_extract(json, '$.instrument.what'), 'FPGA instrument, emulator') > 0 THEN 'emulator'
+        ELSE 'measured'
+    END;
+    UPDATE run SET verdict = CASE WHEN origin = 'lab' AND clock = 'virtual' THEN 'REPEATABLE' ELSE 'INCONCLUSIVE' END
+        WHERE verdict = 'VALID' AND (origin <> 'measured' OR clock <> 'host');
+    ",
+    // SHA-256 of the summary columns and of `sha256`: a summary that was changed apart from its record is noticed where only that is read.
+    "
+    ALTER TABLE run ADD COLUMN columns_sha256 BLOB;
+    ",
 ];
+
+/// Longest text or blob that is read or written, bytes: a file that somebody else made must not take all memory.
+const LONGEST: i32 = 256 << 20;
+
+/// Makes a connection that may meet any file: nothing that a schema says is run, and pages are checked as they are read.
+pub(super) fn harden(db: &Connection) -> Result<(), rusqlite::Error> {
+    for (option, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        db.set_db_config(option, on)?;
+    }
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+    db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    db.pragma_update(None, "cell_size_check", true)?;
+    db.pragma_update(None, "mmap_size", 0)
+}
+
+/// What a schema holds: kind, name, table and text of each object.
+type Schema = BTreeSet<[String; 4]>;
+
+/// Everything that a schema holds: kind, name, table, and the text that made it, but for the white space.
+fn objects(db: &Connection) -> Result<Schema, rusqlite::Error> {
+    // What ANALYZE leaves tells the planner about the rows, and nothing else.
+    let mut all = db.prepare(
+        "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')",
+    )?;
+    let row = |r: &rusqlite::Row<'_>| {
+        let sql = r.get::<_, String>(3)?.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A column that came later has no blanks before it.
+        let sql = [" ,", ", ", " )", ") ", " (", "( "].into_iter().fold(sql, |sql, blank| sql.replace(blank, blank.trim()));
+        Ok([r.get(0)?, r.get(1)?, r.get(2)?, sql])
+    };
+    all.query_map([], row)?.collect()
+}
+
+/// What the schemas of all versions hold, from that of an empty file on; made once.
+fn of_versions() -> Result<Vec<Schema>, rusqlite::Error> {
+    static MADE: OnceLock<Vec<Schema>> = OnceLock::new();
+    if let Some(made) = MADE.get() {
+        return Ok(made.clone());
+    }
+    let own = Connection::open_in_memory()?;
+    let mut made = vec![BTreeSet::new()];
+    for step in MIGRATIONS {
+        own.execute_batch(step)?;
+        made.push(objects(&own)?);
+    }
+    Ok(MADE.get_or_init(|| made).clone())
+}
+
+/// What the schema of an archive of this version has besides, or in place of, its own; `None` for nothing.
+fn foreign(db: &Connection, version: i64) -> Result<Option<String>, rusqlite::Error> {
+    let own = usize::try_from(version).ok().and_then(|v| of_versions().map(|all| all.get(v).cloned()).transpose()).transpose()?;
+    let (own, found) = (own.unwrap_or_default(), objects(db)?);
+    let described = |[kind, name, table, _]: &[String; 4]| match kind.as_str() {
+        "table" | "view" => format!("the {kind} `{name}`"),
+        _ => format!("the {kind} `{name}` on `{table}`"),
+    };
+    let what = match (found.difference(&own).next(), own.difference(&found).next()) {
+        (Some(more), Some(less)) if more[..2] == less[..2] => format!("{} is not as rtscope makes it", described(more)),
+        (Some(more), _) => format!("{} is not rtscope's", described(more)),
+        (None, Some(less)) => format!("{} is missing", described(less)),
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(what))
+}
 
 /// The newest version known here.
 pub(super) fn newest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Refuses what is no archive or a newer one, before anything in the file is changed; then brings it up to date.
-pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), ArchiveError> {
+/// Refuses what is no archive, a newer one, or one that holds what is not rtscope's, before anything in the file is changed; then brings it
+/// up to date. An empty file becomes one where that is asked for.
+pub(super) fn prepare(db: &mut Connection, path: &Path, create: bool) -> Result<(), ArchiveError> {
     let sql = |e| ArchiveError::sql(path, e);
     let number = |db: &Connection, pragma| db.pragma_query_value(None, pragma, |r| r.get::<_, i64>(0)).map_err(sql);
     let (app, version) = (number(db, "application_id")?, number(db, "user_version")?);
@@ -84,8 +176,16 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), ArchiveErr
         let what = format!("an SQLite file of another program, application id {app:#x}");
         return Err(ArchiveError::NotAnArchive { path: path.into(), what });
     }
+    if fresh && !create {
+        return Err(ArchiveError::NotAnArchive { path: path.into(), what: "it is empty".into() });
+    }
     if version > newest() {
         return Err(ArchiveError::NewerSchema { path: path.into(), found: version, known: newest() });
+    }
+    if !fresh {
+        if let Some(what) = foreign(db, version).map_err(sql)? {
+            return Err(ArchiveError::ForeignSchema { path: path.into(), what });
+        }
     }
     // From here on the file is ours.
     db.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
@@ -96,6 +196,8 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), ArchiveErr
         for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
             t.execute_batch(step).map_err(sql)?;
         }
+        // Whatever the steps did to the columns of the runs that are there.
+        list::seal_all(&t).map_err(sql)?;
         t.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
         t.pragma_update(None, "user_version", newest()).map_err(sql)?;
         t.commit().map_err(sql)?;

@@ -2,9 +2,11 @@
 
 use super::{Archive, ArchiveError};
 use crate::store::error::SpillError;
+use rtscope_files::Beside;
 use rtscope_record::Record;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What became of the spilled files.
@@ -16,47 +18,38 @@ pub struct Absorbed {
     pub left: Vec<(PathBuf, SpillError)>,
 }
 
-/// Writes `record` as JSON into `dir` (made if need be) under its id and returns the file's path.
+/// Largest spilled file that is read, bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Writes `record` as JSON into `dir` (made if need be, for this user alone) under its id and returns the file's path.
 ///
-/// The file appears under its name only when it is whole and on the disk. A file of another record is never overwritten.
+/// The file appears under its name only when it is whole and on the disk. Nothing that is there is ever overwritten, nor a link followed.
 pub fn spill(record: &Record, dir: &Path) -> Result<PathBuf, ArchiveError> {
     let text = serde_json::to_vec(record).map_err(|e| ArchiveError::unrepresentable(record.id(), e))?;
-    fs::create_dir_all(dir).map_err(|e| ArchiveError::io(dir, "making the directory", e))?;
-    let temporary = dir.join(format!(".{}.{}.tmp", record.id(), std::process::id()));
-    let written = write_synced(&temporary, &text).and_then(|()| publish(&temporary, dir, record.id(), &text));
-    if written.is_err() {
-        // What is left of a failed attempt would only fill the disk; the error that matters is the first one.
-        let _ = fs::remove_file(&temporary);
-    }
-    let path = written?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| ArchiveError::io(dir, "making the directory", e))?;
+    let first = dir.join(format!("{}.json", record.id()));
+    let written = Beside::new(&first, 0o600).and_then(|mut file| file.write_all(&text).map(|()| file));
+    let path = publish(written.map_err(|e| ArchiveError::io(&first, "writing the record", e))?, dir, record.id(), &text)?;
     File::open(dir).and_then(|d| d.sync_all()).map_err(|e| ArchiveError::io(dir, "writing the directory to the disk", e))?;
     Ok(path)
 }
 
-fn write_synced(path: &Path, text: &[u8]) -> Result<(), ArchiveError> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
-    let done = file.as_mut().map_err(|e| std::io::Error::new(e.kind(), e.to_string())).and_then(|f| {
-        f.write_all(text)?;
-        f.sync_all()
-    });
-    done.map_err(|e| ArchiveError::io(path, "writing the record", e))
-}
-
-/// Gives the temporary file the first free of its names; ids are unique, so that nobody else takes the name in between.
-fn publish(temporary: &Path, dir: &Path, id: &str, text: &[u8]) -> Result<PathBuf, ArchiveError> {
+/// Gives the file the first free of its names, or finds the same record there.
+fn publish(mut file: Beside, dir: &Path, id: &str, text: &[u8]) -> Result<PathBuf, ArchiveError> {
     let mut nr = 1u32;
     loop {
         let path = dir.join(if nr == 1 { format!("{id}.json") } else { format!("{id}.{nr}.json") });
-        if path.exists() {
-            if fs::read(&path).is_ok_and(|there| there == text) {
-                fs::remove_file(temporary).map_err(|e| ArchiveError::io(temporary, "removing the temporary file", e))?;
-                return Ok(path);
+        file.rename(&path);
+        match file.commit_new() {
+            Ok(()) => return Ok(path),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                if rtscope_files::read_own(&path, LARGEST, None).is_ok_and(|there| there == text) {
+                    return Ok(path);
+                }
+                nr += 1;
             }
-            nr += 1;
-            continue;
+            Err(e) => return Err(ArchiveError::io(&path, "naming the file", e)),
         }
-        fs::rename(temporary, &path).map_err(|e| ArchiveError::io(&path, "naming the file", e))?;
-        return Ok(path);
     }
 }
 
@@ -84,7 +77,9 @@ impl Archive {
     }
 
     fn absorb(&mut self, path: &Path) -> Result<String, SpillError> {
-        let record: Record = serde_json::from_slice(&fs::read(path)?)?;
+        // Whoever may write beside the archive must not be able to put records into it.
+        let owner = fs::metadata(&self.path).map(|m| m.uid()).ok();
+        let record: Record = serde_json::from_slice(&rtscope_files::read_own(path, LARGEST, owner)?)?;
         self.insert(&record)?;
         fs::remove_file(path)?;
         Ok(record.id().into())

@@ -296,6 +296,11 @@ fn right(run: &Run, id: &str, record: Record) -> Result<Record, String> {
     if p.clock != run.clock {
         return Err(format!("the record is in {} time, the plan asks for {} time", p.clock, run.clock));
     }
+    let model = p.lab.as_ref().map(|lab| lab.model);
+    if run.model.is_some_and(|wanted| Some(wanted.number()) != model) {
+        let model = model.map_or_else(|| "none".into(), |m| m.to_string());
+        return Err(format!("the record is of time model {model}, the plan asks for another"));
+    }
     Ok(record)
 }
 

@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, is_lab};
 use super::test_plan::TestPlan;
+use crate::vm::TimeModel;
 use rtscope_record::Clock;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -16,6 +17,8 @@ pub struct Run {
     pub target: String,
     /// Whose time its figures are in.
     pub clock: Clock,
+    /// What things cost in virtual time; `None` in the time of a host.
+    pub model: Option<TimeModel>,
     /// Name of the load.
     pub load: String,
     /// What is measured.
@@ -30,6 +33,9 @@ pub struct Run {
 struct Key<'a> {
     target: &'a str,
     clock: Clock,
+    /// Of a run in virtual time. Left out of the first, which has the keys that it had when there was no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<u32>,
     load: &'a str,
     test: &'a TestPlan,
     repetition: u32,
@@ -65,28 +71,43 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     hex
 }
 
-/// Every run, those in virtual time first. Targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
+/// Every run, those in virtual time first. Time models and targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
 /// by then falls on all targets alike.
 pub(super) fn expand(plan: &Plan) -> Vec<Run> {
     let mut runs = Vec::new();
     for repetition in 1..=plan.repetitions {
         for load in &plan.loads {
             for test in &plan.tests {
-                for target in &plan.targets {
+                let places =
+                    plan.targets.iter().flat_map(|target| models(plan, target).into_iter().map(move |model| (target, model)));
+                for (target, model) in places {
                     let clock = if is_lab(target) { plan.clock } else { Clock::Host };
                     // In virtual time one seed gives one result: a repetition with the same one would tell nothing.
                     let seed = is_lab(target).then(|| plan.seed.wrapping_add(u64::from(repetition - 1)));
-                    let key = Key { target, clock, load, test, repetition, seed };
+                    let key = Key {
+                        target,
+                        clock,
+                        model: model.map(TimeModel::number).filter(|n| *n != 1),
+                        load,
+                        test,
+                        repetition,
+                        seed,
+                    };
                     // Words, numbers and lists of them always have a text.
                     let key = serde_json::to_string(&key).unwrap_or_default();
                     let (target, load, test) = (target.clone(), load.clone(), test.clone());
-                    runs.push(Run { key, target, clock, load, test, repetition, seed });
+                    runs.push(Run { key, target, clock, model, load, test, repetition, seed });
                 }
             }
         }
     }
     runs.sort_by_key(Run::is_exclusive);
     runs
+}
+
+/// The time models that a target is measured in.
+fn models(plan: &Plan, target: &str) -> Vec<Option<TimeModel>> {
+    if is_lab(target) && plan.clock == Clock::Virtual { plan.models.iter().copied().map(Some).collect() } else { vec![None] }
 }
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ fn runs_in_virtual_time_come_first_with_a_seed_for_each_repetition() {
 /// Keys and ids are in journals and archives: those of one version must be those of the next.
 #[test]
 fn keys_and_ids_stay_what_they_are() {
-    let plan = plan("targets = [\"lab:k\"]");
+    // What was taken before there were time models is of the first.
+    let plan = plan("targets = [\"lab:k\"]\nmodels = [1]");
     let run = &plan.runs()[0];
     assert_eq!(
         run.key,
@@ -51,6 +52,23 @@ fn keys_and_ids_stay_what_they_are() {
     assert_eq!(hash(["a", "bc"]).len(), 64);
     assert_ne!(hash(["a", "bc"]), hash(["ab", "c"]));
     assert_eq!(run.id("m", &plan.digest()), "m-419c59db3b31e59f");
+}
+
+#[test]
+fn each_run_in_virtual_time_is_taken_in_each_model() {
+    let of = |text: &str| {
+        let plan = plan(text);
+        (plan.runs().iter().map(|r| (r.target.clone(), r.model.map(TimeModel::number))).collect::<Vec<_>>(), plan.digest())
+    };
+    let (usual, digest) = of("targets = [\"lab:k\"]");
+    assert_eq!(usual, [("lab:k".to_owned(), Some(2))]);
+    assert_eq!(of("targets = [\"lab:k\"]\nmodels = [2]").1, digest);
+    assert_ne!(of("targets = [\"lab:k\"]\nmodels = [1]").1, digest);
+    let (both, other) = of("targets = [\"lab:k\", \"local\"]\nmodels = [2, 1]");
+    assert_eq!(both.iter().map(|r| r.1).collect::<Vec<_>>(), [Some(2), Some(1), None]);
+    assert_eq!(of("targets = [\"local\", \"lab:k\"]\nmodels = [1, 2]").1, other, "the order does not count");
+    // In the host's time no instruction is counted.
+    assert_eq!(of("targets = [\"lab:k\"]\nclock = \"host\"").0[0].1, None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::matrix::{Run, expand};
 use super::test_plan::TestPlan;
 use crate::load::Load;
 use crate::ssh::Address;
+use crate::vm::TimeModel;
 use rtscope_record::{Clock, Nanos};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -61,6 +62,8 @@ pub struct Plan {
     pub targets: Vec<String>,
     /// Clock of the lab's targets.
     pub clock: Clock,
+    /// Time models of the lab's targets: each run is taken in each of them.
+    pub models: Vec<TimeModel>,
     /// Names of loads.
     pub loads: Vec<String>,
     /// How often each run is repeated.
@@ -81,6 +84,7 @@ struct File {
     title: Option<String>,
     targets: Spanned<Vec<Spanned<String>>>,
     clock: Option<Spanned<Clock>>,
+    models: Option<Spanned<Vec<u32>>>,
     loads: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default = "one")]
     repetitions: Spanned<u32>,
@@ -102,10 +106,7 @@ impl Plan {
     /// Reads the plan in a file. Paths in it are relative to it.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let failed = |source| PlanError::Read { path: path.into(), source };
-        if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
-            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "larger than a plan may be (1 MiB)")));
-        }
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = rtscope_files::read_text(path, LARGEST).map_err(failed)?;
         let whole = std::path::absolute(path).map_err(failed)?;
         Self::parse(&text, path, whole.parent().unwrap_or(Path::new("/")))
     }
@@ -131,6 +132,24 @@ impl Plan {
         if let Some(c) = file.clock.filter(|_| clock == Clock::Virtual && !targets.iter().any(|t| is_lab(t))) {
             let message = "only the lab has virtual time: leave `clock` out, or name a target such as lab:debian/6.12-rt/amd64";
             return Err(wrong(c.span(), message.into()));
+        }
+
+        let mut models = Vec::new();
+        for number in file.models.iter().flat_map(Spanned::get_ref) {
+            let at = file.models.as_ref().map_or(0..0, Spanned::span);
+            let model: TimeModel = number.to_string().parse().map_err(|m| wrong(at.clone(), m))?;
+            if models.contains(&model) {
+                return Err(wrong(at, format!("the time model {model} is named twice")));
+            }
+            models.push(model);
+        }
+        if let Some(m) = file.models.filter(|_| models.is_empty() || clock == Clock::Host || !targets.iter().any(|t| is_lab(t))) {
+            let message =
+                "only the lab's virtual time has models: models = [2], or [2, 1] with a target of the lab, or leave it out";
+            return Err(wrong(m.span(), message.into()));
+        }
+        if models.is_empty() {
+            models.push(TimeModel::default());
         }
 
         let mut loads = Vec::new();
@@ -165,14 +184,14 @@ impl Plan {
         }
 
         let repetitions = *file.repetitions.get_ref();
-        let each = targets.len() * loads.len() * tests.len();
+        let each = targets.len() * loads.len() * tests.len() * models.len();
         let runs = each.checked_mul(usize::try_from(repetitions).unwrap_or(usize::MAX));
         if repetitions == 0 || runs.is_none_or(|n| n > MOST_RUNS) {
             let message = format!("repetitions = {repetitions}: from 1 on, and at most {MOST_RUNS} runs in all");
             return Err(wrong(file.repetitions.span(), message));
         }
         let name = file.name.into_inner();
-        Ok(Self { name, title: file.title, targets, clock, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
+        Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
     }
 
     /// Every run, in the order in which they are taken.

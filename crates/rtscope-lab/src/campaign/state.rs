@@ -9,7 +9,7 @@ use rtscope_record::Verdict;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,7 @@ pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateErro
     if !identified(dir, plan)? {
         return Ok((Past::new(), None));
     }
-    let busy = match File::open(dir.join(LOCK)) {
+    let busy = match rtscope_files::open(&dir.join(LOCK)) {
         // Shared, so that two lookers do not take each other for the one at work.
         Ok(lock) => match flock(&lock, FlockOperation::NonBlockingLockShared).and_then(|()| flock(&lock, FlockOperation::Unlock)) {
             Ok(()) => None,
@@ -131,7 +131,7 @@ pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateErro
         Err(_) => None,
     };
     let path = dir.join(JOURNAL);
-    match fs::read(&path) {
+    match rtscope_files::read(&path, rtscope_files::SMALL) {
         Ok(bytes) => Ok((read(&bytes).0, busy)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok((Past::new(), busy)),
         Err(source) => Err(StateError::Io { path, source }),
@@ -147,9 +147,7 @@ impl State {
         };
         fs::create_dir_all(dir).map_err(failed(dir))?;
         let lock_path = dir.join(LOCK);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut lock = match Lock::hold(options.open(&lock_path).map_err(failed(&lock_path))?) {
+        let mut lock = match Lock::hold(rtscope_files::open_own(&lock_path).map_err(failed(&lock_path))?) {
             Ok(lock) => lock,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(StateError::Busy { who: holder(dir) }),
             Err(e) => return Err(failed(&lock_path)(e)),
@@ -160,7 +158,11 @@ impl State {
             identify(dir, plan).map_err(failed(&dir.join(IDENTITY)))?;
         }
         let path = dir.join(JOURNAL);
-        let mut journal = options.open(&path).map_err(failed(&path))?;
+        let mut journal = rtscope_files::open_own(&path).map_err(failed(&path))?;
+        let size = journal.metadata().map_err(failed(&path))?.len();
+        if size > rtscope_files::SMALL {
+            return Err(failed(&path)(io::Error::from(io::ErrorKind::FileTooLarge)));
+        }
         let mut bytes = Vec::new();
         journal.read_to_end(&mut bytes).map_err(failed(&path))?;
         let (past, whole) = read(&bytes);
@@ -200,7 +202,7 @@ fn read(bytes: &[u8]) -> (Past, u64) {
 /// Whether the directory says whose it is; refused when that is not this campaign.
 fn identified(dir: &Path, plan: &Plan) -> Result<bool, StateError> {
     let other = |found: String| StateError::Other { dir: dir.into(), found };
-    let text = match fs::read(dir.join(IDENTITY)) {
+    let text = match rtscope_files::read(&dir.join(IDENTITY), rtscope_files::SMALL) {
         Ok(text) => text,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             // Something else may live there, and is not to be mixed up with a campaign.
@@ -221,7 +223,7 @@ const IDENTITY_PART: &str = "campaign.json.part";
 
 fn identify(dir: &Path, plan: &Plan) -> io::Result<()> {
     let part = dir.join(IDENTITY_PART);
-    let mut file = File::create(&part)?;
+    let mut file = rtscope_files::fresh(&part, 0o666)?;
     serde_json::to_writer(&mut file, &Identity::of(plan))?;
     file.write_all(b"\n")?;
     file.sync_all()?;
@@ -234,7 +236,7 @@ fn sync_directory(dir: &Path) -> io::Result<()> {
 }
 
 fn holder(dir: &Path) -> String {
-    let pid = fs::read_to_string(dir.join(LOCK)).ok().and_then(|t| t.trim().parse::<u32>().ok());
+    let pid = rtscope_files::read_text(&dir.join(LOCK), rtscope_files::SMALL).ok().and_then(|t| t.trim().parse::<u32>().ok());
     pid.map_or_else(|| "another rtscope".into(), |pid| format!("process {pid}"))
 }
 

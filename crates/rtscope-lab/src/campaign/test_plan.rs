@@ -81,6 +81,9 @@ pub struct TestPlan {
     /// The stimulus rests high.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active_low: bool,
+    /// Shorter pulses are taken out, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
+    pub min_width: Option<Nanos>,
     /// Longest time to an answer, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
     pub timeout: Option<Nanos>,
@@ -218,6 +221,7 @@ impl TestPlan {
             pulse: self.pulse,
             both_edges: self.both_edges,
             active_low: self.active_low,
+            min_width: self.min_width,
             timeout: self.timeout,
             warmup: self.warmup,
             calibrate: self.calibrate.clone(),

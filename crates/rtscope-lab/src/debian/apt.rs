@@ -5,6 +5,7 @@ use super::megabytes;
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
+use rtscope_probe::sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -124,7 +125,7 @@ impl Apt {
         }
         let mut apt = Self { dir, arch, complaint: String::new(), _lock: lock };
         on_step(&format!("reading Debian's index for {arch}"));
-        let out = apt.run(Command::new("apt-get").args(["-q", "update"]))?;
+        let out = apt.run(sys::process::command("apt-get").args(["-q", "update"]))?;
         // Without a network apt warns, and is content with the index it has.
         if !out.status.success() || String::from_utf8_lossy(&out.stderr).contains("Failed to fetch") {
             apt.complaint = format!("; apt said: {}", last_words(&out));
@@ -134,15 +135,15 @@ impl Apt {
 
     /// All versions of the packages that there are, those of one name newest first. Unknown names are left out.
     pub(crate) fn show(&self, names: &[&str]) -> Result<Vec<Paragraph>, DebianError> {
-        let out = self.run(Command::new("apt-cache").arg("show").args(names))?;
+        let out = self.run(sys::process::command("apt-cache").arg("show").args(names))?;
         Ok(control::parse(&String::from_utf8_lossy(&out.stdout)))
     }
 
     /// Downloads the packages (`NAME=VERSION`) into `dir`; apt checks them against the signed index.
     pub(crate) fn download(&self, wanted: &[String], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
-        let uris = self.succeed(Command::new("apt-get").args(["-qq", "--print-uris", "download"]).args(wanted))?;
+        let uris = self.succeed(sys::process::command("apt-get").args(["-qq", "--print-uris", "download"]).args(wanted))?;
         on_step(&format!("downloading {} ({})", wanted.join(", "), megabytes(total(&uris))));
-        self.succeed(Command::new("apt-get").args(["-qq", "download"]).args(wanted).current_dir(dir)).map(|_| ())
+        self.succeed(sys::process::command("apt-get").args(["-qq", "download"]).args(wanted).current_dir(dir)).map(|_| ())
     }
 
     /// Downloads packages with all that they depend on into `dir`.
@@ -151,9 +152,9 @@ impl Apt {
         fs::create_dir_all(&partial).map_err(DebianError::io(&partial))?;
         let archives = format!("Dir::Cache::Archives={}", dir.display());
         let install = ["-qq", "-y", "--no-install-recommends", "-o", &archives, "install"];
-        let uris = self.succeed(Command::new("apt-get").args(install).arg("--print-uris").args(wanted))?;
+        let uris = self.succeed(sys::process::command("apt-get").args(install).arg("--print-uris").args(wanted))?;
         on_step(&format!("downloading {} with their dependencies ({})", wanted.join(", "), megabytes(total(&uris))));
-        self.succeed(Command::new("apt-get").args(install).arg("--download-only").args(wanted)).map(|_| ())
+        self.succeed(sys::process::command("apt-get").args(install).arg("--download-only").args(wanted)).map(|_| ())
     }
 
     /// That `wanted` was not found, with what apt said of its index.
@@ -180,7 +181,8 @@ impl Package {
         files.sort();
         let mut packages = Vec::new();
         for file in files {
-            let fields = succeed(Command::new("dpkg-deb").arg("-f").arg(&file).args(["Package", "Version", "Architecture"]))?;
+            let fields =
+                succeed(sys::process::command("dpkg-deb").arg("-f").arg(&file).args(["Package", "Version", "Architecture"]))?;
             let [paragraph] = &control::parse(&fields)[..] else {
                 return Err(DebianError::Apt { program: "dpkg-deb -f".into(), said: format!("{}: {fields}", file.display()) });
             };
@@ -191,7 +193,7 @@ impl Package {
                 arch: paragraph.get("Architecture").to_owned(),
                 sha256: digest::file(&file).map_err(DebianError::io(&file))?,
             });
-            succeed(Command::new("dpkg-deb").arg("-x").arg(&file).arg(root))?;
+            succeed(sys::process::command("dpkg-deb").arg("-x").arg(&file).arg(root))?;
             fs::remove_file(&file).map_err(DebianError::io(&file))?;
         }
         packages.sort_by(|a, b| a.package.cmp(&b.package));
@@ -278,7 +280,7 @@ Acquire::Retries "3";
 "#
     );
     // How the host reaches the archive holds here too: proxies, and what it says of the archive's dates.
-    if let Ok(host) = output(Command::new("apt-config").arg("dump").env_remove("APT_CONFIG")) {
+    if let Ok(host) = output(sys::process::command("apt-config").arg("dump").env_remove("APT_CONFIG")) {
         let host = String::from_utf8_lossy(&host.stdout).into_owned();
         let wanted = ["Acquire::http", "Acquire::Check-", "Acquire::ForceIPv"];
         for line in host.lines().filter(|l| wanted.iter().any(|w| l.starts_with(w))) {

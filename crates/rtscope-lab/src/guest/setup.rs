@@ -3,10 +3,11 @@
 use crate::image::{MODULES_DIR, MODULES_LIST};
 use crate::vm::wire::Facts;
 use rtscope_probe::sys;
+use rtscope_record::Processor;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Where the disk is mounted, and the loads' files go.
 pub(super) const DISK: &str = "/disk";
@@ -73,8 +74,37 @@ pub(super) fn prepare() -> Facts {
         uptime_ns,
         cpus: sys::rt::allowed_cpus().map_or(0, |c| u32::try_from(c.len()).unwrap_or(0)),
         memory_kib: memory(),
+        processor: processor(),
         problems,
     }
+}
+
+/// The processor: its names and abilities as the kernel lists them, and what it says itself.
+fn processor() -> Processor {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // x86 has a name and flags; Arm numbers and features.
+    let field = |name: &str| {
+        let of = |line: &str| line.split_once(':').filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned());
+        text.lines().find_map(of).filter(|value| !value.is_empty())
+    };
+    let numbers = || {
+        let known = ["CPU implementer", "CPU part", "CPU variant", "CPU revision"].iter().filter_map(|name| field(name));
+        known.collect::<Vec<_>>().join(" ")
+    };
+    let name = match (field("vendor_id"), field("model name")) {
+        (Some(vendor), Some(name)) => {
+            let [family, model, stepping] = ["cpu family", "model", "stepping"].map(|name| field(name).unwrap_or_default());
+            format!("{vendor} {family}/{model}/{stepping}, {name}")
+        }
+        _ => numbers(),
+    };
+    let flags = field("flags").or_else(|| field("Features")).unwrap_or_default();
+    Processor { name, flags: flags.split_whitespace().map(str::to_owned).collect(), cpuid: cpuid() }
+}
+
+/// What the processor says of itself, a text for each register.
+pub(super) fn cpuid() -> Vec<String> {
+    sys::machine::features().into_iter().map(|(register, value)| format!("{register}={value:x}")).collect()
 }
 
 /// A block device in memory that completes each request by a timer, with ext4 on it.
@@ -111,7 +141,7 @@ fn disk() -> Result<(), String> {
 }
 
 fn command(program: &str, args: &[&str]) -> Result<(), String> {
-    let out = Command::new(program).args(args).stdin(Stdio::null()).output().map_err(|e| format!("{program}: {e}"))?;
+    let out = sys::process::command(program).args(args).stdin(Stdio::null()).output().map_err(|e| format!("{program}: {e}"))?;
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() { Ok(()) } else { Err(format!("{program}: {}: {}", out.status, said.trim())) }
 }
@@ -130,7 +160,7 @@ fn memory() -> (u64, u64) {
 /// A shell on the console, for a guest that was booted to look around in.
 pub(super) fn shell() -> u8 {
     let _ = std::env::set_current_dir("/root");
-    let status = Command::new("/bin/busybox")
+    let status = sys::process::command("/bin/busybox")
         .args(["setsid", "-c", "/bin/busybox", "sh", "-l"])
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("HOME", "/root")

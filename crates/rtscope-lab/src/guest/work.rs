@@ -1,7 +1,7 @@
 //! Does the one job of a guest: measures under a load, or runs a program under one.
 
 use super::mailbox::Mailbox;
-use super::setup::DISK;
+use super::setup::{self, DISK};
 use super::{PROBE, SUPERVISOR};
 use crate::Journal;
 use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
@@ -17,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Where this program lies.
@@ -27,6 +27,12 @@ const PHASES_NS: u64 = 16_000_000;
 
 /// Does `job` and says how it ended.
 pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
+    let cpuid = setup::cpuid();
+    if cpuid != job.cpuid {
+        let changed = cpuid.iter().filter(|word| !job.cpuid.contains(word)).cloned().collect::<Vec<_>>().join(" ");
+        let remedy = "what starts QEMU changes its processor: put QEMU itself first in PATH";
+        return mailbox.fail(&format!("the machine has another processor than when it booted ({changed})"), remedy, false);
+    }
     stir(job.seed);
     if let Err(message) = job.files.iter().try_for_each(write) {
         return mailbox.fail(&message, "name an absolute path in the guest, such as /root/tool", true);
@@ -41,6 +47,7 @@ pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
     let last = match job.work {
         Work::Measure { plan } => measure(&plan, mailbox),
         Work::Run { command, load } => program(&command, &load, mailbox),
+        Work::Costs => Said::Costs(crate::costs::measure()),
     };
     for name in modules.iter().rev() {
         // Nothing is measured any more, and the machine is about to end.
@@ -169,7 +176,7 @@ fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
         }
     };
     let begun = Instant::now();
-    let out = Command::new(program)
+    let out = sys::process::command(program)
         .args(args)
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("HOME", "/root")

@@ -8,7 +8,6 @@ use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +45,7 @@ pub(super) fn find(dir: &Path, wanted: &[&str]) -> Result<Found, ImageError> {
             search.by_name.insert(name, path);
         }
     }
-    let list = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
+    let list = rtscope_files::read_text(&dir.join("modules.builtin"), rtscope_files::SMALL).unwrap_or_default();
     search.built_in.extend(list.lines().filter_map(|l| module_name(l.rsplit('/').next().unwrap_or(l))));
     for name in wanted {
         search.take(&plain(name))?;
@@ -135,7 +134,7 @@ fn module_name(file: &str) -> Option<String> {
 const LARGEST: u64 = 256 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
-    let file = File::open(path).map_err(ImageError::io(path))?;
+    let file = rtscope_files::open(path).map_err(ImageError::io(path))?;
     let mut bytes = Vec::new();
     match path.extension().and_then(|e| e.to_str()) {
         Some("ko") => file.take(LARGEST).read_to_end(&mut bytes),

@@ -62,7 +62,7 @@ impl Tools {
     /// The tools in the cache.
     pub fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
         let dir = cache_root.join("tools").join(arch.as_str());
-        let text = fs::read(dir.join(MANIFEST)).map_err(|_| ImageError::NoTools { arch })?;
+        let text = rtscope_files::read(&dir.join(MANIFEST), rtscope_files::SMALL).map_err(|_| ImageError::NoTools { arch })?;
         let tools: Self = serde_json::from_slice(&text).map_err(|_| ImageError::NoTools { arch })?;
         let root = dir.join("root");
         let whole = digest::count(&root).is_ok_and(|(_, bytes)| bytes == tools.bytes);
@@ -106,7 +106,7 @@ impl Tools {
             let mode = fs::metadata(&path).map_err(ImageError::io(&path))?.permissions().mode();
             // The user's umask does not reach the guest.
             let mode = if mode & 0o100 == 0 { 0o644 } else { 0o755 };
-            let bytes = fs::read(&path).map_err(ImageError::io(&path))?;
+            let bytes = rtscope_files::read(&path, rtscope_files::LARGE).map_err(ImageError::io(&path))?;
             tree.add(&within, Node::File { mode, bytes });
         }
         for (link, to) in LINKS {
@@ -151,7 +151,7 @@ pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(
     let tools = Tools { arch, packages, sha256, bytes, taken: FILES.map(str::to_owned).into(), dir: PathBuf::new() };
     let manifest = made.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&tools).map_err(|e| ImageError::unreadable(&manifest, e))?;
-    fs::write(&manifest, text).map_err(ImageError::io(&manifest))
+    rtscope_files::write(&manifest, text.as_ref(), 0o666).map_err(ImageError::io(&manifest))
 }
 
 /// Copies [`FILES`] with the libraries that they need from the unpacked packages.

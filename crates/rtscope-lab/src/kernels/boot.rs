@@ -28,7 +28,7 @@ impl Kernel {
         if self.arch != Arch::Amd64 || unpacked.is_file() {
             return Ok(if unpacked.is_file() { unpacked } else { packed });
         }
-        let bytes = fs::read(&packed).map_err(KernelError::io(&packed))?;
+        let bytes = rtscope_files::read(&packed, rtscope_files::LARGE).map_err(KernelError::io(&packed))?;
         let Some(kernel) = unpack(&bytes).filter(|k| has_pvh(k)) else { return Ok(packed) };
         // Beside it first, then in its place: nobody boots half a kernel.
         let unfinished = self.dir().join(format!("{VMLINUX}.{}", std::process::id()));

@@ -69,7 +69,7 @@ pub(super) fn place(root: &Path, work: &Path, wanted: &Wanted) -> Result<String,
     moved(root.join("usr/lib"), usr.join("lib"))?;
     let dir = format!("headers/usr/src/linux-headers-{}", wanted.release);
     let makefile = work.join(&dir).join("Makefile");
-    let text = fs::read_to_string(&makefile).map_err(KernelError::io(&makefile))?;
+    let text = rtscope_files::read_text(&makefile, rtscope_files::SMALL).map_err(KernelError::io(&makefile))?;
     fs::write(&makefile, relocate(&text)).map_err(KernelError::io(&makefile))?;
     Ok(dir)
 }

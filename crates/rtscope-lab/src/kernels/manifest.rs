@@ -73,7 +73,7 @@ impl Kernel {
         let kernel = Self {
             name: name.clone(),
             arch: name.arch(),
-            rt: fs::read_to_string(dir.join(CONFIG)).ok().map(|c| is_rt(&c)),
+            rt: rtscope_files::read_text(&dir.join(CONFIG), rtscope_files::SMALL).ok().map(|c| is_rt(&c)),
             release: release.to_owned(),
             packages,
             vmlinuz_bytes: fs::metadata(&vmlinuz).map_err(KernelError::io(&vmlinuz))?.len(),
@@ -85,14 +85,14 @@ impl Kernel {
         let path = dir.join(MANIFEST);
         let text =
             serde_json::to_vec_pretty(&kernel).map_err(|e| KernelError::Damaged { name: name.clone(), why: e.to_string() })?;
-        fs::write(&path, text).map_err(KernelError::io(&path))?;
+        rtscope_files::write(&path, text.as_ref(), 0o666).map_err(KernelError::io(&path))?;
         Ok(kernel)
     }
 
     /// Reads the manifest of the kernel in `dir`; `None` when there is none.
     pub(super) fn read(dir: &Path, name: &KernelName) -> Result<Option<Self>, KernelError> {
         let path = dir.join(MANIFEST);
-        let text = match fs::read(&path) {
+        let text = match rtscope_files::read(&path, rtscope_files::SMALL) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(None),
             Err(e) => return Err(KernelError::io(&path)(e)),

@@ -17,18 +17,21 @@ pub(super) struct Files<'a> {
 /// Copies the files into the empty directory `work`.
 pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<Kernel, KernelError> {
     let vmlinuz = given.vmlinuz;
-    let image =
-        fs::read(vmlinuz).map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
+    let image = rtscope_files::read(vmlinuz, rtscope_files::LARGE)
+        .map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
     let of_modules = given.modules.map(release_of_modules).transpose()?;
     let release = of_modules.or_else(|| release_of_image(&image)).ok_or_else(|| {
         let why = "says not in its head what release it is; give its modules' directory with --modules lib/modules/RELEASE";
         KernelError::Own(format!("{} {why}", vmlinuz.display()))
     })?;
-    let copied = |from: &Path, to: &Path| fs::copy(from, to).map(|_| ()).map_err(KernelError::io(from));
+    let copied = |from: &Path, to: &Path| {
+        let copy = || std::io::copy(&mut rtscope_files::open(from)?, &mut rtscope_files::fresh(to, 0o666)?).map(|_| ());
+        copy().map_err(KernelError::io(from))
+    };
     copied(vmlinuz, &work.join(VMLINUZ))?;
     if let Some(config) = given.config {
         copied(config, &work.join(CONFIG))?;
-        let text = fs::read(work.join(CONFIG)).map_err(KernelError::io(config))?;
+        let text = rtscope_files::read(&work.join(CONFIG), rtscope_files::SMALL).map_err(KernelError::io(config))?;
         if !is_configuration(&text) {
             let why = "is no kernel's configuration: name the .config that it was built with";
             return Err(KernelError::Own(format!("{} {why}", config.display())));

@@ -3,7 +3,7 @@
 use super::{Load, LoadError, Sized, StartOptions, place};
 use crate::journal::SCRATCH_PREFIX;
 use crate::supervisor::wire::{Job, Order, Report, receive, send};
-use rtscope_record::{LoadProcess, LoadProof, Warning};
+use rtscope_record::{LoadCourse, LoadProcess, LoadProof, Warning};
 use std::fs;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ pub struct LoadHandle {
     died: Option<String>,
     seen: Vec<LoadProcess>,
     done: Option<Vec<LoadProcess>>,
+    course: Option<LoadCourse>,
     up_since: Instant,
     oom_before: Option<u64>,
 }
@@ -56,6 +57,7 @@ impl Load {
             scratch: base.join(format!("{SCRATCH_PREFIX}{token}")),
             token,
             journal: std::path::absolute(options.journal.dir()).unwrap_or_else(|_| options.journal.dir().into()),
+            fills_cpus: sized.fills_cpus,
             up_timeout: options.up_timeout,
             stop_timeout: options.stop_timeout,
         };
@@ -110,6 +112,7 @@ impl LoadHandle {
             died: None,
             seen: Vec::new(),
             done: None,
+            course: None,
             up_since: Instant::now(),
             oom_before: oom_kills(),
         })
@@ -136,7 +139,7 @@ impl LoadHandle {
                 Ok(Report::Died(who)) => return Err(failed(who, "run again; if it happens again, report it")),
                 Ok(Report::Isolated(how)) => self.isolation = how,
                 Ok(Report::Warning(warning)) => self.warnings.push(warning),
-                Ok(Report::NotIsolated(_) | Report::Seen(_) | Report::Done(_)) => {}
+                Ok(Report::NotIsolated(_) | Report::Seen(_) | Report::Course(_) | Report::Done(_)) => {}
                 Err(_) => {
                     self.orders = None;
                     self.end_supervisor(Duration::from_secs(5));
@@ -170,6 +173,7 @@ impl LoadHandle {
         match report {
             Report::Died(who) => _ = self.died.get_or_insert(who),
             Report::Seen(processes) => self.seen = processes,
+            Report::Course(course) => self.course = Some(course),
             Report::Done(processes) => self.done = Some(processes),
             Report::Isolated(how) => self.isolation = how,
             Report::Warning(warning) => self.warnings.push(warning),
@@ -217,6 +221,7 @@ impl LoadHandle {
             ran_ns: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
             processes,
             oom_kills,
+            course: self.course.take(),
         }
     }
 

@@ -11,6 +11,8 @@ pub(crate) struct Entry {
     pub(crate) stress_ng: &'static [StressNg],
     /// An iperf3 client and server to run beside them.
     pub(crate) iperf3: Option<Iperf3>,
+    /// It leaves no CPU idle: one that does is not what its name says.
+    pub(crate) fills_cpus: bool,
 }
 
 /// One stress-ng process.
@@ -58,27 +60,42 @@ const EVERYTHING: StressNg = StressNg { args: "--all 1 --exclude cpu-online,swap
 
 /// Every load by name, mildest first.
 pub(crate) const LOADS: &[Entry] = &[
-    Entry { name: "none", about: "nothing beside the measurement", stress_ng: &[], iperf3: None },
-    Entry { name: "background", about: "scheduling and IPC traffic (stress-ng)", stress_ng: &[SCHEDULING], iperf3: None },
-    Entry { name: "calculation", about: "CPU and matrix work on every CPU (stress-ng)", stress_ng: &[CALCULATION], iperf3: None },
-    Entry { name: "disk", about: "synchronous and direct writes (stress-ng)", stress_ng: &[DISK], iperf3: None },
+    Entry { name: "none", about: "nothing beside the measurement", stress_ng: &[], iperf3: None, fills_cpus: false },
+    Entry {
+        name: "background",
+        about: "scheduling and IPC traffic (stress-ng)",
+        stress_ng: &[SCHEDULING],
+        iperf3: None,
+        fills_cpus: false,
+    },
+    Entry {
+        name: "calculation",
+        about: "CPU and matrix work on every CPU (stress-ng)",
+        stress_ng: &[CALCULATION],
+        iperf3: None,
+        fills_cpus: true,
+    },
+    Entry { name: "disk", about: "synchronous and direct writes (stress-ng)", stress_ng: &[DISK], iperf3: None, fills_cpus: false },
     Entry {
         name: "network",
         about: "many TCP streams between two network namespaces, or over loopback (iperf3)",
         stress_ng: &[],
         iperf3: Some(MANY_STREAMS),
+        fills_cpus: false,
     },
     Entry {
         name: "full",
         about: "background, calculation, disk and network together",
         stress_ng: &[SCHEDULING, CALCULATION, DISK],
         iperf3: Some(MANY_STREAMS),
+        fills_cpus: true,
     },
     Entry {
         name: "dewit",
         about: "stress-ng --all 1 and iperf3 -w 64K -P 100, as in Dewit 2024",
         stress_ng: &[EVERYTHING],
         iperf3: Some(Iperf3 { streams_per_cpu: 0, bounds: (100, 100), window: Some("64K") }),
+        fills_cpus: false,
     },
 ];
 

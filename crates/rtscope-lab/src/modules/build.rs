@@ -5,9 +5,10 @@ use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
 use crate::supervisor::find_program;
+use rtscope_probe::sys;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// A source file by its name.
 macro_rules! sources {
@@ -59,7 +60,9 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     let version = match compiler.version(target) {
         Ok(version) => version,
         Err(e) => {
-            let dir = fs::read_to_string(&last).ok().filter(|name| name.bytes().all(|b| b.is_ascii_hexdigit()));
+            let dir = rtscope_files::read_text(&last, rtscope_files::SMALL)
+                .ok()
+                .filter(|name| name.bytes().all(|b| b.is_ascii_hexdigit()));
             return dir.map(|name| root.join(name)).filter(|dir| whole(dir)).ok_or(e);
         }
     };
@@ -100,7 +103,7 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     clear(&dir)?;
     fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
     clear(&work)?;
-    fs::write(&last, name).map_err(ModuleError::io(&last))?;
+    rtscope_files::write(&last, name.as_ref(), 0o666).map_err(ModuleError::io(&last))?;
     Ok(dir)
 }
 
@@ -141,7 +144,7 @@ fn tool(target: &Target<'_>, program: &str, package: &str) -> Result<PathBuf, Mo
 
 /// The same bytes wherever the cache lies: no debugging information, no paths.
 fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Result<(), ModuleError> {
-    let mut command = Command::new("make");
+    let mut command = sys::process::command("make");
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     command.arg("-C").arg(target.headers).arg(format!("-j{jobs}"));
     let mut m = std::ffi::OsString::from("M=");
@@ -157,7 +160,7 @@ fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Re
         return Ok(());
     }
     let said = [out.stdout, out.stderr].concat();
-    fs::write(log, &said).map_err(ModuleError::io(log))?;
+    rtscope_files::write(log, said.as_ref(), 0o666).map_err(ModuleError::io(log))?;
     let text = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = text.lines().collect();
     let said = lines[lines.len().saturating_sub(TAIL)..].join("\n");
@@ -185,7 +188,7 @@ fn triple(arch: Arch) -> &'static str {
 
 impl Compiler {
     fn of(target: &Target<'_>) -> Self {
-        let named = fs::read_to_string(target.headers.join(".kernelvariables")).unwrap_or_default();
+        let named = rtscope_files::read_text(&target.headers.join(".kernelvariables"), rtscope_files::SMALL).unwrap_or_default();
         Self::from_variables(&named, target.arch, Arch::host())
     }
 
@@ -220,7 +223,8 @@ impl Compiler {
         let cross = self.prefix.trim_end_matches('-').replace('_', "-");
         let package = format!("gcc{}{}{cross}", self.suffix, if cross.is_empty() { "" } else { "-" });
         let program = tool(target, &self.program(), &package)?;
-        let out = Command::new(&program).arg("--version").stdin(Stdio::null()).output().map_err(ModuleError::io(&program))?;
+        let out =
+            sys::process::command(&program).arg("--version").stdin(Stdio::null()).output().map_err(ModuleError::io(&program))?;
         Ok(String::from_utf8_lossy(&out.stdout).lines().next().unwrap_or_default().to_owned())
     }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How long a module may still be in use by a process that is ending.
@@ -152,8 +152,12 @@ fn probe(w: &Wanted) -> Result<(), ModuleError> {
     let parameters: Vec<String> = w.parameters.iter().map(|p| with_label(p)).collect();
     let log = Log::open();
     let program = find_program("modprobe").unwrap_or_else(|| "modprobe".into());
-    let out =
-        Command::new(&program).arg(w.name).args(&parameters).stdin(Stdio::null()).output().map_err(ModuleError::io(&program))?;
+    let out = sys::process::command(&program)
+        .arg(w.name)
+        .args(&parameters)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(ModuleError::io(&program))?;
     if out.status.success() {
         return Ok(());
     }

@@ -49,7 +49,7 @@ pub struct Way {
 
 impl Way {
     fn command(&self, to: &Address) -> Command {
-        let mut command = Command::new("ssh");
+        let mut command = sys::process::command("ssh");
         command.arg("-T");
         if let Some(config) = &self.config {
             command.arg("-F").arg(config);

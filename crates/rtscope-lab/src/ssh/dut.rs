@@ -4,7 +4,7 @@ use super::Ssh;
 use super::errand::Followed;
 use crate::target::{StopHandle, TargetError};
 use rtscope_probe::protocol::{DutPlan, Event, Work};
-use rtscope_record::{Effect, Record, RecordError, Warning};
+use rtscope_record::{Effect, Record, RecordError, RecordParts, System, Warning, findings};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -13,7 +13,9 @@ use std::thread::JoinHandle;
 pub struct RemoteDut {
     name: String,
     what: String,
-    load: String,
+    plan: DutPlan,
+    /// Its machine, as it was before it began.
+    system: System,
     warnings: Vec<Warning>,
     stop: StopHandle,
     follower: Option<JoinHandle<Outcome>>,
@@ -46,11 +48,18 @@ impl RemoteDut {
             });
             Outcome { end, losses, left }
         });
-        let mut dut =
-            Self { name, what: String::new(), load: plan.load.clone(), warnings: Vec::new(), stop: own, follower: Some(follower) };
+        let mut dut = Self {
+            name,
+            what: String::new(),
+            plan: plan.clone(),
+            system: System::default(),
+            warnings: Vec::new(),
+            stop: own,
+            follower: Some(follower),
+        };
         match is_ready.recv() {
-            Ok((what, warning)) => {
-                dut.what = what;
+            Ok((what, warning, system)) => {
+                (dut.what, dut.system) = (what, system);
                 dut.warnings.extend(warning);
                 Ok(dut)
             }
@@ -61,7 +70,8 @@ impl RemoteDut {
 
     /// Ends it, and says in the record of `outcome` what it was. One that died spoils the record, and is the reason where there is none.
     pub fn finish<E: From<TargetError> + From<RecordError>>(mut self, outcome: Result<Record, E>) -> Result<Record, E> {
-        let (name, load, what) = (self.name.clone(), self.load.clone(), std::mem::take(&mut self.what));
+        let (name, plan, what) = (self.name.clone(), self.plan.clone(), std::mem::take(&mut self.what));
+        let system = std::mem::take(&mut self.system);
         let mut warnings = std::mem::take(&mut self.warnings);
         let Outcome { end, losses, left } = self.end();
         let mut proof = None;
@@ -88,11 +98,12 @@ impl RemoteDut {
         }
         warnings.extend(left.map(|l| Warning::new("dut-left", Effect::Note, l, "nothing needs to be done")));
         parts.warnings.extend(warnings);
-        load.clone_into(&mut parts.load);
+        parts.load.clone_from(&plan.load);
         parts.load_proof = proof.map(|p| *p);
         if let Some(instrument) = &mut parts.instrument {
             instrument.dut = format!("{name}: {what}{done}");
         }
+        of_its_machine(&mut parts, system, &plan);
         Ok(Record::new(parts)?)
     }
 
@@ -109,13 +120,29 @@ impl Drop for RemoteDut {
     }
 }
 
+/// The record is of the DUT: its machine and what was asked of it take the place of those that were unknown, with what follows from them.
+fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
+    let before = findings::of_machines(parts);
+    let here = std::mem::replace(&mut parts.system, system);
+    if let Some(instrument) = parts.instrument.as_mut().filter(|i| i.system.is_none()) {
+        instrument.system = Some(Box::new(here));
+    }
+    if let Some(lines) = &mut parts.settings.lines {
+        lines.dut = Some(plan.settings.clone());
+    }
+    let after = findings::of_machines(parts);
+    parts.warnings.retain(|w| !before.contains(w) || after.contains(w));
+    parts.warnings.extend(after.into_iter().filter(|w| !before.contains(w)));
+    parts.warnings.extend(findings::again::missing(parts));
+}
+
 /// Says when the device listens, and returns its last word.
-fn follow(followed: &mut Followed, ready: &Sender<(String, Option<Warning>)>) -> Result<Event, TargetError> {
+fn follow(followed: &mut Followed, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
     loop {
         match followed.next(&mut |_| {})? {
-            Event::Listening { what, warning } => {
+            Event::Listening { what, warning, system } => {
                 // Nobody may be waiting any more; then it is about to be stopped.
-                let _: Result<(), _> = ready.send((what, warning));
+                let _: Result<(), _> = ready.send((what, warning, system.map(|s| *s).unwrap_or_default()));
             }
             Event::Error { message, remedy, usage: true } => return Err(TargetError::Usage { message, remedy }),
             Event::Error { message, remedy, usage: false } => return Err(TargetError::Probe { message, remedy }),

@@ -2,11 +2,11 @@
 
 use super::network::{self, Place};
 use super::tool::{Files, Role, Tool};
+use super::watch::Watch;
 use super::wire::{Job, Report};
 use super::{Kind, find_program, process_tree};
 use rtscope_probe::sys;
-use rtscope_record::{Effect, LoadProcess, Warning};
-use std::process::Command;
+use rtscope_record::{Effect, LoadCourse, LoadProcess, Warning};
 use std::time::{Duration, Instant};
 
 /// A message and its remedy.
@@ -32,12 +32,13 @@ pub(super) struct Crew<'a> {
     net: bool,
     tools: Vec<Tool>,
     place: Option<Place>,
+    watch: Option<Watch>,
 }
 
 impl<'a> Crew<'a> {
     pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
         let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
-        Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None }
+        Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None, watch: None }
     }
 
     /// Starts all of them; what is to be reported about it.
@@ -68,7 +69,7 @@ impl<'a> Crew<'a> {
         let missing = || (format!("{program} is not installed"), format!("apt-get install {program}"));
         let path = find_program(program).ok_or_else(missing)?;
         let mut command = match stage {
-            None => Command::new(&path),
+            None => sys::process::command(&path),
             Some(words) => {
                 let mut command = self.job.reexec.stage(words);
                 command.arg(&path);
@@ -218,11 +219,34 @@ impl<'a> Crew<'a> {
         (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
     }
 
+    /// All of it is up: from now on it is watched.
+    pub(super) fn watch(&mut self) {
+        self.watch = Some(Watch::new(&self.tools, self.job.fills_cpus));
+    }
+
+    /// Looks what it does, when it is time.
+    pub(super) fn glance(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.glance(&self.tools);
+        }
+    }
+
     /// What the kernel says of each until now.
     pub(super) fn look(&mut self) -> Vec<LoadProcess> {
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.tools);
+            for (number, tool) in self.tools.iter_mut().enumerate() {
+                tool.workers = watch.workers(number);
+            }
+        }
         let processes = process_tree::all();
         self.tools.iter_mut().for_each(|t| t.look(&processes));
         self.tools.iter().map(Tool::seen).collect()
+    }
+
+    /// What was seen of all of them, once it was up.
+    pub(super) fn course(&self) -> Option<LoadCourse> {
+        self.watch.as_ref().map(|w| w.course().clone())
     }
 
     /// Asks all to end (SIGINT); after a third of the time limit kills workers that go on, so that stress-ng itself can end with its figures

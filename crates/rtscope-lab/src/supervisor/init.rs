@@ -6,7 +6,7 @@ use super::{Kind, call_myself, find_program, ordinary_process, process_tree, sta
 use rtscope_probe::sys;
 use std::io::{self, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ fn private_tmp(job: &Job, kind: Kind) {
 pub(super) fn ip(args: &[&str]) -> Result<(), String> {
     let program = find_program("ip").ok_or("`ip` is not installed: apt-get install iproute2")?;
     let command = format!("ip {}", args.join(" "));
-    let out = Command::new(program).args(args).stdin(Stdio::null()).output().map_err(|e| format!("`{command}`: {e}"))?;
+    let out = sys::process::command(program).args(args).stdin(Stdio::null()).output().map_err(|e| format!("`{command}`: {e}"))?;
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() { Ok(()) } else { Err(format!("`{command}`: {}", said.trim())) }
 }
@@ -126,12 +126,14 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
             return failed(crew.too_slow(&missing));
         }
     }
+    crew.watch();
     say(&Report::Up);
     loop {
         match orders.recv_timeout(TICK) {
             Ok(_) => return finish(&mut crew),
             Err(RecvTimeoutError::Disconnected) => return 3,
             Err(RecvTimeoutError::Timeout) => {
+                crew.glance();
                 let spared = crew.spare_the_disk();
                 spared.into_iter().chain(crew.collect(true)).for_each(|who| say(&Report::Died(who)));
             }
@@ -141,6 +143,7 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
 
 fn finish(crew: &mut Crew<'_>) -> u8 {
     say(&Report::Seen(crew.look()));
+    crew.course().into_iter().for_each(|course| say(&Report::Course(course)));
     crew.stop();
     say(&Report::Done(crew.achieved()));
     0

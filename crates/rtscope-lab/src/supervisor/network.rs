@@ -8,7 +8,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Ends of the veth pair. They exist inside the load's own namespaces only.
@@ -62,7 +61,7 @@ pub(super) fn server(interface: &str, address: &str, command: &[&str]) -> u8 {
         ip(&["link", "set", "lo", "up"])?;
         ip(&["address", "add", address, "dev", interface])?;
         ip(&["link", "set", interface, "up"])?;
-        Ok(Command::new(program).args(args).exec())
+        Ok(sys::process::command(program).args(args).exec())
     };
     let why = become_server().map_or_else(|e| e, |e| e.to_string());
     let _ = writeln!(io::stderr(), "{why}");

@@ -3,7 +3,7 @@
 use super::process_tree::{self, Process};
 use crate::load::achieved;
 use rtscope_probe::sys;
-use rtscope_record::LoadProcess;
+use rtscope_record::{LoadProcess, LoadWorkers};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -58,6 +58,8 @@ pub(super) struct Tool {
     pub(super) early: bool,
     /// What the kernel said of it when it was told to end.
     seen: BTreeMap<String, f64>,
+    /// What was seen of its workers until then.
+    pub(super) workers: Vec<LoadWorkers>,
     command: Vec<String>,
     files: Files,
 }
@@ -71,7 +73,7 @@ impl Tool {
         start.stdin(Stdio::null()).stdout(out).stderr(log).current_dir(&files.dir).env("LC_ALL", "C");
         sys::process::die_with_spawner(&mut start, libc::SIGKILL);
         let pid = start.spawn()?.id();
-        Ok(Self { role, pid, ended: None, early: false, seen: BTreeMap::new(), command, files })
+        Ok(Self { role, pid, ended: None, early: false, seen: BTreeMap::new(), workers: Vec::new(), command, files })
     }
 
     /// For messages.
@@ -148,7 +150,13 @@ impl Tool {
 
     /// What was taken down by [`Self::look`].
     pub(super) fn seen(&self) -> LoadProcess {
-        LoadProcess { command: self.command.clone(), died_early: self.early, achieved: self.seen.clone(), ..LoadProcess::default() }
+        LoadProcess {
+            command: self.command.clone(),
+            died_early: self.early,
+            achieved: self.seen.clone(),
+            workers: self.workers.clone(),
+            ..LoadProcess::default()
+        }
     }
 
     /// What it did, once it has ended.
@@ -168,6 +176,7 @@ impl Tool {
             signal: self.ended.and_then(|s| s.signal()),
             died_early: self.early,
             achieved,
+            workers: self.workers.clone(),
             stderr: if wrong { self.complaint() } else { String::new() },
         }
     }

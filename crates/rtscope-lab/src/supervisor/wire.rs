@@ -1,7 +1,7 @@
 //! What the supervisor's stages say to each other: orders down by standard input, reports up by standard output, one JSON object a line.
 
 use crate::load::{Isolation, Reexec};
-use rtscope_record::{LoadProcess, Warning};
+use rtscope_record::{LoadCourse, LoadProcess, Warning};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) token: String,
     /// Directory of the journal.
     pub(crate) journal: PathBuf,
+    /// It leaves no CPU idle.
+    pub(crate) fills_cpus: bool,
     /// How long the load may take until it is up.
     pub(crate) up_timeout: Duration,
     /// How long its processes may take to end when asked, before they are killed.
@@ -84,6 +86,8 @@ pub(crate) enum Report {
     },
     /// What the kernel says of each process, just before all are told to end: the proof of a load that then can't be ended in time.
     Seen(Vec<LoadProcess>),
+    /// What the kernel saw of all of them until then.
+    Course(LoadCourse),
     /// The end: what each process did.
     Done(Vec<LoadProcess>),
 }

@@ -5,7 +5,7 @@ use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
 use super::seat::Seat;
 use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
-use super::{VmError, scratch, transfer};
+use super::{VmError, executed, scratch, transfer};
 use crate::session::Awake;
 use crate::target::StopHandle;
 use rtscope_probe::sys;
@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
@@ -79,6 +79,8 @@ pub(super) enum Start<'a> {
 /// A running machine. Dropping it ends it, and removes what it left on the host.
 pub struct Machine {
     child: Child,
+    /// SHA-256 of the program that runs, hex.
+    ran: String,
     qmp: Qmp,
     mailbox: File,
     /// Of what the guest says, what was read.
@@ -104,7 +106,7 @@ impl Machine {
         let mailbox = mailbox.map_err(VmError::io("the mailbox"))?;
         mailbox.set_len(SIZE as u64).map_err(VmError::io("the mailbox"))?;
         let listener = UnixListener::bind(at("control")).map_err(VmError::io("QEMU's control channel"))?;
-        let mut command = Command::new(&qemu.program);
+        let mut command = sys::process::command(&qemu.program);
         let runs = !matches!(from, Start::PowerOn(Some(_)));
         command.args(spec.all_arguments(runs)).args(MachineSpec::mailbox_arguments(&at("mailbox")));
         command.args([OsString::from("-serial"), prefixed("file:", &at("console"))]);
@@ -125,14 +127,18 @@ impl Machine {
                 state.into()
             }
         };
-        let said = File::create(at("said")).map_err(VmError::io("QEMU's messages"))?;
+        for name in executed::PRELOADS {
+            command.env_remove(name);
+        }
+        let words: Vec<OsString> = command.get_args().map(OsString::from).collect();
+        let said = rtscope_files::fresh(&at("said"), 0o600).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // A Ctrl-C is for rtscope, which ends it.
         command.process_group(0);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
-        let seat = spec.icount(runs).and_then(|_| Seat::take(dir.path().parent()?));
+        let seat = spec.icount(runs).and_then(|_| Seat::take());
         if let Some(seat) = &seat {
             sys::process::on_one_cpu(&mut command, seat.cpu);
         }
@@ -144,8 +150,10 @@ impl Machine {
                 _ => e.to_string(),
             },
         });
-        let qmp = socket.and_then(|s| Qmp::new(s, PATIENCE));
-        let qmp = match qmp {
+        let program = &qemu.program;
+        let ran = socket.and_then(|s| Ok((executed::check(&s, child.id(), program, &qemu.file, &words)?, s)));
+        let qmp = ran.and_then(|(ran, s)| Ok((ran, Qmp::new(s, PATIENCE)?)));
+        let (ran, qmp) = match qmp {
             Ok(qmp) => qmp,
             Err(e) => {
                 // Whether it broke the channel by ending.
@@ -159,7 +167,19 @@ impl Machine {
             }
         };
         let console = Console(at("console"));
-        Ok(Self { child, qmp, mailbox, read: 0, heard: VecDeque::new(), console, keep: keep.into(), begun: None, _seat: seat, dir })
+        Ok(Self {
+            child,
+            ran,
+            qmp,
+            mailbox,
+            read: 0,
+            heard: VecDeque::new(),
+            console,
+            keep: keep.into(),
+            begun: None,
+            _seat: seat,
+            dir,
+        })
     }
 
     /// Waits until the guest has booted and has paused itself; returns what it said of itself.
@@ -208,19 +228,25 @@ impl Machine {
         self.mailbox.write_all_at(&said.to_le_bytes(), SAID_LEN_AT as u64).map_err(VmError::io("the mailbox"))
     }
 
+    /// SHA-256 of the program that really runs, hex.
+    pub(super) fn ran(&self) -> &str {
+        &self.ran
+    }
+
     /// Bytes that the guest has said.
     pub(super) fn said(&self) -> Result<u64, VmError> {
         self.word(SAID_LEN_AT)
     }
 
-    /// The paused machine's state, but for its memory: for a machine whose instructions last 1 ns, while this one's last 2 to the `shift`.
-    pub(super) fn save(&mut self, shift: u32) -> Result<Vec<u8>, VmError> {
+    /// The paused machine's state, but for its memory: for a machine whose instructions last 2 to the `runs` ns, while this one's last 2 to the
+    /// `shift`.
+    pub(super) fn save(&mut self, shift: u32, runs: u32) -> Result<Vec<u8>, VmError> {
         let path = self.dir.path().join("state");
         // Made for Xen, which keeps the memory itself, as is done here. (A migration begins a thread that QEMU's recorder does not bear.)
         self.tell("xen-save-devices-state", &json!({ "filename": path, "live": false }))?;
         let mut state = fs::read(&path).map_err(VmError::io("the machine's state"))?;
         let strange = || VmError::Control("the machine's state is not as QEMU 7.2 to 10 write it".into());
-        transfer::set_time(&mut state, shift, self.word(NOW_AT)?).ok_or_else(strange)?;
+        transfer::set_time(&mut state, shift, runs, self.word(NOW_AT)?).ok_or_else(strange)?;
         Ok(state)
     }
 

@@ -1,13 +1,19 @@
 //! QEMU, and the machine that it is told to be: everything that a run's figures depend on stands in its arguments.
 
+use super::executed::Hashed;
 use super::wire::SIZE;
-use super::{VmError, memory};
+use super::{TimeModel, VmError, memory};
+use crate::digest;
 use crate::kernels::Arch;
 use crate::supervisor::find_program;
-use rtscope_record::Clock;
+use rtscope_probe::sys;
+use rtscope_record::{Clock, Processor};
+use sha2::{Digest, Sha256};
 use std::ffi::OsString;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// QEMU for one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +22,21 @@ pub struct Qemu {
     pub program: PathBuf,
     /// What it says of its version.
     pub version: String,
+    /// The file of that name, as it was hashed.
+    pub(super) file: Hashed,
+    /// SHA-256 over the firmware of a machine, hex; `None` where it has none.
+    pub firmware: Option<String>,
+    /// Flags of processors that it knows.
+    pub(super) flags: Vec<String>,
 }
+
+/// Files of the firmware with which a machine of x86 starts a kernel, of those that there are: the BIOS, and what it is given to start it. The
+/// machines of Arm start their kernels with nothing but what QEMU itself writes.
+const FIRMWARE: [&str; 4] = ["bios-256k.bin", "kvmvapic.bin", "linuxboot_dma.bin", "pvh.bin"];
+
+/// How long QEMU may take to say what it is, and the most of it that is read, bytes.
+const ANSWERS: Duration = Duration::from_secs(20);
+const MOST_SAID: u64 = 1 << 20;
 
 impl Qemu {
     /// The one that is installed.
@@ -27,16 +47,86 @@ impl Qemu {
             Arch::Armhf => ("qemu-system-arm", "qemu-system-arm"),
         };
         let program = find_program(name).ok_or(VmError::NoQemu { program: name, package })?;
-        let out = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
-        let out = out.map_err(|e| VmError::Start { program: program.clone(), reason: e.to_string() })?;
-        let text = String::from_utf8_lossy(&out.stdout);
+        let failed = |reason: String| VmError::Start { program: program.clone(), reason };
+        let ask = |words: &'static [&'static str]| {
+            let program = program.clone();
+            std::thread::spawn(move || said(&program, words))
+        };
+        let heard = |answer: std::thread::JoinHandle<io::Result<[String; 2]>>| {
+            answer.join().map_err(|_| failed("it could not be asked".into()))?.map_err(|e| failed(e.to_string()))
+        };
+        // At once, since each takes some time to start, and so does the hash.
+        let amd64 = arch == Arch::Amd64;
+        let version = ask(&["--version"]);
+        let more = amd64.then(|| (ask(&["-cpu", "help"]), ask(&["-L", "help"])));
+        let file = Hashed::of(&program).map_err(|e| failed(e.to_string()))?;
+        let [text, error] = heard(version)?;
         let version = text.lines().next().unwrap_or_default().trim().trim_start_matches("QEMU emulator version ").to_owned();
         if version.is_empty() {
-            let reason = format!("it does not tell its version: {}", String::from_utf8_lossy(&out.stderr).trim());
-            return Err(VmError::Start { program, reason });
+            return Err(failed(format!("it does not tell its version: {error}")));
         }
-        Ok(Self { program, version })
+        let (flags, dirs) = match more {
+            Some((flags, dirs)) => {
+                let ([flags, _], [dirs, _]) = (heard(flags)?, heard(dirs)?);
+                (known_flags(&flags), dirs)
+            }
+            None => (Vec::new(), String::new()),
+        };
+        let firmware = if amd64 { firmware(&dirs).map_err(|e| failed(format!("its firmware: {e}")))? } else { None };
+        Ok(Self { program, version, file, firmware, flags })
     }
+}
+
+/// What `program` says with `words`, on its standard output if it succeeds, and beside it. One that does not end, since a wrapper made a machine of
+/// the question, is ended.
+fn said(program: &Path, words: &[&str]) -> io::Result<[String; 2]> {
+    let mut command = sys::process::command(program);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let reader = |from: Option<Box<dyn io::Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = from.map(|from| from.take(MOST_SAID).read_to_end(&mut text));
+            String::from_utf8_lossy(&text).trim().to_owned()
+        })
+    };
+    let out = reader(child.stdout.take().map(|p| Box::new(p) as _));
+    let beside = reader(child.stderr.take().map(|p| Box::new(p) as _));
+    let end = Instant::now() + ANSWERS;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let what =
+                    format!("it does not answer {} within {} s; put QEMU itself first in PATH", words.join(" "), ANSWERS.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+            }
+        }
+    };
+    let [out, beside] = [out, beside].map(|text| text.join().unwrap_or_default());
+    Ok([if status.success() { out } else { String::new() }, beside])
+}
+
+/// Flags in what `-cpu help` says: all words behind the line that announces them.
+fn known_flags(help: &str) -> Vec<String> {
+    let (_, flags) = help.split_once("Recognized CPUID flags:").unwrap_or_default();
+    flags.split_whitespace().map(str::to_owned).collect()
+}
+
+/// SHA-256 over the [`FIRMWARE`] in the directories that `-L help` lists, where the first one that has a file counts; `None` without any.
+fn firmware(dirs: &str) -> io::Result<Option<String>> {
+    let mut hash = Sha256::new();
+    let mut any = false;
+    for name in FIRMWARE {
+        let Some(path) = dirs.lines().map(|dir| Path::new(dir.trim()).join(name)).find(|path| path.is_file()) else { continue };
+        hash.update(name);
+        hash.update(digest::file(&path)?);
+        any = true;
+    }
+    Ok(any.then(|| digest::hex(hash.finalize())))
 }
 
 /// A machine to be.
@@ -44,8 +134,12 @@ impl Qemu {
 pub struct MachineSpec {
     /// Architecture.
     pub arch: Arch,
-    /// Virtual: one instruction is one nanosecond, everything repeats. Host: as fast as it goes, CPUs in parallel.
+    /// Virtual: time is counted in instructions, everything repeats. Host: as fast as it goes, CPUs in parallel.
     pub clock: Clock,
+    /// What things cost in virtual time.
+    pub model: TimeModel,
+    /// Flags that its processor must not have.
+    pub masked: Vec<&'static str>,
     /// Number of CPUs.
     pub cpus: u32,
     /// Memory, MiB.
@@ -58,9 +152,7 @@ pub struct MachineSpec {
     pub image: PathBuf,
 }
 
-/// An instruction of a run lasts one virtual nanosecond (2^0), and nobody waits for the host's clock when the guest is idle.
-const ICOUNT: &str = "shift=0,sleep=off";
-/// An instruction of a boot lasts 8: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave
+/// An instruction of a boot lasts 8 ns: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave
 /// is the same.
 const BOOT_ICOUNT: &str = "shift=3,sleep=off";
 /// Recording what comes to the guest from outside, of which there is nothing, has a side that is wanted: QEMU moves virtual time on only when it
@@ -70,14 +162,29 @@ const RECORD: &str = ",rr=record,rrfile=/dev/null";
 pub(super) const BOOT_SHIFT: u32 = 3;
 
 impl MachineSpec {
-    /// `-icount`, in virtual time: of a run, or of the boot whose state the runs start from.
+    /// `-icount`, in virtual time: of a run, or of the boot whose state the runs start from. Nobody waits for the host's clock when the guest is
+    /// idle.
     pub fn icount(&self, runs: bool) -> Option<&'static str> {
-        (self.clock == Clock::Virtual).then_some(if runs { ICOUNT } else { BOOT_ICOUNT })
+        (self.clock == Clock::Virtual).then_some(if runs { self.model.icount() } else { BOOT_ICOUNT })
     }
 
     /// Whether what comes from outside is recorded: QEMU does so with one CPU only, and that of 7.2 fails a check of its own with 32-bit Arm.
     fn is_recorded(&self) -> bool {
         self.clock == Clock::Virtual && self.cpus == 1 && self.arch != Arch::Armhf
+    }
+
+    /// Refuses a processor, as a guest found it, that has what this machine's must not have.
+    pub(super) fn check(&self, processor: &Processor) -> Result<(), VmError> {
+        let has = |flag: &&&str| processor.flags.iter().any(|f| f == **flag) || strings(&processor.cpuid).contains(*flag);
+        let Some(flag) = self.masked.iter().find(has) else { return Ok(()) };
+        Err(VmError::Failed {
+            message: format!(
+                "the guest's processor has `{flag}`, which time model {} masks: it is not the machine that was asked for",
+                self.model
+            ),
+            remedy: "what starts QEMU changes its processor: put QEMU itself first in PATH".into(),
+            usage: false,
+        })
     }
 
     fn console(&self) -> &'static str {
@@ -96,6 +203,7 @@ impl MachineSpec {
             Arch::Armhf => ("virt,highmem=off", "cortex-a15"),
         };
         // A state is saved without a description of itself, and read so.
+        let cpu = self.masked.iter().fold(cpu.to_owned(), |cpu, flag| cpu + ",-" + flag);
         add(&format!("-M {machine},memory-backend={},suppress-vmdesc=on -cpu {cpu}", memory::ID));
         match self.icount(runs) {
             Some(icount) => add(&format!("-accel tcg -icount {icount}{}", if self.is_recorded() { RECORD } else { "" })),
@@ -137,21 +245,35 @@ impl MachineSpec {
     }
 }
 
+/// Flags of fast string instructions in what a processor says of itself (Intel's Software Developer's Manual, volume 2A, CPUID): a kernel may
+/// know them without listing them.
+fn strings(cpuid: &[String]) -> Vec<&'static str> {
+    const BITS: [(&str, &str, u32); 5] =
+        [("erms", "7.0.ebx", 9), ("fsrm", "7.0.edx", 4), ("fzrm", "7.1.eax", 10), ("fsrs", "7.1.eax", 11), ("fsrc", "7.1.eax", 12)];
+    let value = |register: &str| {
+        let of = |word: &String| u32::from_str_radix(word.strip_prefix(register)?.strip_prefix('=')?, 16).ok();
+        cpuid.iter().find_map(of).unwrap_or(0)
+    };
+    BITS.into_iter().filter(|(_, register, bit)| value(register) >> bit & 1 == 1).map(|(flag, ..)| flag).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What stands behind `-icount`.
-    fn icount(arch: Arch, clock: Clock, cpus: u32, runs: bool) -> Option<String> {
+    /// The word behind `option`.
+    fn word(option: &str, arch: Arch, clock: Clock, cpus: u32, model: TimeModel, runs: bool) -> Option<String> {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
-        let spec = MachineSpec { arch, clock, cpus, memory_mib: 512, boot_seed: 1, kernel, image };
+        let masked = model.masked(arch, &known_flags("Recognized CPUID flags:\n  avx erms\n  fsrm"));
+        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, kernel, image };
         let words = spec.arguments(runs);
-        let at = words.iter().position(|w| w == "-icount")?;
+        let at = words.iter().position(|w| w == option)?;
         words.get(at + 1).cloned()
     }
 
     #[test]
     fn whatever_can_be_recorded_is_and_only_boots_have_longer_instructions() {
+        let icount = |arch, clock, cpus, runs| word("-icount", arch, clock, cpus, TimeModel::default(), runs);
         let run = |arch, cpus| icount(arch, Clock::Virtual, cpus, true);
         for arch in [Arch::Amd64, Arch::Arm64] {
             assert_eq!(run(arch, 1).as_deref(), Some("shift=0,sleep=off,rr=record,rrfile=/dev/null"));
@@ -161,5 +283,48 @@ mod tests {
         let boot = icount(Arch::Amd64, Clock::Virtual, 1, false);
         assert_eq!(boot.as_deref(), Some("shift=3,sleep=off,rr=record,rrfile=/dev/null"));
         assert_eq!(icount(Arch::Amd64, Clock::Host, 1, true), None);
+    }
+
+    #[test]
+    fn a_time_model_is_a_processor_and_the_length_of_an_instruction() {
+        let of = |option, arch, model| word(option, arch, Clock::Virtual, 1, model, true).unwrap();
+        let cpu = |model| of("-cpu", Arch::Amd64, model);
+        assert_eq!(TimeModel::ALL.map(cpu), ["max", "max,-erms,-fsrm", "max,-erms,-fsrm"]);
+        assert!(of("-icount", Arch::Amd64, TimeModel::Slower).starts_with("shift=1,"));
+        assert_eq!(of("-cpu", Arch::Arm64, TimeModel::WordsCopied), "cortex-a53");
+    }
+
+    #[test]
+    fn a_processor_that_has_what_is_masked_is_refused() {
+        let (kernel, image) = (PathBuf::new(), PathBuf::new());
+        let (arch, clock, model) = (Arch::Amd64, Clock::Virtual, TimeModel::default());
+        let spec =
+            MachineSpec { arch, clock, model, masked: vec!["erms", "fsrm"], cpus: 1, memory_mib: 512, boot_seed: 1, kernel, image };
+        let processor = |flags: &[&str], cpuid: &[&str]| Processor {
+            flags: flags.iter().map(|f| (*f).to_owned()).collect(),
+            cpuid: cpuid.iter().map(|c| (*c).to_owned()).collect(),
+            ..Processor::default()
+        };
+        spec.check(&processor(&["fpu", "avx2"], &["7.0.ebx=1ff", "7.0.edx=ffef", "7.1.eax=1c00"])).unwrap();
+        for (flags, cpuid) in [(&["fpu", "erms"][..], &[][..]), (&[], &["7.0.ebx=200"]), (&[], &["1.0.eax=0", "7.0.edx=10"])] {
+            let e = spec.check(&processor(flags, cpuid)).unwrap_err();
+            assert!(e.to_string().contains("time model 2"), "{e}");
+        }
+    }
+
+    #[test]
+    fn firmware_is_what_the_first_directory_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        std::fs::create_dir(&a).unwrap();
+        std::fs::create_dir(&b).unwrap();
+        let dirs = format!("{}\n{}\n", a.display(), b.display());
+        assert_eq!(firmware(&dirs).unwrap(), None);
+        std::fs::write(b.join("pvh.bin"), "1").unwrap();
+        let first = firmware(&dirs).unwrap().unwrap();
+        std::fs::write(b.join("other.bin"), "1").unwrap();
+        assert_eq!(firmware(&dirs).unwrap().unwrap(), first);
+        std::fs::write(a.join("pvh.bin"), "2").unwrap();
+        assert_ne!(firmware(&dirs).unwrap().unwrap(), first);
     }
 }

@@ -7,8 +7,6 @@
 
 use crate::lock::Lock;
 use rtscope_probe::sys;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -20,16 +18,20 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Takes a CPU of those that this process may use; `None` where the kernel does not tell which. Locks stand in the directory `locks`.
-    pub(super) fn take(locks: &Path) -> Option<Self> {
+    /// Takes a CPU of those that this process may use; `None` where the kernel does not tell which.
+    pub(super) fn take() -> Option<Self> {
+        Self::take_in(rtscope_files::user_dir().ok().as_deref())
+    }
+
+    /// Locks stand in the directory `locks`; without one, nothing is known of other guests.
+    fn take_in(locks: Option<&Path>) -> Option<Self> {
         static GUESTS: AtomicUsize = AtomicUsize::new(0);
         let mut cpus = sys::rt::allowed_cpus().ok().filter(|cpus| !cpus.is_empty())?;
         // Not all processes begin with the same one: there are more of them than guests' locks tell of.
         let first = usize::try_from(std::process::id()).unwrap_or(0).wrapping_add(GUESTS.fetch_add(1, Relaxed));
         let len = cpus.len();
         cpus.rotate_left(first % len);
-        let user = fs::metadata("/proc/self").map_or(0, |m| m.uid());
-        let lock = |cpu: u32| Lock::try_take(&locks.join(format!("rtscope-guest-{user}-cpu-{cpu}")));
+        let lock = |cpu: u32| Lock::try_take(&locks?.join(format!("guest-cpu-{cpu}")));
         let free = |cpu: u32| lock(cpu).map(|lock| Self { cpu, _lock: Some(lock) });
         let shared = Self { cpu: cpus[0], _lock: None };
         Some(cpus.into_iter().find_map(free).unwrap_or(shared))
@@ -44,13 +46,13 @@ mod tests {
     fn guests_sit_apart_while_there_is_room_and_then_share() {
         let dir = tempfile::tempdir().unwrap();
         let cpus = sys::rt::allowed_cpus().unwrap();
-        let mut seats: Vec<Seat> = cpus.iter().map(|_| Seat::take(dir.path()).unwrap()).collect();
+        let mut seats: Vec<Seat> = cpus.iter().map(|_| Seat::take_in(Some(dir.path())).unwrap()).collect();
         let mut taken: Vec<u32> = seats.iter().map(|s| s.cpu).collect();
         taken.sort_unstable();
         assert_eq!(taken, cpus);
-        assert!(cpus.contains(&Seat::take(dir.path()).unwrap().cpu));
+        assert!(cpus.contains(&Seat::take_in(Some(dir.path())).unwrap().cpu));
         // Whoever comes next gets the one that is free, whichever it is.
         let left = seats.pop().unwrap().cpu;
-        assert_eq!(Seat::take(dir.path()).unwrap().cpu, left);
+        assert_eq!(Seat::take_in(Some(dir.path())).unwrap().cpu, left);
     }
 }

@@ -1,7 +1,8 @@
 //! Kept machine states: a guest that has booted and was paused, in files from which every run starts: its memory, and all the rest.
 //!
-//! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, QEMU's version. Two states made in two
-//! boots from the same of these are the same, so nothing is lost when one is removed.
+//! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, the files of QEMU and its firmware. Two states
+//! made in two boots from the same of these are the same, so nothing is lost when one is removed. Beside it stands what really ran when it was made,
+//! and on which processor: a state is not taken up by another program.
 
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
@@ -22,7 +23,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 /// How states are made; another number makes all of them anew.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 /// States that are kept; the one not used for longest goes when another is made.
 const KEPT: usize = 12;
 /// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
@@ -46,6 +47,8 @@ struct Stored {
     said: u64,
     /// What the guest said of itself.
     facts: Facts,
+    /// SHA-256 of the program that made it, hex.
+    ran: String,
 }
 
 /// Written last, when the others are on the disk.
@@ -58,6 +61,7 @@ struct Sidecar {
     checksum: u32,
     said: u64,
     facts: Facts,
+    ran: String,
 }
 
 /// The file with a state's memory, beside the one with the rest.
@@ -70,7 +74,8 @@ pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sh
     let mut hash = Sha256::new();
     let words = [spec.arguments(true), spec.arguments(false)].concat();
     let command_line = spec.command_line();
-    let parts = [kernel_sha256, image_sha256, &qemu.version, &command_line];
+    let firmware = qemu.firmware.as_deref().unwrap_or_default();
+    let parts = [kernel_sha256, image_sha256, &qemu.version, &qemu.file.sha256, firmware, &command_line];
     hash.update(FORMAT.to_le_bytes());
     for part in parts.into_iter().chain(words.iter().map(String::as_str)) {
         hash.update((part.len() as u64).to_le_bytes());
@@ -102,14 +107,15 @@ impl States {
     /// The state of this key, when it is kept and whole.
     fn get(&self, key: &str) -> Option<Stored> {
         let path = self.path(key);
-        let side: Sidecar = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
+        let side: Sidecar =
+            serde_json::from_slice(&rtscope_files::read(&path.with_extension("json"), rtscope_files::SMALL).ok()?).ok()?;
         let whole = fs::metadata(memory_of(&path)).is_ok_and(|m| m.len() == side.memory);
-        if !whole || digest::hex(Sha256::digest(fs::read(&path).ok()?)) != side.sha256 {
+        if !whole || digest::hex(Sha256::digest(rtscope_files::read(&path, rtscope_files::LARGE).ok()?)) != side.sha256 {
             return None;
         }
         // Used now: the oldest goes first. A directory that can't be written does without.
         let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-        Some(Stored { path, checksum: side.checksum, said: side.said, facts: side.facts })
+        Some(Stored { path, checksum: side.checksum, said: side.said, facts: side.facts, ran: side.ran })
     }
 
     /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself, and
@@ -143,12 +149,15 @@ impl States {
             |e: io::Error| VmError::io(format!("the machine's state can't be kept in {} ({remedy})", self.dir.display()))(e);
         let parts = ["state", "memory"].map(|part| path.with_extension(format!("{part}.{}.new", std::process::id())));
         fs::create_dir_all(&self.dir).map_err(wrote)?;
-        let made = File::create(&parts[0]).and_then(|s| Ok((s, File::create(&parts[1])?))).map_err(wrote).and_then(|files| {
-            let booted = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
-            let machine = booted.start(qemu, spec, &self.consoles())?;
-            (&files.0).write_all(&booted.state).and_then(|()| booted.memory.copy_to(&files.1)).map_err(wrote)?;
-            Ok((machine, booted, files))
-        });
+        let made = rtscope_files::fresh(&parts[0], 0o666)
+            .and_then(|s| Ok((s, rtscope_files::fresh(&parts[1], 0o666)?)))
+            .map_err(wrote)
+            .and_then(|files| {
+                let booted = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
+                let machine = booted.start(qemu, spec, &self.consoles())?;
+                (&files.0).write_all(&booted.state).and_then(|()| booted.memory.copy_to(&files.1)).map_err(wrote)?;
+                Ok((machine, booted, files))
+            });
         let (machine, booted, files) = made.inspect_err(|_| remove_all(&parts))?;
         self.prune(&path);
         let facts = booted.facts.clone();
@@ -160,10 +169,10 @@ impl States {
                 let memory = files.1.metadata()?.len();
                 let sha256 = digest::hex(Sha256::digest(&booted.state));
                 let checksum = booted.memory.checksum()?;
-                let side = Sidecar { sha256, memory, checksum, said: booted.said, facts: booted.facts };
+                let side = Sidecar { sha256, memory, checksum, said: booted.said, facts: booted.facts, ran: booted.ran };
                 fs::rename(&parts[1], memory_of(&path))?;
                 fs::rename(&parts[0], &path)?;
-                fs::write(path.with_extension("json"), serde_json::to_vec(&side)?)
+                rtscope_files::write(&path.with_extension("json"), &serde_json::to_vec(&side)?, 0o666)
             };
             // Then the next run boots again.
             if kept().is_err() {
@@ -175,12 +184,15 @@ impl States {
     }
 
     fn restore(&self, stored: &Stored, qemu: &Qemu, spec: &MachineSpec) -> Result<Machine, VmError> {
-        let state = File::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
+        let state = rtscope_files::open(&stored.path).map_err(VmError::io(stored.path.display().to_string()))?;
         let memory = Memory::open(&memory_of(&stored.path))?;
         if memory.checksum().map_err(VmError::io("the kept memory"))? != stored.checksum {
             return Err(VmError::Refused("its memory is not the one that was kept".into()));
         }
         let mut machine = Machine::start(qemu, spec, Start::State(&memory, state), &self.consoles())?;
+        if machine.ran() != stored.ran {
+            return Err(VmError::Refused("another program made it than runs now".into()));
+        }
         machine.take_in(stored.said)?;
         Ok(machine)
     }
@@ -234,6 +246,8 @@ pub(super) struct Booted {
     said: u64,
     /// What the guest said of itself.
     pub(super) facts: Facts,
+    /// SHA-256 of the program that ran, hex.
+    ran: String,
 }
 
 impl Booted {
@@ -248,6 +262,10 @@ impl Booted {
         };
         let state = file().map_err(VmError::io("the machine's state"))?;
         let mut machine = Machine::start(qemu, spec, Start::State(&self.memory, state), consoles)?;
+        if machine.ran() != self.ran {
+            let reason = "it is one program at one time and another at the next; put QEMU itself first in PATH".into();
+            return Err(VmError::Start { program: qemu.program.clone(), reason });
+        }
         machine.take_in(self.said)?;
         Ok(machine)
     }
@@ -264,8 +282,9 @@ pub(super) fn boot(
     let memory = Memory::new(spec.memory_mib)?;
     let mut machine = Machine::start(qemu, spec, Start::PowerOn(Some(&memory)), consoles)?;
     let facts = machine.pause_when_ready(BOOT, stop, on_progress)?;
-    let (state, said) = (machine.save(BOOT_SHIFT)?, machine.said()?);
-    Ok(Booted { memory, state, said, facts })
+    spec.check(&facts.processor)?;
+    let (state, said) = (machine.save(BOOT_SHIFT, spec.model.shift())?, machine.said()?);
+    Ok(Booted { memory, state, said, facts, ran: machine.ran().to_owned() })
 }
 
 /// A thread that has a state written to the disk, if there is one; and, locked, the turn of who makes that state.

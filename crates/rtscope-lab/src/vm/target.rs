@@ -1,11 +1,12 @@
 //! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
 
-use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start, Watch};
 use super::memory::Memory;
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, Keeping, States};
 use super::wire::{Facts, Job, JobFile, JobModule, Ran, Said, Work};
+use super::{TimeModel, VmError};
+use crate::costs::Cost;
 use crate::digest;
 use crate::image::modinfo;
 use crate::session::Step;
@@ -13,8 +14,7 @@ use crate::target::StopHandle;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
 use rtscope_probe::{snapshot, sys};
-use rtscope_record::{Clock, Effect, GuestModule, Record, Settings, System, Warning, findings};
-use std::fs;
+use rtscope_record::{Clock, Effect, GuestModule, Origin, Processor, Record, Settings, System, Warning, findings};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -29,6 +29,8 @@ const SLOWEST: u32 = 60;
 pub struct LabOptions {
     /// Virtual or host.
     pub clock: Clock,
+    /// What things cost in virtual time.
+    pub model: TimeModel,
     /// Number of CPUs.
     pub cpus: u32,
     /// Memory, MiB.
@@ -45,7 +47,16 @@ pub struct LabOptions {
 
 impl Default for LabOptions {
     fn default() -> Self {
-        Self { clock: Clock::Virtual, cpus: 1, memory_mib: 512, seed: 1, keep_state: true, modules: Vec::new(), files: Vec::new() }
+        Self {
+            clock: Clock::Virtual,
+            model: TimeModel::default(),
+            cpus: 1,
+            memory_mib: 512,
+            seed: 1,
+            keep_state: true,
+            modules: Vec::new(),
+            files: Vec::new(),
+        }
     }
 }
 
@@ -106,6 +117,8 @@ impl Lab {
         let spec = MachineSpec {
             arch: boot.arch,
             clock: options.clock,
+            model: options.model,
+            masked: options.model.masked(boot.arch, &qemu.flags),
             cpus: options.cpus,
             memory_mib: options.memory_mib,
             boot_seed: 1,
@@ -147,6 +160,7 @@ impl Lab {
         if self.options.clock == Clock::Host {
             let mut machine = Machine::start(&self.qemu, &self.spec, Start::PowerOn(None), &consoles)?;
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
+            self.spec.check(&facts.processor)?;
             return Ok(Started { machine, facts: self.with_missing(facts), kept: false, _keeping: None });
         }
         if self.options.keep_state {
@@ -176,7 +190,7 @@ impl Lab {
     /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
     pub fn interactive(&self) -> Command {
         let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
-        let mut command = Command::new(&self.qemu.program);
+        let mut command = sys::process::command(&self.qemu.program);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // Ctrl-C goes to the guest.
         command.args(spec.all_arguments(true)).args(Memory::own(spec.memory_mib)).args([
@@ -211,11 +225,12 @@ impl Lab {
         let settings = &plan.settings;
         let measured = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
-        let problems = started.facts.problems.clone();
+        let (problems, ran) = (started.facts.problems.clone(), started.machine.ran().to_owned());
+        let processor = started.facts.processor.clone();
         let work = Work::Measure { plan: Box::new(plan.clone()) };
         let said = self.work(started, work, Duration::from_nanos(measured), stop, on_step);
         match said.map_err(|e| with_problems(e, &problems))? {
-            Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, names, &problems),
+            Said::Record(record) if record.id() == plan.id => self.finish(*record, begun, names, &problems, (ran, processor)),
             other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
         }
     }
@@ -240,6 +255,16 @@ impl Lab {
         }
     }
 
+    /// What elementary things cost in the guest.
+    pub fn costs(&self, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Vec<Cost>, VmError> {
+        on_step(Step::GuestStarting { boots: !(self.options.keep_state && self.has_state()) });
+        let started = self.start(stop, &mut |p| on_step(Step::Guest(p)))?;
+        match self.work(started, Work::Costs, Duration::from_secs(10), stop, on_step)? {
+            Said::Costs(costs) => Ok(costs),
+            other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+        }
+    }
+
     /// Has the guest do `work`, passes on what it says, and returns its last word.
     fn work(
         &self,
@@ -251,7 +276,8 @@ impl Lab {
     ) -> Result<Said, VmError> {
         let modules = self.modules.iter().map(|(job, _)| job.clone()).collect();
         let limit = Limit { virtual_time: takes + AROUND, wall: (takes + AROUND) * SLOWEST };
-        started.machine.resume(&Job { seed: self.options.seed, modules, files: self.files.clone(), work })?;
+        let cpuid = started.facts.processor.cpuid.clone();
+        started.machine.resume(&Job { seed: self.options.seed, cpuid, modules, files: self.files.clone(), work })?;
         let mut watch = Watch::new(limit);
         loop {
             let said = started.machine.next(&mut watch, stop, &mut |p| on_step(Step::Guest(p)))?;
@@ -264,25 +290,36 @@ impl Lab {
                 Said::Failed { message, remedy, usage } => {
                     return Err(VmError::Failed { message: message.clone(), remedy: remedy.clone(), usage: *usage });
                 }
-                Said::Record(_) | Said::Ran(_) => return Ok(said),
+                Said::Record(_) | Said::Ran(_) | Said::Costs(_) => return Ok(said),
                 Said::Ready(_) => return Err(VmError::Garbled("it was ready twice".into())),
             }
         }
     }
 
     /// Says in the record what the guest can't know.
-    fn finish(&self, record: Record, begun: String, names: Names, problems: &[String]) -> Result<Record, VmError> {
+    fn finish(
+        &self,
+        record: Record,
+        begun: String,
+        names: Names,
+        problems: &[String],
+        (ran, processor): (String, Processor),
+    ) -> Result<Record, VmError> {
         let mut parts = record.into_parts();
         parts.started = begun;
         (parts.id, parts.target, parts.settings.command) = (names.id, names.target, names.command);
-        parts.clock = self.options.clock;
+        (parts.clock, parts.origin) = (self.options.clock, Some(Origin::Lab));
         parts.system.tools.insert("qemu".into(), self.qemu.version.clone());
         let lab = rtscope_record::Lab {
+            model: self.options.model.number(),
             kernel: self.boot.name.clone(),
             package: self.boot.package.clone(),
             kernel_sha256: self.boot.kernel.1.clone(),
             image_sha256: self.boot.image.1.clone(),
             qemu: self.qemu.version.clone(),
+            qemu_sha256: Some(ran),
+            firmware_sha256: self.qemu.firmware.clone(),
+            processor: Some(processor),
             machine: self.spec.arguments(true),
             icount: self.spec.icount(true).map(Into::into),
             boot_icount: self.spec.icount(false).map(Into::into),
@@ -291,8 +328,25 @@ impl Lab {
             state: self.key.clone(),
             modules: self.modules.iter().map(|(_, m)| m.clone()).collect(),
         };
+        // There is no other machine that a line could lead to than the guest.
+        if let Some(guest) = parts.instrument.as_mut().and_then(|i| i.system.take()) {
+            parts.system = *guest;
+            parts.warnings.retain(|w| w.code != "machine-unknown" && !w.code.starts_with("instrument-host-"));
+            parts.warnings.extend(findings::findings(&parts.system, &parts.settings));
+        }
         self.configuration(&mut parts.system, &parts.settings, &mut parts.warnings);
-        parts.warnings = findings::in_the_lab(std::mem::take(&mut parts.warnings), parts.clock, self.options.cpus);
+        parts.warnings = findings::in_the_lab(std::mem::take(&mut parts.warnings), parts.clock, self.options.cpus, lab.model);
+        if self.qemu.file.sha256 != lab.qemu_sha256.as_deref().unwrap_or_default() {
+            parts.warnings.push(Warning::new(
+                "qemu-wrapped",
+                Effect::Note,
+                format!(
+                    "{} is a wrapper: it started another program as QEMU, whose hash is in the record",
+                    self.qemu.program.display()
+                ),
+                "put QEMU itself first in PATH",
+            ));
+        }
         if !problems.is_empty() {
             parts.warnings.push(Warning::new(
                 "guest-incomplete",
@@ -307,7 +361,9 @@ impl Lab {
 
     /// The kernel's configuration is here, not in the guest: what follows from it, and what is found by it, goes into the record.
     fn configuration(&self, system: &mut System, settings: &Settings, warnings: &mut Vec<Warning>) {
-        let Some(text) = self.boot.config.as_ref().and_then(|file| fs::read(file).ok()) else { return };
+        let Some(text) = self.boot.config.as_ref().and_then(|file| rtscope_files::read(file, rtscope_files::SMALL).ok()) else {
+            return;
+        };
         let before = findings::findings(system, settings);
         snapshot::supplement(&mut system.kernel, &format!("the configuration of {}", self.boot.name), &text);
         let after = findings::findings(system, settings);
@@ -335,7 +391,7 @@ fn with_problems(e: VmError, problems: &[String]) -> VmError {
 
 /// Reads a file that is to go with the runs.
 fn file((here, there): &(PathBuf, String)) -> Result<JobFile, VmError> {
-    let data = fs::read(here).map_err(VmError::io(format!("the file {}", here.display())))?;
+    let data = rtscope_files::read(here, rtscope_files::LARGE).map_err(VmError::io(format!("the file {}", here.display())))?;
     Ok(JobFile { path: there.clone(), data: base64::engine::general_purpose::STANDARD.encode(data) })
 }
 
@@ -356,7 +412,7 @@ fn check_parameters(module: &str, info: &[(String, String)], parameters: &[Strin
 
 /// Reads a module that is to go with the runs.
 fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, GuestModule), VmError> {
-    let data = fs::read(path).map_err(VmError::io(format!("the module {}", path.display())))?;
+    let data = rtscope_files::read(path, rtscope_files::LARGE).map_err(VmError::io(format!("the module {}", path.display())))?;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     if let Ok(info) = modinfo(&data) {
         check_parameters(&name, &info, parameters)?;

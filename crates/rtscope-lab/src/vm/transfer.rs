@@ -6,21 +6,22 @@
 /// What the guest's clock goes on by while it is paused, ns: more than a tick of any kernel, less than what any watchdog of a kernel's minds.
 const LEAP: i64 = 100_000_000;
 
-/// Sets the virtual time of a state so that a machine whose instructions last 1 ns goes on at `paused` (ns, what its guest read before it was
-/// paused) and a little more.
+/// Sets the virtual time of a state so that a machine whose instructions last 2 to the `runs` ns goes on at `paused` (ns, what its guest read
+/// before it was paused) and a little more.
 ///
 /// Virtual time is `bias + (instructions << shift)`; the state has both, not the shift, so only the bias changes. The leap makes two things one:
 /// QEMU may or may not have gone on to the guest's next timer while it paused it, and either way that timer is due when the machine
 /// goes on. `None` if the state, of a machine with `shift`, is not of a moment in between.
-pub(super) fn set_time(state: &mut [u8], shift: u32, paused: u64) -> Option<()> {
+pub(super) fn set_time(state: &mut [u8], shift: u32, runs: u32, paused: u64) -> Option<()> {
     // Name, version, bias, instructions.
     let at = the_only(state, b"\x0ctimer/icount\0\0\0\x01", 16)?;
     let number = |at: usize| Some(i64::from_be_bytes(state.get(at..at + 8)?.try_into().ok()?));
     let (bias, instructions) = (number(at)?, number(at + 8)?);
-    let now = 1i64.checked_shl(shift)?.checked_mul(instructions)?.checked_add(bias)?;
+    let lasted = |shift: u32| 1i64.checked_shl(shift)?.checked_mul(instructions);
+    let now = lasted(shift)?.checked_add(bias)?;
     let paused = i64::try_from(paused).ok()?;
     let then = paused.checked_add(LEAP)?;
-    let bias = then.checked_sub(instructions).filter(|_| (paused..then).contains(&now))?;
+    let bias = then.checked_sub(lasted(runs)?).filter(|_| (paused..then).contains(&now))?;
     state[at..][..8].copy_from_slice(&bias.to_be_bytes());
     Some(())
 }
@@ -49,24 +50,27 @@ mod tests {
         let (instructions, read) = (2_000_000_000i64, 17_000_000_000u64);
         let mut states: Vec<Vec<u8>> = [0, 40, 3_999_960].iter().map(|jump| timers(1_000_000_040 + jump, instructions)).collect();
         for state in &mut states {
-            assert!(set_time(state, 3, read).is_some());
+            assert!(set_time(state, 3, 0, read).is_some());
             assert_eq!(*state, timers(17_100_000_000 - instructions, instructions));
         }
+        let mut slower = timers(1_000_000_040, instructions);
+        assert!(set_time(&mut slower, 3, 1, read).is_some());
+        assert_eq!(slower, timers(17_100_000_000 - 2 * instructions, instructions));
         // Before what the guest read, long after it, another shift, cut short, and no numbers at all.
-        assert!(set_time(&mut timers(999_999_999, instructions), 3, read).is_none());
-        assert!(set_time(&mut timers(1_100_000_000, instructions), 3, read).is_none());
-        assert!(set_time(&mut timers(1_000_000_040, instructions), 0, read).is_none());
+        assert!(set_time(&mut timers(999_999_999, instructions), 3, 0, read).is_none());
+        assert!(set_time(&mut timers(1_100_000_000, instructions), 3, 0, read).is_none());
+        assert!(set_time(&mut timers(1_000_000_040, instructions), 0, 0, read).is_none());
         let whole = timers(1_000_000_040, instructions);
-        assert!(set_time(&mut whole[..whole.len() - 11].to_vec(), 3, read).is_none());
-        assert!(set_time(&mut b"timer/icount".to_vec(), 3, read).is_none());
+        assert!(set_time(&mut whole[..whole.len() - 11].to_vec(), 3, 0, read).is_none());
+        assert!(set_time(&mut b"timer/icount".to_vec(), 3, 0, read).is_none());
     }
 
     proptest! {
         #[test]
-        fn any_state_is_changed_or_refused(bias: i64, instructions: i64, shift in 0u32..80, paused: u64) {
+        fn any_state_is_changed_or_refused(bias: i64, instructions: i64, shift in 0u32..80, runs in 0u32..80, paused: u64) {
             let mut state = timers(bias, instructions);
             let before = state.clone();
-            if set_time(&mut state, shift, paused).is_none() {
+            if set_time(&mut state, shift, runs, paused).is_none() {
                 prop_assert_eq!(state, before);
             }
         }

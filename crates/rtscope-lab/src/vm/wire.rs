@@ -12,12 +12,13 @@
 //! | [`JOB`] | host | the job: one [`Job`] as JSON |
 //! | [`SAID`] | guest | what it said: one [`Said`] as JSON for each line |
 
+use crate::costs::Cost;
 use rtscope_probe::protocol::{Event, Plan};
-use rtscope_record::{LoadProof, Record, Warning};
+use rtscope_record::{LoadProof, Processor, Record, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Says that a guest of this version is ready; one of another version says another number.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSCOPE2");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSCOPE3");
 /// Where the magic number stands.
 pub const MAGIC_AT: usize = 0;
 /// Where the job's length stands.
@@ -45,6 +46,8 @@ pub const PAUSE: u8 = 1;
 pub struct Job {
     /// Which of the possible runs from this state: stirred into the guest's random numbers and into the moment at which it begins.
     pub seed: u64,
+    /// What the processor said of itself when the machine booted: a job is done on no other.
+    pub cpuid: Vec<String>,
     /// Kernel modules to load first and unload last.
     pub modules: Vec<JobModule>,
     /// Files to write first.
@@ -89,6 +92,8 @@ pub enum Work {
         /// Name of the load.
         load: String,
     },
+    /// Time elementary things.
+    Costs,
 }
 
 /// What the guest found when it had booted.
@@ -104,6 +109,8 @@ pub struct Facts {
     pub cpus: u32,
     /// Memory in use and in all, KiB.
     pub memory_kib: (u64, u64),
+    /// The processor that it runs on.
+    pub processor: Processor,
     /// What could not be set up, each with its reason: a load that needs it will say so again.
     pub problems: Vec<String>,
 }
@@ -128,6 +135,8 @@ pub enum Said {
     Record(Box<Record>),
     /// The end: what the program did.
     Ran(Ran),
+    /// The end: what elementary things cost.
+    Costs(Vec<Cost>),
     /// The end: it could not be done.
     Failed {
         /// What failed.

@@ -1,17 +1,17 @@
 //! Software lines, `soft:NAME`: a page of memory between two threads or processes of one user. No hardware, no privilege.
 //!
-//! The page lies in `/dev/shm`, one file for each line and user; locks on two of its bytes say who drives and who listens, and the kernel
-//! lets go of them however a process ends. The driver stamps an edge just before it becomes visible, so that the listener's wake-up is
+//! The page lies in the user's own directory in `/dev/shm`, which nobody else may enter, one file for each line; locks on two of its bytes
+//! say who drives and who listens, and the kernel lets go of them however a process ends. The driver stamps an edge just before it becomes visible, so that the listener's wake-up is
 //! not in its time.
 
 use super::{Abilities, Edge, Input, LineError, Output, Span};
 use crate::sys::rt::now;
 use crate::sys::shared::{self, Lock, SLOTS, Shared};
 use rtscope_record::lines::Stamp;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 /// Of the layout of the page: "rtsline" and its version.
@@ -25,10 +25,9 @@ const LISTENER: i64 = 1;
 pub const ABILITIES: Abilities =
     Abilities { what: "software line (memory and futex, no hardware)", stamp: Stamp::Driver, tells_losses: true };
 
-/// Where lines of this user lie.
-fn place(name: &str) -> PathBuf {
-    let uid = std::fs::metadata("/proc/self").map_or(0, |m| m.uid());
-    Path::new("/dev/shm").join(format!("rtscope-{uid}-line-{name}"))
+/// Where lines of this user lie. Root and a user do not meet there.
+fn place(name: &str) -> io::Result<PathBuf> {
+    Ok(rtscope_files::user_dir()?.join(format!("line-{name}")))
 }
 
 /// One end of a line.
@@ -41,18 +40,11 @@ struct End {
 
 impl End {
     fn open(name: &str, kind: Lock, byte: i64) -> Result<Self, LineError> {
-        let (line, path) = (format!("soft:{name}"), place(name));
+        let line = format!("soft:{name}");
+        let path = place(name).map_err(LineError::io(&line, "use the directory for this user's lines"))?;
         let mut patience = 20;
         loop {
-            let file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true)
-                .mode(0o600)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&path)
-                .map_err(LineError::io(&line, format!("open {}", path.display())))?;
+            let file = rtscope_files::open_own(&path).map_err(LineError::io(&line, format!("open {}", path.display())))?;
             match shared::lock(&file, kind, byte) {
                 Ok(()) => {}
                 // An end that is just being closed has both locks for a moment.
@@ -235,7 +227,7 @@ mod tests {
         assert_eq!(input.wait(now() + 1_000_000).unwrap(), None);
         assert!(!input.level().unwrap());
         drop((input, output));
-        assert!(!place(&name).exists(), "the last user removes it");
+        assert!(!place(&name).unwrap().exists(), "the last user removes it");
     }
 
     #[test]

@@ -14,19 +14,33 @@ pub(super) fn collect(root: &Root, system: &mut System) {
     system.temperatures = zones(root);
     system.throttle_count = counters(root, &system.cpu.online);
     let flags = firmware_flags(root);
-    let names = |shift: u32| -> Vec<String> {
-        FIRMWARE.iter().filter(|(bit, _)| flags.unwrap_or(0) >> (bit + shift) & 1 == 1).map(|&(_, name)| name.into()).collect()
-    };
-    let (mut now, mut before) = (names(0), names(16));
-    if undervoltage_alarm(root) && !now.iter().any(|name| name == FIRMWARE[0].1) {
-        now.push(FIRMWARE[0].1.into());
-    }
+    let (now, mut before) = (current(root, flags), named(flags, 16));
     if let Some(count) = system.throttle_count.filter(|&count| count > 0) {
         before.push(format!("{count} thermal throttle events"));
     }
     let words = |names: Vec<String>| if names.is_empty() { None } else { Some(names.join(", ")) };
     system.throttling = words(now);
     system.throttled_since_boot = words(before);
+}
+
+/// What the firmware says of throttling, in words, at this moment: "nothing" or what there is. `None` where it says nothing at all.
+pub(crate) fn slowed_down_now(root: &Root) -> Option<String> {
+    let flags = firmware_flags(root);
+    let now = current(root, flags);
+    let speaks = flags.is_some() || undervoltage_alarm(root).is_some();
+    if now.is_empty() { speaks.then(|| "nothing".into()) } else { Some(now.join(", ")) }
+}
+
+fn named(flags: Option<u32>, shift: u32) -> Vec<String> {
+    FIRMWARE.iter().filter(|(bit, _)| flags.unwrap_or(0) >> (bit + shift) & 1 == 1).map(|&(_, name)| name.into()).collect()
+}
+
+fn current(root: &Root, flags: Option<u32>) -> Vec<String> {
+    let mut now = named(flags, 0);
+    if undervoltage_alarm(root) == Some(true) && !now.iter().any(|name| name == FIRMWARE[0].1) {
+        now.push(FIRMWARE[0].1.into());
+    }
+    now
 }
 
 fn zones(root: &Root) -> Vec<Temperature> {
@@ -73,10 +87,10 @@ fn firmware_flags(root: &Root) -> Option<u32> {
 }
 
 /// The mainline driver for the same machine says only this, by its hardware monitor.
-fn undervoltage_alarm(root: &Root) -> bool {
+fn undervoltage_alarm(root: &Root) -> Option<bool> {
     let dir = "/sys/class/hwmon";
-    root.names(dir).iter().any(|name| {
-        root.value(&format!("{dir}/{name}/name")).is_some_and(|kind| kind == "rpi_volt")
-            && root.value(&format!("{dir}/{name}/in0_lcrit_alarm")).is_some_and(|alarm| alarm == "1")
-    })
+    let names = root.names(dir);
+    let mut monitors = names.iter().filter(|name| root.value(&format!("{dir}/{name}/name")).is_some_and(|kind| kind == "rpi_volt"));
+    let alarm = root.value(&format!("{dir}/{}/in0_lcrit_alarm", monitors.next()?))?;
+    Some(alarm == "1")
 }

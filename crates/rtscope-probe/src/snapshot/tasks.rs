@@ -54,7 +54,7 @@ pub(super) fn priority(stat: &str) -> u8 {
 }
 
 /// `migration/3`, `idle_inject/0`, `ktimers/1`: part of how the kernel runs a CPU. Interrupt threads (`irq/42-eth0`) are not.
-fn each_cpu_has_one(name: &str) -> bool {
+pub(crate) fn each_cpu_has_one(name: &str) -> bool {
     let number = name.rsplit_once('/').map(|(_, number)| number);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
@@ -64,17 +64,25 @@ fn allowed(status: &str, last_cpu: u32) -> Option<Vec<u32>> {
 }
 
 /// The fields of a `stat` file that are needed here (`proc_pid_stat(5)`).
-struct Stat {
-    name: String,
-    kernel: bool,
+pub(crate) struct Stat {
+    pub(crate) name: String,
+    pub(crate) kernel: bool,
     /// `None` for an ordinary task.
-    policy: Option<Policy>,
+    pub(crate) policy: Option<Policy>,
     /// 1 to 99, 0 for deadline.
-    priority: u8,
+    pub(crate) priority: u8,
+    /// The process that started it.
+    pub(crate) parent: u32,
+    /// CPU time so far, ticks.
+    pub(crate) ticks: u64,
+    /// When it was started, ticks since boot.
+    pub(crate) start: u64,
+    /// The CPU that it ran on last.
+    pub(crate) cpu: u32,
 }
 
 impl Stat {
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         // The name is in parentheses and may itself have any character, so it ends at the last one.
         let (start, end) = (text.find('(')?, text.rfind(')')?);
         let name = text.get(start + 1..end)?.replace(|c: char| c.is_control(), "?");
@@ -89,7 +97,18 @@ impl Stat {
         };
         let priority = u8::try_from(field(40)?).ok().filter(|&priority| priority <= 99)?;
         let priority = if policy == Some(Policy::Deadline) { 0 } else { priority };
-        Some(Self { name, kernel: field(9)? & KERNEL_THREAD != 0, policy, priority })
+        let small = |number: usize| field(number).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+        let ticks = field(14).unwrap_or(0).saturating_add(field(15).unwrap_or(0));
+        Some(Self {
+            name,
+            kernel: field(9)? & KERNEL_THREAD != 0,
+            policy,
+            priority,
+            parent: small(4),
+            ticks,
+            start: field(22).unwrap_or(0),
+            cpu: small(39),
+        })
     }
 }
 

@@ -27,7 +27,7 @@ pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
 /// Reads the plan of a device.
 pub fn read_plan(file: &Path) -> Result<DutPlan, Failure> {
     let wrong = |e: String| Failure::usage(format!("the DUT's plan is not understood: {e}"), "use one version of rtscope");
-    let text = std::fs::read(file).map_err(|e| wrong(e.to_string()))?;
+    let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(|e| wrong(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))
 }
 
@@ -40,14 +40,16 @@ pub fn signals() -> Result<Signals, Failure> {
 pub fn serve_dut(plan: &DutPlan, signals: &Signals, out: &mut dyn Write) -> Result<Event, Failure> {
     rt::one_arena();
     let locked = rt::lock_memory();
-    let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave))?;
+    // Before there is anything of ours that it would see.
+    let system = Some(Box::new(crate::snapshot::collect(&Root::of_this_machine())));
+    let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave), None)?;
     let machine = Root::of_this_machine().facts.uname;
     let priority = if plan.settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", plan.settings.priority) };
     let place = plan.settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let memory = locked.err().map_or_else(String::new, |e| format!(", its memory not locked ({e})"));
     let what = format!("rtscope-probe in user space, {priority}{place}{memory}, Linux {} on {}", machine.release, machine.nodename);
     let gone = |e: std::io::Error| Failure::machine(format!("the spool: {e}"), "free space there");
-    say(out, &Event::Listening { what, warning: device.warning.take() }).map_err(gone)?;
+    say(out, &Event::Listening { what, warning: device.warning.take(), system }).map_err(gone)?;
     while !device.ended() && signals.wait(-1, GLANCE) != Woken::Signal {}
     let ended = device.ended();
     let done = Arc::clone(&device.done);

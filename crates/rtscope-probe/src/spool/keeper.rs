@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// An errand is a line of at most this many bytes.
@@ -70,7 +70,7 @@ fn start(dir: &Path, errand: &Errand) -> io::Result<()> {
     put(dir, "errand.json", &serde_json::to_vec(errand)?)?;
     File::create(dir.join("events"))?;
     let words = OpenOptions::new().create(true).append(true).open(dir.join("words"))?;
-    let mut command = Command::new(dir.join("rtscope-probe"));
+    let mut command = sys::process::command(dir.join("rtscope-probe"));
     command.arg("keeper").arg(dir).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
     let keeper = command.spawn()?;
     put(dir, "owner", &serde_json::to_vec(&who::of(keeper.id()))?)
@@ -108,7 +108,7 @@ pub fn keeper(dir: &Path) -> u8 {
 
 fn begin(dir: &Path, work: &Work) -> io::Result<Child> {
     let plan = dir.join("plan.json");
-    let mut command = Command::new(dir.join("rtscope-probe"));
+    let mut command = sys::process::command(dir.join("rtscope-probe"));
     match work {
         Work::Measure(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;

@@ -74,6 +74,43 @@ fn count_to_ns(count: u64, frequency: u64) -> u64 {
     u64::try_from(u128::from(count) * 1_000_000_000 / u128::from(frequency.max(1))).unwrap_or(u64::MAX)
 }
 
+/// Leaf, subleaf, and the registers of `CPUID` (of EAX, EBX, ECX, EDX) that say what a processor is and can do, none that tells its CPUs apart.
+#[cfg(target_arch = "x86_64")]
+const FEATURES: [(u32, u32, &[usize]); 10] = [
+    (0, 0, &[1, 2, 3]),
+    (1, 0, &[0, 2, 3]),
+    (6, 0, &[0]),
+    (7, 0, &[1, 2, 3]),
+    (7, 1, &[0]),
+    (0xd, 1, &[0]),
+    (0x8000_0001, 0, &[2, 3]),
+    (0x8000_0007, 0, &[3]),
+    (0x8000_0008, 0, &[1]),
+    (0x8000_000a, 0, &[3]),
+];
+
+/// What the processor says it is and can do: registers of `CPUID` by leaf, subleaf and name, such as `7.0.ebx`. Empty on other architectures.
+pub fn features() -> Vec<(String, u32)> {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+    let mut found = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every processor of this architecture has the instruction; it reads registers and touches no memory.
+        #[allow(unused_unsafe)] // newer compilers know that
+        let ask = |leaf: u32, subleaf: u32| unsafe { core::arch::x86_64::__cpuid_count(leaf, subleaf) };
+        for (leaf, subleaf, registers) in FEATURES {
+            // What a leaf that there is not says is the highest one's.
+            if leaf > ask(leaf & 0x8000_0000, 0).eax {
+                continue;
+            }
+            let said = ask(leaf, subleaf);
+            let values = [("eax", said.eax), ("ebx", said.ebx), ("ecx", said.ecx), ("edx", said.edx)];
+            found.extend(registers.iter().map(|&r| (format!("{leaf:x}.{subleaf}.{}", values[r].0), values[r].1)));
+        }
+    }
+    found
+}
+
 /// Restarts the machine at once, without asking anyone (`reboot(2)`). Returns only when it is refused.
 pub fn restart() -> io::Error {
     // SAFETY: takes a command and touches no memory.

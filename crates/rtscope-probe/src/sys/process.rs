@@ -1,20 +1,40 @@
 //! Processes: sessions, death with the parent, reaping, private mounts and network namespaces, and what a path's file system is.
 
 use super::check;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+
+/// A program to be started, with signals as a fresh program takes them, whatever this process ignores or blocks: SIGHUP alone stays ignored
+/// where it was (nohup). The one way by which anything of this project is started.
+#[allow(clippy::disallowed_methods)] // the one place
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    super::signals::ordinary(&mut command);
+    command
+}
 
 /// Makes this process the leader of a session and process group of its own (`setsid(2)`), so that a terminal's Ctrl-C misses it.
 /// `EPERM` when it leads a process group already.
 pub fn new_session() -> io::Result<()> {
     // SAFETY: no arguments.
     if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The process at the other end of a socket, as it was when it connected (`SO_PEERCRED`).
+pub fn peer(socket: &impl AsRawFd) -> io::Result<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = libc::socklen_t::try_from(std::mem::size_of::<libc::ucred>()).unwrap_or(0);
+    // SAFETY: the kernel writes at most `len` bytes into the structure that it is for.
+    check(unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut len)
+    })?;
+    u32::try_from(peer.pid).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
 /// Has the child that `command` will start be sent `signal` when the thread that starts it ends, however that happens.
@@ -63,6 +83,22 @@ pub fn inherit(command: &mut Command, fd: RawFd) {
     unsafe { command.pre_exec(request) };
 }
 
+/// CPU time that a process of this PID namespace has had, all its threads together, ns: by its clock, which is exact where `/proc` counts
+/// in ticks. `EINVAL` for one that is not there.
+pub fn cpu_time(pid: u32) -> io::Result<u64> {
+    let pid = libc::clockid_t::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // `MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)` of `include/linux/posix-timers.h`.
+    let clock = (!pid << 3) | 2;
+    let mut at = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for one timespec, which the call fills when it succeeds.
+    let at = unsafe {
+        check(libc::clock_gettime(clock, at.as_mut_ptr()))?;
+        at.assume_init()
+    };
+    #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // CPU time is not negative; 32 bits on armv7
+    Ok((i64::from(at.tv_sec) as u64).saturating_mul(1_000_000_000).saturating_add(i64::from(at.tv_nsec) as u64))
+}
+
 /// Collects one ended child, its own or adopted; `None` when there are children but none has ended, `ECHILD` when there are none.
 ///
 /// A process that uses this leaves all its children to it: `std::process::Child::wait` would then miss its status.
@@ -82,17 +118,6 @@ pub fn reap_next() -> io::Result<(u32, ExitStatus)> {
     // SAFETY: the pointer is valid for one int.
     let pid = unsafe { libc::waitpid(-1, &raw mut status, 0) };
     u32::try_from(pid).map(|pid| (pid, ExitStatus::from_raw(status))).map_err(|_| io::Error::last_os_error())
-}
-
-/// Lets every signal through to the calling thread and to what it starts, whatever mask it was started with.
-pub fn unblock_signals() -> io::Result<()> {
-    // SAFETY: the set is initialized by sigemptyset before it is read.
-    let result = unsafe {
-        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
 }
 
 pub(super) fn c_path(path: &Path) -> io::Result<CString> {
@@ -165,6 +190,19 @@ mod tests {
         if shm.exists() {
             assert!(file_system(shm).unwrap().in_memory);
         }
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_process_is_its_own() {
+        let mut child = command("sleep").arg("1000").spawn().unwrap();
+        let own = cpu_time(std::process::id()).unwrap();
+        let its = cpu_time(child.id()).unwrap();
+        std::hint::black_box((0..1_000_000u64).map(std::hint::black_box).sum::<u64>());
+        assert!(cpu_time(std::process::id()).unwrap() > own);
+        assert!(its < 5_000_000_000 && cpu_time(child.id()).unwrap() >= its);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(cpu_time(child.id()).is_err());
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Real-time scheduling, locked memory, the clock and the absolute sleep.
 
 use super::check;
+use super::sched::{self, Wanted};
+use super::signals::{is_from_terminal, is_ignored};
 use rtscope_record::Policy;
 use std::io;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A point on `CLOCK_MONOTONIC` as the kernel takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,55 +166,17 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
         .collect())
 }
 
-/// The kernel's `struct sched_attr`, version 0 (48 bytes): `include/uapi/linux/sched/types.h`.
-#[repr(C)]
-struct SchedAttr {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
-const _: () = assert!(size_of::<SchedAttr>() == 48);
-
 /// Gives the calling thread `policy` and `priority`; for DEADLINE `period_ns` is period and deadline, and the runtime a tenth of it.
-///
-/// `sched_setattr` by number: musl has no working `sched_setscheduler`. `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
+/// `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
 pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()> {
-    set_attributes(policy, priority, period_ns, 0)
+    let share = ((period_ns / 10).max(2048), period_ns);
+    sched::set(0, &Wanted { policy, priority, share, reset_on_fork: false })
 }
 
 /// Lets the calling thread come before all ordinary tasks, and after every other real-time task, so that a load of hundreds of processes
 /// can't starve what watches it. What the thread starts is ordinary again. `EPERM` without privilege.
 pub fn come_before_ordinary_tasks() -> io::Result<()> {
-    set_attributes(Policy::Fifo, 1, 0, libc::SCHED_FLAG_RESET_ON_FORK as u64)
-}
-
-fn set_attributes(policy: Policy, priority: u8, period_ns: u64, flags: u64) -> io::Result<()> {
-    let number = match policy {
-        Policy::Fifo => libc::SCHED_FIFO,
-        Policy::Rr => libc::SCHED_RR,
-        Policy::Other => libc::SCHED_OTHER,
-        Policy::Deadline => libc::SCHED_DEADLINE,
-    };
-    let deadline = policy == Policy::Deadline;
-    let attr = SchedAttr {
-        size: 48,
-        policy: u32::try_from(number).unwrap_or(0),
-        flags,
-        nice: 0,
-        priority: if policy.has_priority() { priority.into() } else { 0 },
-        runtime: if deadline { (period_ns / 10).max(2048) } else { 0 },
-        deadline: if deadline { period_ns } else { 0 },
-        period: if deadline { period_ns } else { 0 },
-    };
-    // SAFETY: the attribute is valid for its stated size and only read; 0 is the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    sched::set(0, &Wanted { policy: Policy::Fifo, priority: 1, share: (0, 0), reset_on_fork: true })
 }
 
 /// Touches `bytes` of the stack below the caller, so that the loop never takes a fault there.
@@ -249,18 +214,19 @@ pub fn install_wake() -> io::Result<()> {
     }
 }
 
-/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it
-/// starts, so that they are taken by [`Signals`] alone.
+/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP, and no other, in this thread and all
+/// that it starts, so that they are taken by [`Signals`] alone. SIGHUP is left alone where it is ignored (nohup).
 pub fn prepare_signals() -> io::Result<Signals> {
     install_wake()?;
+    let hang_up = (!is_ignored(libc::SIGHUP)).then_some(libc::SIGHUP);
     // SAFETY: the set is fully initialized by zeroing and the calls below.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in [libc::SIGINT, libc::SIGTERM].into_iter().chain(hang_up) {
             libc::sigaddset(&raw mut set, signal);
         }
-        let result = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        let result = libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
         if result != 0 {
             return Err(io::Error::from_raw_os_error(result));
         }
@@ -268,7 +234,7 @@ pub fn prepare_signals() -> io::Result<Signals> {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Signals { fd })
+        Ok(Signals { fd, heard: AtomicBool::new(false), driven: false })
     }
 }
 
@@ -276,6 +242,8 @@ pub fn prepare_signals() -> io::Result<Signals> {
 #[derive(Debug)]
 pub struct Signals {
     fd: libc::c_int,
+    heard: AtomicBool,
+    driven: bool,
 }
 
 /// What ended a wait.
@@ -283,15 +251,27 @@ pub struct Signals {
 pub enum Woken {
     /// The time ran out.
     Timeout,
-    /// A signal asks to end.
+    /// A signal asks to end. From then on, every wait says so at once.
     Signal,
     /// The driver closed its end, or wrote something.
     Input,
 }
 
 impl Signals {
-    /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`.
+    /// If `driven`, leaves the terminal's signals (Ctrl-C, hang-up) to the driver: they reach it as well, and it says what follows. One that was started
+    /// to ignore them goes on, and so must its probe.
+    #[must_use]
+    pub fn of_the_driver(mut self, driven: bool) -> Self {
+        self.driven = driven;
+        self
+    }
+
+    /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`. A signal that is
+    /// the driver's ends the wait as if its time had run out.
     pub fn wait(&self, input: i32, timeout_ms: i32) -> Woken {
+        if self.heard.load(Relaxed) {
+            return Woken::Signal;
+        }
         let mut fds = [
             libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 },
             libc::pollfd { fd: input, events: libc::POLLIN, revents: 0 },
@@ -299,9 +279,28 @@ impl Signals {
         // SAFETY: the array is valid for two entries.
         let n = unsafe { libc::poll(fds.as_mut_ptr(), 2, timeout_ms) };
         match n {
-            n if n > 0 && fds[0].revents != 0 => Woken::Signal,
+            n if n > 0 && fds[0].revents != 0 => self.take(),
             n if n > 0 => Woken::Input,
             _ => Woken::Timeout,
+        }
+    }
+
+    /// Takes all that wait.
+    fn take(&self) -> Woken {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        loop {
+            // SAFETY: room for one structure, which the kernel fills whole or not at all.
+            let n = unsafe { libc::read(self.fd, info.as_mut_ptr().cast(), size_of::<libc::signalfd_siginfo>()) };
+            if usize::try_from(n).is_ok_and(|n| n == size_of::<libc::signalfd_siginfo>()) {
+                // SAFETY: the kernel has filled it.
+                let info = unsafe { info.assume_init() };
+                let terminal = i32::try_from(info.ssi_signo).is_ok_and(|s| s != libc::SIGTERM) && is_from_terminal(info.ssi_code);
+                if !(self.driven && terminal) {
+                    self.heard.store(true, Relaxed);
+                }
+            } else if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return if self.heard.load(Relaxed) { Woken::Signal } else { Woken::Timeout };
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The absolute grid of wake-ups: where the next point is, and how many were passed over. Pure arithmetic in ns.
 
+use super::passed::Passed;
+
 /// Where a thread is on its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
@@ -39,22 +41,23 @@ impl Grid {
         self.missed
     }
 
-    /// The point [`Self::next`] was sampled at `now`: goes on to the first point after `now` and counts those passed over.
+    /// The point [`Self::next`] was sampled at `now`: goes on to the first point after `now`, and counts and books those passed over.
     /// Returns whether any was.
     #[inline]
-    pub fn advance(&mut self, now: u64) -> bool {
+    pub fn advance(&mut self, now: u64, passed: &mut Passed) -> bool {
         self.next += self.interval;
-        now >= self.next && self.pass_over(now)
+        now >= self.next && self.pass_over(now, passed)
     }
 
-    /// Counts the points up to `now` as passed over, without a sample; `next` becomes the first point after `now`.
+    /// Counts and books the points up to `now` as passed over, without a sample; `next` becomes the first point after `now`.
     #[cold]
-    pub fn pass_over(&mut self, now: u64) -> bool {
+    pub fn pass_over(&mut self, now: u64, passed: &mut Passed) -> bool {
         if now < self.next || self.done() {
             return false;
         }
         let left = (self.end - self.next).div_ceil(self.interval);
         let behind = ((now - self.next) / self.interval + 1).min(left);
+        passed.stall(now - self.next, behind);
         self.missed += behind;
         self.next += behind * self.interval;
         true
@@ -65,39 +68,42 @@ impl Grid {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rtscope_record::PassedOver;
 
     #[test]
     fn a_stall_is_counted() {
-        let mut g = Grid::new(1_000, 1_000, 10);
-        assert!(!g.advance(1_010));
-        assert!(g.advance(2_000 + 3_500)); // sampled point 2000 at 5500: 3000, 4000 and 5000 were passed over
+        let (mut g, mut p) = (Grid::new(1_000, 1_000, 10), Passed::new(1_000));
+        assert!(!g.advance(1_010, &mut p));
+        assert!(g.advance(2_000 + 3_500, &mut p)); // sampled point 2000 at 5500: 3000, 4000 and 5000 were passed over
         assert_eq!((g.missed(), g.next()), (3, 6_000));
+        assert_eq!(p.finish(), PassedOver::of_stalls([(2_500, 3)], 1_000));
     }
 
     #[test]
     fn a_point_reached_exactly_is_passed_over() {
-        let mut g = Grid::new(1_000, 1_000, 10);
-        assert!(g.advance(2_000));
+        let (mut g, mut p) = (Grid::new(1_000, 1_000, 10), Passed::new(1_000));
+        assert!(g.advance(2_000, &mut p));
         assert_eq!((g.missed(), g.next()), (1, 3_000));
     }
 
     #[test]
     fn nothing_is_missed_beyond_the_end() {
-        let mut g = Grid::new(1_000, 1_000, 5);
-        assert!(g.advance(99_000));
+        let (mut g, mut p) = (Grid::new(1_000, 1_000, 5), Passed::new(1_000));
+        assert!(g.advance(99_000, &mut p));
         assert_eq!((g.missed(), g.done()), (4, true));
-        assert!(!g.pass_over(200_000));
+        assert!(!g.pass_over(200_000, &mut p));
+        assert_eq!(p.finish(), PassedOver::of_stalls([(97_000, 4)], 1_000));
     }
 
     proptest! {
         #[test]
         fn samples_and_missed_make_all_points(interval in 1u64..5_000, points in 1u64..500, late in prop::collection::vec(0u64..20_000, 500)) {
-            let mut g = Grid::new(interval, interval, points);
+            let (mut g, mut p) = (Grid::new(interval, interval, points), Passed::none());
             let mut samples = 0;
             for l in late {
                 if g.done() { break; }
                 let due = g.next();
-                g.advance(due + l);
+                g.advance(due + l, &mut p);
                 samples += 1;
                 prop_assert!(g.done() || (g.next() > due + l && g.next() - (due + l) <= interval));
                 prop_assert_eq!((g.next() - interval) / interval, samples + g.missed());

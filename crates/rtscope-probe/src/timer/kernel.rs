@@ -3,10 +3,12 @@
 use super::sampler::{LiveCell, Sampler};
 use super::{Failure, Measured, live};
 use crate::protocol::{Event, Plan};
+use crate::snapshot::Root;
 use crate::sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
 use crate::sys::rt::{self, Signals, Woken};
 use crate::sys::wire::ABI;
-use rtscope_record::{Distribution, Effect, Handler, Settings, ThreadInfo, Warning};
+use crate::witness::{Order, Witness};
+use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
 use std::io;
 use std::sync::Arc;
 
@@ -30,11 +32,22 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let mut timer = Timer::open().map_err(failed("open"))?;
     timer.configure(&config).map_err(failed("configure"))?;
     let mut books = Books::new(s);
+    // Nothing comes before a hard interrupt; the soft one's thread, where it has one, is at FIFO 1.
+    let ours = (s.handler == Some(Handler::Soft)).then_some((Policy::Fifo, 1));
+    let order = Order {
+        cpus: s.cpus.clone(),
+        ours,
+        planned: s.duration.map(|d| d.0),
+        grid: Some(s.interval.0),
+        ends_only: plan.progress_ms == 0,
+    };
+    let witness = Witness::start(Root::of_this_machine(), &order)?;
     let _ = rt::come_before_ordinary_tasks();
     say(Event::Started);
     let start = rt::now();
     timer.start().map_err(failed("start"))?;
     let began = timer.status(s.cpus[0]).map_err(failed("ask"))?.started_ns;
+    witness.begin(began);
     let mut interrupted = false;
     let mut driver = input;
     let mut next_progress = start;
@@ -45,7 +58,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
             Woken::Input => driver = input,
             Woken::Timeout => {}
         }
-        if interrupted {
+        if interrupted || witness.ended_it() {
             timer.stop().map_err(failed("stop"))?;
         }
         let ended = timer.read(|event| books.take(event, began)).map_err(failed("read"))?;
@@ -62,7 +75,8 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let elapsed_ns = rt::now().saturating_sub(began);
     let distributions = books.finish(s, status)?;
     warnings.extend(remarks(&distributions));
-    Ok(Measured { distributions, warnings, elapsed_ns, interrupted, instrument: None })
+    let witness = Some(witness.finish(elapsed_ns)?);
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted, instrument: None, witness })
 }
 
 fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Failure {
@@ -121,52 +135,96 @@ fn config(s: &Settings) -> Result<TimerConfig, Failure> {
     })
 }
 
+/// What one CPU's timer did.
+struct Book {
+    cpu: u32,
+    sampler: Sampler,
+    cell: Arc<LiveCell>,
+    /// The latest record.
+    last: Option<TimerEvent>,
+    /// Points passed over, as the records say.
+    said: u64,
+    /// Of these: those whose latency is known.
+    known: u64,
+}
+
+impl Book {
+    fn take(&mut self, e: &TimerEvent, began: u64) {
+        self.said += u64::from(e.missed);
+        if let Some(last) = self.last.replace(*e) {
+            // A record says how many points were passed over before it. When that was, the record before says; it may be lost.
+            let step = e.expected_ns.wrapping_sub(last.expected_ns);
+            let regular = Some(step) == (u64::from(e.missed) + 1).checked_mul(self.sampler.passed.interval());
+            if e.seq == last.seq.wrapping_add(1) && regular {
+                self.passed_after(&last, e.missed.into());
+            }
+        }
+        self.sampler.record(e.actual_ns.saturating_sub(e.expected_ns), e.actual_ns.max(began), began);
+        self.sampler.show_missed(self.known);
+    }
+
+    /// Books the points that the callback of this record passed over; not more than there can be.
+    fn passed_after(&mut self, e: &TimerEvent, points: u64) {
+        let interval = self.sampler.passed.interval();
+        let late = e.actual_ns.saturating_sub(e.expected_ns);
+        if points > 0 && late.checked_div(interval).is_some_and(|most| points <= most) {
+            self.sampler.passed.stall(late - interval, points);
+            self.known += points;
+        }
+    }
+
+    /// The distribution; `counts` are the module's own, which must be ours.
+    fn finish(mut self, s: &Settings, counts: &TimerStatus) -> Result<Distribution, Failure> {
+        let (cpu, read) = (self.cpu, self.sampler.count());
+        if read + counts.lost != counts.samples || counts.samples + counts.missed != counts.due {
+            let message = format!("cpu{cpu}: the module's counts do not add up: {read} read, {counts:?}");
+            return Err(Failure::machine(message, "report this"));
+        }
+        // What the last callback passed over is in no record, but in the count.
+        if let (Some(last), 0) = (self.last, counts.lost) {
+            self.passed_after(&last, counts.missed.saturating_sub(self.said));
+        }
+        // Points that a lost record's callback passed over are as lost as its sample: nobody knows how late they were.
+        let missed = self.known.min(counts.missed);
+        let dropped = counts.lost + (counts.missed - missed);
+        let interval = s.interval.0;
+        let distribution = self.sampler.finish(|p| {
+            p.label = format!("cpu{cpu}");
+            (p.missed, p.dropped, p.expected) = (missed, dropped, Some(counts.due));
+            p.thread =
+                Some(ThreadInfo { tid: 0, cpu: Some(cpu), policy: None, priority: 0, interval, last: None, first_at: Some(0) });
+        });
+        distribution.map_err(|e| Failure::machine(format!("the counts do not add up: {e}"), "report this"))
+    }
+}
+
 /// What each CPU's timer did.
 struct Books {
-    all: Vec<(u32, Sampler, Arc<LiveCell>, u64)>,
+    all: Vec<Book>,
 }
 
 impl Books {
     fn new(s: &Settings) -> Self {
         let one = |&cpu: &u32| {
-            let sampler = Sampler::new(s.worst, None, false);
-            let cell = sampler.live();
-            (cpu, sampler, cell, 0)
+            let sampler = Sampler::new(s.worst, None, false).on_grid(s.interval.0);
+            Book { cpu, cell: sampler.live(), sampler, last: None, said: 0, known: 0 }
         };
         Self { all: s.cpus.iter().map(one).collect() }
     }
 
     fn take(&mut self, e: &TimerEvent, began: u64) {
-        if let Some((_, sampler, _, missed)) = self.all.iter_mut().find(|(cpu, ..)| *cpu == e.cpu) {
-            sampler.record(e.actual_ns.saturating_sub(e.expected_ns), e.actual_ns.max(began), began);
-            *missed += u64::from(e.missed);
-            sampler.show_missed(*missed);
+        if let Some(book) = self.all.iter_mut().find(|b| b.cpu == e.cpu) {
+            book.take(e, began);
         }
     }
 
     fn live(&self, s: &Settings) -> Vec<crate::protocol::Live> {
-        self.all.iter().map(|(cpu, _, cell, _)| live(cell, &format!("cpu{cpu}"), 0, 0, s.interval.0)).collect()
+        self.all.iter().map(|b| live(&b.cell, &format!("cpu{}", b.cpu), 0, 0, s.interval.0)).collect()
     }
 
-    /// The distributions; `status` gives the module's own counts, which must be ours.
+    /// The distributions; `status` gives the module's counts.
     fn finish(self, s: &Settings, status: impl Fn(u32) -> Result<TimerStatus, Failure>) -> Result<Vec<Distribution>, Failure> {
-        let one = |(cpu, sampler, ..): (u32, Sampler, Arc<LiveCell>, u64)| {
-            let counts = status(cpu)?;
-            let read = sampler.count();
-            if read + counts.lost != counts.samples || counts.samples + counts.missed != counts.due {
-                let message = format!("cpu{cpu}: the module's counts do not add up: {read} read, {counts:?}");
-                return Err(Failure::machine(message, "report this"));
-            }
-            let interval = s.interval.0;
-            let distribution = sampler.finish(|p| {
-                p.label = format!("cpu{cpu}");
-                (p.missed, p.dropped, p.expected) = (counts.missed, counts.lost, Some(counts.due));
-                p.thread =
-                    Some(ThreadInfo { tid: 0, cpu: Some(cpu), policy: None, priority: 0, interval, last: None, first_at: Some(0) });
-            });
-            distribution.map_err(|e| Failure::machine(format!("the counts do not add up: {e}"), "report this"))
-        };
-        self.all.into_iter().map(one).collect()
+        self.all.into_iter().map(|book| status(book.cpu).and_then(|counts| book.finish(s, &counts))).collect()
     }
 }
 
@@ -186,7 +244,7 @@ fn remarks(distributions: &[Distribution]) -> Vec<Warning> {
             all.push(Warning::new(
                 "samples-lost",
                 Effect::Invalid,
-                format!("{label}: {lost} records of the kernel module found their ring full"),
+                format!("{label}: {lost} samples are not known: records of the kernel module found their ring full"),
                 "a longer interval, fewer CPUs, or a less loaded machine",
             ));
         }
@@ -205,6 +263,7 @@ fn remarks(distributions: &[Distribution]) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use rtscope_record::Nanos;
 
     fn settings() -> Settings {
@@ -236,12 +295,77 @@ mod tests {
         }
     }
 
+    /// The module's records of a timer that is so late, again and again, for `points` grid points; its counts; and what each point waited.
+    fn module(lates: &[u64], interval: u64, points: u64) -> (Vec<TimerEvent>, TimerStatus, Vec<u64>) {
+        let (mut events, mut c, mut truth, mut passed) = (Vec::new(), TimerStatus::default(), Vec::new(), 0);
+        for (seq, late) in (0..).zip(lates.iter().cycle()) {
+            if c.due == points {
+                break;
+            }
+            let expected_ns = 1_000 + c.due * interval;
+            events.push(TimerEvent { seq, expected_ns, actual_ns: expected_ns + late, cpu: 1, missed: passed });
+            let after = (late / interval).min(points - c.due - 1);
+            truth.extend((0..=after).map(|k| late - k * interval));
+            (c.samples, c.missed, c.due) = (c.samples + 1, c.missed + after, c.due + 1 + after);
+            passed = u32::try_from(after).unwrap();
+        }
+        (events, c, truth)
+    }
+
+    fn one_cpu(interval: u64) -> Settings {
+        Settings { cpus: vec![1], threads: 1, interval: Nanos(interval), ..settings() }
+    }
+
+    proptest! {
+        #[test]
+        fn the_corrected_view_is_what_each_point_waited(
+            lates in prop::collection::vec(prop_oneof![0u64..50_000, 0u64..3_000_000], 1..20), interval in 10_000u64..500_000, points in 1u64..800,
+        ) {
+            let s = one_cpu(interval);
+            let (events, counts, truth) = module(&lates, interval, points);
+            let mut books = Books::new(&s);
+            for e in &events { books.take(e, 0); }
+            let d = books.finish(&s, |_| Ok(counts)).unwrap().remove(0);
+            let mut plain = rtscope_record::Histogram::new();
+            for &v in &truth { plain.record(v, 1).unwrap(); }
+            let c = rtscope_record::correction::Corrected::exact(&d).unwrap();
+            prop_assert_eq!((c.count(), d.dropped()), (points, 0));
+            prop_assert_eq!(c.histogram, plain);
+            let mean = truth.iter().sum::<u64>() as f64 / points as f64;
+            prop_assert!((c.mean.unwrap() - mean).abs() <= 1e-9 * mean.max(1.0));
+        }
+
+        /// Whatever records are lost: nothing that is booked is untrue, and all that is not booked is dropped.
+        #[test]
+        fn what_is_lost_with_a_record_is_dropped(
+            lates in prop::collection::vec(0u64..100_000, 1..20), lost in prop::collection::vec(0usize..60, 0..12), points in 1u64..200,
+        ) {
+            let s = one_cpu(20_000);
+            let (events, mut counts, truth) = module(&lates, 20_000, points);
+            let mut books = Books::new(&s);
+            for (i, e) in events.iter().enumerate() {
+                if lost.contains(&i) { counts.lost += 1 } else { books.take(e, 0) }
+            }
+            let d = books.finish(&s, |_| Ok(counts)).unwrap().remove(0);
+            prop_assert_eq!(d.count() + d.missed() + d.dropped(), points);
+            prop_assert!(d.dropped() >= counts.lost);
+            let mut known = d.histogram().clone();
+            if let Some(p) = d.passed() { known.merge(&p.histogram).unwrap(); }
+            for (slot, n) in known.slots() {
+                let all = truth.iter().filter(|&&v| rtscope_record::histogram::slot_of(v) == slot).count() as u64;
+                prop_assert!(n <= all, "{} of {} in slot {}", n, all, slot);
+            }
+        }
+    }
+
     #[test]
     fn records_become_distributions_that_add_up() {
         let s = settings();
         let mut books = Books::new(&s);
-        let event = |cpu, expected_ns, late, missed| TimerEvent { cpu, expected_ns, actual_ns: expected_ns + late, missed, seq: 0 };
-        for e in [event(1, 100, 7, 0), event(1, 400, 9, 2), event(70, 100, 5, 0)] {
+        let event =
+            |cpu, expected_ns, late, missed, seq| TimerEvent { cpu, expected_ns, actual_ns: expected_ns + late, missed, seq };
+        // The second record of cpu1 is lost, and with it when two points were passed over.
+        for e in [event(1, 100, 7, 0, 0), event(1, 4_000_100, 9, 2, 2), event(70, 100, 5, 0, 0)] {
             books.take(&e, 100);
         }
         let counts = |cpu| {
@@ -252,9 +376,9 @@ mod tests {
             })
         };
         let all = books.finish(&s, counts).unwrap();
-        assert_eq!((all[0].label(), all[0].count(), all[0].missed(), all[0].max()), ("cpu1", 2, 2, Some(9)));
-        assert_eq!((all[0].parts().dropped, all[0].parts().expected, all[0].worst()[0].at), (1, Some(5), 309));
-        assert_eq!(remarks(&all).iter().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["missed-periods", "samples-lost"]);
+        assert_eq!((all[0].label(), all[0].count(), all[0].missed(), all[0].max()), ("cpu1", 2, 0, Some(9)));
+        assert_eq!((all[0].parts().dropped, all[0].parts().expected, all[0].worst()[0].at), (3, Some(5), 4_000_009));
+        assert_eq!(remarks(&all).iter().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["samples-lost"]);
         let unsound = Books::new(&s).finish(&s, |_| Ok(TimerStatus { due: 1, ..TimerStatus::default() }));
         assert!(unsound.unwrap_err().message.contains("add up"));
     }

@@ -1,5 +1,6 @@
 //! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
 
+use super::passed::{NEAR, Passed};
 use crate::sys::rt;
 use rtscope_record::distribution::Worst;
 use rtscope_record::histogram::slot_of;
@@ -25,8 +26,8 @@ pub struct LiveCell {
     pub max: AtomicU64,
 }
 
-/// Slots that the loop keeps in its array: latencies below 2^36 ns (68 s). The array is locked memory, and a small board has little.
-const NEAR: usize = slot_of(1 << 36);
+/// Samples beyond the array (the slots of [`NEAR`]) before there is an allocation. The array is locked memory, and a small board has little.
+const FAR: usize = 256;
 
 /// How many overflow cycles of the linear bins are logged, as cyclictest does: as many as there are bins.
 fn overflow_room(bins: u64) -> usize {
@@ -96,8 +97,10 @@ impl Ring {
 #[derive(Debug)]
 pub struct Sampler {
     counts: Vec<u64>,
-    /// Slots of samples beyond the array: after a stall of more than a minute, an allocation disturbs nobody.
+    /// Slots of samples beyond the array: after a stall of more than a second, an allocation disturbs nobody.
     far: Vec<u64>,
+    /// Points of its grid that were passed over.
+    pub(super) passed: Passed,
     sum_carry: u64,
     sum_sq: u128,
     min: u64,
@@ -133,6 +136,9 @@ impl Sampler {
             l.overflow_at.clear();
             l
         });
+        let mut far = vec![0; FAR];
+        rt::prefault(&mut far);
+        far.clear();
         let mut worst = vec![Worst { value: 0, at: 0 }; keep];
         rt::prefault(&mut worst);
         worst.clear();
@@ -140,7 +146,8 @@ impl Sampler {
         live.min.store(u64::MAX, Relaxed);
         Self {
             counts,
-            far: Vec::new(),
+            far,
+            passed: Passed::none(),
             sum_carry: 0,
             sum_sq: 0,
             min: u64::MAX,
@@ -155,6 +162,12 @@ impl Sampler {
             ring: ring.then(|| Arc::new(Ring::new(16))),
             live,
         }
+    }
+
+    /// The same with room for the points that a grid with this interval (ns) passes over.
+    #[must_use]
+    pub fn on_grid(self, interval: u64) -> Self {
+        Self { passed: Passed::new(interval), ..self }
     }
 
     /// The live figures, for the reporter.
@@ -270,8 +283,9 @@ impl Sampler {
     pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
         let mut p = DistributionParts::empty("");
         let near = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n));
-        p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1))))
-            .map_err(|e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) })?;
+        let error = |e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) };
+        p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1)))).map_err(error)?;
+        p.passed = std::mem::replace(&mut self.passed, Passed::none()).finish().map_err(error)?;
         p.count = self.count();
         if p.count > 0 {
             (p.min, p.max) = (Some(self.min), Some(self.max));

@@ -61,7 +61,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         if !slept {
             if until.samples.load(Relaxed) == 0 {
                 // The points that a stopped thread slept through have passed without a sample.
-                grid.pass_over(now);
+                grid.pass_over(now, &mut sampler.passed);
                 sampler.show_missed(grid.missed());
                 return Ended::Stopped;
             }
@@ -73,7 +73,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         }
         let latency = now - due;
         let highest = sampler.record(latency, now, start);
-        if grid.advance(now) {
+        if grid.advance(now, &mut sampler.passed) {
             sampler.show_missed(grid.missed());
         }
         // The first latency above the limit is the highest so far, so that no other sample need be held against it.
@@ -120,14 +120,15 @@ impl Clock for Fake {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rtscope_record::{Distribution, Quantile};
+    use rtscope_record::correction::Corrected;
+    use rtscope_record::{Distribution, Histogram, Moments, Quantile};
     use std::sync::Arc;
 
     static FOREVER: AtomicU64 = AtomicU64::new(u64::MAX);
 
     fn run(latencies: &[u64], interval: u64, points: u64) -> Distribution {
         let mut grid = Grid::new(interval, interval, points);
-        let mut sampler = Sampler::new(8, None, false);
+        let mut sampler = Sampler::new(8, None, false).on_grid(interval);
         let until = Until { samples: &FOREVER, break_above: u64::MAX };
         let ended = sample(&mut Fake::new(Arc::from(latencies)), &mut grid, &mut sampler, 0, &until);
         assert_eq!(ended, Ended::Complete);
@@ -137,6 +138,70 @@ mod tests {
                 p.expected = Some(points);
             })
             .unwrap()
+    }
+
+    /// What each point of the grid waited, one by one: a late task is woken for every point that has come by then.
+    fn truth(latencies: &[u64], interval: u64, points: u64) -> Vec<u64> {
+        let (mut point, mut wakes, mut all) = (1, latencies.iter().cycle(), Vec::new());
+        while point <= points {
+            let woken = point * interval + wakes.next().unwrap();
+            while point <= points && point * interval <= woken {
+                all.push(woken - point * interval);
+                point += 1;
+            }
+        }
+        all
+    }
+
+    #[track_caller]
+    fn is_the_truth(d: &Distribution, mut all: Vec<u64>) {
+        all.sort_unstable();
+        let mut plain = Histogram::new();
+        for &v in &all {
+            plain.record(v, 1).unwrap();
+        }
+        let c = Corrected::exact(d).unwrap();
+        assert_eq!(Some(c.count()), d.parts().expected.map(|n| n - d.dropped()));
+        assert_eq!(c.histogram, plain);
+        assert_eq!((c.min, c.max), (all[0], all[all.len() - 1]));
+        let Moments::Exact { sum, .. } = d.parts().moments else { panic!("{d:?}") };
+        let passed = d.passed().map_or(0, |p| p.sum);
+        assert_eq!(sum + passed, all.iter().map(|&v| u128::from(v)).sum::<u128>());
+    }
+
+    #[test]
+    fn what_a_stall_hides_comes_back() {
+        // Nine of ten points 10 us late, then one 1.5 ms: of 10,000 points a millisecond apart 909 are passed over, each 500 us late.
+        let mut latencies = [10_000; 10];
+        latencies[9] = 1_500_000;
+        let d = run(&latencies, 1_000_000, 10_000);
+        assert_eq!((d.count(), d.missed()), (9_091, 909));
+        assert_eq!(d.passed().map(|p| (p.min, p.max)), Some((500_000, 500_000)));
+        is_the_truth(&d, truth(&latencies, 1_000_000, 10_000));
+        let c = d.corrected_percentiles();
+        assert_eq!((d.percentiles()["p90"], c["p90"]), (10_007, 500_223), "10 us and 500 us to within their slots");
+        let rule = Corrected::by_rule(&d, 1_000_000).unwrap().unwrap();
+        assert_eq!(rule.value_at("p90".parse().unwrap()), Some(10_007), "the rule puts none back");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+        /// Brute force: the corrected view has what each point waited, to the sample.
+        #[test]
+        fn the_corrected_view_is_what_each_point_waited(
+            interval in 1_000u64..2_000_000, points in 1u64..600,
+            wakes in prop::collection::vec((0u64..1_000, 0u64..20, 0u64..3_000), 1..30),
+        ) {
+            // Mostly in time, some late by a few intervals or thousands.
+            let latency = |&(in_time, kind, far): &(u64, u64, u64)| match kind {
+                0 => interval * far + in_time * interval / 1_000,
+                1 | 2 => interval * (far % 5) + in_time,
+                _ => in_time * interval / 1_000,
+            };
+            let latencies: Vec<u64> = wakes.iter().map(latency).collect();
+            is_the_truth(&run(&latencies, interval, points), truth(&latencies, interval, points));
+        }
     }
 
     proptest! {

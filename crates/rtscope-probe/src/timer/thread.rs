@@ -6,6 +6,7 @@ use super::sampling::{Ended, Kernel, Until, sample};
 use super::{Failure, LEAD, SharedRing, live};
 use crate::protocol::Live;
 use crate::sys::rt;
+use crate::witness::{Post, Witness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -94,14 +95,15 @@ impl Worker {
 }
 
 /// Starts every thread; each sets itself up and waits at the starting line.
-pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>) -> Result<Vec<Worker>, Failure> {
+pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>, witness: &Witness) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
         ready: Barrier::new(s.threads as usize + 1),
         go: Barrier::new(s.threads as usize + 1),
         start: AtomicU64::new(0),
     });
     // Samplers first: nothing may be allocated once a thread has started, and one that can't be had must not strand the others.
-    let samplers: Vec<Sampler> = (0..s.threads).map(|_| Sampler::new(s.worst, s.linear_bins, s.samples)).collect();
+    let sampler = |i| Sampler::new(s.worst, s.linear_bins, s.samples).on_grid(role(s, i).interval);
+    let samplers: Vec<Sampler> = (0..s.threads).map(sampler).collect();
     let mut workers = Vec::new();
     for (i, sampler) in (0..).zip(samplers) {
         let role = role(s, i);
@@ -113,6 +115,7 @@ pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>) -> Result<Vec<Worker
             limit: Arc::clone(limit),
             tid: Arc::clone(&tid),
             broken: Arc::clone(&broken),
+            post: witness.post(&role.label, Some(Arc::clone(&live)), role.interval.saturating_add(role.offset)),
             break_above: s.break_above.map_or(u64::MAX, |n| n.0),
         };
         let spawned =
@@ -145,6 +148,7 @@ struct Job {
     limit: Arc<AtomicU64>,
     tid: Arc<AtomicU32>,
     broken: Arc<AtomicBool>,
+    post: Arc<Post>,
     break_above: u64,
 }
 
@@ -152,9 +156,11 @@ impl Job {
     fn run(self, mut sampler: Sampler) -> Result<Outcome, Failure> {
         let tid = rt::tid();
         self.tid.store(tid, SeqCst);
+        self.post.arrive();
         rt::prefault_stack::<PREFAULT>();
         let pinned = self.role.cpu.map_or(Ok(()), rt::pin);
         let refused = self.take_policy();
+        self.post.enter();
         self.line.ready.wait();
         self.line.go.wait();
         let start = self.line.start.load(SeqCst);
@@ -168,6 +174,7 @@ impl Job {
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
         let until = Until { samples: &self.limit, break_above: self.break_above };
         let ended = sample(&mut Kernel, &mut grid, &mut sampler, start, &until);
+        self.post.leave();
         let broken = match ended {
             Ended::Broken(latency) => {
                 self.broken.store(true, Relaxed);
@@ -176,10 +183,11 @@ impl Job {
             Ended::Complete | Ended::Stopped => None,
         };
         // Back to an ordinary thread: what follows is not measured and must not starve others.
-        if self.role.policy != Policy::Other {
+        if self.role.policy != Policy::Other && !self.post.is_emergency() {
             let _ = rt::set_policy(Policy::Other, 0, 0);
         }
-        let (policy, priority) = refused.as_ref().map_or((self.role.policy, self.role.priority), |r| (r.0, r.1));
+        let asked = refused.as_ref().map_or((self.role.policy, self.role.priority), |r| (r.0, r.1));
+        let (policy, priority) = self.post.began_as().unwrap_or(asked);
         let distribution = sampler
             .finish(|p| {
                 p.label.clone_from(&self.role.label);
@@ -225,7 +233,7 @@ pub(super) fn warnings(s: &Settings, outcomes: &[Outcome]) -> Vec<Warning> {
         all.push(Warning::new(
             "policy-other",
             Effect::Inconclusive,
-            "measured as an ordinary task (SCHED_OTHER), as asked: a real-time task would be woken sooner",
+            format!("measured as an ordinary task (SCHED_OTHER), as asked: a real-time task would be woken sooner{}", slack()),
             "--policy fifo --priority 95",
         ));
     }
@@ -266,6 +274,12 @@ pub(super) fn warnings(s: &Settings, outcomes: &[Outcome]) -> Vec<Warning> {
         }
     }
     all
+}
+
+/// Ordinary tasks have one, 50 us unless somebody set another.
+fn slack() -> String {
+    let ns = crate::sys::sched::timer_slack().unwrap_or(0);
+    if ns == 0 { String::new() } else { format!(", and the timer slack of {} is in each latency", rtscope_record::Nanos(ns)) }
 }
 
 #[cfg(test)]

@@ -1,21 +1,18 @@
 //! What is asked of a test over lines, checked.
 
 use crate::lines::LineSpec;
+use crate::sys::rt;
 use crate::timer::Failure;
+use crate::witness::Order;
+use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
 use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
 
-/// Shortest interval between stimuli, and shortest semi-period, ns.
-pub const SHORTEST: u64 = 2_000;
 /// The same for the instrument in the kernel, ns.
 const SHORTEST_WIRE: u64 = 10_000;
 /// From the instrument's own answer to the next stimulus at least, ns.
 const SELF_ANSWER_REST: u64 = 5_000;
-/// Longest, ns.
-const LONGEST: u64 = 3_600_000_000_000;
 /// Shortest pulse, and from its end to the next one at least, ns.
 const PULSE: (u64, u64) = (50, 1_000);
-/// Most stimuli of a warm-up.
-const MOST_WARMUP: u64 = 100_000;
 
 /// Settings that can be measured.
 #[derive(Debug)]
@@ -33,6 +30,29 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// What is to be witnessed: the instrument's CPU and the DUT's, and rivals of the lower of the two.
+    pub(super) fn watch(&self, test: Test) -> Order {
+        let (s, dut) = (self.settings, self.lines.dut.as_ref());
+        let reads = self.answer.is_autonomous();
+        let mut cpus: Vec<u32> = if reads { Vec::new() } else { s.cpus.iter().copied().take(1).collect() };
+        cpus.extend(dut.and_then(|d| d.cpu));
+        if cpus.is_empty() {
+            cpus = rt::allowed_cpus().unwrap_or_default();
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        let instrument = (!reads).then_some((s.policy, s.priority));
+        let device = dut.map(|d| if d.priority == 0 { (Policy::Other, 0) } else { (Policy::Fifo, d.priority) });
+        let ours = match (instrument, device) {
+            (Some((Policy::Other, _)), _) | (_, Some((Policy::Other, _))) => Some((Policy::Other, 0)),
+            (Some(a), Some(b)) => Some(if a.1 <= b.1 { a } else { b }),
+            (a, b) => a.or(b),
+        };
+        // The search of `sustained` takes as many trials as it needs.
+        let planned = s.duration.filter(|_| test != Test::Sustained).map(|d| d.0);
+        Order { cpus, ours, planned, grid: None, ends_only: false }
+    }
+
     /// Refuses what can't be measured.
     pub fn of(test: Test, s: &'a Settings) -> Result<Self, Failure> {
         let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
@@ -56,6 +76,16 @@ impl<'a> Asked<'a> {
                 return usage(format!("{answer} is stimulus and answer"), remedy);
             }
             _ => {}
+        }
+        if l.min_width.is_some() && answer.fpga_port().is_none() {
+            let message = format!("{answer} says nothing of narrow pulses: only the FPGA instrument stamps each edge");
+            return usage(message, "leave --min-width out");
+        }
+        if l.min_width.zip(l.pulse).is_some_and(|(least, pulse)| least.0 >= pulse.0) {
+            return usage("the least width would take out the stimulus' own pulses".into(), "--min-width below --pulse");
+        }
+        if l.min_width.is_some_and(|least| least.0 >= s.interval.0) {
+            return usage("the least width is not below the interval".into(), "a shorter --min-width, or a longer --interval");
         }
         let wire = answer.is_wire();
         if stimulus.as_ref().is_some_and(|s| s.is_wire() != wire) {
@@ -116,7 +146,7 @@ impl<'a> Asked<'a> {
             let message = format!("the search can't end at {}", l.shortest.unwrap_or_default());
             return usage(message, "choose --shortest between 2us and the interval that it begins with");
         }
-        if l.warmup > MOST_WARMUP {
+        if l.warmup > WARMUP {
             return usage(format!("a warm-up of {}", l.warmup), "at most 100000");
         }
         if s.duration.is_none() && s.loops.is_none() && test == Test::Sustained {

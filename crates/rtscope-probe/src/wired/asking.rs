@@ -17,6 +17,8 @@ pub struct Shape {
     pub both_edges: bool,
     /// It rests high.
     pub active_low: bool,
+    /// Of any line: shorter pulses are taken out, ns; 0: none are.
+    pub min_width: u64,
 }
 
 /// The stimuli to one level, or to both in turn, and their answers.
@@ -59,7 +61,7 @@ impl Asking {
             let pairing = Pairing::new(order.timeout);
             Self { level, pairing, count, every, before, blind: false, complete: false }
         };
-        let Shape { pulse, both_edges, active_low } = order.shape;
+        let Shape { pulse, both_edges, active_low, .. } = order.shape;
         match (pulse, both_edges) {
             (None, _) => vec![new(None, order.count, 1, 0)],
             (Some(_), false) => vec![new(Some(!active_low), order.count, 1, 0)],

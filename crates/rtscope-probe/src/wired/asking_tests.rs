@@ -20,7 +20,7 @@ fn order(shape: Shape, count: u64) -> Order {
 }
 
 fn pulses(both_edges: bool, active_low: bool) -> Shape {
-    Shape { pulse: Some(100), both_edges, active_low }
+    Shape { pulse: Some(100), both_edges, active_low, ..Shape::default() }
 }
 
 /// Edges (channel, at, level), as the instrument's run hands them on.
@@ -107,6 +107,62 @@ fn a_gap_takes_both_edges_of_the_pulse_back() {
     }
     assert_eq!(seen.0, [(1, answered(true, 200, 1200))]);
     assert_eq!(all.iter().map(Asking::stimuli).sum::<u64>(), 1, "nobody knows what became of the fall");
+}
+
+#[test]
+fn nothing_is_taken_once_all_were_judged() {
+    let mut all = Asking::of(&order(Shape::default(), 1));
+    let (asking, mut seen) = (&mut all[0], Seen::default());
+    assert_eq!((asking.stimulus(1000, true, &mut seen), asking.is_complete()), (Some(Closed::None), false));
+    assert_eq!(asking.stimulus(2000, false, &mut seen), Some(Closed::Missed));
+    assert!(asking.is_complete());
+    assert_eq!(asking.stimulus(3000, true, &mut seen), None);
+    asking.answer(Edge { level: true, at: 3010, lost: 0 }, &mut seen);
+    assert_eq!((seen.0, asking.stimuli()), (vec![(1, Missed { level: true })], 1));
+}
+
+#[test]
+fn only_edges_of_its_kind_ask() {
+    let mut all = Asking::of(&order(pulses(false, false), 0));
+    let (asking, mut seen) = (&mut all[0], Seen::default());
+    assert_eq!(asking.stimulus(1000, false, &mut seen), None);
+    asking.answer(Edge { level: false, at: 1010, lost: 0 }, &mut seen);
+    assert_eq!((asking.stimuli(), seen.0.len()), (0, 0));
+    assert_eq!(asking.stimulus(1100, true, &mut seen), Some(Closed::None));
+    asking.answer(Edge { level: true, at: 1110, lost: 0 }, &mut seen);
+    assert_eq!((asking.stimuli(), asking.answered_of()), (1, Some(1100)));
+}
+
+#[test]
+fn a_gap_is_over_with_the_next_stimulus() {
+    let mut all = Asking::of(&order(Shape::default(), 0));
+    let (asking, mut seen) = (&mut all[0], Seen::default());
+    asking.stimulus(1000, true, &mut seen);
+    asking.gap(&mut seen);
+    asking.answer(Edge { level: true, at: 1010, lost: 0 }, &mut seen);
+    asking.stimulus(2000, false, &mut seen);
+    asking.answer(Edge { level: false, at: 2010, lost: 0 }, &mut seen);
+    assert_eq!((seen.0, asking.stimuli()), (vec![(1, answered(false, 10, 2010))], 1));
+}
+
+#[test]
+fn numbers_are_the_runs_and_samples_those_behind() {
+    struct Seven(Vec<u64>);
+    impl Sink for Seven {
+        fn take(&mut self, number: u64, _: Outcome) {
+            self.0.push(number);
+        }
+        fn samples(&self) -> u64 {
+            7
+        }
+    }
+    let mut sink = Seven(Vec::new());
+    for (every, before) in [(1, 0), (2, 1), (2, 0)] {
+        let mut numbered = Numbered { sink: &mut sink, every, before };
+        numbered.take(3, Missed { level: true });
+        assert_eq!(numbered.samples(), 7);
+    }
+    assert_eq!(sink.0, [3, 5, 6]);
 }
 
 proptest! {

@@ -13,12 +13,14 @@ use super::stimulate::{Ended, Own, Until, stimulate};
 use super::wires::Real;
 use crate::lines::{LineError, LineSpec};
 use crate::protocol::{Event, Plan};
+use crate::snapshot::Root;
 use crate::sys::rt::{self, Signals, Woken};
 use crate::sys::wire::Wire;
 use crate::timer::sampler::LiveCell;
 use crate::timer::{self, Failure, Measured};
+use crate::witness::{Post, Witness};
 use rtscope_record::lines::LineFacts;
-use rtscope_record::{Distribution, Instrument, Nanos, Policy, Settings, Space, Test, ThreadInfo, Warning};
+use rtscope_record::{Distribution, Instrument, Nanos, Policy, Space, Test, ThreadInfo, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
@@ -54,8 +56,11 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
             warnings.push(timer::memory_not_locked(&e));
         }
     }
+    let witness = Witness::start(Root::of_this_machine(), &asked.watch(plan.test).for_plan(plan))?;
     let mut bench = Bench {
         plan,
+        witness: Some(witness),
+        posted: None,
         asked,
         signals,
         input,
@@ -115,6 +120,9 @@ pub(super) struct Bench<'a> {
     pub(super) interrupted: bool,
     device: Option<Device>,
     module: Option<(ModuleDut, Duty)>,
+    witness: Option<Witness>,
+    /// The instrument's thread, once it has been there.
+    posted: Option<Arc<Post>>,
     pub(super) facts: Instrument,
     pub(super) warnings: Vec<Warning>,
 }
@@ -150,8 +158,12 @@ impl Bench<'_> {
         if let Some(port) = answer.fpga_port() {
             let mut fpga = fpga::open(port)?;
             let who = fpga.identity();
+            self.facts.emulated = fpga.is_emulated();
             let (name, ps) = (who.board_name(), who.resolution_ps());
             self.facts.what = format!("the FPGA instrument, {name}, at {port}, resolution {}.{:02} ns", ps / 1000, ps % 1000 / 10);
+            if self.facts.emulated && !who.is_emulator() {
+                self.facts.what += ", emulated: there is no hardware behind that port";
+            }
             if self.asked.null_wire.is_some() {
                 self.calibrate_fpga(&mut fpga, say)?;
             }
@@ -183,6 +195,11 @@ impl Bench<'_> {
     fn start_device(&mut self, duty: Duty, wires: Option<&Real>) -> Result<(), Failure> {
         // With no DUT of ours the module may be on the machine at the other end of the wires; those of the kernel's instrument end here.
         let elsewhere = self.asked.lines.dut.is_none() && !self.asked.answer.is_wire() && !ModuleDut::is_loaded(duty);
+        // Software lines are memory of this machine: whoever answers there, is here.
+        if elsewhere && !self.asked.answer.is_soft() && self.asked.lines.dut.is_none() && self.asked.lines.self_answer.is_none() {
+            // What this machine is like stands with the instrument; of the other one nothing is known.
+            self.facts.system = Some(Box::default());
+        }
         if self.plan.space == Space::Kernel && elsewhere {
             self.facts.dut = "another machine's task in kernel space, as was said".into();
             return wires.map_or(Ok(()), |wires| self.wait_for_device(wires));
@@ -194,7 +211,8 @@ impl Bench<'_> {
             return Ok(());
         }
         if let Some(settings) = &self.asked.lines.dut {
-            let mut device = Device::start(settings, duty)?;
+            let post = self.witness.as_ref().map(|w| w.post("dut", None, 0));
+            let mut device = Device::start(settings, duty, post)?;
             self.warnings.extend(device.warning.take());
             let priority = if settings.priority == 0 { "an ordinary task".into() } else { format!("FIFO {}", settings.priority) };
             let place = settings.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
@@ -284,7 +302,8 @@ impl Bench<'_> {
     /// The instrument's thread, for the distributions that it took.
     pub(super) fn thread(&self, tid: u32, refused: Option<&Warning>) -> ThreadInfo {
         let s = self.asked.settings;
-        let (policy, priority) = if refused.is_some() { (Policy::Other, 0) } else { (s.policy, s.priority) };
+        let asked = if refused.is_some() { (Policy::Other, 0) } else { (s.policy, s.priority) };
+        let (policy, priority) = self.posted.as_ref().and_then(|p| p.began_as()).unwrap_or(asked);
         let cpu = self.cpu();
         ThreadInfo { tid, cpu, policy: Some(policy), priority, interval: s.interval.0, last: None, first_at: None }
     }
@@ -305,19 +324,30 @@ impl Bench<'_> {
         let tid = AtomicU32::new(0);
         let (settings, cpu, reader) = (self.asked.settings, self.cpu(), self.asked.answer.is_autonomous());
         let start = rt::now();
+        let post = self.witness.as_ref().map(|w| w.post("instrument", None, 0));
+        self.posted.clone_from(&post);
         if !cells.is_empty() {
             say(Event::Started);
+            self.witness.iter().for_each(|w| w.begin(start));
         }
         let (outcome, refused) = std::thread::scope(|scope| {
             let run = || {
                 tid.store(rt::tid(), SeqCst);
                 rt::prefault_stack::<PREFAULT>();
                 // Who only reads what the kernel stamped must not keep the DUT from its CPU.
-                let refused = if reader { None } else { take_place(settings, cpu) };
+                let refused = if reader { None } else { remarks::take_place(settings, cpu) };
                 let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
+                if let Some(p) = &post {
+                    p.enter();
+                }
                 let outcome = job(&stop);
+                if let Some(p) = &post {
+                    p.leave();
+                }
                 // Back to an ordinary thread: what follows is not measured.
-                let _ = rt::set_policy(Policy::Other, 0, 0);
+                if !post.as_ref().is_some_and(|p| p.is_emergency()) {
+                    let _ = rt::set_policy(Policy::Other, 0, 0);
+                }
                 (outcome, refused)
             };
             let builder = std::thread::Builder::new().name("rts-instrument".into()).stack_size(STACK);
@@ -327,7 +357,8 @@ impl Bench<'_> {
             let mut next_progress = start;
             let mut driver = self.input;
             while !handle.is_finished() {
-                if self.interrupted || self.device.as_ref().is_some_and(Device::ended) {
+                let ended = self.witness.as_ref().is_some_and(Witness::ended_it);
+                if self.interrupted || ended || self.device.as_ref().is_some_and(Device::ended) {
                     stop.store(true, SeqCst);
                 }
                 match self.signals.wait(if self.interrupted { -1 } else { driver }, 10) {
@@ -361,7 +392,7 @@ impl Bench<'_> {
         }
         self.facts.uncertainty = own.span_max;
         self.facts.uncertainty_mean = own.span_sum.div_ceil(own.stimuli.max(1));
-        (self.facts.lost, self.facts.behind) = (own.lost, own.behind);
+        (self.facts.lost, self.facts.behind, self.facts.narrow) = (own.lost, own.behind, own.narrow);
         if own.edges == 0 && self.plan.test == Test::Periodic {
             return Err(Failure::machine(
                 format!("no edge came on {} in {}", self.asked.answer, Nanos(own.elapsed)),
@@ -369,32 +400,17 @@ impl Bench<'_> {
             ));
         }
         if own.edges == 0 && own.stimuli > 0 && (ended != Ended::Stopped || own.stimuli >= 20) {
-            return Err(nothing_came(self.facts.stimulus.as_ref(), &self.asked.answer, own.stimuli));
+            return Err(remarks::nothing_came(self.facts.stimulus.as_ref(), &self.asked.answer, own.stimuli));
         }
         self.warnings.extend(remarks::of(&self.asked, &self.facts, &distributions, own, ended));
+        let witness = self.witness.take().map(|w| w.finish(own.elapsed)).transpose()?;
         Ok(Measured {
             distributions,
             warnings: self.warnings,
             elapsed_ns: own.elapsed,
             interrupted: self.interrupted,
             instrument: Some(self.facts),
+            witness,
         })
     }
-}
-
-/// Nothing at all came back.
-pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
-    let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
-    Failure::machine(
-        format!("no edge came back on {answer} for {stimuli} stimuli on {stimulus}"),
-        "is the DUT running, does it listen to the stimulus line, and are the two lines or their wires swapped?",
-    )
-}
-
-/// Gives the instrument its CPU and priority; says what was refused.
-fn take_place(s: &Settings, cpu: Option<u32>) -> Option<Warning> {
-    let pinned = cpu.map_or(Ok(()), rt::pin).map_err(|e| format!("sched_setaffinity to CPU {}: {e}", cpu.unwrap_or(0)));
-    let scheduled = if s.policy == Policy::Other { Ok(()) } else { rt::set_policy(s.policy, s.priority, 0) };
-    let scheduled = scheduled.map_err(|e| format!("sched_setattr {} priority {}: {e}", s.policy, s.priority));
-    pinned.and(scheduled).err().map(|what| remarks::refused(&what))
 }

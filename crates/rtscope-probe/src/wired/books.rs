@@ -181,3 +181,89 @@ impl Sink for Books {
         self.sides.iter().map(|s| s.sampler.count()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    fn answered(level: bool, latency: u64, at: u64) -> Outcome {
+        Outcome::Answered { level, latency, at }
+    }
+
+    fn take(sink: &mut impl Sink, outcomes: &[(u64, Outcome)]) {
+        for &(number, outcome) in outcomes {
+            sink.take(number, outcome);
+        }
+    }
+
+    #[test]
+    fn a_brief_part_counts_everything() {
+        let mut brief = Brief::new(9);
+        for latency in [50, 10, 90, 70] {
+            brief.take(1, answered(true, latency, 0));
+        }
+        let (missed, late) = (Outcome::Missed { level: true }, Outcome::Late { level: true });
+        take(&mut brief, &[(5, missed), (5, late), (6, missed), (6, late), (7, missed)]);
+        take(&mut brief, &[(7, Outcome::Spurious { level: false }); 4]);
+        assert_eq!(brief.samples(), 4);
+        let expected =
+            Phase { stimuli: 7, count: 4, missed: 3, late: 2, spurious: 4, min: Some(10), median: Some(50), max: Some(90) };
+        assert_eq!(brief.finish(), expected);
+        let mut odd = Brief::new(9);
+        for latency in [50, 10, 90, 70, 80] {
+            odd.take(1, answered(true, latency, 0));
+        }
+        assert_eq!(odd.finish().median, Some(70));
+        assert_eq!(Brief::new(9).finish(), Phase::default());
+    }
+
+    #[test]
+    fn a_brief_part_allocates_nothing_for_more_than_was_planned() {
+        let mut brief = Brief::new(2);
+        for latency in [1, 2, 3] {
+            brief.take(1, answered(true, latency, 0));
+        }
+        let phase = brief.finish();
+        assert_eq!((phase.count, phase.max), (3, Some(2)));
+    }
+
+    #[test]
+    fn each_edge_has_its_own_books() {
+        let mut books = Books::new(8, 2);
+        books.start_at(1_000);
+        let live = books.live();
+        // Two of warm-up; then of falling edges more than of rising ones.
+        take(
+            &mut books,
+            &[
+                (1, answered(true, 900, 1_900)),
+                (2, Outcome::Missed { level: false }),
+                (3, answered(true, 20, 3_020)),
+                (4, answered(false, 40, 4_040)),
+                (5, answered(false, 60, 5_060)),
+                (6, Outcome::Missed { level: false }),
+                (6, Outcome::Late { level: false }),
+                (7, Outcome::Missed { level: true }),
+                (7, Outcome::Late { level: true }),
+                (8, Outcome::Missed { level: false }),
+                (8, Outcome::Late { level: false }),
+                (9, Outcome::Missed { level: false }),
+                (9, Outcome::Spurious { level: true }),
+                (9, Outcome::Spurious { level: false }),
+                (9, Outcome::Spurious { level: true }),
+            ],
+        );
+        assert_eq!(books.samples(), 3);
+        assert_eq!(live.map(|l| (l.count.load(Relaxed), l.missed.load(Relaxed))), [(2, 3), (1, 1)]);
+        let (all, warmup) = books.finish(|p| p.resolution = 1).unwrap();
+        let figures: Vec<_> = all
+            .iter()
+            .map(|d| (d.label(), d.count(), d.missed(), d.late(), d.spurious(), d.parts().expected, d.worst()[0].at))
+            .collect();
+        assert_eq!(figures, [("rising", 1, 1, 1, 2, Some(2), 2_020), ("falling", 2, 3, 2, 1, Some(5), 4_060)]);
+        let warmup = warmup.unwrap();
+        assert_eq!((warmup.stimuli, warmup.missed, warmup.max), (2, 1, Some(900)));
+        assert_eq!(Books::new(1, 0).finish(|_| ()).unwrap().1, None, "no warm-up was asked for");
+    }
+}

@@ -4,6 +4,7 @@ use super::dut::{self, Done};
 use crate::lines::{Input, LineError, LineSpec, Output};
 use crate::sys::rt;
 use crate::timer::Failure;
+use crate::witness::Post;
 use rtscope_record::{DutSettings, Effect, Inject, Policy, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -41,7 +42,8 @@ struct Lines {
 
 impl Device {
     /// Opens the lines, starts the device and waits until it listens.
-    pub fn start(settings: &DutSettings, duty: Duty) -> Result<Self, Failure> {
+    /// `post`: where it is looked after.
+    pub fn start(settings: &DutSettings, duty: Duty, post: Option<Arc<Post>>) -> Result<Self, Failure> {
         let open = |name: &String| name.parse::<LineSpec>();
         let input = settings.input.as_ref().map(|name| open(name)?.input()).transpose()?;
         let lines = Lines { input, output: open(&settings.output)?.output()? };
@@ -53,8 +55,16 @@ impl Device {
         let run = move || {
             rt::prefault_stack::<PREFAULT>();
             // Nobody may be waiting any more; then the device is about to be stopped.
-            let _: Result<(), _> = ready.send(take_place(priority, cpu));
-            job.run(lines)
+            let refused = take_place(priority, cpu);
+            if let Some(p) = &post {
+                p.enter();
+            }
+            let _: Result<(), _> = ready.send(refused);
+            let ended = job.run(lines);
+            if let Some(p) = &post {
+                p.leave();
+            }
+            ended
         };
         let handle = std::thread::Builder::new().name("rts-dut".into()).stack_size(STACK).spawn(run);
         let handle = Some(handle.map_err(|e| Failure::machine(format!("thread of the DUT: {e}"), "end other programs"))?);

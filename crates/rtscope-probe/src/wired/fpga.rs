@@ -3,6 +3,7 @@
 use super::asking::{Asking, Shape};
 use super::books::Sink;
 use super::kernel::{Order, Taker};
+use super::narrow::{Narrow, Of};
 use super::pairing::Closed;
 use super::stimulate::{Ended, Own};
 use crate::lines::{Edge, LineError};
@@ -218,6 +219,8 @@ struct Run {
     /// Stimuli, or intervals of a wave; 0: no end.
     count: u64,
     asking: Vec<Asking>,
+    /// What is too narrow to be meant.
+    narrow: Narrow,
     /// Edges lost before the next one.
     gap: bool,
     complete: bool,
@@ -239,6 +242,7 @@ impl Run {
             capture: order.capture,
             count: order.count,
             asking: Asking::of(order),
+            narrow: Narrow::new(order.shape.min_width),
             gap: false,
             complete: false,
             marked: false,
@@ -255,29 +259,45 @@ impl Run {
         match item {
             Item::Edge { channel, level, at } => {
                 let at = self.at(if channel == ANSWER { at.saturating_sub(self.loop_adds) } else { at });
-                match (channel, taker) {
-                    (STIMULUS, Taker::Sink(sink)) => self.stimulus(at, level, *sink),
-                    (ANSWER, Taker::Sink(sink)) => self.answer(at, level, *sink),
-                    (ANSWER, Taker::Wave(books)) if !self.complete => {
-                        self.edges += 1;
-                        let lost = u64::from(std::mem::take(&mut self.gap));
-                        books.take(Edge { level, at, lost });
-                        self.complete = self.count > 0 && self.edges > self.count;
-                    }
-                    _ => {}
-                }
+                let edge = Edge { level, at, lost: 0 };
+                self.through(taker, |narrow, take| narrow.edge(channel.into(), edge, take));
             }
             Item::Time { at, mark, .. } => {
-                self.at(at);
+                let at = self.at(at);
+                self.through(taker, |narrow, take| narrow.time(at, take));
                 self.marked |= mark;
             }
             Item::Gap => {
+                self.through(taker, Narrow::flush);
                 self.gap = true;
                 if let Taker::Sink(sink) = taker {
                     self.asking.iter_mut().for_each(|a| a.gap(*sink));
                 }
             }
             Item::Reply { .. } => {}
+        }
+    }
+
+    /// What `step` lets through is paired.
+    fn through<S: Sink>(&mut self, taker: &mut Taker<'_, S>, step: impl FnOnce(&mut Narrow, &mut dyn FnMut(Of))) {
+        let mut narrow = std::mem::replace(&mut self.narrow, Narrow::new(0));
+        step(&mut narrow, &mut |(channel, edge)| self.edge(channel, edge, taker));
+        self.narrow = narrow;
+    }
+
+    fn edge<S: Sink>(&mut self, channel: usize, Edge { level, at, .. }: Edge, taker: &mut Taker<'_, S>) {
+        const STIMULUS_LINE: usize = STIMULUS as usize;
+        const ANSWER_LINE: usize = ANSWER as usize;
+        match (channel, taker) {
+            (STIMULUS_LINE, Taker::Sink(sink)) => self.stimulus(at, level, *sink),
+            (ANSWER_LINE, Taker::Sink(sink)) => self.answer(at, level, *sink),
+            (ANSWER_LINE, Taker::Wave(books)) if !self.complete => {
+                self.edges += 1;
+                let lost = u64::from(std::mem::take(&mut self.gap));
+                books.take(Edge { level, at, lost });
+                self.complete = self.count > 0 && self.edges > self.count;
+            }
+            _ => {}
         }
     }
 
@@ -328,6 +348,7 @@ impl Run {
     }
 
     fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> Own {
+        self.through(taker, Narrow::flush);
         if let Taker::Sink(sink) = taker {
             self.asking.iter_mut().for_each(|a| a.close(self.latest, *sink));
         }
@@ -340,6 +361,7 @@ impl Run {
             lost: lost.total() + u64::from(!self.marked),
             overflowed: lost.overflowed,
             edges: self.edges,
+            narrow: self.narrow.removed(),
             elapsed: self.latest.saturating_sub(self.origin),
         }
     }

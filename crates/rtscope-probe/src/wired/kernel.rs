@@ -193,6 +193,7 @@ impl Tally {
             span_sum: self.span_sum,
             behind: status.skipped.max(self.skipped),
             lost: self.lost + status.lost.saturating_sub(self.lost),
+            narrow: 0,
             edges: status.edges,
             elapsed: status.ended_ns.saturating_sub(status.started_ns),
         }
@@ -232,7 +233,10 @@ mod tests {
             tally.take(&e, &mut Taker::Sink(&mut books));
         }
         let own = tally.own(&WireStatus { lost: 2, edges: 5, skipped: 1, started_ns: 5, ended_ns: 105, ..WireStatus::default() });
-        assert_eq!(own, Own { stimuli: 4, span_max: 10, span_sum: 40, behind: 1, lost: 2, overflowed: 0, edges: 5, elapsed: 100 });
+        assert_eq!(
+            own,
+            Own { stimuli: 4, span_max: 10, span_sum: 40, behind: 1, lost: 2, overflowed: 0, edges: 5, narrow: 0, elapsed: 100 }
+        );
         let (d, warmup) = books.finish(|_| ()).unwrap();
         assert_eq!((d[0].count(), d[0].missed(), d[0].late(), d[0].spurious(), d[0].max()), (1, 1, 1, 1, Some(700)));
         assert_eq!((d[1].count(), d[1].max(), warmup.unwrap().max), (1, Some(500), Some(8_000)));

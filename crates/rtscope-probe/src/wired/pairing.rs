@@ -190,6 +190,87 @@ mod tests {
         );
     }
 
+    /// A rising stimulus at 1000 that waits 100 ns, and these edges after it (at, level): what became of each.
+    fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<Outcome>) {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        pairing.stimulus(1000, true, &mut seen);
+        for &(at, level) in edges {
+            pairing.answer(edge(at, level), &mut seen);
+        }
+        assert!(seen.0.iter().all(|(number, _)| *number == 1));
+        (pairing, seen.0.into_iter().map(|(_, outcome)| outcome).collect())
+    }
+
+    #[test]
+    fn each_way_to_be_no_answer() {
+        let answered = |latency| Outcome::Answered { level: true, latency, at: 1000 + latency };
+        let spurious = |level| Outcome::Spurious { level };
+        assert_eq!(one(&[(999, true)]).1, [spurious(true)], "from before the stimulus");
+        assert_eq!(one(&[(1000, true)]).1, [answered(0)], "at once");
+        assert_eq!(one(&[(1050, false)]).1, [spurious(false)], "to the other level");
+        assert_eq!(one(&[(1100, true)]).1, [answered(100)], "in the last moment");
+        assert_eq!(one(&[(1101, true)]).1, [], "late, which is booked with the stimulus' end");
+        assert_eq!(one(&[(1050, true), (1060, true)]).1, [answered(50), spurious(true)]);
+        assert_eq!(one(&[(1101, true), (1102, true)]).1, [spurious(true)]);
+    }
+
+    #[test]
+    fn what_was_overtaken_is_missed_and_waits_no_more() {
+        let overtaken = |at: u64| {
+            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            pairing.stimulus(1000, true, &mut seen);
+            pairing.overtaken(at);
+            pairing.answer(edge(1050, true), &mut seen);
+            (pairing.close(1060, &mut seen), seen.0.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>())
+        };
+        let answered = (Closed::Answered, vec![Outcome::Answered { level: true, latency: 50, at: 1050 }]);
+        assert_eq!((overtaken(999), overtaken(1000)), (answered.clone(), answered));
+        let missed = vec![Outcome::Spurious { level: true }, Outcome::Missed { level: true }];
+        assert_eq!(overtaken(1001), (Closed::Missed, missed));
+    }
+
+    #[test]
+    fn the_end_comes_with_the_time_out() {
+        for (now, closed, stimuli) in [(1099, Closed::Undecided, 2), (1100, Closed::Missed, 3), (1101, Closed::Missed, 3)] {
+            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            pairing.stimulus(800, false, &mut seen);
+            pairing.stimulus(900, false, &mut seen);
+            pairing.stimulus(1000, true, &mut seen);
+            assert_eq!((pairing.close(now, &mut seen), pairing.stimuli()), (closed, stimuli), "{now}");
+        }
+        // A late answer has come already: nothing to wait for.
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        assert_eq!(pairing.close(1050, &mut seen), Closed::Late);
+        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
+        assert_eq!(pairing.close(2000, &mut seen), Closed::None);
+    }
+
+    #[test]
+    fn the_stimulus_in_hand_says_whether_it_is_answered() {
+        let of = |edges: &[(u64, bool)]| {
+            let pairing = one(edges).0;
+            (pairing.answered(), pairing.answered_of())
+        };
+        assert_eq!((of(&[(1050, true)]), of(&[(1101, true)]), of(&[])), ((true, Some(1000)), (false, None), (false, None)));
+    }
+
+    #[test]
+    fn a_late_answer_is_owed_once() {
+        let (mut pairing, mut seen) = (one(&[]).0, Seen::default());
+        pairing.stimulus(2000, false, &mut seen);
+        for at in [2010, 2020] {
+            pairing.answer(edge(at, true), &mut seen);
+        }
+        let outcomes =
+            [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true }), (2, Outcome::Spurious { level: true })];
+        assert_eq!(seen.0, outcomes);
+        // One that came late in its own time is owed nothing.
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        pairing.stimulus(2000, false, &mut seen);
+        pairing.answer(edge(2010, true), &mut seen);
+        assert_eq!(seen.0.last(), Some(&(2, Outcome::Spurious { level: true })));
+    }
+
     #[test]
     fn a_stimulus_whose_time_is_not_over_is_taken_back() {
         let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());

@@ -5,7 +5,7 @@ use super::pairing::{Closed, Pairing};
 use super::periodic::WaveBooks;
 use crate::lines::Edge;
 use rtscope_record::lines::{GridError, Phase};
-use rtscope_record::{Distribution, DistributionError};
+use rtscope_record::{Distribution, DistributionError, Nanos, limits};
 
 /// What was recorded of a response test: edges in the order of their times, ns.
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +31,43 @@ pub struct Responses {
     pub cut: bool,
 }
 
+/// Why recorded edges can't be booked.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// What was asked is beyond what a test over lines may be asked (usage).
+    #[error("{what} of {found}: {most} at most, and not 0")]
+    Beyond {
+        /// What.
+        what: &'static str,
+        /// As asked.
+        found: String,
+        /// What may be asked.
+        most: String,
+    },
+    /// The counts make no distribution.
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
+}
+
+/// Holds what is asked against the limits that a measurement has too; a time is in ns.
+fn check(what: &'static str, time: u64, warmup: u64, worst: u32) -> Result<(), RecordedError> {
+    let beyond = |what, found: String, most: String| Err(RecordedError::Beyond { what, found, most });
+    if time == 0 || time > limits::LONGEST {
+        return beyond(what, Nanos(time).to_string(), Nanos(limits::LONGEST).to_string());
+    }
+    if warmup > limits::WARMUP {
+        return beyond("a warm-up", warmup.to_string(), limits::WARMUP.to_string());
+    }
+    if worst > limits::WORST {
+        return beyond("a number of worst samples", worst.to_string(), limits::WORST.to_string());
+    }
+    Ok(())
+}
+
 /// Books recorded responses: answers are in time until `timeout` ns after their stimulus; the first `warmup` stimuli are reported apart, and
 /// the `worst` highest samples of each edge kept. An answer at the time of a stimulus is taken for its answer.
-pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32) -> Result<Responses, DistributionError> {
+pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32) -> Result<Responses, RecordedError> {
+    check("a time-out", timeout, warmup, worst)?;
     let mut books = Books::new(worst, warmup);
     books.start_at(recorded.stimulus.first().map_or(0, |e| e.at));
     let mut pairing = Pairing::new(timeout);
@@ -64,7 +98,8 @@ pub struct Wave {
 }
 
 /// Books a recorded wave with this semi-period, ns.
-pub fn wave(edges: &[Edge], semi_period: u64, warmup: u64, worst: u32) -> Result<Wave, DistributionError> {
+pub fn wave(edges: &[Edge], semi_period: u64, warmup: u64, worst: u32) -> Result<Wave, RecordedError> {
+    check("a semi-period", semi_period, warmup, worst)?;
     let mut books = WaveBooks::new(semi_period, worst, warmup);
     books.start_at(edges.first().map_or(0, |e| e.at));
     for edge in edges {
@@ -113,6 +148,8 @@ mod tests {
         assert_eq!((r.distributions[0].min(), r.distributions[0].max()), (Some(10), Some(20)));
         assert_eq!(usual_interval(&stimulus), Some(1000));
         assert_eq!(usual_interval(&stimulus[..1]), None);
+        let at = |times: &[u64]| usual_interval(&edges(&times.iter().map(|&at| (at, true)).collect::<Vec<_>>()));
+        assert_eq!((at(&[0, 9, 12]), at(&[0, 9, 10, 15]), at(&[0, 9, 10, 15, 27])), (Some(3), Some(5), Some(5)));
     }
 
     proptest! {

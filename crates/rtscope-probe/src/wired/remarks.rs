@@ -2,12 +2,14 @@
 
 use super::asked::Asked;
 use super::stimulate::{Ended, Own};
+use crate::lines::LineSpec;
 use crate::sys::rt;
-use rtscope_record::lines::Stamp;
-use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Test, Warning};
+use crate::timer::Failure;
+use rtscope_record::lines::{LineFacts, Stamp};
+use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Settings, Test, Warning};
 
 /// The kernel refused the instrument its place.
-pub(super) fn refused(what: &str) -> Warning {
+fn refused(what: &str) -> Warning {
     Warning::new(
         "priority-refused",
         Effect::Invalid,
@@ -95,6 +97,16 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
             "lock it: leave out --no-mlockall",
         );
     }
+    if facts.narrow > 0 {
+        let width = l.min_width.unwrap_or_default();
+        let message = format!("{} pulses shorter than {width} were taken out, as asked; they are in no other count", facts.narrow);
+        put(
+            "narrow-pulses",
+            Effect::Note,
+            message,
+            "look at the signal: slow edges, bouncing or crosstalk? A line driver or shorter wires",
+        );
+    }
     if facts.behind > 0 {
         let message =
             format!("{} of {} stimuli were more than an interval late, or left out", facts.behind, own.stimuli + facts.behind);
@@ -144,4 +156,21 @@ pub fn of_answers(distributions: &[Distribution], answer: &str, timeout: Nanos) 
         }
     }
     all
+}
+
+/// Nothing at all came back.
+pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
+    let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
+    Failure::machine(
+        format!("no edge came back on {answer} for {stimuli} stimuli on {stimulus}"),
+        "is the DUT running, does it listen to the stimulus line, and are the two lines or their wires swapped?",
+    )
+}
+
+/// Gives the instrument its CPU and priority; says what was refused.
+pub(super) fn take_place(s: &Settings, cpu: Option<u32>) -> Option<Warning> {
+    let pinned = cpu.map_or(Ok(()), rt::pin).map_err(|e| format!("sched_setaffinity to CPU {}: {e}", cpu.unwrap_or(0)));
+    let scheduled = if s.policy == Policy::Other { Ok(()) } else { rt::set_policy(s.policy, s.priority, 0) };
+    let scheduled = scheduled.map_err(|e| format!("sched_setattr {} priority {}: {e}", s.policy, s.priority));
+    pinned.and(scheduled).err().map(|what| refused(&what))
 }

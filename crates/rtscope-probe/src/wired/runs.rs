@@ -15,7 +15,7 @@ use crate::lines::LineError;
 use crate::protocol::Event;
 use crate::sys::rt;
 use crate::timer::Failure;
-use rtscope_record::lines::Trial;
+use rtscope_record::lines::{Confirmation, Trial};
 use rtscope_record::{Distribution, Effect, LineSettings, Nanos, Warning};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -136,7 +136,7 @@ impl Bench<'_> {
         if let Some(found) = &found {
             if edges == 0 {
                 let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.asked.answer);
-                return Err(super::bench::nothing_came(stimulus, answer, found.trials.iter().map(|t| t.stimuli).sum()));
+                return Err(super::remarks::nothing_came(stimulus, answer, found.trials.iter().map(|t| t.stimuli).sum()));
             }
             if found.interval.is_none() {
                 let longest = found.trials.iter().map(|t| t.interval).max().unwrap_or_default();
@@ -168,7 +168,20 @@ impl Bench<'_> {
                     "a shorter --shortest, where the instrument can ask so fast (the kernel's: 10us)",
                 ));
             }
-            self.facts.sustained = found.interval.map(Nanos);
+            (self.facts.sustained, self.facts.confirmation) = (found.interval.map(Nanos), found.confirmation);
+            if let Some(c) = found.confirmation.filter(Confirmation::is_weak) {
+                self.warnings.push(Warning::new(
+                    "weak-confirmation",
+                    Effect::Inconclusive,
+                    format!(
+                        "{} stimuli without a miss confirm it: with {} % confidence, as many as {:.1} % may be missed",
+                        c.stimuli,
+                        c.confidence,
+                        c.miss_below_ppb as f64 / 1e7
+                    ),
+                    "a longer --duration",
+                ));
+            }
         }
         // Ended before anything was confirmed: a record without samples says so.
         let ended = if gone { Ended::Gone } else { Ended::Stopped };
@@ -193,7 +206,8 @@ impl Bench<'_> {
         let count =
             s.loops.or(s.duration.map(|d| d.0.saturating_mul(each) / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
         let inject = l.self_answer.as_ref().map(kernel::own_answers).unwrap_or_default();
-        let shape = Shape { pulse: l.pulse.map(|w| w.0), both_edges: l.both_edges, active_low: l.active_low };
+        let min_width = l.min_width.map_or(0, |w| w.0);
+        let shape = Shape { pulse: l.pulse.map(|w| w.0), both_edges: l.both_edges, active_low: l.active_low, min_width };
         Order { capture: false, intervals, timeout, count, seed: l.seed, inject, shape }
     }
 

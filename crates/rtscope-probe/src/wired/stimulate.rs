@@ -53,6 +53,8 @@ pub struct Own {
     pub overflowed: u64,
     /// Edges of the answer line.
     pub edges: u64,
+    /// Pulses that were too narrow, and taken out.
+    pub narrow: u64,
     /// From the first stimulus to the end of the last one's interval, ns.
     pub elapsed: u64,
 }

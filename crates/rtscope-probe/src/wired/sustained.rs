@@ -1,10 +1,11 @@
 //! The search for the highest frequency at which every stimulus is answered before the next one, and the run that confirms it.
 //!
 //! Halving until a trial fails (or doubling until one does not), then bisection to 1 %, then a run of full length; where that one fails, 2 %
-//! longer intervals, until one is confirmed.
+//! longer intervals, until one is confirmed. The trials only say where to confirm: none of their answers counts for the claim, and each
+//! further try to confirm has to show more, since one of many passes by luck ([`Confirmation`]).
 
 use rtscope_record::Nanos;
-use rtscope_record::lines::Trial;
+use rtscope_record::lines::{Confirmation, Trial};
 
 /// The search ends when the shortest interval that held and the longest that did not are so close: 1 in 100.
 const CLOSE: u64 = 100;
@@ -24,6 +25,8 @@ pub struct Found {
     pub trials: Vec<Trial>,
     /// The instrument itself could not ask faster.
     pub instrument_limited: bool,
+    /// How sure the interval is.
+    pub confirmation: Option<Confirmation>,
 }
 
 /// What gives a trial at an interval, ns; `true` for the confirming run. `None`: told to stop.
@@ -32,7 +35,7 @@ impl<E, F: FnMut(u64, bool) -> Result<Option<Trial>, E>> Try<E> for F {}
 
 /// Searches from the interval `first` down to `shortest`, ns. `None` when told to stop.
 pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result<Option<Found>, E> {
-    let mut found = Found { interval: None, trials: Vec::new(), instrument_limited: false };
+    let mut found = Found { interval: None, trials: Vec::new(), instrument_limited: false, confirmation: None };
     let mut held = None;
     let mut failed = 0;
     let mut interval = first.max(shortest);
@@ -65,13 +68,14 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
         };
     }
     let mut interval = held.unwrap_or(first);
-    for _ in 0..CONFIRMATIONS {
+    for tries in 1..=CONFIRMATIONS {
         let Some(trial) = attempt(interval, true)? else { return Ok(None) };
-        let (sustained, given) = (trial.sustained, trial.given);
+        let (sustained, given, stimuli) = (trial.sustained, trial.given, trial.stimuli);
         found.instrument_limited |= by_itself(&trial);
         found.trials.push(trial);
         if sustained {
             found.interval = Some(given.0);
+            found.confirmation = Some(Confirmation::of(stimuli, tries));
             break;
         }
         interval += (interval * 2 / 100).max(1);
@@ -172,6 +176,34 @@ mod tests {
         let f = search(1_000_000, 2_000, &mut attempt).unwrap().unwrap();
         assert!((110_000..115_000).contains(&f.interval.unwrap()), "{f:?}");
         assert!(f.trials.last().is_some_and(|t| t.confirming && t.sustained));
+        let confirming = f.trials.iter().filter(|t| t.confirming).count();
+        assert!(confirming > 1, "{f:?}");
+        assert_eq!(f.confirmation.map(|c| (c.stimuli, c.tries as usize)), Some((10, confirming)));
+    }
+
+    /// A device that misses each stimulus with the same chance, whatever the interval: what is claimed of it is false in one search of
+    /// twenty at most, however often the search tried.
+    #[test]
+    fn a_lucky_try_is_no_proof() {
+        let mut state = 1u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for (miss, stimuli) in [(0.02, 100u64), (0.05, 100), (0.01, 400), (0.002, 1_000)] {
+            let held = (1.0f64 - miss).powi(i32::try_from(stimuli).unwrap());
+            let mut wrong = 0;
+            for _ in 0..10_000 {
+                let mut attempt = |interval, confirming| {
+                    let own = crate::wired::stimulate::Own { stimuli, elapsed: stimuli * interval, ..Default::default() };
+                    let missed = u64::from(confirming && uniform() >= held);
+                    Ok::<_, ()>(Some(judge(interval, &own, missed, 0, Some(1), confirming)))
+                };
+                let f = search(4_000, 2_000, &mut attempt).unwrap().unwrap();
+                wrong += u32::from(f.confirmation.is_some_and(|c| (c.miss_below_ppb as f64) < miss * 1e9));
+            }
+            assert!(wrong <= 500 + 66, "{miss}: {wrong}");
+        }
     }
 
     proptest! {

@@ -11,12 +11,11 @@ pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
     match (p.min, p.max) {
         (None, None) if p.count == 0 => {}
         (Some(min), Some(max)) if p.count > 0 && min <= max => {
-            let low = first.is_some_and(|(low, high, _)| !(low..=high).contains(&min));
-            if low && (p.overflow == 0 || first.is_some_and(|(low, ..)| min > low)) {
+            // What overflowed may be below the lowest slot, or above the highest.
+            if first.is_some_and(|(low, high, _)| min > high || (p.overflow == 0 && min < low)) {
                 return Some("the minimum is not in the histogram's lowest slot");
             }
-            let high = last.is_some_and(|(low, high, _)| !(low..=high).contains(&max));
-            if high && (p.overflow == 0 || last.is_some_and(|(_, high, _)| max < high)) {
+            if last.is_some_and(|(low, high, _)| max < low || (p.overflow == 0 && max > high)) {
                 return Some("the maximum is not in the histogram's highest slot");
             }
         }
@@ -24,6 +23,18 @@ pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
     }
     if p.late > p.missed {
         return Some("more late answers than missed stimuli");
+    }
+    if let Some(passed) = &p.passed {
+        // Then count and missed together are what was expected and not lost: the corrected view has every one of them.
+        if passed.histogram.total() != p.missed || p.expected.is_none() {
+            return Some("the points passed over are not as many as were missed");
+        }
+        if p.late > 0 || p.overflow > 0 {
+            return Some("points passed over beside late answers or overflowed samples: no test gives both");
+        }
+        if let Some(what) = passed.contradiction() {
+            return Some(what);
+        }
     }
     if p.resolution == 0 {
         return Some("the resolution is 0");

@@ -1,6 +1,7 @@
 //! A distribution as JSON: what is written for readers, and checked when it is read.
 
-use super::{Distribution, DistributionError, DistributionParts, Moments, ThreadInfo, Worst};
+use super::{Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
+use crate::correction::{Basis, Corrected};
 use crate::hdr;
 use crate::linear::LinearBins;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Distribution"))]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     /// What was measured: "cpu0", "rising" ...
     label: String,
     /// Samples taken, overflowed ones included.
@@ -40,9 +41,17 @@ pub(super) struct Wire {
     expected: Option<u64>,
     /// Percentiles that the count supports, ns: at most 0.1 % too high, never too low.
     percentiles: BTreeMap<String, u64>,
-    /// The same with the omitted samples put back (correction for coordinated omission at the thread's interval).
+    /// The latencies of the missed events, where they are known: points of a grid that were passed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    passed: Option<PassedOver>,
+    /// Percentiles of all events that were expected and not lost, not only of those that gave a sample, ns: exact. Those that lie among
+    /// stimuli without an answer are not known, and absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     corrected_percentiles: BTreeMap<String, u64>,
+    /// In place of them, where only the samples are known (imports, and records from before `passed`): percentiles corrected by
+    /// `HdrHistogram`'s rule, a guess.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    hdrhistogram_rule_percentiles: BTreeMap<String, u64>,
     /// Exact sum of the samples, ns, as decimal text (it may exceed 2^53); absent when unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sum: Option<String>,
@@ -75,8 +84,17 @@ fn one() -> u64 {
 
 impl From<Distribution> for Wire {
     fn from(d: Distribution) -> Self {
+        let view = Corrected::exact(&d);
+        Self::with(d, view.as_ref())
+    }
+}
+
+impl Wire {
+    /// With the corrected view that the distribution has in its record.
+    pub(crate) fn with(d: Distribution, view: Option<&Corrected>) -> Self {
         let (mean, stddev, percentiles) = (d.mean(), d.stddev(), d.percentiles());
-        let corrected_percentiles = d.corrected_percentiles();
+        let of = |basis| view.filter(|v| v.basis == basis).map_or_else(BTreeMap::new, Corrected::percentiles);
+        let (corrected_percentiles, hdrhistogram_rule_percentiles) = (of(Basis::Events), of(Basis::Rule));
         let p = d.0;
         let (sum, sum_sq) = match p.moments {
             Moments::Exact { sum, sum_sq } => (Some(sum.to_string()), Some(sum_sq.to_string())),
@@ -91,6 +109,7 @@ impl From<Distribution> for Wire {
             mean,
             stddev,
             missed: p.missed,
+            passed: p.passed,
             late: p.late,
             spurious: p.spurious,
             overflow: p.overflow,
@@ -98,6 +117,7 @@ impl From<Distribution> for Wire {
             expected: p.expected,
             percentiles,
             corrected_percentiles,
+            hdrhistogram_rule_percentiles,
             sum,
             sum_sq,
             resolution: p.resolution,
@@ -128,6 +148,7 @@ impl TryFrom<Wire> for Distribution {
             max: w.max,
             moments,
             missed: w.missed,
+            passed: w.passed,
             late: w.late,
             spurious: w.spurious,
             overflow: w.overflow,
@@ -148,6 +169,10 @@ impl TryFrom<Wire> for Distribution {
         }
         if w.percentiles != d.percentiles() {
             return Err(wrong("percentiles differ from what the histogram gives"));
+        }
+        // Older records have what HdrHistogram's rule gave under this name.
+        if d.passed().is_some() && w.corrected_percentiles != d.corrected_percentiles() {
+            return Err(wrong("corrected percentiles differ from what samples and points passed over give"));
         }
         Ok(d)
     }

@@ -5,15 +5,18 @@ use crate::warning::{Effect, Warning};
 
 /// What the guest's probe found, seen from outside: in virtual time no hypervisor is in any latency, but neither is a cache or a board;
 /// in the host's time everything of the host's is.
-pub(super) fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32) -> Vec<Warning> {
+pub(super) fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32, model: u32) -> Vec<Warning> {
     found.retain(|w| w.code != "virtual-machine");
     match clock {
         Clock::Virtual => {
             found.push(Warning::new(
                 "virtual-clock",
                 Effect::Note,
-                "the figures are in instruction-counted virtual time, one nanosecond for each instruction: they repeat to the last bit and \
-                 compare kernels, but know no caches, no memory and no board",
+                format!(
+                    "the figures are in instruction-counted virtual time, time model {model} ({}): they repeat to the last bit and compare kernels \
+                     within one model, but know no caches, no memory and no board, and are of one seed",
+                    crate::time_model_meaning(model)
+                ),
                 "measure on the board for its own figures",
             ));
             if cpus > 1 {

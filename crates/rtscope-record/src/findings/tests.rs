@@ -7,7 +7,7 @@ use crate::warning::Effect::{self, Inconclusive, Invalid, Note};
 use proptest::prelude::*;
 
 /// Four CPUs, of which 2 and 3 are for real-time work and set up for it as well as can be.
-fn clean() -> System {
+pub(super) fn clean() -> System {
     let mut s = System { hostname: "board".into(), ..System::default() };
     s.kernel.release = "6.12.48-rt".into();
     s.kernel.version = "#1 SMP PREEMPT_RT Debian 6.12.48-1".into();
@@ -50,11 +50,11 @@ fn clean() -> System {
     s
 }
 
-fn task(name: &str, policy: Policy, priority: u8, kernel: bool) -> RtTask {
+pub(super) fn task(name: &str, policy: Policy, priority: u8, kernel: bool) -> RtTask {
     RtTask { tid: 777, name: name.into(), policy, priority, cpus: vec![0, 1, 2, 3], kernel }
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings { threads: 2, cpus: vec![2, 3], ..Settings::default() }
 }
 

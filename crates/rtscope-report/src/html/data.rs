@@ -1,12 +1,14 @@
 //! The charts' data as compact JSON, in the form that web/src/data.ts reads.
 
 use crate::svg::percentile::{Kind, lines};
+use rtscope_record::text::visible_line;
 use rtscope_record::{Distribution, Record};
 use serde::Serialize;
+use std::borrow::Cow;
 
 #[derive(Serialize)]
 struct Series<'a> {
-    label: &'a str,
+    label: Cow<'a, str>,
     max: Option<u64>,
     res: u64,
     unit: u64,
@@ -41,9 +43,9 @@ pub(super) fn charts(records: &[Record]) -> serde_json::Result<String> {
 }
 
 /// JSON that can't end the script element it stands in, nor open a comment there: `<`, `>` and `&` only occur in strings, where
-/// an escape means the same.
+/// an escape means the same. So does that of what reorders or hides text, or ends a line of a script (U+2028).
 pub(super) fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    rtscope_record::text::json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 fn chart(record: &Record) -> Chart<'_> {
@@ -55,7 +57,7 @@ fn chart(record: &Record) -> Chart<'_> {
             Kind::Corrected => ("corrected", 0),
             Kind::One(i) => ("one", i),
         };
-        Line { label: l.label, kind, index, values: l.values.iter().map(|v| v.map(us)).collect() }
+        Line { label: visible_line(&l.label).into_owned(), kind, index, values: l.values.iter().map(|v| v.map(us)).collect() }
     };
     Chart {
         id: record.id(),
@@ -86,7 +88,7 @@ fn series(d: &Distribution) -> Series<'_> {
         bins.extend([low - before, n]);
         before = low;
     }
-    Series { label: d.label(), max: d.max(), res: p.resolution, unit: exact.map_or(0, |l| l.unit_ns), bins }
+    Series { label: visible_line(d.label()), max: d.max(), res: p.resolution, unit: exact.map_or(0, |l| l.unit_ns), bins }
 }
 
 #[cfg(test)]
@@ -99,7 +101,8 @@ mod tests {
         fn inert_json_means_the_same_and_has_no_markup(text in any::<String>()) {
             let hostile = format!("{text}</script><!--&amp;");
             let json = inert(&serde_json::to_string(&hostile).unwrap());
-            prop_assert!(!json.contains(['<', '>', '&']));
+            let acts = json.contains(['<', '>', '&', '\u{2028}', '\u{202e}']);
+            prop_assert!(!acts);
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
         }
     }

@@ -1,7 +1,7 @@
 //! The sections of the page: summary, comparison, and one for each record.
 
 use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
-use crate::facts::{load_achieved, process_end, run_names, settings_facts, system_facts};
+use crate::facts::{load_achieved, load_course, process_end, run_names, settings_facts, system_facts, witness_facts};
 use crate::format::{count, escape, time};
 use crate::sheet::{mean, min_max};
 use crate::svg::{self, Axis, Use};
@@ -28,7 +28,7 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
 fn banner(records: &[Record]) -> String {
     let mut out = String::new();
     for [what, follows] in machine_caveats(records) {
-        let _ = writeln!(out, "<p class=\"banner doubtful\"><strong>{what}</strong> {follows}</p>");
+        let _ = writeln!(out, "<p class=\"banner doubtful\"><strong>{}</strong> {}</p>", escape(&what), escape(&follows));
     }
     for (verdict, effect, class, meaning) in [
         (Verdict::Invalid, Effect::Invalid, "bad", "the figures mean something else than they say"),
@@ -43,7 +43,7 @@ fn banner(records: &[Record]) -> String {
         if of.is_empty() {
             continue;
         }
-        let warnings = of.iter().flat_map(|r| &r.parts().warnings).filter(|w| w.effect == effect);
+        let warnings = of.iter().flat_map(|r| r.findings()).filter(|w| w.effect == effect);
         let codes: BTreeSet<String> = warnings.map(|w| format!("<code>{}</code>", escape(&w.code))).collect();
         let codes: Vec<_> = codes.into_iter().collect();
         let number = if of.len() == 1 { "1 run is".into() } else { format!("{} runs are", of.len()) };
@@ -91,9 +91,10 @@ pub(super) fn comparison(c: &Comparison) -> String {
     for l in &c.loads {
         let _ = writeln!(
             out,
-            "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Load {} (A {}, B {} merged)</caption><thead><tr><th scope=\"col\">Metric</th>\
+            "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Load {}{} (A {}, B {} merged)</caption><thead><tr><th scope=\"col\">Metric</th>\
              <th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">B/A</th></tr></thead><tbody>",
             escape(&l.load),
+            l.model.map_or_else(String::new, |m| format!(", time model {m}")),
             l.a_runs,
             l.b_runs
         );
@@ -109,6 +110,7 @@ pub(super) fn comparison(c: &Comparison) -> String {
         }
         out += "</tbody></table></div>\n";
     }
+    out += &super::versus::bands(&c.bands, "B/A");
     out.extend(c.agreement.iter().map(agreement));
     let _ = write!(out, "<p class=\"muted\">Note: {}.</p>\n</section>\n", escape(&c.note));
     out
@@ -192,6 +194,9 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
         escape(&s.started),
         time(s.elapsed_ns as f64)
     );
+    if let Some(w) = &p.witness {
+        let _ = writeln!(out, "<p class=\"muted\">witnessed: {}</p>", escape(&w.in_words()));
+    }
     out += &tiles(record, &s)?;
     for text in instrument::results(record) {
         let _ = writeln!(out, "<p>{}</p>", escape(&text));
@@ -208,13 +213,14 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     out += &chart(i, "percentile", log_y, "Percentiles", help, &svg::percentile(record, Use::Page));
     out += &chart(i, "worst", false, "Worst samples over time", "Bursts and periods show here.", &svg::worst(record, Use::Page));
     out += "</div>\n";
-    if !p.warnings.is_empty() {
-        let _ = write!(out, "<h3>Warnings</h3>\n{}", warnings(&p.warnings));
+    let found = record.findings();
+    if !found.is_empty() {
+        let _ = write!(out, "<h3>Warnings</h3>\n{}", warnings(&found));
     }
     out += &distributions(&s);
     // Late and early jitter have no figures in common.
     if let Some(all) = s.merged.as_ref().filter(|_| s.test != Test::Periodic) {
-        out += &percentiles(all);
+        out += &percentiles(record.parts().test, all);
         if let (Some(bound), Some(max)) = (all.exceedance, all.max) {
             let _ = writeln!(
                 out,
@@ -238,6 +244,9 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
         }
     }
     details("Settings", &facts(&settings_facts(record)));
+    if p.witness.is_some() {
+        details("Witness", &facts(&witness_facts(record)));
+    }
     details("System", &facts(&system_facts(record)));
     if let Some(source) = &p.source {
         let text = format!("{} ({}), SHA-256 {}", source.file, source.format, source.sha256);
@@ -258,8 +267,10 @@ fn tiles(record: &Record, s: &Summary) -> Result<String, ReportError> {
     let highest = s.rows.iter().filter(|r| r.max == all.max && r.max.is_some()).map(|r| r.label.as_str()).next().unwrap_or("");
     let p999 = all.percentile("p99.9");
     let expected = all.expected.map_or_else(String::new, |e| format!("of {} expected", count(e)));
-    let corrected =
-        p999.and_then(|p| p.corrected).map_or_else(|| "not corrected".into(), |c| format!("corrected {}", time(c as f64)));
+    let corrected = p999.and_then(|p| p.corrected.zip(all.corrected_basis)).map_or_else(
+        || "not corrected".into(),
+        |(c, basis)| if all.by_rule() { format!("{} {basis}", time(c as f64)) } else { format!("{basis} {}", time(c as f64)) },
+    );
     let facts = record.parts().instrument.as_ref();
     let mut tiles: Vec<(&str, String, String)> = Vec::new();
     if s.test == Test::Sustained {
@@ -315,7 +326,9 @@ fn load_proof(record: &Record) -> String {
     let Some(proof) = &record.parts().load_proof else { return String::new() };
     let oom = proof.oom_kills.map_or_else(|| "OOM kills unknown".into(), |n| format!("OOM kills: {n}"));
     let isolation = if proof.isolation.is_empty() { String::new() } else { format!(", {}", escape(&proof.isolation)) };
-    let mut out = format!("<p>{} ran {}{isolation}, {oom}.</p>\n", escape(&proof.name), time(proof.ran_ns as f64));
+    let course = proof.course.as_ref().map(load_course).filter(|c| !c.is_empty()).map_or_else(String::new, |c| format!("; {c}"));
+    let mut out =
+        format!("<p>{} ran {}{isolation}, {oom}{}.</p>\n", escape(&proof.name), time(proof.ran_ns as f64), escape(&course));
     for p in &proof.processes {
         let (end, bad) = process_end(p);
         let class = if bad { "bad" } else { "plain" };

@@ -4,16 +4,16 @@ use crate::ReportError;
 use crate::facts::Fact;
 use crate::format::{NONE, count, escape, us, us_f64, us_opt};
 use crate::sheet::signed_us;
-use crate::shown::{by_test, hertz, samples, signed, troubles};
+use crate::shown::{self, by_test, hertz, samples, signed, troubles};
 use rtscope_analysis::summary::Row;
-use rtscope_analysis::{Summary, clock_words, virtual_machine};
+use rtscope_analysis::{Summary, clock_words, machine_name, virtual_machine};
 use rtscope_record::{Effect, Nanos, Record, Space, Test, Verdict, Warning};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub(super) fn verdict_badge(v: Verdict) -> String {
     let class = match v {
-        Verdict::Valid => "good",
+        Verdict::Valid | Verdict::Repeatable => "good",
         Verdict::Inconclusive => "doubtful",
         Verdict::Invalid => "bad",
     };
@@ -44,7 +44,7 @@ pub(super) fn machine_line(records: &[Record]) -> String {
         _ => String::new(),
     };
     let parts = [
-        each(&|r| system(r).hostname),
+        each(&machine_name),
         each(&|r| system(r).board.or(system(r).cpu.model).unwrap_or_default()),
         each(&|r| format!("{} {}", system(r).kernel.release, system(r).kernel.preemption.as_str())),
         each(&|r| format!("clock: {}", clock_words(r))),
@@ -63,6 +63,9 @@ pub(super) fn loads(records: &[Record], summaries: &[Summary], names: &[String])
             out += &row(i, &records[i], &summaries[i], &names[i])?;
         }
         out += "</tbody></table></div>\n";
+    }
+    if shown::any_guess(records) {
+        let _ = writeln!(out, "<p class=\"muted\">{}</p>", escape(shown::RULE_NOTE));
     }
     Ok(out)
 }
@@ -116,7 +119,7 @@ fn row(i: usize, r: &Record, s: &Summary, name: &str) -> Result<String, ReportEr
             us_opt(all.and_then(|a| a.min)),
             us_f64(all.and_then(|a| a.stddev)),
             us_opt(p999.and_then(|p| p.raw)),
-            us_opt(p999.and_then(|p| p.corrected)),
+            shown::corrected_cell(all, p999),
         ]);
     }
     cells.extend([count(all.map_or(0, |a| a.count)), count(all.map_or(0, |a| a.missed))]);
@@ -178,10 +181,11 @@ pub(super) fn distributions(s: &Summary) -> String {
 }
 
 /// Percentiles of all samples, raw beside corrected.
-pub(super) fn percentiles(all: &Row) -> String {
-    let mut out = String::from(
+pub(super) fn percentiles(test: Test, all: &Row) -> String {
+    let head = if all.by_rule() { "By HdrHistogram's rule" } else { "Corrected" };
+    let mut out = format!(
         "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Percentiles of all samples, µs</caption><thead><tr><th scope=\"col\"></th><th scope=\"col\">Raw</th>\
-         <th scope=\"col\">Corrected</th></tr></thead><tbody>\n",
+         <th scope=\"col\">{head}</th></tr></thead><tbody>\n",
     );
     let mut row = |name: &str, raw: String, corrected: String| {
         let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{raw}</td><td>{corrected}</td></tr>");
@@ -189,10 +193,14 @@ pub(super) fn percentiles(all: &Row) -> String {
     for p in &all.percentiles {
         row(&p.name, us_opt(p.raw), us_opt(p.corrected));
     }
-    row("max", us_opt(all.max), us_opt(all.max.filter(|_| all.corrected_count.is_some())));
+    row("max", us_opt(all.max), us_opt(all.corrected_max));
     row("mean", us_f64(all.mean), us_f64(all.corrected_mean));
     row("samples", count(all.count), all.corrected_count.map_or_else(|| NONE.into(), count));
-    out + "</tbody></table></div>\n"
+    out += "</tbody></table></div>\n";
+    if let Some(text) = shown::corrected(test, all) {
+        let _ = writeln!(out, "<p class=\"muted\">{}</p>", escape(&text));
+    }
+    out
 }
 
 /// Every worst sample that was kept, highest first.

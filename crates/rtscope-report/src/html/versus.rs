@@ -4,10 +4,10 @@ use super::sections::banner_of;
 use super::tables::verdict_badge;
 use crate::format::{NONE, count, escape, time, times, us_f64, us_opt};
 use crate::svg::{self, Use};
-use crate::table::{misses, worst_verdict};
-use rtscope_analysis::Versus;
-use rtscope_analysis::versus::{Block, LoadFigures, Ratios, Role};
-use rtscope_record::{Clock, Verdict};
+use crate::table::{median_ratio, misses, range, short_clock, worst_verdict};
+use rtscope_analysis::versus::{Block, Figures, LoadFigures, Ratios, Role};
+use rtscope_analysis::{Band, Versus};
+use rtscope_record::Verdict;
 use std::fmt::Write as _;
 
 /// Everything about `v`.
@@ -18,6 +18,7 @@ pub(super) fn versus(v: &Versus) -> String {
     for b in &v.blocks {
         out += &block(b);
     }
+    out += &bands(&v.bands, "stock/RT");
     for f in &v.findings {
         out += &banner_of(f);
     }
@@ -59,6 +60,7 @@ fn block(b: &Block) -> String {
         out +=
             "<p class=\"muted\">Stock/RT above 1: RT is the better one. A dash: not measured, INVALID, or too few samples.</p>\n";
     }
+    out += &seeds(b);
     out += "<div class=\"multiples\">\n";
     for l in &b.loads {
         let _ = writeln!(out, "<figure>{}</figure>", svg::versus(b, l, Use::Page));
@@ -82,6 +84,66 @@ fn tiles(b: &Block) -> String {
         );
     }
     out + "</ul>\n"
+}
+
+/// The maxima of the seeds, where a kernel has several.
+fn seeds(b: &Block) -> String {
+    let of = |f: &Option<Figures>| f.as_ref().and_then(|f| f.seeds);
+    if !b.loads.iter().flat_map(|l| &l.figures).any(|f| of(f).is_some_and(|s| s.seeds > 1)) {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Maxima over seeds, µs</caption><thead><tr><th scope=\"col\">Load</th>",
+    );
+    for k in &b.kernels {
+        for head in ["seeds", "lowest", "median", "highest"] {
+            let _ = write!(out, "<th scope=\"col\">{} {head}</th>", k.role.as_str());
+        }
+    }
+    out += if b.is_pair() { "<th scope=\"col\">stock/RT of medians</th></tr></thead><tbody>\n" } else { "</tr></thead><tbody>\n" };
+    for l in &b.loads {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&l.load));
+        for s in l.figures.iter().map(of) {
+            let number = s.map_or_else(|| NONE.into(), |s| s.seeds.to_string());
+            let _ = write!(
+                out,
+                "<td>{number}</td><td>{}</td><td>{}</td><td class=\"strong\">{}</td>",
+                us_opt(s.map(|s| s.lowest)),
+                us_opt(s.map(|s| s.median)),
+                us_opt(s.map(|s| s.highest))
+            );
+        }
+        if b.is_pair() {
+            let _ = write!(out, "<td>{}</td>", times(median_ratio(l.figures.iter().map(of), l.ratios.is_some())));
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody></table></div>\n"
+}
+
+/// Ratios over time models, and which conclusion flips.
+pub(super) fn bands(bands: &[Band], what: &str) -> String {
+    if bands.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "<div class=\"scroll\"><table class=\"figures narrow\"><caption>{what} over the time models</caption><thead><tr><th scope=\"col\">Load</th>\
+         <th scope=\"col\">Of</th><th scope=\"col\">Each model</th><th scope=\"col\">Range</th></tr></thead><tbody>\n"
+    );
+    for b in bands {
+        let of = if b.of.is_empty() { String::new() } else { format!("{} ", escape(&b.of)) };
+        let each: Vec<String> = b.ratios.iter().map(|(model, r)| format!("{model}: {}", times(Some(*r)))).collect();
+        let flips = if b.flips { " <span class=\"badge bad\">flips</span>" } else { "" };
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{of}{}</th><td>{}</td><td>{}</td><td class=\"strong\">{}{flips}</td></tr>",
+            escape(&b.load),
+            escape(&b.metric),
+            each.join(", "),
+            range(b)
+        );
+    }
+    out + "</tbody></table></div>\n"
 }
 
 type Ratio = fn(&Ratios) -> Option<f64>;
@@ -123,7 +185,7 @@ fn table(b: &Block) -> String {
 }
 
 fn row(b: &Block, l: &LoadFigures, missed: &[bool], ratios: &[(&str, Ratio)]) -> String {
-    let clock = if b.clock == Clock::Virtual { "virtual" } else { b.clock_words.as_str() };
+    let clock = short_clock(b);
     let mut out = format!("<tr><th scope=\"row\">{}</th>", escape(&l.load));
     for (f, &missed) in l.figures.iter().zip(missed) {
         let f = f.as_ref();
@@ -147,7 +209,7 @@ fn row(b: &Block, l: &LoadFigures, missed: &[bool], ratios: &[(&str, Ratio)]) ->
         let text = if *name == "Max" && value.is_some() { format!("<span class=\"ratio\">{text}</span>") } else { text };
         let _ = write!(out, "<td class=\"{class}\">{text}</td>");
     }
-    let _ = writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, l), escape(clock));
+    let _ = writeln!(out, "<td class=\"word\">{}</td><td class=\"word\">{}</td></tr>", verdicts(b, l), escape(&clock));
     out
 }
 

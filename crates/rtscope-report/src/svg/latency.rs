@@ -5,7 +5,7 @@ use super::{Axis, Use};
 use crate::curve::{bin_width, bins};
 use crate::format::{coordinate, count, time, us};
 use crate::shown::{self, hertz, samples};
-use rtscope_analysis::clock_words;
+use rtscope_analysis::{clock_words, machine_name};
 use rtscope_record::{Distribution, Record, Test};
 use std::fmt::Write as _;
 
@@ -62,7 +62,8 @@ pub(super) fn title(record: &Record) -> String {
 pub(super) fn subtitle(record: &Record) -> Vec<String> {
     let p = record.parts();
     let k = &p.system.kernel;
-    let host = if p.system.hostname.is_empty() { String::new() } else { format!("{} · ", p.system.hostname) };
+    let host = machine_name(record);
+    let host = if host.is_empty() { host } else { format!("{host} · ") };
     let sum = |f: fn(&Distribution) -> u64| record.distributions().iter().map(f).fold(0u64, u64::saturating_add);
     let mut counts = format!("{} samples · {} missed", count(sum(Distribution::count)), count(sum(Distribution::missed)));
     for (n, what) in [

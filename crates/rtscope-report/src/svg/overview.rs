@@ -70,7 +70,7 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
             let _ = writeln!(out, "<path class=\"f{colour}\" d=\"M{:.1} {:.1}l5 5l-5 5l-5 -5z\"/>", at(p999 as f64), y - 5.0);
         }
         let _ = writeln!(out, "<path class=\"line bold s{colour}\" d=\"M{x2:.1} {:.1}v12\"/>", y - 6.0);
-        let verdict = if s.verdict == rtscope_record::Verdict::Valid { "" } else { s.verdict.as_str() };
+        let verdict = if s.verdict.passes_strict() { "" } else { s.verdict.as_str() };
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\">{} <tspan class=\"sub\">{verdict}</tspan></text>",

@@ -1,4 +1,4 @@
-//! The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw beside omission-corrected.
+//! The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw beside corrected.
 
 use super::Use;
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, polyline, series_class};
@@ -6,7 +6,7 @@ use super::latency::{subtitle, title};
 use crate::curve::{curve, positions};
 use crate::format::{nines, us};
 use crate::shown::samples;
-use rtscope_analysis::corrected::View;
+use rtscope_record::correction::Corrected;
 use rtscope_record::{Distribution, Record, Test};
 
 /// One line of the chart.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     One(usize),
     /// All samples.
     Raw,
-    /// All samples with the omitted ones put back.
+    /// All events, also those that gave no sample.
     Corrected,
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn lines(record: &Record) -> (Vec<f64>, Vec<Line>) {
     let all: Vec<&Distribution> = record.distributions().iter().collect();
     let Ok(Some(merged)) = record.merged() else { return (Vec::new(), Vec::new()) };
     let Some(max) = merged.max() else { return (Vec::new(), Vec::new()) };
-    let corrected = View::of_record(record);
-    let mut x = positions(merged.count().max(corrected.as_ref().map_or(0, View::count)));
+    let corrected = Corrected::of_record(record);
+    let mut x = positions(merged.count().max(corrected.as_ref().map_or(0, Corrected::count)));
     // Each line ends at its own count, where it reaches its maximum.
     x.extend(all.iter().map(|d| d.count()).chain([merged.count()]).filter(|&n| n > 0).map(|n| n as f64));
     x.sort_by(f64::total_cmp);
@@ -46,7 +46,7 @@ pub(crate) fn lines(record: &Record) -> (Vec<f64>, Vec<Line>) {
     }
     if let Some(c) = corrected.as_ref().filter(|_| common) {
         let values = curve(&c.histogram, c.count(), c.max, &x);
-        lines.push(Line { label: "all, corrected".into(), kind: Kind::Corrected, values });
+        lines.push(Line { label: format!("all, {}", c.basis.as_str()), kind: Kind::Corrected, values });
     }
     if all.len() > 1 || !common {
         for (i, d) in all.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::sheet::space_name;
 use rtscope_analysis::Adam;
 use rtscope_analysis::adam::{EdgeFigures, Group};
 use rtscope_analysis::versus::Role;
-use rtscope_record::{Test, Verdict};
+use rtscope_record::Test;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -165,7 +165,7 @@ fn row(out: &mut String, g: &Group, [kernel, more]: &[String; 2], mut y: f64, sc
         if let Some(mean) = e.mean.filter(|_| !worst) {
             let _ = writeln!(out, "<path class=\"line bold all\" d=\"M{:.1} {:.1}v{:.1}\"/>", scale.at(mean), y + 1.0, BAR - 2.0);
         }
-        let verdict = if g.verdict == Verdict::Valid { "" } else { g.verdict.as_str() };
+        let verdict = if g.verdict.passes_strict() { "" } else { g.verdict.as_str() };
         let shown = if worst { time(max) } else { format!("{} to {}", time(min), time(max)) };
         let _ = writeln!(
             out,

@@ -8,7 +8,7 @@ use super::latency::{stair_path, steps};
 use super::{Axis, Use};
 use crate::format::{count, times, us, us_opt};
 use rtscope_analysis::versus::{Block, Figures, LoadFigures, Role};
-use rtscope_record::{Distribution, Verdict};
+use rtscope_record::Distribution;
 
 /// Colour of a kernel: blue and orange, which every kind of colour vision tells apart.
 fn colour(role: Role) -> usize {
@@ -73,7 +73,7 @@ fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {
         parts.push(format!("max stock/RT {}", times(r.max)));
     }
     for (role, f) in shown {
-        if f.verdict != Verdict::Valid {
+        if !f.verdict.passes_strict() {
             parts.push(format!("{} {}", role.as_str(), f.verdict));
         }
         if f.missed > 0 {

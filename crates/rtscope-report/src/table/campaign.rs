@@ -33,6 +33,8 @@ pub struct CampaignRow {
     pub repetition: u32,
     /// Whose time the figures are in.
     pub clock: Clock,
+    /// The time model, in virtual time.
+    pub model: Option<u32>,
     /// Whether the figures may be trusted.
     pub verdict: Option<Verdict>,
     /// Highest sample, ns.
@@ -66,7 +68,7 @@ pub fn campaign(rows: &[CampaignRow], style: Style) -> String {
             CampaignState::ToDo => Cell::painted("to do", Paint::Dim),
         };
         let done = r.state == CampaignState::Done;
-        let clock = r.clock.as_str();
+        let clock = r.clock.as_str().to_owned() + &r.model.map_or_else(String::new, |m| format!(", model {m}"));
         let mut cells = vec![state, r.target.as_str().into(), r.load.as_str().into()];
         cells.extend(tests.then(|| Cell::from(r.test.as_str())));
         cells.extend(repetitions.then(|| Cell::from(r.repetition.to_string())));
@@ -117,6 +119,7 @@ mod tests {
             test: "timer 1ms 5s".into(),
             repetition,
             clock: Clock::Virtual,
+            model: Some(2),
             verdict: done.then_some(Verdict::Valid),
             max: done.then_some(12_345),
             missed: done.then_some(0),
@@ -136,10 +139,10 @@ mod tests {
         ];
         let text = campaign(&rows, Style::default());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "run     target  load  rep  max us  missed  verdict  clock    took s  id");
-        assert_eq!(lines[2], "done    lab:k   disk    1   12.35       0  VALID    virtual    35.0  c-1");
-        assert_eq!(lines[4], "to do   lab:k   disk    3       -       -  -        virtual       -  -");
-        assert_eq!(lines[7], "failed: lab:k disk 2, lab:k disk 4: no\u{fffd}[2J room");
+        assert_eq!(lines[0], "run     target  load  rep  max us  missed  verdict  clock             took s  id");
+        assert_eq!(lines[2], "done    lab:k   disk    1   12.35       0  VALID    virtual, model 2    35.0  c-1");
+        assert_eq!(lines[4], "to do   lab:k   disk    3       -       -  -        virtual, model 2       -  -");
+        assert_eq!(lines[7], "failed: lab:k disk 2, lab:k disk 4: no\\x1b[2J room");
         assert_eq!(lines.len(), 8);
     }
 
@@ -148,8 +151,8 @@ mod tests {
         let rows = [row(CampaignState::Done, 1), CampaignRow { test: "timer 2ms 5s".into(), ..row(CampaignState::ToDo, 1) }];
         let text = campaign(&rows, Style::default());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "run    target  load  test          max us  missed  verdict  clock    took s  id");
-        assert_eq!(lines[3], "to do  lab:k   disk  timer 2ms 5s       -       -  -        virtual       -  -");
+        assert_eq!(lines[0], "run    target  load  test          max us  missed  verdict  clock             took s  id");
+        assert_eq!(lines[3], "to do  lab:k   disk  timer 2ms 5s       -       -  -        virtual, model 2       -  -");
         assert!(campaign(&rows[..1], Style::default()).starts_with("run   target  load  max us"));
     }
 }

@@ -33,13 +33,15 @@ pub fn comparison(c: &Comparison, style: Style) -> String {
     for l in &c.loads {
         let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
         let load = style.paint(Paint::Bold, &format!("load {}", clean(&l.load)));
-        let _ = writeln!(out, "\n{load} (A {}, B {})", runs(l.a_runs), runs(l.b_runs));
+        let model = l.model.map_or_else(String::new, |m| format!(", time model {m}"));
+        let _ = writeln!(out, "\n{load} (A {}, B {}{model})", runs(l.a_runs), runs(l.b_runs));
         let mut grid = Grid::new().left("metric", 0).right("A", 0).right("B", 0).right("B/A", 0);
         for r in &l.rows {
             grid.row(vec![metric(r).into(), figure(r, r.a).into(), figure(r, r.b).into(), ratio(r).into()]);
         }
         out += &grid.render(style);
     }
+    out += &super::lab::bands(&c.bands, "B/A of", style);
     for a in &c.agreement {
         out += &agreement(a, style);
     }
@@ -129,16 +131,16 @@ fn side(name: &str, s: &Side, style: Style) -> String {
     format!("{}  {ids}\n   kernel {} · {verdict} · clock {clock}\n", style.paint(Paint::Bold, name), kernel.trim())
 }
 
-/// One line for each assertion: pass, FAIL or refused, and why.
+/// One line for each assertion: pass, FAIL, not shown or refused, and why.
 pub fn evaluations(all: &[Evaluation], style: Style) -> String {
     let mut out = String::new();
     for e in all {
         let paint = match e.outcome {
             Outcome::Pass => Paint::Good,
-            Outcome::Refused => Paint::Doubtful,
+            Outcome::NotShown | Outcome::Refused => Paint::Doubtful,
             Outcome::Fail => Paint::Bad,
         };
-        let word = format!("{:<7}", e.outcome.as_str());
+        let word = format!("{:<9}", e.outcome.as_str());
         out += &wrapped(style, &format!("{word} "), &e.text).replacen(&word, &style.paint(paint, &word), 1);
     }
     out

@@ -3,19 +3,20 @@
 use super::findings::one;
 use super::grid::{Cell, Grid};
 use super::{Paint, Style, verdict_paint};
-use crate::facts::{load_achieved, process_end, settings_facts, system_facts};
+use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{NONE, clean, count, time, us, us_f64, us_opt};
 use crate::{ReportError, summarize};
 use rtscope_analysis::summary::Row;
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Effect, Nanos, Record, Test, Warning};
+use rtscope_record::{Clock, Effect, Nanos, Record, Test, Warning};
 use std::fmt::Write as _;
 
 /// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
 pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = figures(record, style)?;
     out += &super::instrument::of(record, false, style);
-    let (grave, notes): (Vec<_>, Vec<_>) = record.parts().warnings.iter().partition(|w| w.effect > Effect::Note);
+    let found = record.findings();
+    let (grave, notes): (Vec<_>, Vec<_>) = found.iter().partition(|w| w.effect > Effect::Note);
     out += &warnings(grave, style);
     out += &load_proof(record, style);
     if !notes.is_empty() {
@@ -33,13 +34,18 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = figures(record, style)?;
     out += &super::instrument::of(record, true, style);
     out += &worst(record, style);
-    out += &warnings(p.warnings.iter().collect(), style);
+    out += &warnings(record.findings().iter().collect(), style);
     out += &load_proof(record, style);
-    for (title, facts) in [("Settings", settings_facts(record)), ("System", system_facts(record))] {
+    let (settings, seen, system) = (settings_facts(record), witness_facts(record), system_facts(record));
+    for (title, facts) in [("Settings", settings), ("Witness", seen), ("System", system)] {
+        if facts.is_empty() {
+            continue;
+        }
         let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, title));
         let width = facts.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
         for (key, value) in facts {
-            out += &super::wrapped(style, &format!("  {key:width$}  "), &value);
+            let fill = " ".repeat(width - key.chars().count());
+            out += &super::wrapped(style, &format!("  {key}{fill}  "), &value);
         }
     }
     if let Some(source) = &p.source {
@@ -68,7 +74,9 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = String::new();
     let clock = if virtual_machine(record) { style.paint(Paint::Doubtful, &clean(&s.clock_words)) } else { clean(&s.clock_words) };
     let verdict = style.paint(verdict_paint(s.verdict), s.verdict.as_str());
-    let _ = writeln!(out, "{}  {verdict} · clock {clock}", style.paint(Paint::Bold, &s.id));
+    let seed =
+        p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map_or_else(String::new, |l| format!(" · one seed ({})", l.seed));
+    let _ = writeln!(out, "{}  {verdict} · {} · clock {clock}{seed}", style.paint(Paint::Bold, &s.id), s.origin);
     let early = if s.interrupted { " · ended early" } else { "" };
     let _ = writeln!(
         out,
@@ -81,12 +89,16 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
         clean(&s.started),
         time(p.elapsed_ns as f64)
     );
-    let _ = writeln!(out, "kernel {} {}\n", clean(&s.kernel), s.preemption);
+    let _ = writeln!(out, "kernel {} {}", clean(&s.kernel), s.preemption);
+    if let Some(w) = &p.witness {
+        out += &super::wrapped(style, "witnessed: ", &w.in_words());
+    }
+    out.push('\n');
     // Early and late jitter have no figures in common.
     let merged = s.merged.as_ref().filter(|_| s.test != Test::Periodic);
     out += &distributions(&s.rows, merged, style);
     if let Some(all) = merged {
-        out += &percentiles(all, style);
+        out += &percentiles(record.parts().test, all, style);
     }
     Ok(out)
 }
@@ -135,16 +147,19 @@ fn distributions(rows: &[Row], merged: Option<&Row>, style: Style) -> String {
     grid.render(style)
 }
 
-fn percentiles(all: &Row, style: Style) -> String {
+fn percentiles(test: Test, all: &Row, style: Style) -> String {
     let mut out = format!("\n{}\n", style.paint(Paint::Bold, "Percentiles of all"));
-    let mut grid = Grid::new().left("", 0).right("raw us", 0).right("corrected us", 0);
+    let head = format!("{} us", all.corrected_basis.unwrap_or("corrected"));
+    let mut grid = Grid::new().left("", 0).right("raw us", 0).right(&head, 0);
     for p in &all.percentiles {
         grid.row(vec![p.name.as_str().into(), us_opt(p.raw).into(), us_opt(p.corrected).into()]);
     }
     grid.row(vec!["mean".into(), us_f64(all.mean).into(), us_f64(all.corrected_mean).into()]);
     grid.row(vec!["samples".into(), count(all.count).into(), all.corrected_count.map_or_else(|| NONE.into(), count).into()]);
     out += &grid.render(style);
-    out += &super::wrapped(style, "", "Corrected: with the samples put back that an oversleeping task could not take.");
+    if let Some(text) = crate::shown::corrected(test, all) {
+        out += &super::wrapped(style, "", &text);
+    }
     if let (Some(p), Some(max)) = (all.exceedance, all.max) {
         let text = format!(
             "No sample in {} exceeded {} us. If they were independent, p < {p:.2e} for the next one at 95 % (rule of three).",
@@ -182,11 +197,13 @@ fn load_proof(record: &Record, style: Style) -> String {
     let isolation = if proof.isolation.is_empty() { String::new() } else { format!(", {}", clean(&proof.isolation)) };
     let oom = proof.oom_kills.map_or_else(|| "OOM kills unknown".into(), |n| format!("OOM kills: {n}"));
     let _ = writeln!(out, "  {} ran {}{isolation}, {oom}", clean(&proof.name), time(proof.ran_ns as f64));
+    let course = proof.course.as_ref().map(load_course).filter(|c| !c.is_empty());
+    out += &course.map_or_else(String::new, |c| super::wrapped(style, "  ", &c));
     for process in &proof.processes {
         out += &super::wrapped(style, "  - ", &crate::format::command(&process.command));
         let (text, bad) = process_end(process);
         let _ = writeln!(out, "    {}", if bad { style.paint(Paint::Bad, &text) } else { text });
-        if !process.achieved.is_empty() {
+        if !process.achieved.is_empty() || !process.workers.is_empty() {
             out += &super::wrapped(style, "    ", &load_achieved(process));
         }
         if !process.stderr.is_empty() {

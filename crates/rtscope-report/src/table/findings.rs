@@ -23,8 +23,8 @@ pub fn findings(found: &[Warning], style: Style) -> String {
     let number = |effect| found.iter().filter(|w| w.effect == effect).count();
     let (invalid, inconclusive, notes) = (number(Effect::Invalid), number(Effect::Inconclusive), number(Effect::Note));
     let text = match Verdict::of(found) {
-        Verdict::Valid if notes == 0 => "Nothing found: this machine is fit to measure.".to_owned(),
-        Verdict::Valid => format!("Fit to measure; {notes} to know."),
+        Verdict::Valid | Verdict::Repeatable if notes == 0 => "Nothing found: this machine is fit to measure.".to_owned(),
+        Verdict::Valid | Verdict::Repeatable => format!("Fit to measure; {notes} to know."),
         _ => format!("{invalid} would make a run INVALID, {inconclusive} INCONCLUSIVE; {notes} to know."),
     };
     let paint = if invalid > 0 {

@@ -18,7 +18,12 @@ struct Column {
     expendable: u8,
     /// Common head of this column and its neighbours; empty for none.
     group: String,
+    /// Of its widest cell or its head, in characters.
+    width: usize,
 }
+
+/// Longest text of a cell, characters: one long name must not widen every row of a table.
+const WIDEST: usize = 120;
 
 pub(crate) struct Cell {
     text: String,
@@ -28,6 +33,17 @@ pub(crate) struct Cell {
 impl Cell {
     pub(crate) fn painted(text: impl Into<String>, paint: Paint) -> Self {
         Self { text: text.into(), paint: Some(paint) }
+    }
+
+    /// With its text as a terminal may have it.
+    fn shown(self) -> Self {
+        let mut text = clean(&self.text);
+        if let Some((end, _)) = text.char_indices().nth(WIDEST) {
+            let cut = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+            text.truncate(cut);
+            text.push('…');
+        }
+        Self { text, ..self }
     }
 }
 
@@ -64,49 +80,56 @@ impl Grid {
     }
 
     fn column(mut self, head: &str, align: Align, expendable: u8) -> Self {
-        self.columns.push(Column { head: head.into(), align, expendable, group: self.group.clone() });
+        let width = head.chars().count();
+        self.columns.push(Column { head: head.into(), align, expendable, group: self.group.clone(), width });
         self
     }
 
     /// The line of common heads above `shown` columns; `None` when no column has one.
-    fn groups(&self, shown: &[usize], widths: &[usize]) -> Option<String> {
+    fn groups(&self, shown: &[usize]) -> Option<String> {
         if self.columns.iter().all(|c| c.group.is_empty()) {
             return None;
         }
         let mut line = String::new();
         for run in shown.chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group) {
             let head = &self.columns[run[0]].group;
-            let width = run.iter().map(|&i| widths[i] + 2).sum::<usize>() - 2;
+            let width = self.total(run);
             let gap = if line.is_empty() { "" } else { "  " };
             let text: String = head.chars().take(width).collect();
             let fill = width - text.chars().count();
-            let _ = match (head.as_str(), fill) {
-                ("", _) => write!(line, "{gap}{:width$}", ""),
-                (_, 0..4) => write!(line, "{gap}{text}{:fill$}", ""),
-                _ => {
-                    let (before, after) = ("─".repeat(fill / 2 - 1), "─".repeat(fill - fill / 2 - 1));
-                    write!(line, "{gap}{before} {text} {after}")
-                }
+            line += gap;
+            line += &match (head.as_str(), fill) {
+                ("", _) => " ".repeat(width),
+                (_, 0..4) => text + &" ".repeat(fill),
+                _ => format!("{} {text} {}", "─".repeat(fill / 2 - 1), "─".repeat(fill - fill / 2 - 1)),
             };
         }
         Some(line.trim_end().to_owned())
     }
 
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(cells.into_iter().map(|c| Cell { text: clean(&c.text), ..c }).collect());
+        let cells = self.measured(cells);
+        self.rows.push(cells);
     }
 
-    pub(crate) fn render(&self, style: Style) -> String {
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|i| {
-                let cells = self.rows.iter().filter_map(|r| r.get(i)).map(|c| c.text.chars().count());
-                cells.chain([self.columns[i].head.chars().count()]).max().unwrap_or(0)
-            })
-            .collect();
+    /// Makes room for a row that is not kept: what [`Grid::line`] writes later.
+    pub(crate) fn measure(&mut self, cells: Vec<Cell>) {
+        self.measured(cells);
+    }
+
+    fn measured(&mut self, cells: Vec<Cell>) -> Vec<Cell> {
+        let cells: Vec<Cell> = cells.into_iter().map(Cell::shown).collect();
+        for (column, cell) in self.columns.iter_mut().zip(&cells) {
+            column.width = column.width.max(cell.text.chars().count());
+        }
+        cells
+    }
+
+    /// The columns that fit, and the names of those that do not.
+    fn layout(&self, style: Style) -> (Vec<usize>, Vec<String>) {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let mut left_out = Vec::new();
-        let total = |shown: &[usize]| shown.iter().map(|&i| widths[i] + 2).sum::<usize>().saturating_sub(2);
-        while style.width.is_some_and(|w| total(&shown) > w) {
+        while style.width.is_some_and(|w| self.total(&shown) > w) {
             let worst = shown.iter().map(|&i| self.columns[i].expendable).max().unwrap_or(0);
             if worst == 0 {
                 break;
@@ -115,29 +138,66 @@ impl Grid {
             let heads = self.columns.iter().filter(|c| c.expendable == worst);
             left_out.extend(heads.map(|c| format!("{} {}", c.group, c.head).trim_start().to_owned()));
         }
+        (shown, left_out)
+    }
+
+    fn total(&self, shown: &[usize]) -> usize {
+        shown.iter().map(|&i| self.columns[i].width + 2).sum::<usize>().saturating_sub(2)
+    }
+
+    /// What stands above the rows.
+    pub(crate) fn head(&self, style: Style) -> String {
+        let (shown, _) = self.layout(style);
         let mut out = String::new();
-        if let Some(line) = self.groups(&shown, &widths) {
+        if let Some(line) = self.groups(&shown) {
             let _ = writeln!(out, "{}", style.paint(Paint::Bold, &line));
         }
-        let head: Vec<String> = shown.iter().map(|&i| pad(&self.columns[i].head, widths[i], self.columns[i].align)).collect();
+        let head: Vec<String> =
+            shown.iter().map(|&i| pad(&self.columns[i].head, self.columns[i].width, self.columns[i].align)).collect();
         let _ = writeln!(out, "{}", style.paint(Paint::Bold, head.join("  ").trim_end()));
-        let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(total(&shown))));
-        for row in &self.rows {
-            let mut line = String::new();
-            for (n, &i) in shown.iter().enumerate() {
-                let Some(cell) = row.get(i) else { continue };
-                let fill = widths[i].saturating_sub(cell.text.chars().count());
-                let (before, after) = if self.columns[i].align == Align::Right { (fill, 0) } else { (0, fill) };
-                let text = cell.paint.map_or_else(|| cell.text.clone(), |p| style.paint(p, &cell.text));
-                let gap = if n == 0 { "" } else { "  " };
-                let _ = write!(line, "{gap}{:before$}{text}{:after$}", "", "");
-            }
-            let _ = writeln!(out, "{}", line.trim_end());
-        }
-        if !left_out.is_empty() {
-            let _ = writeln!(out, "(too narrow for: {}; --json has everything)", left_out.join(", "));
-        }
+        let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(self.total(&shown))));
         out
+    }
+
+    /// A row that was measured before.
+    pub(crate) fn line(&self, style: Style, cells: Vec<Cell>) -> String {
+        let cells: Vec<Cell> = cells.into_iter().map(Cell::shown).collect();
+        let mut out = String::new();
+        self.write(&mut out, style, &self.layout(style).0, &cells);
+        out
+    }
+
+    fn write(&self, out: &mut String, style: Style, shown: &[usize], row: &[Cell]) {
+        let start = out.len();
+        for (n, &i) in shown.iter().enumerate() {
+            let Some(cell) = row.get(i) else { continue };
+            let fill = " ".repeat(self.columns[i].width.saturating_sub(cell.text.chars().count()));
+            let (before, after) = if self.columns[i].align == Align::Right { (fill.as_str(), "") } else { ("", fill.as_str()) };
+            let gap = if n == 0 { "" } else { "  " };
+            let text = cell.paint.map_or_else(|| cell.text.clone(), |p| style.paint(p, &cell.text));
+            for piece in [gap, before, &text, after] {
+                out.push_str(piece);
+            }
+        }
+        out.truncate(start + out[start..].trim_end().len());
+        out.push('\n');
+    }
+
+    /// What stands below the rows.
+    pub(crate) fn foot(&self, style: Style) -> String {
+        match self.layout(style).1.join(", ") {
+            none if none.is_empty() => none,
+            left_out => format!("(too narrow for: {left_out}; --json has everything)\n"),
+        }
+    }
+
+    pub(crate) fn render(&self, style: Style) -> String {
+        let mut out = self.head(style);
+        let (shown, _) = self.layout(style);
+        for row in &self.rows {
+            self.write(&mut out, style, &shown, row);
+        }
+        out + &self.foot(style)
     }
 }
 
@@ -163,7 +223,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "load          mean  samples  clock");
         assert_eq!(lines[2], "none          1.50    1,000  host");
-        assert_eq!(lines[3], "calculation  12.00        9  host in\u{fffd}[2J");
+        assert_eq!(lines[3], "calculation  12.00        9  host in\\x1b[2J");
     }
 
     #[test]
@@ -194,6 +254,31 @@ mod tests {
         assert_eq!(narrow[0], "      stock    RT");
         assert_eq!(narrow[1], "load      max   max  clock");
         assert_eq!(narrow[4], "(too narrow for: stock mean, RT mean; --json has everything)");
+    }
+
+    #[test]
+    fn any_width_is_a_table_and_one_long_name_does_not_widen_it() {
+        let mut g = Grid::new().group(&"g".repeat(70_000)).left("load", 0).right("mean", 0);
+        g.row(vec!["é".repeat(70_000).into(), "1".into()]);
+        g.row(vec!["none".into(), "2".into()]);
+        let text = g.render(Style::default());
+        assert!(text.lines().all(|l| l.chars().count() <= WIDEST + 6), "{text}");
+        assert!(text.contains("é…"));
+    }
+
+    #[test]
+    fn rows_that_are_written_one_at_a_time_are_the_same_table() {
+        let row = |text: &str| vec![text.into(), Cell::painted("x", Paint::Good)];
+        let make = || Grid::new().left("load", 0).right("verdict", 1);
+        let (mut all, mut one) = (make(), make());
+        for text in ["none", "calculation"] {
+            all.row(row(text));
+            one.measure(row(text));
+        }
+        for style in [Style::default(), Style { colour: true, width: Some(12) }] {
+            let lines: String = ["none", "calculation"].iter().map(|text| one.line(style, row(text))).collect();
+            assert_eq!(one.head(style) + &lines + &one.foot(style), all.render(style));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Entry {
     pub kernel: String,
     /// Preemption model as people write it.
     pub preemption: String,
-    /// Clock and machine in words, as [`rtscope_analysis::clock_words`] gives them.
+    /// Clock, machine and origin in words, as [`rtscope_analysis::clock_words`] gives them.
     pub clock: String,
     /// Whether it was taken in a virtual machine.
     pub virtual_machine: bool,
@@ -67,41 +67,83 @@ impl Entry {
     }
 }
 
+/// What stands in place of a list of nothing.
+pub const NO_RUNS: &str = "no runs yet: rtscope measure timer\n";
+
+/// A list of any length, of which no row is kept: each is measured, then written.
+pub struct List {
+    grid: Grid,
+    style: Style,
+}
+
+impl List {
+    /// A list without rows.
+    pub fn new(style: Style) -> Self {
+        let grid = Grid::new()
+            .left("id", 0)
+            .left("test", 2)
+            .left("load", 0)
+            .left("target", 5)
+            .left("kernel", 4)
+            .left("preemption", 6)
+            .right("mean us", 0)
+            .right("p99.9 us", 3)
+            .right("max us", 0)
+            .right("missed", 0)
+            .right("samples", 7)
+            .left("verdict", 0)
+            .left("clock", 0);
+        Self { grid, style }
+    }
+
+    /// Makes room for a run.
+    pub fn measure(&mut self, e: &Entry) {
+        self.grid.measure(cells(e));
+    }
+
+    /// What stands above the runs.
+    pub fn head(&self) -> String {
+        self.grid.head(self.style)
+    }
+
+    /// A run that was measured.
+    pub fn line(&self, e: &Entry) -> String {
+        self.grid.line(self.style, cells(e))
+    }
+
+    /// What stands below the runs.
+    pub fn foot(&self) -> String {
+        self.grid.foot(self.style)
+    }
+}
+
+fn cells(e: &Entry) -> Vec<Cell> {
+    vec![
+        e.id.as_str().into(),
+        e.test.as_str().into(),
+        e.load.as_str().into(),
+        e.target.as_str().into(),
+        e.kernel.as_str().into(),
+        e.preemption.as_str().into(),
+        us_f64(e.mean).into(),
+        us_opt(e.p99_9).into(),
+        us_opt(e.max).into(),
+        count(e.missed).into(),
+        count(e.count).into(),
+        Cell::painted(e.verdict.as_str(), verdict_paint(e.verdict)),
+        if e.virtual_machine { Cell::painted(e.clock.as_str(), Paint::Doubtful) } else { e.clock.as_str().into() },
+    ]
+}
+
 /// One row for each run, in the order given.
 pub fn list(entries: &[Entry], style: Style) -> String {
     if entries.is_empty() {
-        return "no runs yet: rtscope measure timer\n".into();
+        return NO_RUNS.into();
     }
-    let mut grid = Grid::new()
-        .left("id", 0)
-        .left("test", 2)
-        .left("load", 0)
-        .left("target", 5)
-        .left("kernel", 4)
-        .left("preemption", 6)
-        .right("mean us", 0)
-        .right("p99.9 us", 3)
-        .right("max us", 0)
-        .right("missed", 0)
-        .right("samples", 7)
-        .left("verdict", 0)
-        .left("clock", 0);
+    let mut list = List::new(style);
     for e in entries {
-        grid.row(vec![
-            e.id.as_str().into(),
-            e.test.as_str().into(),
-            e.load.as_str().into(),
-            e.target.as_str().into(),
-            e.kernel.as_str().into(),
-            e.preemption.as_str().into(),
-            us_f64(e.mean).into(),
-            us_opt(e.p99_9).into(),
-            us_opt(e.max).into(),
-            count(e.missed).into(),
-            count(e.count).into(),
-            Cell::painted(e.verdict.as_str(), verdict_paint(e.verdict)),
-            if e.virtual_machine { Cell::painted(e.clock.as_str(), Paint::Doubtful) } else { e.clock.as_str().into() },
-        ]);
+        list.measure(e);
     }
-    grid.render(style)
+    let lines: String = entries.iter().map(|e| list.line(e)).collect();
+    list.head() + &lines + &list.foot()
 }

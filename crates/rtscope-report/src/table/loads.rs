@@ -5,7 +5,7 @@ use super::{Paint, Style, caveats, heading, verdict_paint};
 use crate::facts::run_names;
 use crate::format::{NONE, count, us_f64, us_opt};
 use crate::sheet::signed_us;
-use crate::shown::{by_test, hertz, signed, troubles};
+use crate::shown::{RULE_NOTE, any_guess, by_test, corrected_cell, hertz, signed, troubles};
 use crate::{ReportError, summarize};
 use rtscope_analysis::virtual_machine;
 use rtscope_record::{Record, Test};
@@ -21,6 +21,9 @@ pub fn loads(records: &[Record], style: Style) -> Result<String, ReportError> {
         let gap = if out.is_empty() { "" } else { "\n" };
         let own: Vec<Record> = members.iter().map(|&i| records[i].clone()).collect();
         out += &format!("{gap}{}\n{}", heading(style, &own), of_test(test, &own)?.render(style));
+    }
+    if any_guess(records) {
+        out += &super::wrapped(style, "", RULE_NOTE);
     }
     Ok(out + &caveats(style, records))
 }
@@ -80,7 +83,7 @@ fn of_test(test: Test, records: &[Record]) -> Result<Grid, ReportError> {
             row.push(drift.unwrap_or_else(|| NONE.into()).into());
         } else {
             let p999 = all.and_then(|a| a.percentile("p99.9"));
-            row.extend([us_opt(p999.and_then(|p| p.raw)).into(), us_opt(p999.and_then(|p| p.corrected)).into()]);
+            row.extend([us_opt(p999.and_then(|p| p.raw)).into(), corrected_cell(all, p999).into()]);
         }
         row.push(Cell::painted(s.verdict.as_str(), verdict_paint(s.verdict)));
         row.push(if virtual_machine(r) { Cell::painted(s.clock_words, Paint::Doubtful) } else { s.clock_words.into() });

@@ -82,7 +82,7 @@ impl Axis {
                 free = start + i + 2;
             }
         }
-        let line = |chars: Vec<char>| format!("{:indent$}{}", "", chars.into_iter().collect::<String>()).trim_end().to_owned();
+        let line = |chars: Vec<char>| (" ".repeat(indent) + &chars.into_iter().collect::<String>()).trim_end().to_owned();
         [line(rule), line(labels)]
     }
 }

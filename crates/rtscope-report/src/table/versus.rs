@@ -28,6 +28,10 @@ pub fn versus_of(v: &Versus, records: &[Record], style: Style) -> String {
         out += &block(b, style);
         out.push('\n');
     }
+    let bands = super::lab::bands(&v.bands, "stock/RT of", style);
+    if !bands.is_empty() {
+        out += &format!("{}\n", bands.trim_start());
+    }
     for f in &v.findings {
         let code = clean(&f.code);
         out += &wrapped(style, "! ", &format!("{code}: {}. Remedy: {}", f.message, f.remedy)).replacen(
@@ -75,6 +79,7 @@ fn block(b: &Block, style: Style) -> String {
         );
         out += &wrapped(style, "Highest: ", &text).replacen(&ratio, &style.paint(Paint::Bold, &ratio), 1);
     }
+    out += &super::lab::seeds_of_block(b, style);
     out + &picture(b, style)
 }
 
@@ -90,7 +95,7 @@ fn table(b: &Block, style: Style) -> String {
         grid = grid.group("stock/RT").right("mean", 5).right("p99.9", 2).right("max", 0);
     }
     grid = grid.group("").left("verdict", 0).left("clock", 0);
-    let clock = if b.clock == Clock::Virtual { "virtual" } else { b.clock_words.as_str() };
+    let clock = short_clock(b);
     for l in &b.loads {
         let mut cells: Vec<Cell> = vec![l.load.as_str().into()];
         for (i, f) in l.figures.iter().enumerate() {
@@ -116,10 +121,21 @@ fn table(b: &Block, style: Style) -> String {
         let (worst, whose) = worst_verdict(b, l);
         let text = if whose.is_empty() { worst.to_string() } else { format!("{worst} ({})", whose.join(", ")) };
         cells.push(Cell::painted(text, verdict_paint(worst)));
-        cells.push(if b.virtual_machine { Cell::painted(clock, Paint::Doubtful) } else { clock.into() });
+        cells.push(if b.virtual_machine { Cell::painted(clock.clone(), Paint::Doubtful) } else { clock.clone().into() });
         grid.row(cells);
     }
     grid.render(style)
+}
+
+/// Whose time a block's figures are in, for a column: virtual time with its model, where that is known.
+pub(crate) fn short_clock(b: &Block) -> String {
+    match b.clock {
+        Clock::Virtual if b.clock_words.contains(", model") => {
+            format!("virtual{}", b.model.map_or_else(String::new, |m| format!(", model {m}")))
+        }
+        Clock::Virtual => "virtual".into(),
+        Clock::Host => b.clock_words.clone(),
+    }
 }
 
 /// The worst verdict of a block's kernels under a load, and whose it is; of nobody in particular when they agree.
@@ -158,7 +174,7 @@ fn picture(b: &Block, style: Style) -> String {
     }
     let [rule, labels] = axis.scale(indent);
     let _ = writeln!(out, "{}\n{labels}", style.paint(Paint::Dim, &rule));
-    let _ = writeln!(out, "{:indent$}us, {} time, log axis; height: log of samples; ◂ max", "", b.clock);
+    let _ = writeln!(out, "{}us, {} time, log axis; height: log of samples; ◂ max", " ".repeat(indent), b.clock);
     out
 }
 

@@ -39,16 +39,18 @@ impl Noise {
 pub(crate) fn cpu(label: &str, number: u32, count: u64, interval: u64, mut next: impl FnMut() -> u64) -> Distribution {
     let mut p = DistributionParts::empty(label);
     let (mut sum, mut sum_sq, mut at) = (0u128, 0u128, 0u64);
-    let mut all = Vec::new();
+    let (mut all, mut stalls) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let v = next();
         p.histogram.record(v, 1).unwrap();
         sum += u128::from(v);
         sum_sq += u128::from(v) * u128::from(v);
         p.missed += v / interval;
+        stalls.push((v.saturating_sub(interval), v / interval));
         all.push(Worst { value: v, at });
         at += interval * (1 + v / interval);
     }
+    p.passed = rtscope_record::PassedOver::of_stalls(stalls, interval).unwrap();
     p.count = count;
     p.min = all.iter().map(|w| w.value).min();
     p.max = all.iter().map(|w| w.value).max();
@@ -129,6 +131,7 @@ pub(crate) fn parts(load: &str) -> RecordParts {
         load: load.into(),
         target: "local".into(),
         clock: Clock::Host,
+        origin: None,
         interrupted: false,
         warnings: Vec::new(),
         settings: Settings {
@@ -145,6 +148,8 @@ pub(crate) fn parts(load: &str) -> RecordParts {
         source: None,
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     }
 }
 
@@ -177,6 +182,7 @@ pub(crate) fn record(load: &str, cpus: u32, count: u64) -> RecordParts {
                 ..LoadProcess::default()
             }],
             oom_kills: Some(0),
+            course: None,
         });
     }
     p.warnings.push(Warning::new(
@@ -256,6 +262,7 @@ pub(crate) fn kernels(count: u64) -> Vec<Record> {
                 p.id = format!("20261121T1{}0000Z-{}-{load}", u8::from(series == "6.1"), if rt { "rt" } else { "stock" });
                 p.elapsed_ns = count * 1_000_000;
                 p.clock = Clock::Virtual;
+                p.lab = Some(rtscope_record::Lab::default());
                 p.target = format!("lab:debian/{series}{}/amd64", if rt { "-rt" } else { "" });
                 p.settings.threads = 1;
                 p.settings.cpus = vec![0];
@@ -336,6 +343,7 @@ pub(crate) fn over_lines(test: Test, id: &str, rt: bool, space: Space, device: &
         pulse: None,
         both_edges: false,
         active_low: false,
+        min_width: None,
         timeout: Nanos(10_000_000),
         warmup: 10,
         null_wire: None,

@@ -1,6 +1,8 @@
 //! The command line of `rtscope campaign`.
 
 use clap::{Args, Subcommand};
+use rtscope_analysis::Confidence;
+use rtscope_lab::vm::TimeModel;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -42,6 +44,7 @@ A plan that asks for other runs is another campaign.
 Examples:
   rtscope campaign run plan.toml                             all of it, or what is left of it
   rtscope campaign run plan.toml --assert 'max<100us' --strict
+  rtscope campaign run plan.toml --model 2,1                 in the lab: which conclusions hang on what things cost
   rtscope campaign run plan.toml --jobs 4 --report page.html
   rtscope campaign run plan.toml --json | jq '.runs[] | select(.state == \"failed\").reason'")]
 pub(crate) struct CampaignRun {
@@ -50,6 +53,9 @@ pub(crate) struct CampaignRun {
     /// Runs at once where the clock is virtual [default: the plan's, else the number of CPUs]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroU32>,
+    /// Time models of the lab's runs in place of the plan's, such as 2,1: each run is taken in each, and every ratio has its range over them
+    #[arg(long = "model", value_name = "N", value_delimiter = ',')]
+    pub models: Vec<TimeModel>,
     /// Where the campaign's journal is kept [default: $XDG_DATA_HOME/rtscope/campaigns/NAME-DIGEST]
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,
@@ -65,6 +71,9 @@ pub(crate) struct CampaignRun {
     /// Hold every run to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
     #[arg(long = "assert", value_name = "LIMIT")]
     pub assertions: Vec<String>,
+    /// How sure a percentile must be to pass or to fail, in per cent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    pub confidence: Confidence,
     /// Exit with 4 also when a verdict is INCONCLUSIVE
     #[arg(long)]
     pub strict: bool,
@@ -78,6 +87,9 @@ Examples:
 pub(crate) struct CampaignStatus {
     /// The plan
     pub plan: PathBuf,
+    /// Time models, if others than the plan's were asked for
+    #[arg(long = "model", value_name = "N", value_delimiter = ',')]
+    pub models: Vec<TimeModel>,
     /// Where the campaign's journal is kept, if not at its usual place
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use super::micros;
 use clap::{Args, ValueEnum};
-use rtscope_record::Nanos;
+use rtscope_record::{Nanos, limits};
 
 /// Which edges count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -13,6 +13,13 @@ pub(crate) enum Edges {
     Rising,
     /// Falling ones
     Falling,
+}
+
+/// A time-out or semi-period, as `measure` takes them.
+fn line_time(text: &str) -> Result<Nanos, String> {
+    let time = micros(text)?;
+    let fits = (1..=limits::LONGEST).contains(&time.0);
+    fits.then_some(time).ok_or_else(|| format!("it is more than 0, and at most {}", Nanos(limits::LONGEST)))
 }
 
 /// What a capture is to be read as.
@@ -34,14 +41,17 @@ pub(crate) struct CaptureArgs {
     /// A rising stimulus is answered by a falling edge
     #[arg(long)]
     pub inverted: bool,
-    /// Longest time to an answer; later ones are missed [default: the usual time between two stimuli]
+    /// Pulses of a channel that are shorter than this are taken out and counted, such as those of a slow edge [default: each edge counts]
     #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub min_width: Option<Nanos>,
+    /// Longest time to an answer; later ones are missed [default: the usual time between two stimuli]
+    #[arg(long, value_name = "TIME", value_parser = line_time)]
     pub timeout: Option<Nanos>,
     /// Semi-period that the wave should have [default: its usual one]
-    #[arg(long, value_name = "TIME", value_parser = micros)]
+    #[arg(long, value_name = "TIME", value_parser = line_time)]
     pub semi_period: Option<Nanos>,
     /// Stimuli (edges of a wave) before the figures begin; reported apart
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=limits::WARMUP))]
     pub warmup: u64,
     /// Voltages from here on are high [default: the middle of the channel's swing]
     #[arg(long, value_name = "VOLTS", allow_negative_numbers = true)]
@@ -50,6 +60,6 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_name = "VOLTS")]
     pub hysteresis: Option<f64>,
     /// Worst samples to keep of each edge; with all of them `compare` pairs each pulse with that of another instrument
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(..=i64::from(limits::WORST)))]
     pub worst: u32,
 }

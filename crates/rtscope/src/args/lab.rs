@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use clap::{Args, Subcommand};
-use rtscope_lab::vm::LabOptions;
+use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_lab::{Arch, KernelName};
 use rtscope_record::Nanos;
 use std::path::PathBuf;
@@ -34,6 +34,8 @@ pub(crate) enum LabCommand {
     Shell(Shell),
     /// Run a program in a guest, the same again every time
     Run(Run),
+    /// What elementary things cost in the lab's time and on this host: what the time models are worth
+    Model(Model),
     /// Show that runs repeat to the last bit: once more, with this host under full load, and from another boot
     Verify(Verify),
 }
@@ -111,6 +113,26 @@ pub(crate) struct Run {
     pub command: Vec<String>,
 }
 
+/// Options of `lab model`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope lab model                                     debian/6.12-rt in time models 1 and 2, beside this host
+  rtscope lab model debian/6.12 debian/6.12-rt --model 2
+  rtscope lab model --json | jq '.things[] | [.name, .host_ns]'
+The same code times both. A lab's figure is the same every time; this host's is a median, and its own.")]
+pub(crate) struct Model {
+    /// Kernels of the cache, or ones that can be fetched
+    #[arg(default_value = "debian/6.12-rt", value_name = "KERNEL")]
+    pub kernels: Vec<KernelName>,
+    /// Time models
+    #[arg(long = "model", value_name = "N", value_delimiter = ',', default_value = "1,2")]
+    pub models: Vec<TimeModel>,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Options of `lab verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -148,6 +170,9 @@ pub(crate) struct GuestArgs {
     /// Whose time: `virtual`, one nanosecond for each instruction, the same again every time; or `host` [default: virtual]
     #[arg(long, value_name = "CLOCK", value_parser = ["virtual", "host"])]
     pub clock: Option<String>,
+    /// Time model, what things cost in virtual time: 2, copies go by words; 1, a copied byte costs an instruction; 3, as 2 with instructions of 2 ns [default: 2]
+    #[arg(long, value_name = "N")]
+    pub model: Option<TimeModel>,
     /// Which of the possible runs: the same seed gives the same figures [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -176,6 +201,7 @@ impl GuestArgs {
         });
         Ok(LabOptions {
             clock: self.clock.as_deref().and_then(|c| c.parse().ok()).unwrap_or(usual.clock),
+            model: self.model.unwrap_or(usual.model),
             cpus: self.guest_cpus.unwrap_or(usual.cpus),
             memory_mib: self.guest_memory.unwrap_or(usual.memory_mib),
             seed: self.seed.unwrap_or(usual.seed),

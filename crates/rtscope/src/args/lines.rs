@@ -44,6 +44,10 @@ pub(crate) struct LineArgs {
     /// `response` with the FPGA instrument: the stimulus rests high, and its pulses go down
     #[arg(long)]
     pub active_low: bool,
+    /// With the FPGA instrument: pulses of any line that are shorter than this are taken out and counted, such as those of a slow edge
+    /// that passes the threshold several times [default: each edge counts]
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    pub min_width: Option<Nanos>,
     /// Longest time to an answer; later ones are missed [default: the shortest interval]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub timeout: Option<Nanos>,

@@ -5,33 +5,77 @@ use crate::args::{Export, Import, List, Remove, Show};
 use crate::cmd::measure;
 use crate::config::Context;
 use crate::error::{Code, Failure};
-use crate::{output, select};
+use crate::keys::Keys;
+use crate::select::{self, Selection};
+use crate::{origin, output};
 use rtscope_analysis::{clock_and_machine, is_virtual};
+use rtscope_archive::ArchiveError;
 use rtscope_archive::capture::Kind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
-use rtscope_record::{Clock, Record, Space};
+use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
-use std::io::Read;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The runs, newest first.
+/// The runs, newest first; none where nothing was ever kept. What is damaged is said of each such run, the others are listed.
 pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
     let mut filter = select::filter(&a.selection.join(","))?;
     filter.limit = a.limit.or(filter.limit);
-    let runs = context.open()?.list(&filter)?;
-    if a.json {
-        output::json(&runs)?;
-    } else {
-        let entries: Vec<table::Entry> = runs.iter().map(entry).collect();
-        output::result(&table::list(&entries, style()))?;
+    if !context.named && !context.is_there() {
+        output::result(if a.json { "[]\n" } else { table::NO_RUNS })?;
+        return Ok(Code::Done);
     }
-    Ok(Code::Done)
+    let archive = context.open_existing()?;
+    let mut code = Code::Done;
+    let mut damaged = |e: &ArchiveError| {
+        output::failure(&Failure::failed(e.to_string(), "rtscope verify"));
+        code = Code::Failed;
+    };
+    let mut out = output::Stream::new();
+    if a.json {
+        out.exact("[")?;
+        let mut separator = "";
+        archive.each_summary(&filter, |summary| match summary {
+            Ok(summary) => {
+                out.exact(std::mem::replace(&mut separator, ","))?;
+                out.json(&summary)
+            }
+            Err(e) => {
+                damaged(&e);
+                Ok(())
+            }
+        })?;
+        out.exact("]\n")?;
+    } else {
+        // Twice, so that columns are as wide as they must be and no run is kept in memory.
+        archive.frozen(|| {
+            let (mut list, mut any) = (table::List::new(style()), false);
+            archive.each_summary(&filter, |summary| {
+                match summary {
+                    Ok(summary) => {
+                        list.measure(&entry(&summary));
+                        any = true;
+                    }
+                    Err(e) => damaged(&e),
+                }
+                Ok::<(), Failure>(())
+            })?;
+            if !any {
+                return out.text(table::NO_RUNS);
+            }
+            out.text(&list.head())?;
+            archive.each_summary(&filter, |summary| summary.map_or(Ok(()), |s| out.text(&list.line(&entry(&s)))))?;
+            out.text(&list.foot())
+        })?;
+    }
+    out.finish()?;
+    Ok(code)
 }
 
 fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
     // A clock that is not known counts as virtual, a verdict as the worst: the archive fails closed too.
     let clock = r.clock.parse().unwrap_or(Clock::Virtual);
+    let origin = r.origin.parse().unwrap_or(Origin::Imported);
     table::Entry {
         id: r.id.clone(),
         started: r.started.clone(),
@@ -40,7 +84,7 @@ fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
         target: r.target.clone(),
         kernel: r.kernel.clone(),
         preemption: r.preemption.clone(),
-        clock: clock_and_machine(clock, r.virtualization.as_deref()),
+        clock: clock_and_machine(clock, r.virtualization.as_deref(), origin),
         virtual_machine: is_virtual(clock, r.virtualization.as_deref()),
         verdict: serde_json::from_value(r.verdict.clone().into()).unwrap_or(rtscope_record::Verdict::Invalid),
         count: r.count,
@@ -53,12 +97,26 @@ fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
 
 /// Runs in full.
 pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
-    let assertions = measure::parse_assertions(&a.assertions)?;
-    let records = select::records(context, &a.selection)?;
-    for r in &records {
-        if a.json { output::json(r)? } else { output::result(&table::detail(r, style())?)? }
-    }
-    measure::judge(&records, &assertions, false, a.json)
+    let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
+    let selection = Selection::of(context, &a.selection)?;
+    let (style, mut out) = (style(), output::Stream::new());
+    let (mut held, mut verdict) = (Vec::new(), Verdict::Valid);
+    let work = |r: &Record| {
+        let shown = if a.json {
+            measure::json_text(r, a.confidence)
+        } else {
+            let intervals = a.intervals.then(|| table::intervals(std::slice::from_ref(r), a.confidence, style));
+            table::detail(r, style).map(|detail| detail + &intervals.unwrap_or_default()).map_err(Failure::from)
+        };
+        (shown, limits.held(r), r.verdict())
+    };
+    selection.each(work, |(shown, evaluations, own)| {
+        held.extend(evaluations);
+        verdict = verdict.max(own);
+        if a.json { out.exact(&shown?) } else { out.text(&shown?) }
+    })?;
+    out.finish()?;
+    measure::judged(&held, verdict, false, a.json)
 }
 
 /// Reads foreign files into the archive: all of a file, or nothing of it.
@@ -66,10 +124,11 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     let captures = Kind::ALL.map(Kind::as_str);
     let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
     let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
+    let keys = Keys::load()?;
     let mut archive = context.open()?;
     for file in &a.files {
         let name = file.display().to_string();
-        let (bytes, time) = read(file)?;
+        let (bytes, time) = read(file, context.largest_input)?;
         let mut options = ImportOptions::new(&*name, time);
         options.format = format;
         options.load.clone_from(&a.load);
@@ -83,8 +142,19 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
                 let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref(), space: options.space };
                 vec![super::capture::import(&file, kind, &a.capture)?]
             }
-            None => formats::import(&bytes, &options)
-                .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?,
+            None => {
+                let stated = formats::import(&bytes, &options)
+                    .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
+                let mut records = Vec::with_capacity(stated.len());
+                for record in stated {
+                    let settled = origin::settle(record, Some(&archive), &keys)?;
+                    if let Some(said) = settled.said {
+                        context.say(&format!("{}: {said}", settled.record.id()));
+                    }
+                    records.push(settled.record);
+                }
+                records
+            }
         };
         archive.insert_many(&records)?;
         for r in &records {
@@ -101,49 +171,68 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-fn read(file: &Path) -> Result<(Vec<u8>, SystemTime), Failure> {
-    let failed =
-        |e: std::io::Error| Failure::failed(format!("{}: {e}", file.display()), "name a readable file, or `-` for standard input");
+fn read(file: &Path, most: u64) -> Result<(Vec<u8>, SystemTime), Failure> {
+    let failed = |e: std::io::Error| {
+        let large = e.kind() == std::io::ErrorKind::FileTooLarge;
+        let usual = "name a readable file, or `-` for standard input";
+        let remedy = if large { "capture less, or raise the limit: --memory-limit 4GiB" } else { usual };
+        Failure::failed(format!("{}: {e}", file.display()), remedy)
+    };
     if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-        return Ok((bytes, SystemTime::now()));
+        let bytes = rtscope_files::standard_input().and_then(|mut input| rtscope_files::read_bounded(&mut input, most));
+        return Ok((bytes.map_err(failed)?, SystemTime::now()));
     }
-    let bytes = std::fs::read(file).map_err(failed)?;
-    let time = std::fs::metadata(file).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
+    let mut opened = rtscope_files::open_stream(file).map_err(failed)?;
+    let bytes = if opened.metadata().is_ok_and(|m| m.is_file()) {
+        rtscope_files::read(file, most)
+    } else {
+        rtscope_files::read_bounded(&mut opened, most)
+    };
+    let bytes = bytes.map_err(failed)?;
+    let time = opened.metadata().and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
     Ok((bytes, time))
 }
 
 /// Writes runs in a foreign format.
 pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
     let format: Format = a.format.parse().map_err(|e: String| Failure::usage(e, ""))?;
-    let records: Vec<Record> = select::records(context, &a.selection)?;
-    let mut out = Vec::new();
-    for r in &records {
-        let bytes =
-            formats::export(r, format).map_err(|e| Failure::failed(format!("{}: {e}", r.id()), "choose another --format"))?;
-        out.extend(bytes);
-    }
+    let selection = Selection::of(context, &a.selection)?;
+    let work =
+        |r: &Record| formats::export(r, format).map_err(|e| Failure::failed(format!("{}: {e}", r.id()), "choose another --format"));
     match &a.output {
-        Some(path) => super::report::write(path, &out)?,
-        None => output::bytes(&out)?,
+        Some(path) => super::report::write_by(path, |file| {
+            selection.each(work, |bytes| file.write_all(&bytes?).map_err(|e| super::report::unwritten(path, &e)))
+        })?,
+        None => {
+            let mut out = output::Stream::new();
+            selection.each(work, |bytes| out.document(&bytes?))?;
+            out.finish()?;
+        }
     }
     Ok(Code::Done)
 }
 
-/// Removes runs.
+/// Removes runs: all that are named, or none.
 pub(crate) fn remove(context: &Context, a: &Remove) -> Result<Code, Failure> {
-    let mut archive = context.open()?;
-    for id in &a.ids {
-        let removed = archive.remove(id)?;
-        output::result(&format!("{removed}\n"))?;
-    }
+    let removed = context.open_existing()?.remove_all(&a.ids)?;
+    output::result(&(removed.join("\n") + "\n"))?;
     Ok(Code::Done)
 }
 
 /// Checks everything.
 pub(crate) fn verify(context: &Context) -> Result<Code, Failure> {
-    let n = context.open()?.check()?;
-    output::result(&format!("{}: sound, {n} runs, all counts add up\n", context.archive.display()))?;
+    let archive = context.open_existing()?;
+    let n = archive.check()?;
+    let mut text = format!("{}: sound, {n} runs, all counts add up\n", context.archive.display());
+    let (signed, keys) = (archive.signed()?, Keys::load()?);
+    for (id, key) in &signed {
+        let who = match keys.known.iter().find(|k| k.key == *key) {
+            Some(k) => format!("signed by {} ({})", k.name, k.fingerprint),
+            None => format!("signed by a key that you do not trust ({})", rtscope_record::record::key_fingerprint(key)),
+        };
+        text += &format!("{id}: {who}\n");
+    }
+    text += &format!("{} of {n} are signed, and every signature holds\n", signed.len());
+    output::result(&text)?;
     Ok(Code::Done)
 }

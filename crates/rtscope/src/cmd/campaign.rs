@@ -12,9 +12,9 @@ use crate::progress::campaign::CampaignProgress;
 use rtscope_archive::{Archive, Filter};
 use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
 use rtscope_lab::session::Step;
-use rtscope_lab::vm::LabOptions;
+use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
-use rtscope_record::Record;
+use rtscope_record::{Clock, Record};
 use rtscope_report::table;
 use status::Status;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context, a: &Campaign) -> Result<Code, Failure> {
 }
 
 fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
-    let plan = Plan::read(&a.plan)?;
+    let plan = planned(&a.plan, &a.models)?;
     let dir = directory(a.state.as_deref(), &plan)?;
     let status = Status::of(context, &plan, &dir)?;
     if a.json {
@@ -40,6 +40,22 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
+/// The plan in a file, with the time models that the command line names in place of its own.
+fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
+    let mut plan = Plan::read(path)?;
+    if models.is_empty() {
+        return Ok(plan);
+    }
+    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| t.starts_with("lab:")) {
+        return Err(Failure::usage("--model is for campaigns in the lab's virtual time", "leave it out"));
+    }
+    plan.models = models.to_vec();
+    if let Some(twice) = models.iter().enumerate().find(|(i, m)| models[..*i].contains(m)) {
+        return Err(Failure::usage(format!("the time model {} is named twice", twice.1), "--model 2,1"));
+    }
+    Ok(plan)
+}
+
 fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
     match state {
         Some(dir) => Ok(dir.into()),
@@ -48,8 +64,8 @@ fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
 }
 
 fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
-    let assertions = measure::parse_assertions(&a.assertions)?;
-    let plan = Plan::read(&a.plan)?;
+    let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
+    let plan = planned(&a.plan, &a.models)?;
     for target in &plan.targets {
         check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;
     }
@@ -75,7 +91,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     };
     let (done, of, plan_file) = (summary.done, summary.of, a.plan.display());
     let records = results(context, &plan, &dir, a)?;
-    let judged = measure::judge(&records, &assertions, a.strict, a.json)?;
+    let judged = measure::judge(&records, &limits, a.strict, a.json)?;
     if summary.interrupted {
         output::note(&format!("rtscope: interrupted: {done} of {of} runs are done; `rtscope campaign run {plan_file}` goes on"));
         return Ok(Code::Interrupted);
@@ -129,7 +145,9 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
                 (kernel.release.clone(), kernel.preemption.as_str(), r.parts().clock)
             }));
             let gap = if out.is_empty() { "" } else { "\n" };
-            out += &format!("{gap}{target}: {}\n{}", test.label(), table::loads(&records, style())?);
+            // Of a guest what counts is what its seeds gave together; run by run `campaign status` lists them.
+            let text = table::seeds(&records, style())?.map_or_else(|| table::loads(&records, style()), Ok)?;
+            out += &format!("{gap}{target}: {}\n{text}", test.label());
         }
         // Stock beside RT says it best; else kernel by kernel, as long as one kernel is one target.
         if let Ok(text) = table::versus(&of(None), style()) {
@@ -155,7 +173,12 @@ struct Bench {
 
 impl Executor for Bench {
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
-        let lab = run.seed.map(|seed| LabOptions { clock: run.clock, seed, ..LabOptions::default() });
+        let lab = run.seed.map(|seed| LabOptions {
+            clock: run.clock,
+            model: run.model.unwrap_or_default(),
+            seed,
+            ..LabOptions::default()
+        });
         // In a guest, or on another machine, its own CPUs.
         let there = self.machine.cpus_there(&run.target)?;
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));

@@ -5,10 +5,11 @@ use crate::error::Failure;
 use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Threshold};
 use rtscope_probe::lines::Edge;
 use rtscope_probe::wired::books::LABELS;
+use rtscope_probe::wired::narrow;
 use rtscope_probe::wired::recorded::{self, Recorded};
 use rtscope_probe::wired::remarks;
 use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
-use rtscope_record::{Clock, Effect, Nanos, Policy, Record, RecordParts, Settings, Space, System, Test, Warning};
+use rtscope_record::{Clock, Effect, Nanos, Origin, Policy, Record, RecordParts, Settings, Space, System, Test, Warning, limits};
 use std::time::SystemTime;
 
 /// The kind of a file that is a capture: as named, else by looking.
@@ -25,6 +26,8 @@ struct Line {
     name: String,
     edges: Vec<Edge>,
     unknown: u64,
+    /// Pulses that were too narrow, and taken out.
+    narrow: u64,
     threshold: Option<Threshold>,
     swing: Option<(f64, f64)>,
 }
@@ -43,7 +46,8 @@ impl Line {
         // Picoseconds to nanoseconds, each time for itself: no error adds up.
         let edges = levels.edges.iter().map(|&(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 });
         let swing = channel.swing();
-        Ok(Self { name: channel.name.clone(), edges: edges.collect(), unknown: levels.unknown, threshold, swing })
+        let (edges, narrow) = narrow::without(&edges.collect::<Vec<_>>(), a.min_width.map_or(0, |w| w.0));
+        Ok(Self { name: limits::cut(&channel.name, limits::LABEL), edges, unknown: levels.unknown, narrow, threshold, swing })
     }
 
     /// Only some edges.
@@ -152,6 +156,7 @@ fn line_settings(stimulus: Option<String>, answer: String, timeout: Nanos, a: &C
         pulse: None,
         both_edges: false,
         active_low: false,
+        min_width: a.min_width,
         timeout,
         warmup: a.warmup,
         null_wire: None,
@@ -208,11 +213,17 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
     }
     let shortest = r.distributions.iter().filter_map(rtscope_record::Distribution::min).min();
     warnings.extend(remarks::of_answers(&r.distributions, &answer.name, Nanos(timeout)));
-    warnings.extend(common(capture, &[&stimulus, &answer], shortest));
+    warnings.extend(common(capture, &[&stimulus, &answer], shortest, a));
     let interval = Nanos(usual.unwrap_or(timeout));
     let lines = line_settings(Some(stimulus.name.clone()), answer.name.clone(), Nanos(timeout), a);
     let (driven, watched) = (Some(stimulus.facts()), Some(answer.facts()));
-    let instrument = Instrument { stimulus: driven, answer: watched, warmup: r.warmup, ..Instrument::default() };
+    let instrument = Instrument {
+        stimulus: driven,
+        answer: watched,
+        warmup: r.warmup,
+        narrow: stimulus.narrow + answer.narrow,
+        ..Instrument::default()
+    };
     let elapsed_ns = end.saturating_sub(stimulus.edges[0].at);
     Ok(Taken {
         test: Test::Response,
@@ -230,7 +241,7 @@ fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, Stri
     let semi_period = semi_period
         .ok_or_else(|| format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant()))?;
     let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
-    let mut warnings = common(capture, &[answer], Some(semi_period));
+    let mut warnings = common(capture, &[answer], Some(semi_period), a);
     if a.semi_period.is_none() {
         warnings.push(Warning::new(
             "semi-period-assumed",
@@ -248,19 +259,26 @@ fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, Stri
         test: Test::Periodic,
         settings: settings(Nanos(semi_period), lines, a),
         distributions: w.distributions,
-        instrument: Instrument { warmup: w.warmup, grid: w.grid, answer: Some(answer.facts()), ..Instrument::default() },
+        instrument: Instrument {
+            warmup: w.warmup,
+            grid: w.grid,
+            answer: Some(answer.facts()),
+            narrow: answer.narrow,
+            ..Instrument::default()
+        },
         warnings,
         elapsed_ns,
     })
 }
 
 /// What a reader must know of every capture. `shortest` is the lowest figure that should be resolved, ns.
-fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>) -> Vec<Warning> {
+fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>, a: &CaptureArgs) -> Vec<Warning> {
     let mut all = vec![Warning::new(
         "machine-unknown",
-        Effect::Note,
-        "a capture does not say what the DUT is and what it did meanwhile",
-        "say its load: --load NAME, and keep a record of the machine: rtscope check --json",
+        Effect::Inconclusive,
+        "nothing is known of the machine: a capture does not say what the DUT is, how it was set up, what it did meanwhile, nor who took it",
+        "measure with rtscope where the figures must hold by themselves; else say the load (--load NAME), and keep `rtscope check --json` of \
+         the machine beside the file",
     )];
     for line in lines.iter().filter(|l| l.unknown > 0) {
         all.push(Warning::new(
@@ -268,6 +286,21 @@ fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>) -> Vec<Warn
             Effect::Invalid,
             format!("channel {} was undefined or of high impedance {} times: edges may be missing", line.name, line.unknown),
             "look at the wiring, and capture again",
+        ));
+    }
+    for line in lines.iter().filter(|l| l.name.ends_with('…')) {
+        all.push(Warning::new("name-cut", Effect::Note, format!("the channel's name is longer: {}", line.name), "name it shorter"));
+    }
+    for line in lines.iter().filter(|l| l.narrow > 0) {
+        let width = a.min_width.unwrap_or_default();
+        all.push(Warning::new(
+            "narrow-pulses",
+            Effect::Note,
+            format!(
+                "channel {}: {} pulses shorter than {width} were taken out, as asked; they are in no other count",
+                line.name, line.narrow
+            ),
+            "look at the signal: slow edges, bouncing or crosstalk?",
         ));
     }
     let resolution = capture.resolution.div_ceil(1000);
@@ -283,11 +316,12 @@ fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>) -> Vec<Warn
 }
 
 fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArgs) -> Result<Record, Failure> {
-    taken.instrument.what = format!("capture ({})", [capture.kind.as_str(), &capture.writer].join(" ").trim_end());
+    taken.instrument.what =
+        format!("capture ({})", [capture.kind.as_str(), &limits::cut(&capture.writer, limits::NAME)].join(" ").trim_end());
     taken.instrument.dut = "what the capture was taken of".into();
     taken.instrument.uncertainty = capture.resolution.div_ceil(1000);
     taken.instrument.uncertainty_mean = taken.instrument.uncertainty;
-    taken.settings.command = std::env::args().collect();
+    taken.settings.command = super::measure::command();
     let source = capture::source(capture.kind, file.bytes, file.name);
     // The same file may be read in several ways.
     let lines = taken.settings.lines.as_ref();
@@ -303,6 +337,7 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
         load: file.load.unwrap_or("unknown").into(),
         target: "import".into(),
         clock: Clock::Host,
+        origin: Some(Origin::Imported),
         interrupted: false,
         warnings: taken.warnings,
         settings: taken.settings,
@@ -312,6 +347,8 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
         source: Some(source),
         lab: None,
         instrument: Some(taken.instrument),
+        witness: None,
+        signature: None,
     })
     .map_err(|e| Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), ""))
 }

@@ -9,8 +9,8 @@ use crate::error::{Code, Failure};
 use crate::output;
 use options::Options;
 use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
-use rtscope_lab::Load;
 use rtscope_lab::session::Step;
+use rtscope_lab::{Load, StopHandle};
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
 use std::ffi::OsString;
@@ -70,7 +70,8 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     for name in &o.ignored {
         output::note(&format!("rtscope: {name} has no effect here"));
     }
-    let context = Context::new(&crate::args::Global { archive: std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into), quiet: true })?;
+    let archive = std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into);
+    let context = Context::new(&crate::args::Global { archive, memory_limit: crate::args::Size(1 << 30), quiet: true })?;
     let allowed = measure::cpus(None)?;
     let settings = o.settings(&allowed, measure::command())?;
     let format = TextOptions {
@@ -82,7 +83,9 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         missed: true,
         header: false,
     };
-    let stop = measure::stop_on_signals()?;
+    // cyclictest takes SIGINT back where it was started with `&`: scripts end it by kill -INT, which is heard here too.
+    let stop = StopHandle::new();
+    measure::stop_quietly_on_signals(&stop)?;
     let none = Load::parse("none").map_err(|e| Failure::failed(e.to_string(), ""))?;
     let mut screen = Screen { o: &o, settings: &settings, format, again: false, error: None };
     let request = Request {
@@ -134,7 +137,7 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         // The samples are all that cyclictest prints then; what it says after them are comments.
         let summary = text::write_text(record, &TextOptions { histogram: None, ..*format }).map_err(|e| export(&e))?;
         summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
-        return output::result(&out);
+        return output::exact(out.as_bytes());
     }
     if again {
         // Over the last refresh, as another one.
@@ -152,7 +155,7 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
     } else {
         out += &text::write_text(record, format).map_err(|e| export(&e))?;
     }
-    output::result(&out)
+    output::exact(out.as_bytes())
 }
 
 /// The line that cyclictest repeats; empty where the kernel does not say.
@@ -183,7 +186,7 @@ impl Screen<'_> {
             _ => return,
         }
         if self.error.is_none() {
-            self.error = output::result(&out).err();
+            self.error = output::exact(out.as_bytes()).err();
         }
     }
 

@@ -81,7 +81,7 @@ fn by_task(context: &Context, common: &DutCommon, settings: &DutSettings, duty: 
     if let Err(e) = rt::lock_memory() {
         output::note(&format!("rtscope: warning: mlockall: {e}: page faults may be part of the latencies"));
     }
-    let device = Device::start(settings, duty).map_err(failure)?;
+    let device = Device::start(settings, duty, None).map_err(failure)?;
     if let Some(w) = &device.warning {
         output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
     }

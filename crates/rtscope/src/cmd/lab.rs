@@ -2,6 +2,7 @@
 
 mod boot;
 mod kernels;
+mod model;
 mod run;
 mod verify;
 
@@ -18,6 +19,7 @@ pub(crate) fn run(context: &Context, a: &Lab) -> Result<Code, Failure> {
         LabCommand::Boot(a) => boot::boot(context, a),
         LabCommand::Shell(a) => boot::shell(context, a),
         LabCommand::Run(a) => run::run(context, a),
+        LabCommand::Model(a) => model::run(context, a),
         LabCommand::Verify(a) => verify::run(context, a),
     }
 }

@@ -10,14 +10,18 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
 use crate::progress::Progress;
-use rtscope_analysis::assertion::{Assertion, Outcome};
+use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
+use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
+use rtscope_files::Beside;
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
 use rtscope_lab::{Load, MeasureError, StopHandle};
 use rtscope_probe::protocol::Event;
+use rtscope_probe::sys::signals::Listener;
 use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict};
+use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,7 +33,7 @@ pub(crate) const PROBE: &str = "__probe";
 
 /// Measures under each load in turn.
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
-    let assertions = parse_assertions(&a.assertions)?;
+    let limits = Limits::parse(&a.assertions, a.confidence)?;
     let loads = loads(&a.load)?;
     if a.raw.is_some() && loads.len() > 1 {
         return Err(Failure::usage(
@@ -54,6 +58,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
+    let machine = if a.sign { machine.signing()? } else { machine };
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let mut records = Vec::new();
@@ -72,10 +77,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         progress.clear();
         let record = match outcome {
             Ok(record) => record,
-            Err(e) if e.is_interrupted() => return finish(&records, &assertions, a, Code::Interrupted),
+            Err(e) if e.is_interrupted() => return finish(&records, &limits, a, Code::Interrupted),
             Err(e) => {
                 // What was measured under the loads before is shown all the same.
-                finish(&records, &assertions, a, Code::Failed)?;
+                finish(&records, &limits, a, Code::Failed)?;
                 return Err(failure(&e));
             }
         };
@@ -83,22 +88,22 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             code = code.max(keep(context, &record)?);
         }
         if a.json {
-            output::json(&record)?;
+            json(&record, a.confidence)?;
         }
         let interrupted = record.parts().interrupted;
         records.push(record);
         if interrupted || stop.is_stopped() {
-            return finish(&records, &assertions, a, Code::Interrupted);
+            return finish(&records, &limits, a, Code::Interrupted);
         }
     }
     if let Some(raw) = raw {
         raw.finish()?;
     }
-    finish(&records, &assertions, a, code)
+    finish(&records, &limits, a, code)
 }
 
 /// Prints what was measured and judges it. Being interrupted, or a record that could not be kept, outweighs the verdict.
-fn finish(records: &[Record], assertions: &[Assertion], a: &Measure, so_far: Code) -> Result<Code, Failure> {
+fn finish(records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Result<Code, Failure> {
     if records.is_empty() {
         return Ok(so_far);
     }
@@ -108,20 +113,29 @@ fn finish(records: &[Record], assertions: &[Assertion], a: &Measure, so_far: Cod
         } else {
             output::result(&table::loads(records, style())?)?;
         }
+        if a.intervals {
+            output::result(&table::intervals(records, a.confidence, style()))?;
+        }
     }
-    let judged = judge(records, assertions, a.strict, a.json)?;
+    let judged = judge(records, limits, a.strict, a.json)?;
     Ok(if so_far == Code::Done { judged } else { so_far })
 }
 
 /// Holds records against limits; says how each ended. With `json` that goes to standard error.
-pub(crate) fn judge(records: &[Record], assertions: &[Assertion], strict: bool, json: bool) -> Result<Code, Failure> {
-    let all: Vec<_> = records.iter().flat_map(|r| assertions.iter().map(|a| a.evaluate(r))).collect();
+pub(crate) fn judge(records: &[Record], limits: &Limits, strict: bool, json: bool) -> Result<Code, Failure> {
+    let all: Vec<_> = records.iter().flat_map(|r| limits.held(r)).collect();
+    let verdict = records.iter().map(Record::verdict).max().unwrap_or(Verdict::Valid);
+    judged(&all, verdict, strict, json)
+}
+
+/// [`judge`] of records whose worst verdict is `verdict`, and how they held.
+pub(crate) fn judged(all: &[Evaluation], verdict: Verdict, strict: bool, json: bool) -> Result<Code, Failure> {
     if !all.is_empty() {
-        let text = table::evaluations(&all, style());
+        let colour = style().colour && !json;
+        let text = table::evaluations(all, table::Style { colour, ..style() });
         if json { output::note(text.trim_end()) } else { output::result(&text)? }
     }
-    let verdict = records.iter().map(Record::verdict).max().unwrap_or(Verdict::Valid);
-    Ok(if verdict == Verdict::Invalid || (strict && verdict == Verdict::Inconclusive) {
+    Ok(if verdict == Verdict::Invalid || (strict && !verdict.passes_strict()) {
         Code::Verdict
     } else if all.iter().any(|e| e.outcome != Outcome::Pass) {
         Code::Assertion
@@ -130,9 +144,45 @@ pub(crate) fn judge(records: &[Record], assertions: &[Assertion], strict: bool, 
     })
 }
 
-/// Limits from their texts.
-pub(crate) fn parse_assertions(texts: &[String]) -> Result<Vec<Assertion>, Failure> {
-    texts.iter().map(|t| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""))).collect()
+/// What records are held to.
+pub(crate) struct Limits {
+    assertions: Vec<Assertion>,
+    pub(crate) confidence: Confidence,
+}
+
+impl Limits {
+    /// From their texts.
+    pub(crate) fn parse(texts: &[String], confidence: Confidence) -> Result<Self, Failure> {
+        let one = |t: &String| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""));
+        Ok(Self { assertions: texts.iter().map(one).collect::<Result<_, _>>()?, confidence })
+    }
+
+    /// How `record` holds each of them.
+    pub(crate) fn held(&self, record: &Record) -> Vec<Evaluation> {
+        self.assertions.iter().map(|a| a.evaluate(record, self.confidence)).collect()
+    }
+}
+
+/// A record as JSON, and beside its own keys how far its percentiles can be trusted.
+fn json(record: &Record, confidence: Confidence) -> Result<(), Failure> {
+    output::exact(json_text(record, confidence)?.as_bytes())
+}
+
+/// [`json`], as a line of text.
+pub(crate) fn json_text(record: &Record, confidence: Confidence) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct Intervals {
+        confidence: String,
+        distributions: BTreeMap<String, Vec<Bounded>>,
+    }
+    #[derive(serde::Serialize)]
+    struct Shown<'a> {
+        #[serde(flatten)]
+        record: &'a Record,
+        intervals: Intervals,
+    }
+    let distributions = record.distributions().iter().map(|d| (d.label().to_owned(), bounded(record, d, confidence))).collect();
+    output::json_text(&Shown { record, intervals: Intervals { confidence: confidence.to_string(), distributions } })
 }
 
 fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
@@ -145,6 +195,9 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
             w if w.starts_with("stress-ng:") => names.push(w),
             w => names.extend(w.split(',')),
         }
+    }
+    for n in &names {
+        crate::args::name(n).map_err(|e| Failure::usage(format!("--load: {e}"), "write it shorter"))?;
     }
     names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
 }
@@ -208,9 +261,16 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
     })
 }
 
-/// The command line as it was given.
+/// The command line as it was given; words that are longer than a name may be are cut, and so is the whole.
 pub(crate) fn command() -> Vec<String> {
-    std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect()
+    let mut room = limits::TEXT;
+    let words = std::env::args_os().map(|w| limits::cut(&w.to_string_lossy(), limits::NAME));
+    let mut words: Vec<String> = words.take_while(|w| room.checked_sub(w.len()).map(|left| room = left).is_some()).collect();
+    let all = std::env::args_os().len();
+    if words.len() < all {
+        words.push(format!("… {} more", all - words.len()));
+    }
+    words
 }
 
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
@@ -229,12 +289,33 @@ pub(crate) fn fresh_id() -> String {
     format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
-/// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept.
+/// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept. Says so where Ctrl-C does not.
 pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
     let stop = StopHandle::new();
-    let handle = stop.clone();
-    ctrlc::set_handler(move || handle.stop()).map_err(|e| Failure::failed(format!("signal handler: {e}"), "report this"))?;
+    let ignores_ctrl_c = stop_quietly_on_signals(&stop)?;
+    if ignores_ctrl_c {
+        let pid = std::process::id();
+        output::note(&format!(
+            "rtscope: SIGINT is ignored here (started with & or nohup), so Ctrl-C does not end it: kill -TERM {pid} does"
+        ));
+    }
     Ok(stop)
+}
+
+/// The same without a word; whether a terminal's Ctrl-C is not heard, since SIGINT was ignored from the start.
+pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure> {
+    let listener = Listener::new().map_err(|e| Failure::failed(format!("signal handler: {e}"), "report this"))?;
+    let ignores_ctrl_c = listener.ignores_ctrl_c();
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        loop {
+            listener.wait();
+            // Also what waits for another process, and knows nothing of this run.
+            rtscope_files::interrupt();
+            stop.stop();
+        }
+    });
+    Ok(ignores_ctrl_c)
 }
 
 /// What a failed session is to its user.
@@ -266,33 +347,51 @@ pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> 
 /// Raw samples as CSV, beside the record.
 struct Raw {
     path: PathBuf,
-    out: std::io::BufWriter<std::fs::File>,
+    out: Option<std::io::BufWriter<Beside>>,
     error: Option<std::io::Error>,
 }
 
 impl Raw {
     fn create(path: &std::path::Path) -> Result<Self, Failure> {
-        let file = std::fs::File::create(path)
+        let file = Beside::new(path, 0o666)
             .map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a file that can be written"))?;
-        let mut raw = Self { path: path.into(), out: std::io::BufWriter::with_capacity(1 << 20, file), error: None };
-        raw.error = writeln!(raw.out, "thread,cycle,latency_ns").err();
+        let mut raw = Self { path: path.into(), out: Some(std::io::BufWriter::with_capacity(1 << 20, file)), error: None };
+        raw.line(format_args!("thread,cycle,latency_ns"));
         Ok(raw)
     }
 
     fn sample(&mut self, thread: u32, cycle: u64, value: u64) {
-        if self.error.is_none() {
-            self.error = writeln!(self.out, "{thread},{cycle},{value}").err();
+        self.line(format_args!("{thread},{cycle},{value}"));
+    }
+
+    fn line(&mut self, text: std::fmt::Arguments<'_>) {
+        if let (None, Some(out)) = (&self.error, &mut self.out) {
+            self.error = writeln!(out, "{text}").err();
         }
     }
 
+    /// Gives the file its name, with what is in it.
+    fn publish(&mut self) -> std::io::Result<()> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        out.into_inner().map_err(std::io::IntoInnerError::into_error)?.commit()
+    }
+
     fn finish(mut self) -> Result<(), Failure> {
-        let error = self.error.take().or_else(|| self.out.flush().err());
+        let published = self.publish().err();
+        let error = self.error.take().or(published);
         error.map_or(Ok(()), |e| {
             Err(Failure::failed(
                 format!("{}: {e}: the raw samples are incomplete", self.path.display()),
                 "free space there; the record itself is kept",
             ))
         })
+    }
+}
+
+impl Drop for Raw {
+    /// Of a run that was ended early, what was measured is kept.
+    fn drop(&mut self) {
+        let _ = self.publish();
     }
 }
 

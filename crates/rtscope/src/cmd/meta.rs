@@ -35,9 +35,12 @@ pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
     let failed =
         |e: &dyn std::fmt::Display| Failure::failed(format!("{label}: {e}"), "raw samples are packed little-endian ns of --width");
     let d = if a.file.as_os_str() == "-" {
-        raw::summarize(std::io::stdin().lock(), width, &label)
+        let input =
+            rtscope_files::standard_input().map_err(|e| Failure::usage(format!("standard input: {e}"), "pipe samples in"))?;
+        raw::summarize(input, width, &label)
     } else {
-        let file = std::fs::File::open(&a.file).map_err(|e| Failure::usage(format!("{label}: {e}"), "name a file that exists"))?;
+        let file =
+            rtscope_files::open_stream(&a.file).map_err(|e| Failure::usage(format!("{label}: {e}"), "name a file that exists"))?;
         raw::summarize(file, width, &label)
     }
     .map_err(|e| failed(&e))?;
@@ -69,7 +72,7 @@ pub(crate) fn schema() -> Result<Code, Failure> {
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut bytes);
-    output::bytes(&bytes)?;
+    output::exact(&bytes)?;
     Ok(Code::Done)
 }
 
@@ -77,6 +80,19 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> 
 pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
     let failed = |e: std::io::Error| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written");
     std::fs::create_dir_all(dir).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), dir).map_err(failed)?;
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    pages(&cli, dir).map_err(failed)?;
     Ok(Code::Done)
+}
+
+/// As `clap_mangen::generate_to`, which would write through links.
+fn pages(command: &clap::Command, dir: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        pages(below, dir)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    rtscope_files::write(&dir.join(page.get_filename()), &text, 0o666)
 }

@@ -4,20 +4,21 @@ use super::style;
 use crate::args::{Compare, Report};
 use crate::config::Context;
 use crate::error::{Code, Failure};
-use crate::{output, select};
+use crate::output;
+use crate::select::Selection;
 use rtscope_analysis::Comparison;
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::{html, svg, table};
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Writes the page; its path is the only line on standard output.
 pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
-    let records = select::records(context, &a.selection)?;
+    let records = for_a_page(&Selection::of(context, &a.selection)?)?;
     let title = a.title.as_deref().unwrap_or_default();
     if a.output.as_os_str() == "-" {
-        output::result(&page(&records, title, &a.below)?)?;
+        output::document(page(&records, title, &a.below)?.as_bytes())?;
     } else {
         page_to(&a.output, &records, title, &a.below)?;
     }
@@ -36,6 +37,20 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         output::result(&format!("{}\n", path.display()))?;
     }
     Ok(Code::Done)
+}
+
+/// Runs that a page may hold: each is there with its record, charts and tables, some 50 KB, which a browser must lay out.
+const PAGE: usize = 1000;
+
+/// The records of a page.
+fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
+    if selection.len() > PAGE {
+        return Err(Failure::usage(
+            format!("{} runs are selected, and a page holds {PAGE} at most", selection.len()),
+            format!("select fewer, such as last={PAGE}; `compare`, `export`, `show` and `list` take any number"),
+        ));
+    }
+    selection.records()
 }
 
 fn page(records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
@@ -87,25 +102,25 @@ fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
 
 /// Writes a file whole or not at all: beside it first, then in its place.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed =
-        |e: std::io::Error| Failure::failed(format!("{}: {e}", path.display()), "free space there, or name another place with -o");
-    if path.exists() && !path.is_file() {
-        // A device or a pipe is written to, not replaced.
-        return std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes)).map_err(failed);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let result = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    if result.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    result.map_err(failed)
+    write_by(path, |file| file.write_all(bytes).map_err(|e| unwritten(path, &e)))
+}
+
+/// What [`write`] says of a file that can't be written.
+pub(crate) fn unwritten(path: &Path, e: &std::io::Error) -> Failure {
+    Failure::failed(format!("{}: {e}", path.display()), "free space there, or name another place with -o")
+}
+
+/// [`write`] of what `fill` writes piece by piece.
+pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| unwritten(path, &e);
+    let mut file = BufWriter::new(rtscope_files::Beside::new(path, 0o666).map_err(failed)?);
+    fill(&mut file)?;
+    file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(rtscope_files::Beside::commit).map_err(failed)
 }
 
 /// Two selections side by side; the stock kernels of one against its RT kernels.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
-    let left = select::records(context, std::slice::from_ref(&a.a))?;
+    let left = Selection::of(context, std::slice::from_ref(&a.a))?.records()?;
     let over_lines = |r: &Record| matches!(r.parts().test, Test::Response | Test::Periodic);
     if a.table.is_some() || !a.below.is_empty() || a.edges || (a.b.is_none() && left.iter().all(over_lines)) {
         return adam(context, &left, a);
@@ -114,7 +129,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
         page_of(a, &left, &[], None)?;
         return versus(&left, a.json);
     };
-    let right = select::records(context, std::slice::from_ref(b))?;
+    let right = Selection::of(context, std::slice::from_ref(b))?.records()?;
     let comparison = rtscope_analysis::compare_views(&left, &right, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
     page_of(a, &left, &right, Some(&comparison))?;
     if a.json {
@@ -136,7 +151,8 @@ fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&C
 
 /// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
 fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure> {
-    let external = a.b.as_ref().map(|b| select::records(context, std::slice::from_ref(b))).transpose()?.unwrap_or_default();
+    let external =
+        a.b.as_ref().map(|b| Selection::of(context, std::slice::from_ref(b))?.records()).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::adam(left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
     page_of(a, left, &external, None)?;
     if a.json {

@@ -3,6 +3,7 @@
 use super::measure::{PROBE, SUPERVISOR};
 use crate::config::{Context, cache_root, ssh_options};
 use crate::error::Failure;
+use crate::keys::{self, Signer};
 use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_lab::modules::{self, Loaded, Wanted};
@@ -11,7 +12,7 @@ use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
 use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
 use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
-use rtscope_record::{Record, Settings, Space, Test};
+use rtscope_record::{Origin, Record, Settings, Space, Test};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +46,8 @@ pub(crate) struct Machine {
     ssh: SshOptions,
     /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
     guests: Mutex<BTreeMap<String, Lab>>,
+    /// Signs what the probes send: here alone is it known that a record is from there.
+    signer: Option<Signer>,
 }
 
 impl Machine {
@@ -52,7 +55,14 @@ impl Machine {
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
-        Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default() })
+        let signer = context.sign.then(keys::signer).transpose()?;
+        Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default(), signer })
+    }
+
+    /// Has what is measured from now on signed, whatever the configuration says.
+    pub(crate) fn signing(mut self) -> Result<Self, Failure> {
+        self.signer = Some(keys::signer()?);
+        Ok(self)
     }
 
     /// The CPUs of a machine over ssh; `None` for a target of another kind.
@@ -60,13 +70,22 @@ impl Machine {
         ssh::is_ssh(target).then(|| ssh_cpus(target, &self.ssh)).transpose().map_err(Into::into)
     }
 
-    /// Takes the run. This is the one place where a target's name decides who measures.
+    /// Takes the run, and signs its record where that is wanted: never one from a file.
     pub(crate) fn execute(
         &self,
         request: Request<'_>,
         stop: &StopHandle,
         on_step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Record, MeasureError> {
+        let record = self.take(request, stop, on_step)?;
+        match &self.signer {
+            Some(signer) if matches!(record.origin(), Origin::Measured | Origin::Lab) => Ok(signer.sign(record)),
+            _ => Ok(record),
+        }
+    }
+
+    /// This is the one place where a target's name decides who measures.
+    fn take(&self, request: Request<'_>, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
         let dut = match request.dut {
             Some((at, plan)) => {
                 let plan = DutPlan { load: request.load.name().into(), ..plan.clone() };
@@ -182,6 +201,7 @@ pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
 
 /// Refuses what no run can be taken on.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
+    crate::args::name(text).map_err(|e| Failure::usage(format!("--target: {e}"), "write it shorter"))?;
     match (text.strip_prefix("fake:"), lab_kernel(text)) {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),

@@ -4,6 +4,7 @@ use super::{Progress, screen};
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use rtscope_lab::campaign::{Entry, Happening, Outcome, Plan, Run};
+use rtscope_record::text::visible_line;
 use rtscope_record::{Nanos, Record};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +43,7 @@ impl CampaignProgress {
             };
             whole.set_style(style.progress_chars("=> ").with_key("left", tell));
         }
-        whole.set_prefix(plan.name.clone());
+        whole.set_prefix(visible_line(&plan.name).into_owned());
         whole.enable_steady_tick(Duration::from_millis(250));
         Self { lines, whole, under_way: Mutex::default(), left, of, quiet }
     }

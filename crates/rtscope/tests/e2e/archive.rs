@@ -2,7 +2,7 @@
 
 use crate::world::{PROGRAM, Said, World};
 use rtscope_record::system::Preemption;
-use rtscope_record::{Distribution, Record};
+use rtscope_record::{Distribution, LoadProof, Origin, Record};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -98,9 +98,12 @@ fn every_fixture_goes_through_import_list_show_and_json() {
         let shown = w.line(&format!("show --json {}", record.id())).out;
         assert_eq!(serde_json::from_str::<Record>(&shown).unwrap(), record, "{name}");
         assert_eq!(record.parts().load, "full");
-        // Out and in again: the very same text.
+        // Out and in again: the very same record, but for the bounds that are shown beside its own keys.
         let other = World::new();
-        assert_eq!(other.feed(&["import", "-", "--json"], shown.as_bytes()).ends_with(0).out, shown, "{name}");
+        let mut alone: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        alone.as_object_mut().unwrap().remove("intervals").expect("the bounds of its percentiles");
+        let back = other.feed(&["import", "-", "--json"], shown.as_bytes()).ends_with(0).out;
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&back).unwrap(), alone, "{name}");
         assert_eq!(other.line("show --json").out, shown, "{name}");
         // As a file that is named in a selection, without any archive.
         let file = other.file("r.json", &shown);
@@ -167,9 +170,12 @@ fn known(w: &World, load: &str) -> Record {
     w.file("latencies", lines.join("\n"));
     let line = "measure timer -D 2s -t 1 --target fake:latencies --json --no-save";
     let mut parts = w.line(line).record().into_parts();
-    // What a real machine's record would be: the fake's warning would refuse every assertion.
+    // What a real machine's record would be: the fake's warning would refuse every assertion, and its content would call for it again.
     parts.warnings.clear();
+    (parts.target, parts.origin) = ("local".into(), Some(Origin::Measured));
+    (parts.system.limits.cap_sys_nice, parts.system.limits.cap_ipc_lock) = (true, true);
     parts.load = load.into();
+    parts.load_proof = (load != "none").then(LoadProof::default);
     Record::new(parts).unwrap()
 }
 
@@ -189,8 +195,10 @@ fn assertions_pass_fail_and_are_refused() {
         ("missed>0", 1),
         ("min>=999ns", 0),
         ("mean<1ms", 0),
-        ("p99.9<=1ms", 0),
-        // 2,000 samples can't speak of one in 100,000.
+        ("p99<=1ms", 0),
+        ("raw p99<=1ms", 0),
+        // 2,000 samples can't speak of one in 1,000: 2,995 can.
+        ("p99.9<=1ms", 1),
         ("p99.999<1s", 1),
         ("p99.999<10us", 1),
         ("p50<", 2),
@@ -198,11 +206,12 @@ fn assertions_pass_fail_and_are_refused() {
         ("p50=1ms", 2),
         ("missed<1us", 2),
         ("p101<1ms", 2),
+        ("raw missed==0", 2),
     ] {
         let said = show(limit).ends_with(code);
         match code {
             2 => assert!(said.err.contains("--assert") && said.out.is_empty(), "{said:?}"),
-            _ => assert!(said.out.contains(limit.split(['<', '>', '=']).next().unwrap()), "{said:?}"),
+            _ => assert!(said.out.contains(limit.trim_start_matches("raw ").split(['<', '>', '=']).next().unwrap()), "{said:?}"),
         }
     }
     let both = w.run(&["show", "r.json", "--assert", "max<1ms", "--assert", "p50<1us"]);

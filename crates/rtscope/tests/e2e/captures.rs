@@ -34,7 +34,11 @@ fn one_capture_in_three_formats_gives_the_same_figures() {
     for record in &records {
         assert_eq!(figures(record), wanted, "{}", record["source"]["file"]);
         assert_eq!(record["distributions"], records[0]["distributions"]);
-        assert_eq!((&record["test"], &record["load"], &record["verdict"]), (&"response".into(), &"none".into(), &"VALID".into()));
+        assert_eq!(
+            (&record["test"], &record["load"], &record["verdict"]),
+            (&"response".into(), &"none".into(), &"INCONCLUSIVE".into())
+        );
+        assert_eq!(record["origin"], "imported");
         assert_eq!(record["instrument"]["uncertainty"], 1000);
     }
     // Rising edges alone; and the same wires the other way round are found out by their counts.
@@ -120,4 +124,31 @@ fn what_can_not_be_read_says_so() {
     let said = w.line("import levels.csv --answer A").ends_with(3);
     assert!(said.err.contains("no rows of numbers"), "who names a channel learns why it is no table: {}", said.err);
     assert_eq!(w.line("list --json").ends_with(0).out.trim(), "[]");
+}
+
+#[test]
+fn slow_edges_are_cleaned_only_if_asked_and_what_was_removed_is_counted() {
+    let w = World::new();
+    // Ten pulses; each edge of the answer passes the threshold three times within 40 ns.
+    let mut vcd =
+        "$timescale 1 ns $end\n$var wire 1 ! s $end\n$var wire 1 \" a $end\n$enddefinitions $end\n#0\n0!\n0\"\n".to_owned();
+    for edge in 0..20u64 {
+        let (at, level) = (1000 + 100_000 * edge, (edge + 1) % 2);
+        let back = 1 - level;
+        vcd += &format!("#{at}\n{level}!\n#{}\n{level}\"\n#{}\n{back}\"\n#{}\n{level}\"\n", at + 5000, at + 5020, at + 5040);
+    }
+    let file = w.file("slow.vcd", vcd + "#3000000\n");
+    let file = file.to_str().unwrap();
+    let raw = import(&w, file, "--stimulus s --answer a --timeout 50us");
+    assert!(figures(&raw).iter().any(|d| d.1[3] > 0), "each bounce is an edge that nobody asked for: {raw}");
+    assert_eq!(raw["instrument"]["narrow"], Value::Null);
+    let clean = import(&w, file, "--stimulus s --answer a --timeout 50us --min-width 50ns");
+    let wanted = [("rising".to_owned(), [10, 0, 0, 0, 5_040, 5_040]), ("falling".to_owned(), [10, 0, 0, 0, 5_040, 5_040])];
+    assert_eq!(figures(&clean), wanted);
+    assert_eq!((&clean["instrument"]["narrow"], &clean["settings"]["lines"]["min_width"]), (&20.into(), &50.into()));
+    let shown = w.line("show").out;
+    assert!(shown.contains("narrow-pulses") && shown.contains("20 shorter pulses were taken out"), "{shown}");
+    // Where edges have no width to be known.
+    let refused = w.line("measure response --stimulus soft:a --answer soft:b --min-width 50ns -D 1s").ends_with(2);
+    refused.complains(&["--min-width", "FPGA"]);
 }

@@ -21,6 +21,23 @@ fn expected(latencies: &[u64], points: u64) -> (Vec<u64>, u64) {
     (samples, missed)
 }
 
+/// What every point of the grid waited, one by one.
+fn waited(latencies: &[u64], points: u64) -> Vec<u64> {
+    let (mut point, mut all) = (0, Vec::new());
+    for latency in latencies.iter().cycle() {
+        let woken = point * INTERVAL + latency;
+        while point < points && point * INTERVAL <= woken {
+            all.push(woken - point * INTERVAL);
+            point += 1;
+        }
+        if point == points {
+            all.sort_unstable();
+            return all;
+        }
+    }
+    all
+}
+
 #[track_caller]
 fn holds(d: &Distribution, mut samples: Vec<u64>, missed: u64) {
     samples.sort_unstable();
@@ -62,6 +79,11 @@ fn case(latencies: &[u64], points: u64, threads: usize) -> Record {
     for d in r.distributions() {
         assert_eq!(d.parts().expected, Some(points));
         holds(d, samples.clone(), missed);
+        let all = waited(latencies, points);
+        for (name, value) in d.corrected_percentiles() {
+            let exact = all[usize::try_from(name.parse::<Quantile>().unwrap().rank(points)).unwrap() - 1];
+            assert!(value >= exact && value <= exact + exact / 1000, "corrected {name}: {value}, exactly {exact}");
+        }
     }
     assert_eq!(w.records(), std::slice::from_ref(&r), "kept as printed");
     r

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "check",
     "measure",
     "dut",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 20] = [
     "export",
     "remove",
     "verify",
+    "key",
     "report",
     "compare",
     "loads",
@@ -38,7 +39,19 @@ fn help() {
         assert_eq!(said.err, "");
         insta::assert_snapshot!(format!("help-{command}"), said.out);
     }
-    for command in ["campaign run", "campaign status", "dut response", "dut periodic", "fpga info", "fpga selftest"] {
+    for command in [
+        "campaign run",
+        "campaign status",
+        "dut response",
+        "dut periodic",
+        "fpga info",
+        "fpga selftest",
+        "key generate",
+        "key show",
+        "key trust",
+        "key distrust",
+        "key list",
+    ] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);
     }
@@ -47,6 +60,7 @@ fn help() {
         "shell",
         "run",
         "verify",
+        "model",
         "kernels",
         "kernels list",
         "kernels fetch",

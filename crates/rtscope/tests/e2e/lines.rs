@@ -16,7 +16,7 @@ fn lines(of: &str) -> (String, String) {
 fn file(line: &str) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let uid = std::fs::metadata("/proc/self").unwrap().uid();
-    PathBuf::from(format!("/dev/shm/rtscope-{uid}-line-{}", line.strip_prefix("soft:").unwrap()))
+    PathBuf::from(format!("/dev/shm/rtscope-{uid}/line-{}", line.strip_prefix("soft:").unwrap()))
 }
 
 fn sum(r: &Record, f: impl Fn(&Distribution) -> u64) -> u64 {

@@ -1,6 +1,7 @@
 //! The built program from end to end: every case starts `rtscope` in a home of its own and looks at what it prints, keeps and leaves.
 //!
 //! Nothing here depends on a latency being small: counts must add up however busy the machine is.
+#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
 
 mod archive;
 mod campaign;

@@ -1,13 +1,16 @@
 //! Signals at any moment: what was measured is kept, and nothing is left running.
 
-use crate::world::{Said, World, children, descendants, end_of, privileged, probe_of, signal, wait_for};
+use crate::world::{PROGRAM, Said, World, children, descendants, end_of, privileged, probe_of, signal, wait_for};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 fn start(w: &World, words: &str) -> Child {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    w.command(&words).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    // These tests themselves may run under nohup, which the program would respect.
+    let mut command = w.command_of("env");
+    command.args(["--default-signal=HUP", PROGRAM]).args(words.split_whitespace());
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[track_caller]
@@ -119,4 +122,68 @@ fn a_killed_probe_is_told() {
     std::thread::sleep(Duration::from_millis(400));
     signal(probe, libc::SIGKILL);
     end_of(child).ends_with(3).complains(&["the probe ended without a record", "signal: 9"]);
+}
+
+/// A line of words for the program, started as scripts (`&`), nohup, cron and supervisors start things, and worse: what asks to end is
+/// ignored, and every signal blocked.
+fn deaf(w: &World, words: &str) -> Command {
+    let mut command = w.command_of("env");
+    command.args(["--ignore-signal=INT,QUIT,HUP,CHLD", "--block-signal", PROGRAM]).args(words.split_whitespace());
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn a_run_that_was_started_with_signals_ignored_and_blocked_can_be_ended_and_says_how() {
+    for ending in [libc::SIGINT, libc::SIGTERM] {
+        let w = World::new();
+        let child = deaf(&w, "measure timer -D 1h --json --quiet").spawn().unwrap();
+        let pid = child.id();
+        let probe = probe_of(pid);
+        // What nohup is for.
+        rtscope_probe::sys::kill(-i32::try_from(pid).unwrap(), libc::SIGHUP).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(children(pid).contains(&probe));
+        signal(pid, ending);
+        let said = end_of(child).ends_with(130).complains(&["SIGINT is ignored here", &format!("kill -TERM {pid}")]);
+        kept_in_part(&w, &said);
+    }
+}
+
+#[test]
+fn a_load_hears_its_end_however_the_program_was_started() {
+    let w = World::on_disk();
+    let r = end_of(deaf(&w, "measure timer -D 300ms --json --load background").spawn().unwrap()).measured().record();
+    let proof = r.parts().load_proof.as_ref().unwrap();
+    assert!(proof.processes.iter().all(|p| p.exit_code == Some(0)), "killed, not asked: {proof:?}");
+}
+
+/// By a real terminal: where Ctrl-C was switched off, it ends neither the program nor its probe; else it does.
+#[test]
+fn a_terminals_ctrl_c_is_heard_unless_it_was_switched_off() {
+    for off in [false, true] {
+        let w = World::new();
+        let trap = if off { "trap '' INT; " } else { "" };
+        let line = format!("{trap}exec {PROGRAM} measure timer -D 1h --json --quiet >out 2>err");
+        let mut terminal = w.command_of("script");
+        terminal.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut terminal = terminal.spawn().unwrap();
+        let (pid, probe) = wait_for("the probe", || {
+            let below = descendants(terminal.id());
+            let pid =
+                *below.iter().find(|&&p| std::fs::read_to_string(format!("/proc/{p}/comm")).is_ok_and(|c| c == "rtscope\n"))?;
+            Some((pid, *children(pid).first()?))
+        });
+        probe_of(pid);
+        terminal.stdin.as_mut().unwrap().write_all(&[3]).unwrap();
+        if off {
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(children(pid).contains(&probe), "Ctrl-C ended it");
+            signal(pid, libc::SIGINT);
+        }
+        assert_eq!(terminal.wait().unwrap().code(), Some(130), "off: {off}");
+        let said = std::fs::read_to_string(w.path("err")).unwrap();
+        assert_eq!(said.contains("SIGINT is ignored here"), off, "{said}");
+        assert_eq!(w.records().len(), 1);
+    }
 }

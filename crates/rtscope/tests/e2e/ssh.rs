@@ -200,12 +200,21 @@ fn a_device_is_started_there_and_ended() {
     let words =
         format!("measure response --stimulus {a} --answer {b} -i 2ms -l 200 --json --dut ssh://board --inject drop=10 --warmup 0");
     let child = sshd.command(&w, &words).spawn().unwrap();
-    let r = end_of(child).measured().record();
+    // What did wrong on purpose is no DUT, wherever it is.
+    let r = end_of(child).ends_with(4).record();
+    assert!(crate::world::codes(&r).contains(&"injected"));
     // Of 100 pulses, each of two edges, every tenth is dropped.
     assert!(r.distributions().iter().all(|d| d.missed() >= 10), "{:?}", r.distributions());
     let i = r.parts().instrument.as_ref().unwrap();
     assert!(i.dut.starts_with("ssh:board: rtscope-probe in user space") && i.dut.contains("200 edges, 180 answers"), "{}", i.dut);
     assert_eq!(r.parts().target, "local");
+    // Two machines, two snapshots: the record's is the DUT's.
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    for system in [&r.parts().system, i.system.as_deref().unwrap()] {
+        assert_eq!(system.kernel.release, release.trim());
+    }
+    assert_eq!(r.parts().settings.lines.as_ref().unwrap().dut.as_ref().unwrap().inject.drop_every, 10);
+    assert!(!crate::world::codes(&r).contains(&"machine-unknown"));
     sshd.is_clean();
 
     let words = format!("measure periodic --answer {b} -i 2ms -D 300ms --json --dut ssh://board");

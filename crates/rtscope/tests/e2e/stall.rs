@@ -33,6 +33,7 @@ fn shows_the_stall(r: &Record) {
         // One stall is one sample of 2,700; put back, it is a tenth of all: beyond p90 the views part.
         assert!(corrected["p99"] > raw["p99"], "{}: raw {raw:?}, corrected {corrected:?}", d.label());
         assert!(corrected["p99"] >= 200_000_000, "{}: corrected {corrected:?}", d.label());
+        assert_eq!(d.passed().map(|p| p.histogram.total()), Some(d.missed()), "{}: each is known", d.label());
     }
 }
 

@@ -96,7 +96,8 @@ impl World {
 
     /// `program` in this world: nothing of the user's is seen or touched.
     pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut c = Command::new(program);
+        // Whoever started the tests, and however: what is sent to the program is heard.
+        let mut c = rtscope_probe::sys::process::command(program);
         let ours = ["RTSCOPE_PROBES", "RTSCOPE_SSH_CONFIG", "RTSCOPE_SSH_PATIENCE"];
         for name in ours {
             c.env_remove(name);

@@ -53,11 +53,13 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
     let mut highest = [0, 0];
     for record in records(&lab, "all") {
         let parts = record.parts();
-        assert_eq!((parts.clock, record.verdict()), (Clock::Virtual, Verdict::Valid), "{:?}", parts.warnings);
+        assert_eq!((parts.clock, record.verdict()), (Clock::Virtual, Verdict::Repeatable), "{:?}", parts.warnings);
         assert_eq!(record.distributions().iter().map(|d| (d.count(), d.missed())).collect::<Vec<_>>(), [(2000, 0)]);
         let of = usize::from(parts.target.contains("-rt"));
         highest[of] = highest[of].max(max(&record));
         let lab = parts.lab.as_ref().unwrap();
+        assert_eq!((lab.model, lab.processor.as_ref().unwrap().flags.iter().any(|f| f == "erms" || f == "fsrm")), (2, false));
+        assert_eq!((lab.qemu_sha256.as_ref().unwrap().len(), lab.firmware_sha256.as_ref().unwrap().len()), (64, 64));
         assert!(!lab.qemu.is_empty() && lab.icount.as_deref() == Some("shift=0,sleep=off") && lab.seed == 1);
         assert_eq!(lab.boot_icount.as_deref(), Some("shift=3,sleep=off"));
         assert!(lab.package.starts_with("linux-image-6.12"), "{}", lab.package);
@@ -68,7 +70,9 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         }
     }
     let [stock, rt] = highest;
-    assert!(stock >= 10 * rt, "stock {stock} ns, RT {rt} ns");
+    // Seen over five seeds and 3 s each: 87 to 120 us against 7.4 to 8.2 us.
+    assert!(stock >= 5 * rt, "stock {stock} ns, RT {rt} ns");
+    assert!(said.out.contains("time model 2") && said.out.contains("one seed") && !said.out.contains("(none)"), "{}", said.out);
     assert!(said.out.contains("stock/RT") && said.out.contains("virtual") && !said.out.contains(" host "), "{}", said.out);
     let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
     assert!(page.contains("Stock against RT") && page.contains("virtual"));

@@ -4,8 +4,8 @@ use super::{BAD, OWN, RESOLUTION};
 use crate::formats::{ImportError, ImportOptions, hex};
 use jiff::Timestamp;
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Policy, Record, RecordParts, Settings, Source, Space, System,
-    Test, Verdict, Warning,
+    Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Origin, Policy, Record, RecordParts, Settings, Source, Space,
+    System, Test, Verdict, Warning,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -236,7 +236,7 @@ impl Place {
         let clock = next().strip_prefix("clock ").unwrap_or_default();
         let (clock, machine) = clock.split_once(" in ").map_or((clock, None), |(c, m)| (c, Some(m.to_owned())));
         let verdict = next();
-        let verdict = [Verdict::Valid, Verdict::Inconclusive, Verdict::Invalid].into_iter().find(|v| v.as_str() == verdict);
+        let verdict = Verdict::ALL.into_iter().find(|v| v.as_str() == verdict);
         Self { space, clock: clock.parse().ok(), virtualization: machine, verdict }
     }
 }
@@ -255,6 +255,7 @@ fn one(lines: &Lines<'_>, options: &ImportOptions, sha256: &str, suffix: &str) -
         load: options.load.clone().unwrap_or_else(|| "unknown".into()),
         target: "import".into(),
         clock: report.place.clock.unwrap_or(Clock::Host),
+        origin: Some(Origin::Imported),
         interrupted: false,
         warnings: warnings(&report, options),
         settings: Settings { interval: Nanos(0), policy: Policy::Fifo, priority: 99, worst: 0, ..Settings::default() },
@@ -269,6 +270,8 @@ fn one(lines: &Lines<'_>, options: &ImportOptions, sha256: &str, suffix: &str) -
         }),
         lab: None,
         instrument: None,
+        witness: None,
+        signature: None,
     })?)
 }
 

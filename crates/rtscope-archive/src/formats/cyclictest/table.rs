@@ -6,8 +6,8 @@ use super::{NO_MINIMUM, TextOptions};
 use crate::formats::{ImportError, ImportOptions, hex};
 use jiff::Timestamp;
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Record, RecordParts, Source, Space, System,
-    Test, ThreadInfo, Warning,
+    Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Origin, Record, RecordParts, Source, Space,
+    System, Test, ThreadInfo, Warning,
 };
 use sha2::{Digest, Sha256};
 
@@ -145,6 +145,7 @@ impl Table {
             load: options.load.clone().unwrap_or_else(|| "unknown".into()),
             target: "import".into(),
             clock: Clock::Host,
+            origin: Some(Origin::Imported),
             interrupted: false,
             warnings: self.warnings,
             settings,
@@ -159,6 +160,8 @@ impl Table {
             }),
             lab: None,
             instrument: None,
+            witness: None,
+            signature: None,
         })?)
     }
 

@@ -4,6 +4,7 @@ use crate::config::Context;
 use crate::error::Failure;
 use rtscope_archive::RunSummary;
 use rtscope_lab::campaign::{self, Outcome, Plan, Run, TestPlan};
+use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
 use rtscope_report::table::{self, CampaignRow, CampaignState, Style};
 use serde::Serialize;
@@ -32,6 +33,8 @@ struct RunStatus {
     state: CampaignState,
     target: String,
     clock: Clock,
+    /// The time model, in virtual time.
+    model: Option<u32>,
     load: String,
     test: TestPlan,
     repetition: u32,
@@ -57,8 +60,8 @@ impl Status {
     pub(super) fn of(context: &Context, plan: &Plan, dir: &Path) -> Result<Self, Failure> {
         let (past, running) = campaign::look(dir, plan)?;
         let (runs, digest) = (plan.runs(), plan.digest());
-        let kept: BTreeMap<String, RunSummary> = if context.archive.exists() || context.spill_dir().exists() {
-            super::summaries(&context.open()?)?.into_iter().map(|s| (s.id.clone(), s)).collect()
+        let kept: BTreeMap<String, RunSummary> = if context.is_there() {
+            super::summaries(&context.open_existing()?)?.into_iter().map(|s| (s.id.clone(), s)).collect()
         } else {
             BTreeMap::new()
         };
@@ -77,6 +80,7 @@ impl Status {
                     state,
                     target: run.target.clone(),
                     clock: run.clock,
+                    model: run.model.map(TimeModel::number),
                     load: run.load.clone(),
                     test: run.test.clone(),
                     repetition: run.repetition,
@@ -116,6 +120,7 @@ impl Status {
                 test: r.test.label(),
                 repetition: r.repetition,
                 clock: r.clock,
+                model: r.model,
                 verdict: r.verdict,
                 max: r.max,
                 missed: r.missed,
@@ -133,7 +138,7 @@ impl Status {
         if done.is_empty() {
             return Ok(Vec::new());
         }
-        let archive = context.open()?;
+        let archive = context.open_existing()?;
         done.into_iter().map(|r| Ok((r.run.clone(), archive.get(&r.id)?))).collect()
     }
 }

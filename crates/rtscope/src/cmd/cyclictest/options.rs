@@ -205,7 +205,10 @@ impl Options {
                         _ => return Err(usage("--rtscope-dialect takes A (as up to rt-tests 2.6) or B (2.7 and later)")),
                     };
                 }
-                "rtscope-load" => o.load = text(parser.value().map_err(|e| usage(e.to_string()))?),
+                "rtscope-load" => {
+                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
+                    o.load = crate::args::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
+                }
                 known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "R" | "resolution" | "X" | "F" | "fifo"
                 | "smi" | "spike" | "spike-nodes" | "tracemark" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
                     let dashes = if known.len() == 1 { "-" } else { "--" };

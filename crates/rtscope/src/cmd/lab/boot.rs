@@ -122,7 +122,7 @@ fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
     let (mut keyboard, mut screen) = (guest.stdin.take(), guest.stdout.take());
     let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
     while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {
-        output::bytes(&piece[..n])?;
+        output::exact(&piece[..n])?;
         shown.extend_from_slice(&piece[..n]);
         if let Some(mut keyboard) = keyboard.take_if(|_| shown.windows(PROMPT.len()).any(|w| w == PROMPT)) {
             shown.clear();

@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
     if a.json {
         output::json(&ran)?;
     } else {
-        output::result(&ran.stdout)?;
+        output::document(ran.stdout.as_bytes())?;
         if !ran.stderr.is_empty() {
             output::note(ran.stderr.trim_end());
         }

@@ -65,6 +65,7 @@ fn options(l: &LineArgs) -> LineOptions {
         pulse: l.pulse,
         both_edges: l.both_edges,
         active_low: l.active_low,
+        min_width: l.min_width,
         timeout: l.timeout,
         warmup: l.warmup,
         calibrate: l.calibrate.clone(),

@@ -1,10 +1,13 @@
 //! What a load proof says against the figures taken under it.
 
-use rtscope_record::{Effect, LoadProcess, LoadProof, Warning};
+use super::{LoadProcess, LoadProof, course};
+use crate::warning::{Effect, Warning};
 
-/// Warnings that follow from `proof`, for the record.
+/// Warnings that follow from `proof` alone: the same for a run that has just ended and for an archived record.
 pub fn warnings(proof: &LoadProof) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = proof.processes.iter().filter_map(|p| of_process(proof, p)).collect();
+    warnings.extend(proof.processes.iter().filter(|p| !p.died_early).filter_map(|p| course::of_process(proof, p)));
+    warnings.extend(course::of_load(proof));
     if let Some(kills) = proof.oom_kills.filter(|&k| k > 0) {
         warnings.push(Warning::new(
             "load-oom",
@@ -18,7 +21,7 @@ pub fn warnings(proof: &LoadProof) -> Vec<Warning> {
     warnings
 }
 
-/// At most one for each process: the gravest.
+/// What its own figures say, at most one for each process: the gravest.
 fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
     let command = process.command.iter().take(12).cloned().collect::<Vec<_>>().join(" ");
     let load = &proof.name;
@@ -67,7 +70,22 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
             "run again, for longer; if it happens again, run the command by hand",
         ));
     }
-    let idle: Vec<&str> = work.iter().filter(|(_, v)| *v <= 0.0).map(|(k, _)| k.split('.').next().unwrap_or(k)).collect();
+    let (long, idle): (Vec<&str>, Vec<&str>) = work
+        .iter()
+        .filter(|(_, v)| *v <= 0.0)
+        .map(|(k, _)| k.rsplit_once('.').map_or(k.as_str(), |(name, _)| name))
+        .partition(|name| process.workers.iter().any(|w| w.name == *name && w.at_work()));
+    if idle.is_empty() && !long.is_empty() {
+        return Some(Warning::new(
+            "load-uncounted",
+            Effect::Note,
+            format!(
+                "these stressors of the load `{load}` finished no operation in this run, but the kernel saw them at work: {}",
+                long.join(", ")
+            ),
+            "run for longer, where their own figures matter",
+        ));
+    }
     if idle.len() == work.len() {
         return Some(Warning::new(
             "load-idle",
@@ -102,6 +120,7 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LoadWorkers;
     use super::*;
 
     fn process(command: &str, achieved: &[(&str, f64)]) -> LoadProcess {
@@ -139,6 +158,31 @@ mod tests {
         assert_eq!(of(&[("stress-ng.cpu_seconds", 0.7)]), [("load-unproven".to_owned(), Effect::Invalid)]);
         assert_eq!(of(&[("iperf3.bytes_written", 1e9)]), [("load-figures-missing".to_owned(), Effect::Inconclusive)]);
         assert_eq!(of(&[("iperf3.bytes_written", 1e4)]), [("load-unproven".to_owned(), Effect::Invalid)]);
+    }
+
+    #[test]
+    fn an_operation_that_outlasts_the_run_is_proved_by_what_the_kernel_saw() {
+        let seen = |name: &str, cpu_ns, idle_ns| LoadWorkers {
+            name: name.into(),
+            count: 1,
+            cpu_ns,
+            watched_ns: 1_000_000_000,
+            idle_ns,
+            ..LoadWorkers::default()
+        };
+        let of = |workers: Vec<LoadWorkers>| {
+            let figures = [("sync-file.bogo_ops", 3.0), ("fpunch.bogo_ops", 0.0)];
+            codes(vec![LoadProcess { workers, ..process("stress-ng --sync-file 1 --fpunch 1", &figures) }], None)
+        };
+        let code = |code: &str, effect| vec![(code.to_owned(), effect)];
+        assert_eq!(of(vec![seen("fpunch", 400_000_000, 0)]), code("load-uncounted", Effect::Note));
+        // Waiting for the disk is work as well; sleeping is none, nor is another stressor's work.
+        assert_eq!(of(vec![seen("fpunch", 1, 300_000_000)]), code("load-uncounted", Effect::Note));
+        assert_eq!(of(vec![seen("sync-file", 400_000_000, 0)]), code("load-partly-idle", Effect::Inconclusive));
+        let one = process("stress-ng --fpunch 1", &[("fpunch.bogo_ops", 0.0)]);
+        let alone = |w| codes(vec![LoadProcess { workers: vec![w], ..one.clone() }], None);
+        assert_eq!(alone(seen("fpunch", 400_000_000, 0)), code("load-uncounted", Effect::Note));
+        assert_eq!(alone(seen("fpunch", 0, 0)), code("load-idle", Effect::Invalid));
     }
 
     #[test]

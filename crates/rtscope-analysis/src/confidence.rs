@@ -1,0 +1,339 @@
+//! How far a percentile of the samples tells that of the machine: exact one-sided bounds by order statistics, free of any assumption about the
+//! distribution but that samples are independent.
+//!
+//! Of n samples, the number above the q-quantile is at most binomial (n, 1 - q), ties included. So the sample with k samples above it is
+//! at or above the quantile unless k or fewer are, which happens with P(Bin(n, 1 - q) <= k): the largest k for which that is at most
+//! 1 - confidence gives the upper bound. The lower bound is the same from below. Source: David and Nagaraja, Order Statistics (2003), 7.1.
+
+use rtscope_record::correction::Corrected;
+use rtscope_record::{Distribution, Histogram, Quantile, Record};
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// How sure a claim is to be: above 50 % and below 100 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Confidence(Quantile);
+
+impl Confidence {
+    /// The chance of a false claim that it leaves.
+    pub fn risk(self) -> f64 {
+        1.0 - self.0.as_f64()
+    }
+
+    /// The same when this many claims are made and one that is false spoils them all (Bonferroni).
+    pub fn risk_shared(self, claims: u64) -> f64 {
+        self.risk() / claims.max(1) as f64
+    }
+}
+
+impl Default for Confidence {
+    /// 95 %.
+    fn default() -> Self {
+        "95".parse().unwrap_or(Self(Quantile::STANDARD[2]))
+    }
+}
+
+impl FromStr for Confidence {
+    type Err = String;
+
+    /// A number of per cent: `95`, `99.9`, `99.9%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let error = || format!("`{text}` is no confidence: write a percentage from 50 to 99.9999, such as 95 or 99.9");
+        let number = text.trim();
+        let number = number.strip_suffix('%').unwrap_or(number).trim_end();
+        let q: Quantile = format!("p{number}").parse().map_err(|_| error())?;
+        if (0.5..=0.999_999).contains(&q.as_f64()) { Ok(Self(q)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.0.to_string().trim_start_matches('p'))
+    }
+}
+
+/// Ranks, from 1, of the order statistics that bound a quantile of what was sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranks {
+    /// The quantile is at or above the sample of this rank; `None`: too few samples for a lower bound.
+    pub low: Option<u64>,
+    /// It is at or below this one; `None`: too few for an upper bound.
+    pub high: Option<u64>,
+}
+
+impl Ranks {
+    /// Of `q` among `n` samples, each bound wrong with a chance of at most `risk`. None for p100: no sample bounds a maximum.
+    pub fn of(q: Quantile, n: u64, risk: f64) -> Self {
+        let below = q.as_f64();
+        if below >= 1.0 {
+            return Self { low: None, high: None };
+        }
+        Self { low: most(n, below, risk).map(|k| k + 1), high: most(n, 1.0 - below, risk).map(|k| n - k) }
+    }
+}
+
+/// A percentile with its bounds, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Interval {
+    /// The percentile is at least this, never too high.
+    pub low: Option<u64>,
+    /// It is at most this, never too low.
+    pub high: Option<u64>,
+}
+
+impl Interval {
+    /// Of `q` among `count` events, of which the histogram holds the lowest, from `min` to `max`; the others are above `beyond`.
+    pub fn of(q: Quantile, histogram: &Histogram, count: u64, (min, max): (u64, u64), beyond: u64, risk: f64) -> Self {
+        let ranks = Ranks::of(q, count, risk);
+        let slot = |rank: u64| {
+            let mut seen = 0;
+            histogram.iter().find(|t| {
+                seen += t.2;
+                seen >= rank
+            })
+        };
+        Self {
+            low: ranks.low.map(|rank| slot(rank).map_or(beyond, |t| t.0.max(min))),
+            high: ranks.high.and_then(slot).map(|t| t.1.min(max)),
+        }
+    }
+}
+
+/// A percentile of one distribution, in its corrected view (that of the samples where there is no other), with its bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Bounded {
+    /// "p99.9"
+    pub percentile: String,
+    /// Of what was seen, ns, never too low.
+    pub value: Option<u64>,
+    /// Where the machine's lies.
+    #[serde(flatten)]
+    pub interval: Interval,
+}
+
+/// The standard percentiles of a distribution of `record` that were seen, with their bounds.
+pub fn bounded(record: &Record, d: &Distribution, confidence: Confidence) -> Vec<Bounded> {
+    let view = Corrected::of(record.parts(), d);
+    let (histogram, count, ends) = match (&view, d.min().zip(d.max())) {
+        (Some(c), _) => (&c.histogram, c.count(), (c.min, c.max)),
+        (None, Some(ends)) => (d.histogram(), d.count(), ends),
+        (None, None) => return Vec::new(),
+    };
+    let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(count));
+    supported
+        .map(|q| Bounded {
+            percentile: q.to_string(),
+            value: histogram.values_at_ranks(&[q.rank(count)]).first().copied().flatten().map(|v| v.min(ends.1)),
+            interval: Interval::of(q, histogram, count, ends, ends.1, confidence.risk()),
+        })
+        .collect()
+}
+
+/// Samples that are needed in all for an upper bound of `q` below a limit (`above`: a lower bound above it), when of every `n` samples
+/// `beyond` were not on the right side and that goes on. `None`: no number of samples shows it, or more than 10^15. To one in a million;
+/// above 10^9 by the normal approximation, which is as good there.
+pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Option<u64> {
+    const MOST: u64 = 1_000_000_000_000_000;
+    let share = if above { q.as_f64() } else { 1.0 - q.as_f64() };
+    let rate = if n == 0 { 0.0 } else { beyond as f64 / n as f64 };
+    if share <= 0.0 || rate >= share {
+        return None;
+    }
+    // Roughly: z standard deviations lie between what is expected and what is allowed.
+    let rough = normal(risk).powi(2) * share * (1.0 - share) / (share - rate).powi(2);
+    if rough > 1e9 {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 10^9 and 10^15
+        return (rough <= MOST as f64).then_some(rough as u64);
+    }
+    let shows = |m: u64| {
+        let expected = u64::try_from((u128::from(beyond) * u128::from(m)).div_ceil(u128::from(n.max(1)))).unwrap_or(u64::MAX);
+        most(m, share, risk).is_some_and(|k| expected <= k)
+    };
+    let mut high = n.max(1);
+    while !shows(high) {
+        high = high.checked_mul(2).filter(|&h| h <= MOST)?;
+    }
+    let mut low = high / 2;
+    while high - low > 1 + high / 1_000_000 {
+        let middle = low.midpoint(high);
+        if shows(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// The largest k with P(Bin(n, p) <= k) <= `risk`; `None` when there is none.
+///
+/// The probability of k by Loader's saddle-point expansion, which is exact to some 10^-14 for any n; the others from it by their ratios.
+pub fn most(n: u64, p: f64, risk: f64) -> Option<u64> {
+    if n == 0 || p <= 0.0 || (n as f64 * (-p).ln_1p()).exp() > risk {
+        return None;
+    }
+    let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
+    // Somewhere near: a normal distribution's quantile, roughly. The loops below find the place itself.
+    let z = normal(risk);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not below 0, and clamped
+    let mut k = ((mean - z * sd).max(0.0) as u64).min(n);
+    // From k - 1 to k.
+    let ratio = |k: u64| (n - k + 1) as f64 / k as f64 * (p / (1.0 - p));
+    let mut at = probability(n, k, p);
+    let (mut sum, mut term, mut j) = (at, at, k);
+    while j > 0 && term > sum * 1e-18 {
+        term /= ratio(j);
+        sum += term;
+        j -= 1;
+    }
+    while sum > risk {
+        sum -= at;
+        at /= ratio(k);
+        k = k.checked_sub(1)?;
+    }
+    while k < n {
+        at *= ratio(k + 1);
+        if sum + at > risk {
+            break;
+        }
+        sum += at;
+        k += 1;
+    }
+    Some(k)
+}
+
+/// How many standard deviations a normal distribution exceeds with this chance, to 0.003 (Abramowitz and Stegun 26.2.22).
+fn normal(risk: f64) -> f64 {
+    let far = (-2.0 * risk.ln()).sqrt();
+    far - (2.307_53 + 0.270_61 * far) / (1.0 + 0.992_29 * far + 0.044_81 * far * far)
+}
+
+/// P(Bin(n, p) = k), by C. Loader, Fast and Accurate Computation of Binomial Probabilities (2000).
+fn probability(n: u64, k: u64, p: f64) -> f64 {
+    let (nf, kf, rest) = (n as f64, k as f64, (n - k) as f64);
+    if k == 0 {
+        return (nf * (-p).ln_1p()).exp();
+    }
+    if k == n {
+        return (nf * p.ln()).exp();
+    }
+    let exponent =
+        stirling_error(nf) - stirling_error(kf) - stirling_error(rest) - deviance(kf, nf * p) - deviance(rest, nf * (1.0 - p));
+    exponent.exp() * (nf / (2.0 * std::f64::consts::PI * kf * rest)).sqrt()
+}
+
+/// ln n! less Stirling's approximation of it.
+fn stirling_error(n: f64) -> f64 {
+    if n <= 15.0 {
+        let factorial = (1..=15).map(f64::from).take_while(|&i| i <= n).product::<f64>();
+        return factorial.ln() - (0.5 * (2.0 * std::f64::consts::PI * n).ln() + n * n.ln() - n);
+    }
+    let nn = n * n;
+    (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / 1188.0 / nn) / nn) / nn) / nn) / n
+}
+
+/// x ln(x / m) + m - x, without cancellation near x = m.
+fn deviance(x: f64, m: f64) -> f64 {
+    if (x - m).abs() >= 0.1 * (x + m) {
+        return x * (x / m).ln() + m - x;
+    }
+    let v = (x - m) / (x + m);
+    let mut sum = (x - m) * v;
+    let mut term = 2.0 * x * v;
+    for j in 1..1000 {
+        term *= v * v;
+        let next = sum + term / f64::from(2 * j + 1);
+        if next.to_bits() == sum.to_bits() {
+            break;
+        }
+        sum = next;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn q(text: &str) -> Quantile {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_confidence_is_a_percentage() {
+        assert_eq!(Confidence::default().to_string(), "95 %");
+        for (text, shown) in [("95", "95 %"), ("99.9%", "99.9 %"), (" 50 ", "50 %"), ("99.9999", "99.9999 %")] {
+            assert_eq!(text.parse::<Confidence>().unwrap().to_string(), shown);
+        }
+        for text in ["", "0", "49.9", "100", "99.99999", "-5", "0.95", "x", "95%%"] {
+            assert!(text.parse::<Confidence>().is_err(), "{text}");
+        }
+        assert!((Confidence::default().risk() - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn how_many_samples_a_claim_takes() {
+        // By the maximum: q^n <= 5 %.
+        for (p, n) in
+            [("p50", 5), ("p90", 29), ("p95", 59), ("p99", 299), ("p99.9", 2_995), ("p99.99", 29_956), ("p99.999", 299_572)]
+        {
+            let risk = Confidence::default().risk();
+            assert_eq!(needed(q(p), 0, 0, false, risk), Some(n), "{p}");
+            assert_eq!(Ranks::of(q(p), n, risk).high, Some(n), "{p}");
+            assert_eq!(Ranks::of(q(p), n - 1, risk).high, None, "{p}");
+        }
+        assert_eq!(needed(q("p99.9"), 0, 0, false, 0.01), Some(4_603));
+        assert_eq!(needed(q("p99"), 100, 1, false, 0.05), None, "as many as may be: never shown");
+        assert_eq!(needed(q("p100"), 100, 0, false, 0.05), None);
+    }
+
+    /// P(Bin(n, p) <= k), term by term in logarithms.
+    fn plain(n: u64, p: f64, k: u64) -> f64 {
+        let ln_choose = |k: u64| (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum::<f64>();
+        (0..=k).map(|i| (ln_choose(i) + i as f64 * p.ln() + (n - i) as f64 * (-p).ln_1p()).exp()).sum()
+    }
+
+    #[test]
+    fn values_of_r() {
+        // R 4.2.2: qbinom(0.05, n, p) is the smallest k with P(X <= k) >= 0.05: here the one before, but where P is 0.05 itself.
+        for (n, p, k) in [(1_000u64, 0.01, 4u64), (10_000, 0.001, 4), (1_000_000, 0.001, 947), (100, 0.5, 41)] {
+            assert_eq!(most(n, p, 0.05), Some(k), "{n} {p}");
+            assert!(plain(n.min(20_000), p, k.min(60)) <= 0.05 || n > 20_000);
+        }
+    }
+
+    #[test]
+    fn ten_to_the_twelve_samples() {
+        // Against the normal approximation with its first correction (Cornish and Fisher): k + 1/2 = np - z sd + (z^2 - 1)(1 - 2p)/6.
+        let z = 1.644_853_626_951_472_2_f64;
+        for p in [0.5, 0.1, 1e-3, 1e-5] {
+            let n = 1_000_000_000_000u64;
+            let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
+            let expected = mean - z * sd + (z * z - 1.0) * (1.0 - 2.0 * p) / 6.0 - 0.5;
+            let k = most(n, p, 0.05).unwrap() as f64;
+            assert!((k - expected).abs() <= 2.0, "{p}: {k} {expected}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_largest(n in 1u64..400, parts in 1u64..1000, risk in 0.0005f64..0.5) {
+            let p = parts as f64 / 1000.0;
+            match most(n, p, risk) {
+                Some(k) => {
+                    prop_assert!(plain(n, p, k) <= risk * (1.0 + 1e-9));
+                    prop_assert!(k == n || plain(n, p, k + 1) >= risk * (1.0 - 1e-9));
+                }
+                None => prop_assert!(plain(n, p, 0) > risk * (1.0 - 1e-9)),
+            }
+        }
+
+        #[test]
+        fn as_many_as_needed_are_enough(n in 1u64..100_000, share in 0u64..1000, parts in 500u64..1000) {
+            let q: Quantile = format!("p{}.{}", parts / 10, parts % 10).parse().unwrap();
+            let beyond = n * share / 1_000_000;
+            if let Some(all) = needed(q, n, beyond, false, 0.05) {
+                let k = u64::try_from((u128::from(beyond) * u128::from(all)).div_ceil(u128::from(n))).unwrap();
+                prop_assert!(Ranks::of(q, all, 0.05).high.is_some_and(|high| high <= all - k));
+            }
+        }
+    }
+}

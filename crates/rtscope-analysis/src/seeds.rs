@@ -1,0 +1,76 @@
+//! Runs of the lab over their seeds: a run in virtual time is one of many, and its maximum is that of one seed.
+
+use crate::summary::time_model;
+use rtscope_record::Record;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The maxima of several seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Seeds {
+    /// How many seeds have samples.
+    pub seeds: usize,
+    /// The lowest of their maxima, ns.
+    pub lowest: u64,
+    /// The middle one; of an even number the mean of both, ns.
+    pub median: u64,
+    /// The highest, ns.
+    pub highest: u64,
+}
+
+impl Seeds {
+    /// Of runs of the lab in virtual time; `None` where another record is among them, or none has a sample. What a seed gave in several runs
+    /// counts once, by the highest.
+    pub fn of(records: &[&Record]) -> Option<Self> {
+        let mut of_seed: BTreeMap<u64, u64> = BTreeMap::new();
+        for r in records {
+            time_model(r)?;
+            let seed = r.parts().lab.as_ref()?.seed;
+            if let Some(max) = r.distributions().iter().filter_map(rtscope_record::Distribution::max).max() {
+                let highest = of_seed.entry(seed).or_insert(0);
+                *highest = max.max(*highest);
+            }
+        }
+        let mut maxima: Vec<u64> = of_seed.into_values().collect();
+        maxima.sort_unstable();
+        let (lowest, highest) = (*maxima.first()?, *maxima.last()?);
+        let (above, below) = (maxima[maxima.len() / 2], maxima[(maxima.len() - 1) / 2]);
+        Some(Self { seeds: maxima.len(), lowest, median: below.midpoint(above), highest })
+    }
+
+    /// "one seed", "5 seeds".
+    pub fn words(self) -> String {
+        if self.seeds == 1 { "one seed".into() } else { format!("{} seeds", self.seeds) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::Build;
+    use rtscope_record::{Clock, Lab};
+
+    fn run(seed: u64, samples: &[u64]) -> Record {
+        let mut b = Build::new("none").cpu(0, 1_000_000, samples);
+        b.0.clock = Clock::Virtual;
+        b.0.lab = Some(Lab { model: 2, seed, ..Lab::default() });
+        b.record()
+    }
+
+    #[test]
+    fn maxima_are_over_seeds() {
+        let runs = [run(1, &[5, 7]), run(2, &[30]), run(3, &[9]), run(2, &[20]), run(4, &[])];
+        let of = |n: usize| Seeds::of(&runs[..n].iter().collect::<Vec<_>>());
+        assert_eq!(of(5), Some(Seeds { seeds: 3, lowest: 7, median: 9, highest: 30 }));
+        assert_eq!(of(2), Some(Seeds { seeds: 2, lowest: 7, median: 18, highest: 30 }));
+        assert_eq!((of(1).unwrap().words(), of(5).unwrap().words()), ("one seed".into(), "3 seeds".into()));
+        assert_eq!(Seeds::of(&[&runs[4]]), None);
+        // A board has no seeds, and neither has a lab in the host's time.
+        let board = Build::new("none").cpu(0, 1_000_000, &[5]).record();
+        assert_eq!(Seeds::of(&[&runs[0], &board]), None);
+        let mut host = Build::new("none").cpu(0, 1_000_000, &[5]);
+        host.0.lab = Some(Lab::default());
+        assert_eq!(Seeds::of(&[&host.record()]), None);
+        assert_eq!(Seeds::of(&[]), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Signatures of records: what is signed, in a form that does not depend on how it was written down, and whether a signature holds.
+//!
+//! Signed is the record without what can be computed from the rest of it (`docs/record.md`, "Signature"): so a version of rtscope that prints
+//! other percentiles, or packs a histogram in another way, leaves every signature as good as it was.
+
+use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
+use rtscope_record::{Record, RecordError, RecordParts, Signature};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// What the signed text begins with: nothing else that a key ever signs does.
+const PURPOSE: &str = "rtscope-record-signature/1 sha256:";
+/// Keys of the record that follow from its other keys, or are the signature itself.
+const DERIVED: [&str; 3] = ["fingerprint", "signature", "verdict"];
+/// Keys of a distribution that follow from its other keys.
+const DERIVED_OF_DISTRIBUTION: [&str; 4] = ["corrected_percentiles", "mean", "percentiles", "stddev"];
+
+/// Why a signature is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// Not the letters that a key or signature has.
+    #[error("its signature is damaged: {0}")]
+    Damaged(String),
+    /// The signature is of something else.
+    #[error(
+        "its signature is not of this record: the record was changed after it was signed, or the signature taken from another one (or a newer \
+         version of rtscope wrote it)"
+    )]
+    Wrong,
+    /// It can't be written down.
+    #[error("the record can't be written as JSON: {0}")]
+    Json(String),
+}
+
+/// A key that can sign.
+pub struct SecretKey(SigningKey);
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SecretKey({})", self.public())
+    }
+}
+
+impl SecretKey {
+    /// From its 32 bytes, which are random and secret.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(bytes))
+    }
+
+    /// The public key, 64 hex digits.
+    pub fn public(&self) -> String {
+        crate::formats::hex(self.0.verifying_key().as_bytes())
+    }
+
+    /// `record` with a signature of this key, in place of one that it may have. `name` is what the key's owner calls it here.
+    pub fn sign(&self, record: Record, name: &str) -> Result<Record, SignatureError> {
+        let text = signed_text(&record)?;
+        let value = crate::formats::hex(&self.0.sign(text.as_bytes()).to_bytes());
+        let signature = Some(Signature { name: name.into(), key: self.public(), value });
+        let parts = RecordParts { signature, ..record.into_parts() };
+        Record::new(parts).map_err(|e: RecordError| SignatureError::Json(e.to_string()))
+    }
+}
+
+/// Whether `key` is a public key that can have signed something: 64 hex digits of a point of the curve, and no weak one.
+pub fn is_key(key: &str) -> bool {
+    unhex::<32>(key).and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok()).is_some_and(|key| !key.is_weak())
+}
+
+/// Whether the record's signature, where it has one, is of this very record by the key that it names. Whose key that is, is another matter.
+pub fn check(record: &Record) -> Result<(), SignatureError> {
+    let Some(signature) = &record.parts().signature else { return Ok(()) };
+    let damaged = |what: &str| SignatureError::Damaged(what.into());
+    let key = unhex::<32>(&signature.key).ok_or_else(|| damaged("its key is not 64 hex digits"))?;
+    let value = unhex::<64>(&signature.value).ok_or_else(|| damaged("it is not 128 hex digits"))?;
+    let key = VerifyingKey::from_bytes(&key).map_err(|_| damaged("its key is none"))?;
+    let text = signed_text(record)?;
+    // Strict: for one text and one key there is one signature, and none fits a weak key.
+    key.verify_strict(text.as_bytes(), &ed25519_dalek::Signature::from_bytes(&value)).map_err(|_| SignatureError::Wrong)
+}
+
+/// The text that is signed: its purpose, and the SHA-256 of the record's canonical form.
+fn signed_text(record: &Record) -> Result<String, SignatureError> {
+    Ok(format!("{PURPOSE}{}", crate::formats::hex(&Sha256::digest(canonical_form(record)?.as_bytes()))))
+}
+
+/// The record as RFC 8785 (JCS) writes it, but for integers beyond 2^53, which are written in full; without what is derived, and with
+/// the histograms as lists of `[lowest value of a slot, count]`.
+pub fn canonical_form(record: &Record) -> Result<String, SignatureError> {
+    let mut value = serde_json::to_value(record).map_err(|e| SignatureError::Json(e.to_string()))?;
+    let fault = || SignatureError::Json("it is no object".into());
+    let top = value.as_object_mut().ok_or_else(fault)?;
+    top.retain(|key, _| !DERIVED.contains(&key.as_str()));
+    let distributions = top.get_mut("distributions").and_then(Value::as_array_mut).ok_or_else(fault)?;
+    for (json, d) in distributions.iter_mut().zip(record.distributions()) {
+        let json = json.as_object_mut().ok_or_else(fault)?;
+        json.retain(|key, _| !DERIVED_OF_DISTRIBUTION.contains(&key.as_str()));
+        let slots: Vec<Value> = d.histogram().iter().map(|(low, _, n)| json!([low, n])).collect();
+        json.insert("histogram".into(), Value::Array(slots));
+    }
+    let mut text = String::new();
+    write(&value, &mut text)?;
+    Ok(text)
+}
+
+fn write(value: &Value, to: &mut String) -> Result<(), SignatureError> {
+    let list = |of: &[Value], to: &mut String| {
+        to.push('[');
+        for (i, item) in of.iter().enumerate() {
+            if i > 0 {
+                to.push(',');
+            }
+            write(item, to)?;
+        }
+        to.push(']');
+        Ok(())
+    };
+    match value {
+        Value::Array(items) => list(items, to),
+        Value::Object(of) => object(of, to),
+        Value::Number(n) if n.is_f64() => {
+            to.push_str(&float(n.as_f64().unwrap_or_default()));
+            Ok(())
+        }
+        // JSON's own way of writing them is RFC 8785's.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            to.push_str(&serde_json::to_string(value).map_err(|e| SignatureError::Json(e.to_string()))?);
+            Ok(())
+        }
+    }
+}
+
+fn object(of: &Map<String, Value>, to: &mut String) -> Result<(), SignatureError> {
+    let mut keys: Vec<&String> = of.keys().collect();
+    // In the order of their UTF-16, RFC 8785, 3.2.3.
+    keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+    to.push('{');
+    for (i, key) in keys.into_iter().enumerate() {
+        if i > 0 {
+            to.push(',');
+        }
+        write(&Value::String(key.clone()), to)?;
+        to.push(':');
+        write(&of[key], to)?;
+    }
+    to.push('}');
+    Ok(())
+}
+
+/// ECMAScript's `Number::toString`, RFC 8785, 3.2.2.3: the shortest digits that give the same number.
+fn float(n: f64) -> String {
+    let size = n.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{n:e}");
+        // Rust writes 1e21, ECMAScript 1e+21.
+        return if text.contains("e-") { text } else { text.replace('e', "e+") };
+    }
+    let mut text = String::new();
+    // Writing to a String can't fail. A negative zero is 0.
+    let _ = write!(text, "{}", if n == 0.0 { 0.0 } else { n });
+    text
+}
+
+fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * N || !digits.iter().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+#[path = "signature_tests.rs"]
+mod tests;

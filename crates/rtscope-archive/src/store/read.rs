@@ -1,0 +1,150 @@
+//! Reading many records: one thread fetches their rows, others put them together and check them, and they are given out in order. Only a
+//! few are in memory at a time, however many are asked for.
+
+use super::rows::Fetched;
+use super::{Archive, ArchiveError, Filter, RunSummary, list, rows};
+use rtscope_record::Record;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// A run of one archive, while nobody removes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub(super) i64);
+
+/// Records that are handed to another thread at once.
+const CHUNK: usize = 16;
+/// More threads than this would wait for the one that fetches.
+const WORKERS: usize = 8;
+
+/// What is to be done with some rows, and where the outcome is waited for.
+type Job<T> = (Vec<Fetched>, SyncSender<Vec<Result<T, ArchiveError>>>);
+
+/// Why rows are not read on.
+enum Stop<E> {
+    Sql(rusqlite::Error),
+    Own(E),
+}
+
+impl<E> From<rusqlite::Error> for Stop<E> {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Sql(e)
+    }
+}
+
+impl Archive {
+    /// What is read while `work` goes on is one state of the archive, whatever others write meanwhile.
+    pub fn frozen<T, E: From<ArchiveError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let frozen = self.db.unchecked_transaction().map_err(|e| self.sql(e))?;
+        let done = work()?;
+        frozen.finish().map_err(|e| self.sql(e))?;
+        Ok(done)
+    }
+
+    /// Gives `each` the runs that pass `filter`, newest first; in place of one whose summary was changed apart from its record, the error
+    /// that says so.
+    pub fn each_summary<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        mut each: impl FnMut(Result<RunSummary, ArchiveError>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.each_found(filter, |found| each(sound(found).map(|f| f.summary)))
+    }
+
+    fn each_found<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        mut each: impl FnMut(list::Found) -> Result<(), E>,
+    ) -> Result<(), E> {
+        list::each(&self.db, filter, |found| each(found).map_err(Stop::Own)).map_err(|stop| match stop {
+            Stop::Sql(e) => self.sql(e).into(),
+            Stop::Own(e) => e,
+        })
+    }
+
+    /// The runs that pass `filter`, oldest first.
+    pub fn keys(&self, filter: &Filter) -> Result<Vec<Key>, ArchiveError> {
+        let mut keys = Vec::new();
+        self.each_found(filter, |found| {
+            keys.push(Key(sound(found)?.key));
+            Ok::<(), ArchiveError>(())
+        })?;
+        keys.reverse();
+        Ok(keys)
+    }
+
+    /// Reads the records of `keys`, gives each to `work` on one of several threads, and what comes of it to `each`, in their order.
+    ///
+    /// Ends at the first error: of the archive, of a record that is damaged, or of `each`.
+    pub fn each_record<T: Send, E: From<ArchiveError>>(
+        &self,
+        keys: &[Key],
+        work: impl Fn(Record) -> T + Sync,
+        mut each: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKERS).min(keys.len() / CHUNK);
+        if workers < 2 {
+            return keys.iter().try_for_each(|&key| each(work(self.fetch(key)?.record()?)));
+        }
+        let (jobs, queue) = sync_channel::<Job<T>>(workers * 2);
+        let queue = Mutex::new(queue);
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| serve(&queue, &work));
+            }
+            self.hand_out(keys, jobs, workers * 2, &mut each)
+        })
+    }
+
+    /// Fetches rows as long as there is room for them, and takes what comes back in order. The workers end with `jobs`.
+    #[allow(clippy::needless_pass_by_value)]
+    fn hand_out<T, E: From<ArchiveError>>(
+        &self,
+        keys: &[Key],
+        jobs: SyncSender<Job<T>>,
+        room: usize,
+        each: &mut impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut chunks = keys.chunks(CHUNK);
+        let mut under_way: VecDeque<Receiver<Vec<Result<T, ArchiveError>>>> = VecDeque::new();
+        loop {
+            while under_way.len() < room {
+                let Some(chunk) = chunks.next() else { break };
+                let fetched = chunk.iter().map(|&key| self.fetch(key)).collect::<Result<Vec<_>, _>>()?;
+                let (back, outcome) = sync_channel(1);
+                // The workers are there as long as this is.
+                if jobs.send((fetched, back)).is_err() {
+                    return Ok(());
+                }
+                under_way.push_back(outcome);
+            }
+            // A worker that panicked sends nothing; its panic goes on where the threads are joined.
+            let Some(done) = under_way.pop_front().and_then(|outcome| outcome.recv().ok()) else { return Ok(()) };
+            for item in done {
+                each(item?)?;
+            }
+        }
+    }
+
+    pub(super) fn fetch(&self, key: Key) -> Result<Fetched, ArchiveError> {
+        rows::fetch(&self.db, key.0).map_err(|e| self.raise(e))
+    }
+}
+
+fn serve<T>(queue: &Mutex<Receiver<Job<T>>>, work: &impl Fn(Record) -> T) {
+    loop {
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((fetched, back)) = job else { return };
+        // Nobody waits any more when an error ended it.
+        let _ = back.send(fetched.into_iter().map(|f| f.record().map(work)).collect());
+    }
+}
+
+fn sound(found: list::Found) -> Result<list::Found, ArchiveError> {
+    if found.sound {
+        return Ok(found);
+    }
+    let what = "its summary in the archive was changed apart from its record, which `rtscope show` reads by its id";
+    Err(ArchiveError::damaged(&found.summary.id, what))
+}

@@ -1,0 +1,163 @@
+//! Inputs: files that are read, of a size that is bounded.
+
+use super::{bits, kind, me, refused, regular};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Without waiting, and without becoming the terminal of this process.
+fn flags() -> i32 {
+    bits(OFlags::NONBLOCK | OFlags::NOCTTY)
+}
+
+/// Opens a regular file to be read. What is none is refused at once, and not even opened: some devices do something when they are.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(&fs::metadata(path)?)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags()).open(path)?;
+    // It may have been replaced meanwhile.
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// [`open`], and a stream where the path clearly means one: `/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`. Waiting for it ends with any
+/// signal that ends the process.
+pub fn open_stream(path: &Path) -> io::Result<File> {
+    let named = ["/dev", "/proc"].iter().any(|dir| path.starts_with(dir));
+    let found = fs::metadata(path)?;
+    if !named || found.is_file() {
+        return open(path);
+    }
+    streams(&found)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags()).open(path)?;
+    streams(&file.metadata()?)?;
+    // Only opening was not to wait.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// Standard input, unless it is a directory or a device that never ends.
+pub fn standard_input() -> io::Result<io::StdinLock<'static>> {
+    streams(&fs::metadata("/proc/self/fd/0").or_else(|_| fs::metadata("/dev/stdin"))?)?;
+    Ok(io::stdin().lock())
+}
+
+/// Refuses what is neither a file nor a stream that ends some time: a device may go on for ever, but a terminal and `/dev/null` do not.
+fn streams(m: &Metadata) -> io::Result<()> {
+    let t = m.file_type();
+    let (major, minor) = (rustix::fs::major(m.rdev()), rustix::fs::minor(m.rdev()));
+    // Linux's devices.txt: memory devices 1, terminals 4 and 5, the slaves of pseudo terminals 136 to 143.
+    let ends = t.is_char_device() && ((major, minor) == (1, 3) || matches!(major, 4 | 5 | 136..=143));
+    if t.is_file() || t.is_fifo() || t.is_socket() || ends {
+        return Ok(());
+    }
+    Err(refused(format!("it is {}, where a file or a pipe is expected", kind(t))))
+}
+
+/// Reads a whole file of at most `most` bytes.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > most {
+        return Err(too_large(most));
+    }
+    // One more than it says, so that one that grows is seen to.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+/// Reads a stream to its end, of at most `most` bytes; takes no more memory than it needs for them.
+pub fn read_bounded(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        // Not doubled, as a vector would by itself: half of a large one more.
+        let step = (bytes.len() / 2).max(1 << 16);
+        bytes.reserve_exact(step + 64);
+        if from.by_ref().take(step as u64).read_to_end(&mut bytes)? == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() as u64 > most {
+            return Err(too_large(most));
+        }
+    }
+}
+
+/// [`read`] of text.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// Reads a file of state whole: a regular one of this user's, or of user `also`, under one name; no link.
+pub fn read_own(path: &Path, most: u64, also: Option<u32>) -> io::Result<Vec<u8>> {
+    let found = fs::symlink_metadata(path)?;
+    regular(&found)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags() | bits(OFlags::NOFOLLOW)).open(path)?;
+    let found = file.metadata()?;
+    regular(&found)?;
+    if found.nlink() > 1 {
+        return Err(refused("it has several names (hard links), where a file of one's own is expected"));
+    }
+    if found.uid() != me() && Some(found.uid()) != also {
+        return Err(refused(format!("it belongs to user {}, not to user {}", found.uid(), me())));
+    }
+    if found.len() > most {
+        return Err(too_large(most));
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn too_large(most: u64) -> io::Error {
+    let most = if most >= 1 << 20 { format!("{} MiB", most >> 20) } else { format!("{most} bytes") };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than the {most} that are read of such a file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn only_what_is_a_file_is_read_and_only_so_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "four").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("/dev/zero", at("device")).unwrap();
+        let fifo = Command::new("mkfifo").arg(at("fifo")).status().unwrap();
+        assert!(fifo.success());
+        assert_eq!(read(&at("file"), 4).unwrap(), b"four");
+        assert_eq!(read_text(&at("link"), 9).unwrap(), "four");
+        assert_eq!(read_own(&at("file"), 4, None).unwrap(), b"four");
+        assert!(read_own(&at("link"), 4, None).unwrap_err().to_string().contains("link"));
+        fs::hard_link(at("file"), at("second")).unwrap();
+        assert!(read_own(&at("file"), 4, None).unwrap_err().to_string().contains("names"));
+        assert_eq!(read_bounded(&mut open(&at("file")).unwrap(), 4).unwrap(), b"four");
+        assert!(read_bounded(&mut open(&at("file")).unwrap(), 3).is_err());
+        assert!(read_bounded(&mut io::repeat(0), 1 << 20).is_err());
+        assert_eq!(read(&at("file"), 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        for (name, what) in [("fifo", "a FIFO"), ("device", "a device"), (".", "a directory")] {
+            for refusal in [open(&at(name)), open_stream(&at(name))] {
+                assert!(refusal.unwrap_err().to_string().contains(what), "{name}");
+            }
+        }
+        assert!(open_stream(Path::new("/dev/zero")).is_err() && open_stream(Path::new("/dev/full")).is_err());
+        assert!(open_stream(Path::new("/dev/null")).is_ok());
+        assert_eq!(open(&at("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_pipe_that_is_named_as_a_stream_is_read() {
+        let mut child = Command::new("echo").arg("text").stdout(Stdio::piped()).spawn().unwrap();
+        let from = child.stdout.take().unwrap();
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&from));
+        let mut text = String::new();
+        open_stream(Path::new(&path)).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text\n");
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,42 @@
+//! Waits that end when the process is asked to: a lock's, at present. A blocking call would be taken up again after the signal's handler.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+
+/// How often a wait looks around.
+const GLANCE: Duration = Duration::from_millis(50);
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends every wait of this process, now and from now on: for the handler of its signals.
+pub fn interrupt() {
+    INTERRUPTED.store(true, SeqCst);
+}
+
+/// Whether [`interrupt`] was called.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(SeqCst)
+}
+
+/// Waits for the exclusive lock (`flock`) of an open file, after telling `on_wait` when another process has it. `Interrupted` when the
+/// process is asked to end meanwhile.
+pub fn lock_patiently(file: &File, on_wait: impl FnOnce()) -> io::Result<()> {
+    let mut on_wait = Some(on_wait);
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            done => return done,
+        }
+        if interrupted() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted while another process has the lock"));
+        }
+        if let Some(tell) = on_wait.take() {
+            tell();
+        }
+        std::thread::sleep(GLANCE);
+    }
+}

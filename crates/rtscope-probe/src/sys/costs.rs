@@ -1,0 +1,139 @@
+//! Elementary acts of a machine, one function each, so that somebody can time them.
+
+use super::check;
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+
+/// One system call that does next to nothing (`getppid(2)`), past any cache of the C library's.
+pub fn system_call() {
+    // SAFETY: no arguments; can't fail.
+    let _ = unsafe { libc::syscall(libc::SYS_getppid) };
+}
+
+/// Asks the processor for its identity, which a hypervisor may have to answer; `false` where there is no such instruction.
+pub fn ask_processor() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every processor of this architecture has the instruction; it reads registers and touches no memory.
+        #[allow(unused_unsafe)] // newer compilers know that
+        let said = unsafe { core::arch::x86_64::__cpuid(0) };
+        std::hint::black_box(said.eax);
+        true
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Has every other CPU that runs a thread of this process interrupted, and waits for it (`membarrier(2)`, expedited). Announced once by
+/// [`announce_barriers`].
+pub fn interrupt_others() -> io::Result<()> {
+    barrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+}
+
+/// What [`interrupt_others`] needs first.
+pub fn announce_barriers() -> io::Result<()> {
+    barrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+}
+
+fn barrier(command: libc::c_int) -> io::Result<()> {
+    // SAFETY: integers only.
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sleeps of this thread may end so much late (ns; 0: as usual): what the kernel saves wake-ups by (`PR_SET_TIMERSLACK`).
+pub fn timer_slack(ns: u64) {
+    let ns = libc::c_ulong::try_from(ns).unwrap_or(0);
+    // SAFETY: one integer; touches no memory.
+    let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
+}
+
+/// A pipe: its ends for reading and for writing.
+pub fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel writes two descriptors into an array of two.
+    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    // SAFETY: both were opened just now and belong to nobody else.
+    let [read, write] = ends.map(|fd| unsafe { File::from(OwnedFd::from_raw_fd(fd)) });
+    Ok((read, write))
+}
+
+/// A timer that expires every `ns`, whether or not anybody waits; reading it gives how often it did (8 bytes).
+pub fn ticking(ns: u64) -> io::Result<File> {
+    // SAFETY: integers only.
+    let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: opened just now, and nobody else's.
+    let file = unsafe { File::from(OwnedFd::from_raw_fd(fd)) };
+    #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // a tick's seconds fit
+    let every = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
+    let spec = libc::itimerspec { it_interval: every, it_value: every };
+    // SAFETY: a descriptor that is open, a valid structure, and nowhere to write the old value to.
+    check(unsafe { libc::timerfd_settime(fd, 0, &raw const spec, ptr::null_mut()) })?;
+    Ok(file)
+}
+
+/// Anonymous memory of this process, fresh: no page of it is there until it is touched.
+#[derive(Debug)]
+pub struct Fresh {
+    at: *mut u8,
+    len: usize,
+}
+
+impl Fresh {
+    /// So many bytes, in small pages.
+    pub fn map(len: usize) -> io::Result<Self> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping where the kernel likes; nobody has a pointer into it.
+        let at = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, -1, 0) };
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the mapping was made just now. Huge pages would make one fault of many.
+        let _ = unsafe { libc::madvise(at, len, libc::MADV_NOHUGEPAGE) };
+        Ok(Self { at: at.cast(), len })
+    }
+
+    /// Writes to each page of `page` bytes once.
+    pub fn touch(&mut self, page: usize) {
+        for offset in (0..self.len).step_by(page) {
+            // SAFETY: within the mapping, which only this value knows.
+            unsafe { self.at.add(offset).write_volatile(1) };
+        }
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // SAFETY: this value's own mapping, which nobody uses any more.
+        let _ = unsafe { libc::munmap(self.at.cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn each_does_what_it_says() {
+        system_call();
+        assert_eq!(ask_processor(), cfg!(target_arch = "x86_64"));
+        // Kernels may be built without it.
+        if announce_barriers().is_ok() {
+            interrupt_others().unwrap();
+        }
+        let (mut read, mut write) = pipe().unwrap();
+        write.write_all(b"x").unwrap();
+        read.read_exact(&mut [0]).unwrap();
+        let mut ticks = [0; 8];
+        ticking(1_000_000).unwrap().read_exact(&mut ticks).unwrap();
+        assert!(u64::from_ne_bytes(ticks) >= 1);
+        let mut fresh = Fresh::map(1 << 20).unwrap();
+        fresh.touch(4096);
+    }
+}

@@ -1,0 +1,131 @@
+//! The watchdog, and what it does: nobody of this run may wait for a CPU for ever.
+//!
+//! A deadline task comes before every FIFO and RR task. Where that is refused (no privilege, or the kernel has given all its deadline
+//! bandwidth away) FIFO 99 must do, which a hog of the same priority keeps out.
+
+use super::{Post, Shared};
+use crate::sys::rt;
+use crate::sys::sched::{self, Wanted};
+use rtscope_record::Policy;
+use rtscope_record::witness::Starved;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+/// Who is not seen for so long is starved, unless its interval says otherwise, ns.
+const PATIENCE: u64 = 3_000_000_000;
+/// Intervals without any progress of a thread.
+const INTERVALS: u64 = 5;
+/// How long an ordinary task may wait for its turn, ns.
+pub(super) const ORDINARY: u64 = 60_000_000_000;
+/// How long the tick may be silent before the watchdog wakes up, ns.
+pub(super) const SILENCE: u64 = 4_000_000_000;
+/// What a starving tick is given to come back after each step.
+const STEP: Duration = Duration::from_millis(500);
+/// Run time in each period of a thread that is to finish its work, ns.
+const SHARE: (u64, u64) = (20_000_000, 100_000_000);
+/// The same of the reporter, who has a record to write.
+const WRITER: (u64, u64) = (40_000_000, 100_000_000);
+/// That of the watchdog itself.
+const DOG: (u64, u64) = (5_000_000, 50_000_000);
+
+/// How long a thread with this interval may make no progress, ns.
+pub(super) fn patience(interval: u64) -> u64 {
+    interval.saturating_mul(INTERVALS).max(PATIENCE)
+}
+
+fn deadline(share: (u64, u64)) -> Wanted {
+    Wanted { policy: Policy::Deadline, priority: 0, share, reset_on_fork: true }
+}
+
+fn fifo(priority: u8) -> Wanted {
+    Wanted { policy: Policy::Fifo, priority, share: (0, 0), reset_on_fork: true }
+}
+
+/// Before all others, as far as it is allowed.
+fn lift(tid: u32, share: (u64, u64)) {
+    if sched::set(tid, &deadline(share)).is_err() {
+        let _ = sched::set(tid, &fifo(99));
+    }
+}
+
+/// The watchdog's thread.
+pub(super) fn watch(shared: &Shared) {
+    lift(0, DOG);
+    while shared.alarm.wait().is_ok() && !shared.over.load(SeqCst) {
+        // Who was only paused goes on by himself.
+        if looks_again(shared) {
+            continue;
+        }
+        let tick = shared.tick.load(SeqCst);
+        let _ = sched::allow(tick, &shared.allowed);
+        // As little as will do: the run itself may be well, and must not be disturbed.
+        let _ = sched::set(tick, &fifo(shared.below));
+        if !looks_again(shared) {
+            lift(tick, SHARE);
+        }
+        let _ = shared.alarm.set(rt::now() + SILENCE);
+    }
+}
+
+fn looks_again(shared: &Shared) -> bool {
+    let before = shared.looked.load(SeqCst);
+    std::thread::sleep(STEP);
+    shared.over.load(SeqCst) || shared.looked.load(SeqCst) != before
+}
+
+/// Ends the run, and gets the reporter and those threads on their way that are still at work.
+pub(super) fn end(shared: &Shared, posts: &[Arc<Post>], starved: Starved) {
+    super::lock(&shared.starved).get_or_insert(starved);
+    shared.ended.store(true, SeqCst);
+    free(shared, shared.main, WRITER);
+    // The one that waits for the record, when it is of this program: it may wait behind the same rival.
+    if let Some(driver) = driver() {
+        lift(driver, WRITER);
+    }
+    for post in posts.iter().filter(|p| p.is_on_duty()) {
+        let _ = sched::allow(post.tid.load(SeqCst), &shared.allowed);
+    }
+}
+
+/// Any CPU, before all others.
+pub(super) fn free(shared: &Shared, tid: u32, share: (u64, u64)) {
+    let _ = sched::allow(tid, &shared.allowed);
+    lift(tid, share);
+}
+
+/// The reporter waits for a CPU for too long.
+pub(super) fn free_reporter(shared: &Shared) {
+    free(shared, shared.main, WRITER);
+}
+
+/// A thread that was told to end still waits for a CPU.
+pub(super) fn free_thread(shared: &Shared, post: &Post) {
+    free(shared, post.tid.load(SeqCst), SHARE);
+}
+
+/// The parent, when it is rtscope.
+fn driver() -> Option<u32> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let parent: u32 = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let name = std::fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
+    (parent > 1 && name.starts_with("rtscope")).then_some(parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_some_intervals_and_at_least_seconds() {
+        assert_eq!(patience(1_000_000), 3_000_000_000);
+        assert_eq!(patience(10_000_000_000), 50_000_000_000);
+        assert_eq!(patience(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_parent_of_a_test_is_not_rtscope() {
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", std::os::unix::process::parent_id())).unwrap();
+        assert_eq!(driver().is_some(), name.starts_with("rtscope"));
+    }
+}

@@ -1,0 +1,363 @@
+//! The tick: a look at threads and machine every half a second, who is starved, and what came of it.
+
+use super::machine::Machine;
+use super::tasks::Table;
+use super::threads::{self, Doing};
+use super::{EVERY, NEVER, Order, Post, Shared, rescue};
+use crate::snapshot::Root;
+use crate::sys::rt;
+use crate::sys::sched::{self, Continued};
+use rtscope_record::Policy;
+use rtscope_record::witness::{Change, Changed, MOST, Starved, ThreadState, Witness};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
+
+/// A wake-up that is later by so much than waiting for a CPU explains was a pause, ns.
+const PAUSE: u64 = 100_000_000;
+/// All tasks are looked through at most for this share of the time (one part in so many).
+const SHARE: u64 = 50;
+/// What a run may take beyond its plan, ns, and as a share.
+const BEYOND: (u64, u64) = (5_000_000_000, 10);
+/// A shorter grid has no gaps to work in, ns.
+const SHORTEST: u64 = 200_000;
+/// From a grid point to where its gap begins, at most, and what is left at its end, at least, ns.
+const MARGIN: (u64, u64) = (50_000, 100_000);
+
+/// What was seen of one thread from outside.
+#[derive(Debug, Default)]
+struct Seen {
+    states: Vec<ThreadState>,
+    ran_on: Vec<u32>,
+}
+
+/// When somebody was last seen to get on.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    ran: Option<u64>,
+    count: u64,
+    since: u64,
+}
+
+/// What the tick leaves.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    every: u64,
+    looks: u32,
+    longest_gap: u64,
+    seen: HashMap<u32, Seen>,
+    changes: Vec<Change>,
+    told: (Vec<rtscope_record::witness::Rival>, Vec<rtscope_record::witness::OtherRun>, u32),
+    cpus: Vec<rtscope_record::witness::CpuSeen>,
+    left_out: u32,
+}
+
+pub(super) struct Tick {
+    shared: Arc<Shared>,
+    root: Root,
+    ours: Option<(Policy, u8)>,
+    planned: Option<u64>,
+    /// The grid in whose gaps to work.
+    grid: Option<u64>,
+    /// From one look to the next, ns.
+    every: u64,
+    continued: Continued,
+    machine: Machine,
+    table: Table,
+    progress: HashMap<u32, Progress>,
+    notes: Notes,
+    looked: u64,
+    /// All tasks are looked through again from then on, ns.
+    thorough_from: u64,
+}
+
+impl Tick {
+    /// Takes the look before the run. `crowded`: it will share its CPU with measured threads.
+    pub(super) fn new(shared: Arc<Shared>, root: Root, order: &Order, continued: Continued, crowded: bool) -> Self {
+        let slept = sched::slept();
+        let mut table = Table::new(&order.cpus, order.ours, rt::now().saturating_add(slept));
+        table.look(&root, 0, &mut || ());
+        let machine = Machine::before(&root, order, slept);
+        let grid = order.grid.filter(|&interval| crowded && interval >= SHORTEST);
+        let (ours, planned, notes) = (order.ours, order.planned, Notes::default());
+        let every = if order.ends_only { NEVER } else { EVERY };
+        let notes = Notes { every, ..notes };
+        let progress = HashMap::new();
+        Self { shared, root, ours, planned, grid, every, continued, machine, table, progress, notes, looked: 0, thorough_from: 0 }
+    }
+
+    /// The tick's thread, on the CPUs of `place`, until the run is over.
+    pub(super) fn run(mut self, place: &[u32]) -> Notes {
+        self.shared.tick.store(rt::tid(), SeqCst);
+        let _ = rt::come_before_ordinary_tasks();
+        let _ = if place.is_empty() { Ok(()) } else { rt::pin_to(place) };
+        self.looked = rt::now();
+        while !self.is_over() {
+            self.shared.looked.store(self.looked, SeqCst);
+            let _ = self.shared.alarm.set(rt::now() + rescue::SILENCE.max(self.every.saturating_mul(2)));
+            let every = if self.shared.ended.load(SeqCst) { EVERY / 5 } else { self.every };
+            self.rest(rt::now() + every);
+            if self.is_over() {
+                break;
+            }
+            self.look();
+        }
+        self.last_look();
+        self.notes
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.stop.load(SeqCst)
+    }
+
+    /// Sleeps until `at`; notices when it was more than a sleep.
+    fn rest(&mut self, at: u64) {
+        let waited = threads::own_times().map_or(0, |t| t.1);
+        loop {
+            let now = rt::now();
+            if now >= at || self.is_over() {
+                break;
+            }
+            std::thread::park_timeout(Duration::from_nanos(at - now));
+        }
+        let now = rt::now();
+        let late = now.saturating_sub(at);
+        if late > PAUSE {
+            let explained = threads::own_times().map_or(0, |t| t.1).saturating_sub(waited);
+            if late.saturating_sub(explained) > PAUSE {
+                self.change(Changed::Paused, rtscope_record::Nanos((late - explained) / 1_000_000 * 1_000_000).to_string(), now);
+                // Nobody could get on.
+                self.progress.values_mut().for_each(|p| p.since = now);
+            }
+        }
+    }
+
+    fn change(&mut self, what: Changed, to: String, now: u64) {
+        let at = self.shared.since_start(now);
+        self.put(Change { at, what, of: String::new(), from: String::new(), to });
+    }
+
+    fn put(&mut self, change: Change) {
+        if self.notes.changes.len() < MOST {
+            self.notes.changes.push(change);
+        } else {
+            self.notes.left_out += 1;
+        }
+    }
+
+    fn look(&mut self) {
+        let now = rt::now();
+        self.notes.looks += 1;
+        self.notes.longest_gap = self.notes.longest_gap.max(now.saturating_sub(self.looked));
+        self.looked = now;
+        let ended = self.shared.ended.load(SeqCst);
+        let posts = self.shared.posts();
+        let mut starving = None;
+        for post in posts.iter().filter(|p| p.is_on_duty()) {
+            self.breathe();
+            let Some(doing) = self.thread(post, now) else { continue };
+            if let Some(since) = self.is_starving(post, doing, now) {
+                if ended {
+                    rescue::free_thread(&self.shared, post);
+                } else {
+                    starving.get_or_insert((post.label.clone(), since, doing.cpu));
+                }
+            }
+        }
+        self.reporter(now);
+        if ended {
+            return;
+        }
+        let thorough = now >= self.thorough_from;
+        self.conditions(now, thorough);
+        let beyond = self.planned.map_or(u64::MAX, |p| p.saturating_add(BEYOND.0.max(p / BEYOND.1)));
+        let at = self.shared.since_start(now);
+        let on_duty = posts.iter().find(|p| p.is_on_duty());
+        if starving.is_none() && at > beyond {
+            let cpu = on_duty.and_then(|p| threads::doing(p.tid.load(SeqCst)));
+            starving = cpu.map(|doing| (String::new(), self.shared.start.load(SeqCst), doing.cpu));
+        }
+        if let Some((thread, since, cpu)) = starving {
+            let mut nothing = || ();
+            self.table.look(&self.root, at, &mut nothing);
+            let by = self.table.culprit(cpu);
+            rescue::end(&self.shared, &posts, Starved { at, thread, since: self.shared.since_start(since), by });
+        }
+    }
+
+    /// One thread of the run from outside; `None` when it is done.
+    fn thread(&mut self, post: &Post, now: u64) -> Option<Doing> {
+        let tid = post.tid.load(SeqCst);
+        // Until it has entered, it is still being set up.
+        let entered = post.first.get().is_some();
+        let (state, doing) = (threads::state(tid, self.shared.since_start(now)), threads::doing(tid)?);
+        // A thread gives its priority back once it has left: what was read meanwhile says nothing.
+        if post.left.load(SeqCst) {
+            return None;
+        }
+        let seen = self.notes.seen.entry(tid).or_default();
+        let ended = self.shared.ended.load(SeqCst);
+        if !ended && !seen.ran_on.contains(&doing.cpu) {
+            seen.ran_on.push(doing.cpu);
+        }
+        let before = seen.states.last().or(post.first.get().and_then(|l| l.state.as_ref()));
+        if let Some(state) = state.filter(|s| entered && !ended && !before.is_some_and(|b| b.is_as(s))) {
+            if seen.states.len() < MOST {
+                seen.states.push(state);
+            } else {
+                self.notes.left_out += 1;
+            }
+        }
+        Some(doing)
+    }
+
+    /// Since when a thread waits for a CPU in vain, if it has done so for too long.
+    fn is_starving(&mut self, post: &Post, doing: Doing, now: u64) -> Option<u64> {
+        let count = post.cell.as_ref().map_or(0, |c| c.count.load(Relaxed).wrapping_add(c.missed.load(Relaxed)));
+        let since = self.progressed(post.tid.load(SeqCst), doing, count, now);
+        let ordinary = post.began_as().or(self.ours).is_none_or(|(policy, _)| policy == Policy::Other);
+        let patience = if self.shared.ended.load(SeqCst) {
+            1
+        } else if ordinary {
+            post.patience.max(rescue::ORDINARY)
+        } else {
+            post.patience
+        };
+        let ready = doing.state == 'R' && now.saturating_sub(since) >= patience;
+        // Not even ready: stopped by a debugger, frozen ... A run that never ends is none either.
+        let stuck = post.cell.is_some() && now.saturating_sub(since) >= patience.saturating_mul(4).max(rescue::SILENCE);
+        (ready || stuck).then_some(since)
+    }
+
+    fn progressed(&mut self, tid: u32, doing: Doing, count: u64, now: u64) -> u64 {
+        let p = self.progress.entry(tid).or_insert(Progress { ran: doing.ran, count, since: now });
+        if (p.ran, p.count) != (doing.ran, count) {
+            *p = Progress { ran: doing.ran, count, since: now };
+        }
+        p.since
+    }
+
+    /// Who reports must not starve either: without him no run ends.
+    fn reporter(&mut self, now: u64) {
+        let Some(doing) = threads::doing(self.shared.main) else { return };
+        let since = self.progressed(self.shared.main, doing, 0, now);
+        if doing.state == 'R' && now.saturating_sub(since) >= rescue::patience(0) {
+            rescue::free_reporter(&self.shared);
+        }
+    }
+
+    fn conditions(&mut self, now: u64, thorough: bool) {
+        if self.continued.came() {
+            self.change(Changed::Continued, String::new(), now);
+            self.progress.values_mut().for_each(|p| p.since = now);
+        }
+        let at = self.shared.since_start(now);
+        self.breathe();
+        for change in self.machine.look(&self.root, at, sched::slept(), thorough) {
+            self.put(change);
+        }
+        if thorough {
+            let start = threads::own_times().map_or(0, |t| t.0);
+            let (shared, grid) = (Arc::clone(&self.shared), self.grid);
+            self.table.look(&self.root, at, &mut || breathe(&shared, grid));
+            let cost = threads::own_times().map_or(0, |t| t.0).saturating_sub(start);
+            self.thorough_from = now + (2 * EVERY - EVERY / 2).max(cost.saturating_mul(SHARE));
+        }
+    }
+
+    fn breathe(&self) {
+        breathe(&self.shared, self.grid);
+    }
+
+    fn last_look(&mut self) {
+        let now = rt::now();
+        if self.looked > 0 {
+            self.notes.longest_gap = self.notes.longest_gap.max(now.saturating_sub(self.looked));
+        }
+        if !self.shared.ended.load(SeqCst) {
+            // Nobody is measured any more.
+            self.grid = None;
+            self.conditions(now, true);
+        }
+        self.notes.cpus = self.machine.cpus(&self.root);
+        self.notes.told = std::mem::take(&mut self.table).told();
+    }
+}
+
+/// Where the CPU is a measured one: waits for the gap between two points of the grid, so that reading a file, which some kernels do not
+/// interrupt, delays no sample.
+fn breathe(shared: &Shared, grid: Option<u64>) {
+    let (Some(interval), start) = (grid, shared.start.load(SeqCst)) else { return };
+    let now = rt::now();
+    if now <= start || shared.stop.load(SeqCst) {
+        return;
+    }
+    let phase = (now - start) % interval;
+    let (from, until) = ((interval / 8).min(MARGIN.0), interval - (interval / 4).clamp(MARGIN.1.min(interval / 2), 1_000_000));
+    if phase < from {
+        rt::sleep_until(rt::Instant::from_ns(now - phase + from));
+    } else if phase > until {
+        rt::sleep_until(rt::Instant::from_ns(now - phase + interval + from));
+    }
+}
+
+impl Notes {
+    /// Everything together: threads by their own looks, with what was seen of them meanwhile.
+    pub(super) fn told(mut self, shared: &Shared, starved: Option<Starved>, planned: Option<u64>, real: u64) -> Witness {
+        let mut w = Witness {
+            looks: self.looks,
+            every_ns: self.every,
+            longest_gap_ns: self.longest_gap,
+            planned_ns: planned,
+            real_ns: real,
+            changes: self.changes,
+            cpus: self.cpus,
+            left_out: self.left_out.saturating_add(self.told.2),
+            ..Witness::default()
+        };
+        (w.rivals, w.other_runs) = (self.told.0, self.told.1);
+        for post in shared.posts() {
+            let tid = post.tid.load(SeqCst);
+            let (first, last) = (post.first.get(), post.last.get());
+            let mut t = threads::seen(&post.label, tid, first, last);
+            if starved.is_some() {
+                // What its rescue changed was not done to it by others.
+                (t.migrations, t.was_ordinary) = (None, None);
+                t.ran_on.truncate(1);
+            }
+            let seen = self.seen.remove(&tid).unwrap_or_default();
+            t.states.extend(seen.states);
+            t.ran_on.extend(seen.ran_on);
+            let at_end = last.and_then(|l| l.state.clone()).filter(|_| starved.is_none());
+            if let Some(end) = at_end.filter(|end| t.states.last().is_some_and(|s| !s.is_as(end))) {
+                t.states.push(ThreadState { at: shared.since_start(end.at), ..end });
+            }
+            t.ran_on.sort_unstable();
+            t.ran_on.dedup();
+            join(&mut w.threads, t);
+        }
+        w.starved = starved;
+        w
+    }
+}
+
+/// A thread that was there several times (the instrument, in each trial of a search) is told as one.
+fn join(all: &mut Vec<rtscope_record::witness::ThreadSeen>, t: rtscope_record::witness::ThreadSeen) {
+    let Some(same) = all.iter_mut().find(|old| old.label == t.label) else { return all.push(t) };
+    let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    same.tid = t.tid;
+    for state in t.states {
+        if same.states.last().is_none_or(|last| !last.is_as(&state)) && same.states.len() < MOST {
+            same.states.push(state);
+        }
+    }
+    same.ran_on.extend(t.ran_on);
+    same.ran_on.sort_unstable();
+    same.ran_on.dedup();
+    same.migrations = add(same.migrations, t.migrations);
+    same.preempted = add(same.preempted, t.preempted);
+    same.ran_ns = add(same.ran_ns, t.ran_ns);
+    same.waited_ns = add(same.waited_ns, t.waited_ns);
+    same.was_ordinary = same.was_ordinary.max(t.was_ordinary);
+}

@@ -1,0 +1,343 @@
+//! What a record's own content says of its figures, whatever its warnings say: by these rules nothing is gained by taking warnings out of it.
+//!
+//! The probe holds each record of its own against them, and so does every import. Only what was known during the run alone (that memory could
+//! not be locked, that a stressor lay in memory ...) can't be derived again.
+
+use crate::distribution::Distribution;
+use crate::lines::Stamp;
+use crate::record::{RecordParts, Space, Test};
+use crate::settings::Policy;
+use crate::warning::{Effect, Warning};
+
+/// A run of which less than this share of the asked time went by, in percent, was cut short.
+const WHOLE: u128 = 90;
+
+/// Every warning that follows from what the record holds, by its code; also those that it has.
+pub fn of_record(of: &RecordParts) -> Vec<Warning> {
+    let mut all = Vec::new();
+    // A foreign file says nothing of its machine; what it does say was judged when it was read.
+    if of.source.is_none() && of.target != "import" {
+        if of.target.starts_with("fake:") {
+            all.push(fake());
+        } else {
+            all.extend(super::of_machines(of));
+            all.extend(of_threads(of));
+        }
+        all.extend(of_request(of));
+        all.extend(of_load(of));
+        all.extend(of.witness.iter().flat_map(|w| crate::witness::findings(w, &of.settings, &of.distributions)));
+    }
+    all.extend(of_distributions(of));
+    all.extend(of_lines(of));
+    if of.interrupted {
+        all.push(interrupted());
+    }
+    all.sort_by_key(|w| std::cmp::Reverse(w.effect));
+    let mut codes = std::collections::BTreeSet::new();
+    all.retain(|w| codes.insert(w.code.clone()));
+    all
+}
+
+/// Those of [`of_record`] whose codes the record does not have, or has with a milder effect.
+pub fn missing(of: &RecordParts) -> Vec<Warning> {
+    let has = |w: &Warning| of.warnings.iter().any(|own| own.code == w.code && own.effect >= w.effect);
+    of_record(of).into_iter().filter(|w| !has(w)).collect()
+}
+
+/// The latencies were given to the probe.
+pub fn fake() -> Warning {
+    Warning::new(
+        "fake",
+        Effect::Invalid,
+        "the latencies were injected (--target fake:FILE): nothing was measured",
+        "measure with --target local",
+    )
+}
+
+/// The run was ended before its time.
+pub fn interrupted() -> Warning {
+    Warning::new(
+        "interrupted",
+        Effect::Inconclusive,
+        "the run was ended before its time; the figures are of the part that ran",
+        "let it run to its end",
+    )
+}
+
+/// A line whose stamps and edges no task of the host makes.
+pub(super) fn is_autonomous(line: &str) -> bool {
+    line.starts_with("wire:") || line.starts_with("fpga:")
+}
+
+/// What was asked for is itself a reason.
+fn of_request(of: &RecordParts) -> Vec<Warning> {
+    let s = &of.settings;
+    let mut all = Vec::new();
+    let lines = s.lines.as_ref();
+    let ordinary = match lines {
+        None => of.space == Space::User && s.policy == Policy::Other,
+        Some(l) => {
+            let device = s.handler.is_none() && l.dut.as_ref().is_some_and(|d| d.priority == 0);
+            s.policy == Policy::Other && !is_autonomous(&l.answer) || device
+        }
+    };
+    if ordinary {
+        all.push(Warning::new(
+            "policy-other",
+            Effect::Inconclusive,
+            "measured as an ordinary task (SCHED_OTHER), as asked: a real-time task would be woken sooner",
+            "--policy fifo --priority 95",
+        ));
+    }
+    let fake = of.target.starts_with("fake:");
+    if !s.mlockall && (of.space == Space::User || lines.is_some()) && !fake {
+        all.push(Warning::new(
+            "memory-not-locked-by-request",
+            Effect::Inconclusive,
+            "memory was not locked, as asked: page faults may be part of the latencies",
+            "lock it: leave out --no-mlockall (cyclictest: add -m)",
+        ));
+    }
+    all
+}
+
+/// What the threads had is not what was asked for them; they did not run for as long as they should.
+fn of_threads(of: &RecordParts) -> Vec<Warning> {
+    let s = &of.settings;
+    let mut all = Vec::new();
+    // An instrument that stamps by itself needs no priority: who only reads from it has none.
+    let reads = s.lines.as_ref().is_some_and(|l| is_autonomous(&l.answer));
+    let refused = of.distributions.iter().filter(|_| !reads).find(|d| {
+        let thread = d.parts().thread.as_ref();
+        let (policy, priority) = (thread.and_then(|t| t.policy), thread.map_or(0, |t| t.priority));
+        let lower = s.policy.has_priority() && !s.priority_descends && priority < s.priority;
+        policy.is_some_and(|p| p != s.policy || lower)
+    });
+    if let Some(d) = refused.filter(|_| s.policy != Policy::Other) {
+        all.push(Warning::new(
+            "priority-refused",
+            Effect::Invalid,
+            format!("{} did not have the policy and priority that were asked for: the latencies are those of another task", d.label()),
+            "run as root, or allow it: `setcap cap_sys_nice,cap_ipc_lock+ep` on rtscope-probe, or rtprio in /etc/security/limits.conf",
+        ));
+    }
+    let asked = s.duration.map_or(0, |d| u128::from(d.0));
+    let may_end =
+        of.interrupted || s.break_above.is_some() || s.loops.is_some() || of.test != Test::Timer || of.space != Space::User;
+    let ran = |d: &Distribution| {
+        d.parts().thread.as_ref().zip(d.parts().expected).map(|(t, n)| u128::from(t.interval) * (u128::from(n) + 1))
+    };
+    let short = |ran: u128| ran * 100 < asked * WHOLE;
+    if !may_end && (short(u128::from(of.elapsed_ns)) || of.distributions.iter().filter_map(ran).any(short)) {
+        all.push(Warning::new(
+            "cut-short",
+            Effect::Inconclusive,
+            "less was measured than was asked for, and nothing says why: the figures are of a part of the run",
+            "let it run to its end",
+        ));
+    }
+    all
+}
+
+/// A load is proved or it was none.
+fn of_load(of: &RecordParts) -> Option<Warning> {
+    (of.load != "none" && of.load_proof.is_none() && !of.target.starts_with("fake:")).then(|| {
+        Warning::new(
+            "load-unproven",
+            Effect::Invalid,
+            format!("the record holds no proof of what the load `{}` did, so nothing shows that it was there", of.load),
+            "run again",
+        )
+    })
+}
+
+fn of_distributions(of: &RecordParts) -> Vec<Warning> {
+    let mut all = Vec::new();
+    let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
+    if of.distributions.is_empty() {
+        put("no-samples", Effect::Invalid, "there is no figure in it at all".into(), "measure for longer");
+    }
+    for d in &of.distributions {
+        let (label, missed) = (d.label(), d.missed());
+        if d.count() == 0 {
+            put("no-samples", Effect::Invalid, format!("{label} took no sample at all"), "measure for longer than the interval");
+        }
+        if d.dropped() > 0 {
+            let message = format!("{label}: {} samples were taken and lost", d.dropped());
+            // An import says it by another word.
+            put(
+                if of.source.is_none() { "samples-lost" } else { "dropped" },
+                Effect::Invalid,
+                message,
+                "a longer interval, fewer CPUs, or a less loaded machine",
+            );
+        }
+        if missed > 0 && of.test == Test::Timer {
+            let message = format!("{label} passed over {missed} grid points: see the corrected percentiles");
+            let remedy = "a longer interval, or a less loaded or better prepared machine (rtscope check)";
+            put("missed-periods", Effect::Note, message, remedy);
+        } else if missed > 0 && matches!(of.test, Test::Response | Test::Sustained) {
+            let message = format!("{label}: {missed} stimuli were not answered in time");
+            put("missed-answers", Effect::Note, message, "they are in no percentile: hold the run to it with --assert 'missed==0'");
+        }
+        if d.spurious() > 0 && of.test == Test::Response {
+            let message = format!("{label}: {} edges that nobody asked for", d.spurious());
+            put("spurious-edges", Effect::Note, message, "bouncing or unconnected lines? A pull-up, or shorter wires");
+        }
+    }
+    all
+}
+
+fn of_lines(of: &RecordParts) -> Vec<Warning> {
+    let mut all = Vec::new();
+    let mut put = |code: &str, effect, message: &str, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
+    let (s, instrument) = (&of.settings, of.instrument.as_ref());
+    if let Some(i) = instrument {
+        if i.lost > 0 {
+            let message = format!("{} edges were reported as lost: answers may be among the missed", i.lost);
+            put("edges-lost", Effect::Invalid, &message, "a longer interval, or a less loaded instrument");
+        }
+        if i.answer.as_ref().is_some_and(|a| a.stamp == Stamp::Listener) {
+            let message = "the answer has no stamps of its own: the instrument's own wake-up is in every time";
+            put("edges-stamped-after-wake-up", Effect::Note, message, "measure its share: --calibrate=LINE");
+        }
+        let limited = ["search-limited", "instrument-limited"];
+        let said = of.warnings.iter().any(|w| limited.contains(&w.code.as_str()));
+        if !said && !i.search.is_empty() && i.search.iter().all(|t| t.sustained) {
+            let message = "every interval of the search held: the DUT keeps up with the shortest or with more";
+            put("search-limited", Effect::Inconclusive, message, "a shorter --shortest, where the instrument can ask so fast");
+        }
+    }
+    let Some(l) = &s.lines else { return all };
+    if l.self_answer.is_some() || l.dut.as_ref().is_some_and(|d| !d.inject.is_none()) {
+        let message = "the DUT, or the instrument itself, did wrong on purpose: the figures validate the instrument, not a machine";
+        put("injected", Effect::Invalid, message, "measure with a DUT, without --inject");
+    }
+    if l.answer.starts_with("soft:") {
+        let message = "the lines are memory between two tasks: the latencies are those of waking a task, without pin and interrupt";
+        put("software-line", Effect::Inconclusive, message, "measure over GPIO or serial lines, or in the lab");
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::parts;
+    use crate::{Clock, Instrument, Lab, LoadProof, Nanos, Settings, Source, System, ThreadInfo};
+    use proptest::prelude::*;
+
+    /// A run of one thread at FIFO 95 for a second, without fault.
+    fn clean() -> RecordParts {
+        let mut system = System::default();
+        system.kernel.release = "6.12".into();
+        (system.limits.cap_sys_nice, system.limits.cap_ipc_lock) = (true, true);
+        system.kernel.preemption = crate::system::Preemption::Rt;
+        let mut d = Distribution::from_samples("cpu0", &vec![5_000; 1000], 4).unwrap().into_parts();
+        let thread = ThreadInfo {
+            tid: 1,
+            cpu: Some(0),
+            policy: Some(Policy::Fifo),
+            priority: 95,
+            interval: 1_000_000,
+            last: None,
+            first_at: None,
+        };
+        (d.thread, d.expected) = (Some(thread), Some(1000));
+        RecordParts {
+            warnings: Vec::new(),
+            settings: Settings { cpus: vec![0], duration: Some(Nanos(1_000_000_000)), ..Settings::default() },
+            system,
+            load_proof: None,
+            distributions: vec![Distribution::new(d).unwrap()],
+            elapsed_ns: 1_000_000_000,
+            ..parts()
+        }
+    }
+
+    fn grave(of: &RecordParts) -> Vec<String> {
+        missing(of).into_iter().filter(|w| w.effect > Effect::Note).map(|w| w.code).collect()
+    }
+
+    fn thread(of: &mut RecordParts, change: impl Fn(&mut crate::DistributionParts)) {
+        let mut d = of.distributions[0].clone().into_parts();
+        change(&mut d);
+        of.distributions[0] = Distribution::new(d).unwrap();
+    }
+
+    #[test]
+    fn what_the_content_says_needs_no_warning() {
+        type Change = fn(&mut RecordParts);
+        assert_eq!(grave(&clean()), [""; 0]);
+        let cases: [(&str, Change); 16] = [
+            ("interrupted", |p| p.interrupted = true),
+            ("fake", |p| p.target = "fake:f".into()),
+            ("policy-other", |p| (p.settings.policy, p.distributions) = (Policy::Other, p.distributions.clone())),
+            ("memory-not-locked-by-request", |p| p.settings.mlockall = false),
+            ("priority-refused", |p| thread(p, |d| d.thread.as_mut().unwrap().policy = Some(Policy::Other))),
+            ("priority-refused", |p| thread(p, |d| d.thread.as_mut().unwrap().priority = 50)),
+            ("cut-short", |p| p.elapsed_ns = 500_000_000),
+            ("cut-short", |p| p.settings.duration = Some(Nanos(2_000_000_000))),
+            ("load-unproven", |p| p.load = "full".into()),
+            ("no-samples", |p| p.distributions.clear()),
+            ("no-samples", |p| p.distributions = vec![Distribution::from_samples("cpu0", &[], 0).unwrap()]),
+            ("samples-lost", |p| thread(p, |d| (d.dropped, d.expected) = (1, Some(1001)))),
+            ("virtual-machine", |p| p.system.virtualization = Some("kvm".into())),
+            ("machine-unknown", |p| p.system = System::default()),
+            ("edges-lost", |p| p.instrument = Some(Instrument { lost: 1, ..Instrument::default() })),
+            ("lab-host-clock", |p| (p.lab, p.clock) = (Some(Lab::default()), Clock::Host)),
+        ];
+        for (code, change) in cases {
+            let mut of = clean();
+            change(&mut of);
+            assert!(grave(&of).iter().any(|c| c == code), "{code}: {:?}", grave(&of));
+            // It is there once, and a milder word for it does not do.
+            of.warnings = missing(&of);
+            assert_eq!(missing(&of), []);
+            let w = of.warnings.iter_mut().find(|w| w.code == code).unwrap();
+            w.effect = Effect::Note;
+            assert_eq!(grave(&of), [code]);
+        }
+    }
+
+    #[test]
+    fn what_may_be_is_no_fault() {
+        let fine: [fn(&mut RecordParts); 7] = [
+            |p| (p.settings.break_above, p.elapsed_ns) = (Some(Nanos(1)), 1),
+            |p| (p.settings.duration, p.settings.loops, p.elapsed_ns) = (None, Some(1000), 1),
+            |p| (p.settings.priority_descends, p.settings.priority) = (true, 99),
+            |p| thread(p, |d| d.thread.as_mut().unwrap().policy = None),
+            |p| (p.load, p.load_proof) = ("full".into(), Some(LoadProof::default())),
+            |p| (p.lab, p.clock, p.system.virtualization) = (Some(Lab::default()), Clock::Virtual, Some("qemu".into())),
+            // Another tool's file knows no machine, and its load is what its reader says.
+            |p| {
+                p.source = Some(Source { format: "f".into(), file: "f".into(), sha256: String::new(), kept: Vec::new() });
+                (p.system, p.load) = (System::default(), "full".into());
+            },
+        ];
+        for (i, change) in fine.into_iter().enumerate() {
+            let mut of = clean();
+            change(&mut of);
+            assert_eq!(grave(&of), [""; 0], "{i}");
+        }
+    }
+
+    proptest! {
+        /// Whichever warnings are taken out of a record, what its content calls for is there again after.
+        #[test]
+        fn nothing_is_gained_by_taking_warnings_out(keep in prop::collection::vec(any::<bool>(), 16)) {
+            let mut of = clean();
+            of.interrupted = true;
+            of.settings.mlockall = false;
+            of.system.virtualization = Some("kvm".into());
+            of.warnings = missing(&of);
+            let before = crate::Verdict::of(&of.warnings);
+            let mut at = keep.iter().cycle();
+            of.warnings.retain(|_| *at.next().unwrap());
+            let back = missing(&of);
+            of.warnings.extend(back);
+            prop_assert_eq!(crate::Verdict::of(&of.warnings), before);
+            prop_assert_eq!(missing(&of), []);
+        }
+    }
+}

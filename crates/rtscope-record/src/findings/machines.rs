@@ -1,0 +1,163 @@
+//! Whose findings a record has: those of the machine under test, and of the instrument's machine what touches its times.
+
+use super::findings;
+use crate::record::RecordParts;
+use crate::settings::{Policy, Settings};
+use crate::warning::{Effect, Warning};
+
+/// What there is of the instrument's machine when that is another one than the DUT's: what delays or falsifies its own stimuli and stamps.
+const OF_INSTRUMENT: [&str; 13] = [
+    "clocksource-coarse",
+    "clocksource-slow",
+    "clocksource-unusual",
+    "clocksource-paravirtual",
+    "no-high-resolution-timers",
+    "virtual-machine",
+    "frequency-scaling",
+    "deep-idle-states",
+    "throttled",
+    "tracing-on",
+    "kernel-debugging",
+    "rtprio-limit",
+    "rt-tasks",
+];
+
+/// What is found about the machines of a run, as its record has them.
+pub fn of_machines(of: &RecordParts) -> Vec<Warning> {
+    let instrument = of.instrument.as_ref().and_then(|i| i.system.as_deref());
+    let mut found = match instrument {
+        _ if of.system.is_unknown() => vec![unknown()],
+        None => findings(&of.system, &of.settings),
+        Some(_) => findings(&of.system, &of_dut(&of.settings)),
+    };
+    let lines = of.settings.lines.as_ref();
+    if let Some(host) = instrument.filter(|_| lines.is_some_and(|l| !super::again::is_autonomous(&l.answer))) {
+        let mut here = findings(host, &of.settings);
+        here.retain(|w| OF_INSTRUMENT.contains(&w.code.as_str()));
+        found.extend(here.into_iter().map(|w| Warning {
+            code: format!("instrument-host-{}", w.code),
+            message: format!("on the instrument's machine, whose times these are: {}", w.message),
+            ..w
+        }));
+    }
+    match &of.lab {
+        Some(lab) => {
+            let cpus = u32::try_from(of.system.cpu.online.len()).unwrap_or(u32::MAX);
+            super::lab::in_the_lab(found, of.clock, cpus, lab.model)
+        }
+        None => found,
+    }
+}
+
+/// Nothing at all is known of the machine whose latency this is.
+fn unknown() -> Warning {
+    Warning::new(
+        "machine-unknown",
+        Effect::Inconclusive,
+        "nothing is known of the DUT's machine: what answered was another program or machine, which rtscope did not start",
+        "let rtscope bring the DUT: --dut ssh://HOST, or --dut own where it is on this machine",
+    )
+}
+
+/// What is asked of the DUT's machine: its task in place of the instrument's.
+fn of_dut(s: &Settings) -> Settings {
+    let dut = s.lines.as_ref().and_then(|l| l.dut.as_ref());
+    let (priority, cpu) = dut.map_or((0, None), |d| (d.priority, d.cpu));
+    Settings {
+        threads: 1,
+        cpus: cpu.into_iter().collect(),
+        migrate: cpu.is_none(),
+        policy: if priority == 0 { Policy::Other } else { Policy::Fifo },
+        priority,
+        // Its memory is locked; idle states are held off on the instrument's machine only.
+        mlockall: true,
+        hold_dma_latency: false,
+        ..s.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::{DutSettings, Inject, LineSettings};
+    use crate::record::tests::parts;
+    use crate::system::System;
+    use crate::{Instrument, Nanos, Test};
+
+    fn machine(virtualization: Option<&str>, governor: &str) -> System {
+        let mut s = System { virtualization: virtualization.map(Into::into), ..System::default() };
+        s.kernel.release = "6.12".into();
+        (s.limits.cap_sys_nice, s.limits.cap_ipc_lock) = (true, true);
+        s.cpu.online = vec![0, 1];
+        s.cpu.governor = [(0, governor.to_owned()), (1, governor.to_owned())].into();
+        s.cpu.frequency_khz = [(0, (1_000_000, 2_000_000)), (1, (1_000_000, 2_000_000))].into();
+        s
+    }
+
+    fn over(answer: &str, dut: System, instrument: Option<System>) -> RecordParts {
+        let lines = LineSettings {
+            stimulus: Some("gpio:a/1".into()),
+            answer: answer.into(),
+            interval_max: None,
+            seed: 1,
+            pulse: None,
+            both_edges: false,
+            active_low: false,
+            min_width: None,
+            timeout: Nanos(1_000_000),
+            warmup: 0,
+            null_wire: None,
+            shortest: None,
+            self_answer: None,
+            dut: Some(DutSettings {
+                input: None,
+                output: "gpio:b/1".into(),
+                priority: 90,
+                cpu: Some(1),
+                inject: Inject::default(),
+            }),
+        };
+        let instrument = Some(Instrument { system: instrument.map(Box::new), ..Instrument::default() });
+        let settings = Settings { lines: Some(lines), cpus: vec![0], ..Settings::default() };
+        RecordParts { test: Test::Response, system: dut, instrument, settings, warnings: Vec::new(), ..parts() }
+    }
+
+    fn codes(of: &RecordParts) -> Vec<String> {
+        of_machines(of).into_iter().map(|w| w.code).collect()
+    }
+
+    #[test]
+    fn the_verdict_is_of_the_dut() {
+        let (good, poor) = (|| machine(None, "performance"), || machine(Some("kvm"), "ondemand"));
+        let has = |of: &RecordParts, code: &str| codes(of).iter().any(|c| c == code);
+        // A poor machine under test, timed by a good one, and by an instrument that shares nothing with its host.
+        for answer in ["gpio:a/2", "fpga:/dev/ttyUSB1"] {
+            let of = over(answer, poor(), Some(good()));
+            assert!(has(&of, "virtual-machine") && has(&of, "frequency-scaling"), "{:?}", codes(&of));
+            assert!(!codes(&of).iter().any(|c| c.starts_with("instrument-host-")), "{:?}", codes(&of));
+        }
+        // A good one under test, timed by a poor one: its findings count only where its tasks make the times.
+        let of = over("gpio:a/2", good(), Some(poor()));
+        assert!(!has(&of, "virtual-machine") && !has(&of, "frequency-scaling"));
+        assert!(has(&of, "instrument-host-virtual-machine") && has(&of, "instrument-host-frequency-scaling"), "{:?}", codes(&of));
+        assert!(!codes(&over("fpga:/dev/ttyUSB1", good(), Some(poor()))).iter().any(|c| c.contains("virtual-machine")));
+        // One machine for both.
+        assert!(has(&over("gpio:a/2", poor(), None), "virtual-machine"));
+        // The CPU that is looked at is the DUT's.
+        let mut one = over("gpio:a/2", good(), Some(good()));
+        one.system.cpu.governor.insert(0, "ondemand".into());
+        assert!(!has(&one, "frequency-scaling"));
+        one.system.cpu.governor.insert(1, "ondemand".into());
+        assert!(has(&one, "frequency-scaling"));
+    }
+
+    #[test]
+    fn a_machine_of_which_nothing_is_known_is_no_good_one() {
+        let of = over("fpga:/dev/ttyUSB1", System::default(), Some(machine(None, "performance")));
+        let found = of_machines(&of);
+        assert_eq!(
+            found.iter().map(|w| (w.code.as_str(), w.effect)).collect::<Vec<_>>(),
+            [("machine-unknown", Effect::Inconclusive)]
+        );
+    }
+}

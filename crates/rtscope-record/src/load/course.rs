@@ -1,0 +1,224 @@
+//! What the kernel saw of a load while it ran, and what that says against the figures: one that froze, lost workers or slowed down.
+
+use super::{LoadProcess, LoadProof};
+use crate::warning::{Effect, Warning};
+use serde::{Deserialize, Serialize};
+
+/// What is seen in the first of it is what the rest is held against, ns.
+const CALIBRATION_NS: u64 = 2_000_000_000;
+/// Less of worker-time without work says nothing: it is one look, ns.
+const ONE_LOOK_NS: u64 = 400_000_000;
+
+/// What the kernel saw of a whole load, from the moment it was up until it was told to end.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadCourse {
+    /// By its name, this load leaves no CPU idle.
+    #[serde(default)]
+    pub fills_cpus: bool,
+    /// Each CPU that it could use. A process counts for the CPU that it was last seen on.
+    #[serde(default)]
+    pub cpus: Vec<LoadCpu>,
+    /// The run in steps of one length; the last may be shorter.
+    #[serde(default)]
+    pub steps: Vec<LoadStep>,
+}
+
+/// What became of the time of one CPU, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadCpu {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// The load's.
+    pub load_ns: u64,
+    /// Nobody's.
+    pub idle_ns: u64,
+}
+
+/// A step of the run, over all CPUs of the load, ns. What is neither the load's nor idle was the measurement's and other programs'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadStep {
+    /// How long it was.
+    pub ns: u64,
+    /// CPU time of the load.
+    pub load_ns: u64,
+    /// CPU time of nobody.
+    pub idle_ns: u64,
+}
+
+/// Workers of one kind in a process of a load: those of a stressor, or an end of iperf3.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadWorkers {
+    /// Name of the stressor, or `iperf3`.
+    pub name: String,
+    /// How many there were.
+    pub count: u32,
+    /// How many of them ended before they were told to.
+    #[serde(default)]
+    pub gone: u32,
+    /// How often one was seen stopped by a signal.
+    #[serde(default)]
+    pub stopped: u32,
+    /// How many had their priority or policy changed.
+    #[serde(default)]
+    pub reniced: u32,
+    /// CPU time of all of them, with what they started, ns.
+    pub cpu_ns: u64,
+    /// How long they were watched, all together, ns.
+    pub watched_ns: u64,
+    /// For how much of that they used no CPU time and waited neither for a CPU nor for a disk, or were gone, ns.
+    #[serde(default)]
+    pub idle_ns: u64,
+    /// The same of the first 2 s.
+    #[serde(default)]
+    pub early_idle_ns: u64,
+    /// `watched_ns` of the first 2 s.
+    #[serde(default)]
+    pub early_watched_ns: u64,
+    /// Longest time in which none of them did anything, ns.
+    #[serde(default)]
+    pub longest_idle_ns: u64,
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 100.0).round()
+}
+
+impl LoadWorkers {
+    /// At least half of the time they were at work.
+    pub(super) fn at_work(&self) -> bool {
+        self.cpu_ns > 0 && share(self.idle_ns, self.watched_ns) < 0.5
+    }
+
+    /// By nature: some stressors sleep, and did so from the beginning. Where somebody stopped or ended workers, that is no nature.
+    fn sleeps(&self) -> bool {
+        self.stopped == 0 && self.gone == 0 && share(self.early_idle_ns, self.early_watched_ns) >= 0.1
+    }
+
+    /// What is wrong with them, and how grave.
+    fn failing(&self, ran_ns: u64) -> Option<(Effect, &'static str, String)> {
+        let idle = share(self.idle_ns, self.watched_ns);
+        let early = if self.sleeps() { share(self.early_idle_ns, self.early_watched_ns) } else { 0.0 };
+        let frozen = !self.sleeps()
+            && self.longest_idle_ns >= ONE_LOOK_NS
+            && (share(self.longest_idle_ns, ran_ns) >= 0.1 || self.longest_idle_ns >= 5_000_000_000);
+        let long = self.idle_ns >= ONE_LOOK_NS;
+        let name = &self.name;
+        let did_nothing = format!("{name} did nothing for {} % of its time", percent(idle));
+        if frozen || (long && (idle >= early + 0.4 || idle >= 0.9)) {
+            let longest = self.longest_idle_ns as f64 / 1e9;
+            return Some((Effect::Invalid, "load-frozen", format!("{did_nothing}, all of it at once for up to {longest:.1} s")));
+        }
+        if self.gone > 0 {
+            let effect = if self.gone >= self.count { Effect::Invalid } else { Effect::Inconclusive };
+            return Some((
+                effect,
+                "load-workers-lost",
+                format!("{} of {} workers of {name} ended too early", self.gone, self.count),
+            ));
+        }
+        if self.stopped > 0 {
+            return Some((
+                Effect::Inconclusive,
+                "load-stopped",
+                format!("{name} was seen stopped by a signal {} times", self.stopped),
+            ));
+        }
+        if (long && idle >= early + 0.1) || (!self.sleeps() && self.longest_idle_ns >= 1_000_000_000) {
+            return Some((Effect::Inconclusive, "load-frozen", did_nothing));
+        }
+        (self.reniced > 0).then(|| {
+            let said = format!("{} of {} workers of {name} were given another priority or policy", self.reniced, self.count);
+            (Effect::Inconclusive, "load-reniced", said)
+        })
+    }
+}
+
+/// At most one warning for each process: the gravest of its workers'.
+pub(super) fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
+    let failing = process.workers.iter().filter_map(|w| w.failing(proof.ran_ns));
+    let (effect, code, _) = failing.clone().max_by_key(|(effect, ..)| *effect)?;
+    let said: Vec<String> = failing.filter(|f| (f.0, f.1) == (effect, code)).map(|f| f.2).collect();
+    // Of all stressors there are, some end by themselves, sleep or change their own priority on any machine.
+    let effect = if process.command.iter().any(|a| a == "--all") { Effect::Note } else { effect };
+    let shown = said.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+    let more = if said.len() > 4 { format!("; {} more", said.len() - 4) } else { String::new() };
+    let remedy = match code {
+        "load-reniced" => "see who changes priorities on this machine, and run again",
+        "load-stopped" => "nobody may stop the load's processes while it is measured under; run again",
+        _ => "run again; if it happens again, see what ends or stops its processes (dmesg, cgroups), or choose a milder load",
+    };
+    Some(Warning::new(code, effect, format!("the load `{}` was not there all the time: {shown}{more}", proof.name), remedy))
+}
+
+/// What the course of the whole load says.
+pub(super) fn of_load(proof: &LoadProof) -> Option<Warning> {
+    let course = proof.course.as_ref()?;
+    let total = sum(&course.steps);
+    let of_free = |s: &LoadStep| share(s.load_ns, s.load_ns.saturating_add(s.idle_ns));
+    let load = &proof.name;
+    let slowed = |message: String| {
+        let remedy = "see what holds it up (a CPU quota, a slow disk, heat), or choose a load of your own; run again";
+        Some(Warning::new("load-slowed", Effect::Inconclusive, message, remedy))
+    };
+    if course.fills_cpus && total.ns >= ONE_LOOK_NS && of_free(&total) < 0.7 {
+        return slowed(format!(
+            "the load `{load}` used {} % of the CPU time that other programs left, where it is to use all",
+            percent(of_free(&total))
+        ));
+    }
+    // The calibration, by time; a run that is hardly longer has nothing to be held against it.
+    let mut early = LoadStep::default();
+    for step in &course.steps {
+        if early.ns >= CALIBRATION_NS {
+            break;
+        }
+        early = sum(&[early, *step]);
+    }
+    if total.ns < early.ns.saturating_add(early.ns / 2) || total.ns < CALIBRATION_NS {
+        return None;
+    }
+    // One that slept or waited at the beginning may do so differently later; it takes longer to say so.
+    let mut steps: Vec<f64> = course.steps.iter().map(of_free).collect();
+    steps.sort_by(f64::total_cmp);
+    let reference = of_free(&early).max(steps[steps.len() / 2]);
+    let enough = reference >= 0.2 || total.ns >= 5_000_000_000;
+    if enough && of_free(&total) < reference * 0.65 {
+        return slowed(format!(
+            "the load `{load}` used {:.1} % of the CPU time that other programs left, after {:.1} % in its good times: it was slowed or \
+             stopped",
+            of_free(&total) * 100.0,
+            reference * 100.0
+        ));
+    }
+    let (rate, first) = (share(total.load_ns, total.ns), share(early.load_ns, early.ns));
+    (reference >= 0.2 && rate < first * 0.5).then(|| {
+        Warning::new(
+            "load-crowded",
+            Effect::Inconclusive,
+            format!(
+                "other programs took the CPUs from the load `{load}`: it had {rate:.2} CPUs' time, after {first:.2} in its first seconds"
+            ),
+            "end what else runs on this machine, and run again",
+        )
+    })
+}
+
+fn sum(steps: &[LoadStep]) -> LoadStep {
+    steps.iter().fold(LoadStep::default(), |a, b| LoadStep {
+        ns: a.ns.saturating_add(b.ns),
+        load_ns: a.load_ns.saturating_add(b.load_ns),
+        idle_ns: a.idle_ns.saturating_add(b.idle_ns),
+    })
+}
+
+#[cfg(test)]
+#[path = "course_tests.rs"]
+mod tests;

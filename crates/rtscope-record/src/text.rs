@@ -1,0 +1,117 @@
+//! Foreign text made harmless: what a terminal would act on, instead of showing it, is written out as text.
+//!
+//! Load names, labels, warnings, command lines and file names come from elsewhere. An escape sequence among them could colour a verdict, move
+//! the cursor over a line that was printed, or answer in the user's name; a character that reorders or hides text could make a name look
+//! like another one.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a terminal acts on this character instead of showing it: control characters (C0, DEL, C1) but for the ends of lines and
+/// tabulators, characters that reorder text, that break lines in ways of their own, or that are not seen at all.
+pub fn acts(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control() && !matches!(c, '\n' | '\t');
+    }
+    let unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}');
+    let orders = matches!(c, '\u{2028}'..='\u{202e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    c.is_control() || unseen || orders
+}
+
+/// `text` with every character that [`acts`] written out: `\x1b`, `\u{202e}`. A carriage return before the end of a line is left out, as
+/// ssh and others end their lines with both.
+///
+/// ```
+/// assert_eq!(rtscope_record::text::visible("load\x1b[2J\r\n"), "load\\x1b[2J\n");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '\r' && rest.peek() == Some(&'\n') {
+            continue;
+        }
+        put(&mut out, c);
+    }
+    Cow::Owned(out)
+}
+
+/// [`visible`] on one line: ends of lines and other white space are blanks.
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| acts(c) || matches!(c, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if c.is_whitespace() { out.push(' ') } else { put(&mut out, c) }
+    }
+    Cow::Owned(out)
+}
+
+fn put(out: &mut String, c: char) {
+    // Writing to a String can't fail.
+    let _ = match u32::from(c) {
+        code if acts(c) && code < 0x80 => write!(out, "\\x{code:02x}"),
+        code if acts(c) => write!(out, "\\u{{{code:x}}}"),
+        _ => {
+            out.push(c);
+            Ok(())
+        }
+    };
+}
+
+/// JSON that a terminal may see: what [`acts`] in its strings is written as `\u`, which means the same. JSON itself asks that of the
+/// characters below U+0020 only, so that nothing but strings is touched.
+pub fn json(json: &str) -> Cow<'_, str> {
+    let acts = |c: char| acts(c) && c != '\r';
+    if !json.contains(acts) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if acts(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_acts_is_shown() {
+        for (text, shown) in [
+            ("plain, µs, \u{1f980}, שלום\n\tx", "plain, µs, \u{1f980}, שלום\n\tx"),
+            ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+            ("a\rb\r\nc\x7f\0", "a\\x0db\nc\\x7f\\x00"),
+            ("\u{9b}31m \u{85}", "\\u{9b}31m \\u{85}"),
+            ("\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}", "\\u{202e}\\u{2066}\\u{200b}\\u{feff}\\u{2028}\\u{e0041}"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+        assert_eq!(visible_line("a\x1bb\r\n\tc\u{2028}d"), "a\\x1bb   c d");
+        assert_eq!(json("{\"\u{9b}\u{e0041}\x7f\":\"é\"}"), r#"{"\u009b\udb40\udc41\u007f":"é"}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_acts_is_left(text in any::<String>()) {
+            prop_assert!(!visible(&text).contains(acts));
+            prop_assert!(!visible_line(&text).contains(|c: char| acts(c) || c == '\n' || c == '\t'));
+            let written = serde_json::to_string(&text).unwrap();
+            let safe = json(&written);
+            prop_assert!(!safe.contains(acts));
+            prop_assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+    }
+}

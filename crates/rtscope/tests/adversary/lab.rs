@@ -1,0 +1,111 @@
+//! The lab's machine is another than was asked for: what stands in PATH as QEMU changes its processor, stays between, or brings other code.
+//! Only where `RTSCOPE_LAB_TESTS` is set, as in `./x test`.
+
+use crate::world::{Said, World};
+use rtscope_record::Record;
+use std::os::unix::fs::PermissionsExt;
+
+const KERNEL: &str = "debian/6.12-rt/amd64";
+
+/// Passes everything on, unless it is told otherwise.
+const WRAPPER: &str = "#!/bin/bash
+args=(\"$@\")
+case $ATTACK in
+cpu) for i in \"${!args[@]}\"; do [[ ${args[$i]} == max,* ]] && args[$i]=max; done ;;
+more) [[ \" $* \" == *\" -kernel \"* ]] && args+=(-cpu max) ;;
+stay) /usr/bin/qemu-system-x86_64 \"$@\"; exit ;;
+preload) export LD_PRELOAD=libm.so.6 ;;
+esac
+exec /usr/bin/qemu-system-x86_64 \"${args[@]}\"
+";
+
+fn wanted() -> bool {
+    let wanted = std::env::var_os("RTSCOPE_LAB_TESTS").is_some();
+    if !wanted {
+        crate::world::skip("set RTSCOPE_LAB_TESTS=1, as ./x test does");
+    }
+    wanted
+}
+
+/// Measures in the lab, with the wrapper in front of QEMU where it is told how to `attack`.
+fn measured(w: &World, more: &str, attack: Option<&str>) -> Said {
+    let line = format!("measure timer -l 300 --load background --target lab:{KERNEL} --json --quiet {more}");
+    let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
+    let cache = std::env::var_os("RTSCOPE_CACHE").map_or_else(|| std::env::temp_dir().join("rtscope-lab-tests"), Into::into);
+    command.env("RTSCOPE_CACHE", cache);
+    if let Some(attack) = attack {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", w.path("bin").display())).env("ATTACK", attack);
+    }
+    command.output().unwrap().into()
+}
+
+#[test]
+fn a_wrapper_that_changes_the_machine_is_refused() {
+    if !wanted() {
+        return;
+    }
+    let w = World::new();
+    let file = w.path("bin").join("qemu-system-x86_64");
+    std::fs::create_dir(w.path("bin")).unwrap();
+    std::fs::write(&file, WRAPPER).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let plain = measured(&w, "", None).ends_with(0).record();
+    // One that changes nothing gives the same run. That it was there is told, and what ran is known by its bytes.
+    let passed = measured(&w, "", Some("none")).ends_with(0).record();
+    assert_eq!(passed.fingerprint(), plain.fingerprint());
+    let ran = |r: &Record| r.parts().lab.as_ref().unwrap().qemu_sha256.clone().unwrap();
+    assert_eq!((ran(&passed), ran(&plain).len()), (ran(&plain), 64));
+    let told = |r: &Record| r.parts().warnings.iter().any(|w| w.code == "qemu-wrapped");
+    assert!(told(&passed) && !told(&plain));
+    // Its state is kept by now: an attack meets a run from it, and the boot for a run alone.
+    for how in ["", "--fresh-boot"] {
+        for (attack, why) in [
+            ("cpu", "it does not run as it was told: `max,-erms,-fsrm"),
+            ("more", "nothing was asked for"),
+            ("stay", "what runs is process"),
+            ("preload", "it runs with LD_PRELOAD"),
+        ] {
+            let said = measured(&w, how, Some(attack)).ends_with(3);
+            assert_eq!(said.out, "", "{attack}");
+            said.complains(&[why, "put QEMU itself first in PATH"]);
+        }
+    }
+    let listed = w.line("list --json").ends_with(0).out;
+    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&listed).unwrap().len(), 2);
+}
+
+#[test]
+fn what_costs_something_else_has_no_ratio() {
+    if !wanted() {
+        return;
+    }
+    let w = World::new();
+    let [old, new] = ["--model 1", "--model 2"].map(|model| measured(&w, model, None).ends_with(0).record());
+    let model = |r: &Record| r.parts().lab.as_ref().unwrap().model;
+    assert_eq!((model(&old), model(&new)), (1, 2));
+    // What the guest found agrees with what was asked for.
+    let has = |r: &Record| {
+        let processor = r.parts().lab.as_ref().unwrap().processor.clone().unwrap();
+        assert!(processor.cpuid.iter().any(|word| word.starts_with("7.0.ebx=")), "{processor:?}");
+        // QEMU 7.2 has no FSRM to offer, later ones may.
+        ["erms", "fsrm"].map(|flag| processor.flags.iter().any(|f| f == flag))
+    };
+    assert_eq!((has(&old)[0], has(&new)), (true, [false; 2]));
+    assert_ne!(old.fingerprint(), new.fingerprint());
+    let said = w.line(&format!("compare {} {}", old.id(), new.id())).ends_with(2);
+    said.complains(&["A is in time model 1 of the lab, B in time model 2", "there is no ratio"]);
+    // Where they stand beside each other, each says which it is; and no machine is called `(none)`.
+    let both = w.line("list").ends_with(0).out;
+    let shown = w.line("show all").ends_with(0).out;
+    for model in [1, 2] {
+        assert!(shown.contains(&format!("{KERNEL}, time model {model}")), "{shown}");
+    }
+    assert!(!both.contains("(none)") && !shown.contains("(none)"), "{shown}");
+    assert!(shown.contains("one seed (1)"), "{shown}");
+    w.line("report all -o page.html").ends_with(0);
+    let page = std::fs::read_to_string(w.path("page.html")).unwrap();
+    let visible = page.split("<script type=\"application/json\"").next().unwrap();
+    assert!(visible.contains("time model 1") && visible.contains("time model 2") && visible.contains("one seed"));
+    assert!(!visible.contains("(none)"));
+}
