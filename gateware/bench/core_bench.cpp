@@ -91,12 +91,13 @@ class Rig {
         modelling = true;
     }
 
+    // Until nothing has come, and nothing has happened at the pins or in the counter that must come, for as long as a frame takes.
     void drain() {
         uint64_t quiet = 0;
-        for (size_t seen = received.size(); quiet < 20 * (device.byte_clocks + 30); quiet++) {
+        for (size_t seen = moved(); quiet < 20 * (device.byte_clocks + 30); quiet++) {
             idle(1);
-            if (received.size() != seen) quiet = 0;
-            seen = received.size();
+            if (moved() != seen) quiet = 0;
+            seen = moved();
         }
         CHECK_EQUAL(parser.damaged, 0u);
     }
@@ -129,6 +130,8 @@ class Rig {
 
   private:
     unsigned tags = 0;
+
+    size_t moved() const { return received.size() + expected.size(); }
 };
 
 // A command's bytes with a fault in it that can't be taken for another command.
