@@ -11,7 +11,7 @@ mod replace;
 mod wait;
 
 pub use input::{open, open_stream, read, read_bounded, read_own, read_text, standard_input};
-pub use own::{check_private, me, open_own, private_dir, user_dir};
+pub use own::{check_private, me, open_own, output_dir, private_by_default, private_dir, user_dir};
 pub use replace::{Beside, fresh, write};
 pub use wait::{interrupt, interrupted, lock_patiently};
 

@@ -1,11 +1,38 @@
 //! What is for this user's processes alone: directories, and files of state and locks in them.
 
 use super::{bits, kind, refused, regular};
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The umask that this process was started with; `None` before [`private_by_default`].
+static UMASK: OnceLock<u32> = OnceLock::new();
+
+/// Has every file and directory that this process and its children make be this user's alone, whatever the umask it was started with; what
+/// the user asked for by name is still made as that one says ([`Beside`](super::Beside)). For the beginning of a program.
+pub fn private_by_default() {
+    let was = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    UMASK.get_or_init(|| was.bits());
+}
+
+/// Makes a directory for what the user asked for by name, and those above it, with the user's own umask. For a program that has no other
+/// thread at work: the umask is the process's.
+pub fn output_dir(dir: &Path) -> io::Result<()> {
+    let was = users_umask().map(|umask| rustix::process::umask(Mode::from_bits_truncate(umask)));
+    let made = fs::create_dir_all(dir);
+    if let Some(was) = was {
+        rustix::process::umask(was);
+    }
+    made
+}
+
+/// The umask of the user, where it is not the process's any more.
+pub(crate) fn users_umask() -> Option<u32> {
+    UMASK.get().copied()
+}
 
 /// The user that this process acts as. (`/proc/self` belongs to root where the program has capabilities of its own.)
 pub fn me() -> u32 {

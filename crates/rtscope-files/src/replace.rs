@@ -1,12 +1,13 @@
 //! Outputs: files that appear under their name whole or not at all, whatever lies there.
 
+use super::own::users_umask;
 use super::{bits, interrupted, kind, me, refused};
 use rustix::fs::OFlags;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// How often another name is tried.
@@ -23,7 +24,8 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Begins a file that is to be at `path` with `mode`, less the umask.
+    /// Begins a file that is to be at `path` with `mode`: 0600 for what is kept for oneself, 0666 for what the user asked for by name,
+    /// of which the user's own umask takes away ([`private_by_default`](super::private_by_default)).
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
         if let Some(file) = stream(path)? {
             return Ok(Self { file, path: path.into(), part: None });
@@ -34,7 +36,13 @@ impl Beside {
         for _ in 0..TRIES {
             let part = path.with_file_name(hidden(name));
             match options.open(&part) {
-                Ok(file) => return Ok(Self { file, path: path.into(), part: Some(part) }),
+                Ok(file) => {
+                    if let (true, Some(umask)) = (mode & 0o077 != 0, users_umask()) {
+                        // Some file systems have no modes.
+                        let _ = file.set_permissions(Permissions::from_mode(mode & !umask));
+                    }
+                    return Ok(Self { file, path: path.into(), part: Some(part) });
+                }
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),
             }
@@ -111,13 +119,13 @@ impl Drop for Beside {
     }
 }
 
-/// Makes a file of one's own anew, whatever lay at `path`; a link there is not followed.
-pub fn fresh(path: &Path, mode: u32) -> io::Result<File> {
+/// Makes a file of one's own anew with mode 0600, whatever lay at `path`; a link there is not followed.
+pub fn fresh(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).custom_flags(bits(OFlags::NOFOLLOW)).open(path)
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).custom_flags(bits(OFlags::NOFOLLOW)).open(path)
 }
 
 /// Writes a file whole or not at all, or to a device or FIFO as [`Beside`] says.

@@ -4,7 +4,7 @@
 mod apt;
 pub(crate) mod control;
 
-pub(crate) use apt::Apt;
+pub(crate) use apt::{Apt, mirror_in_use};
 pub use apt::{DebianError, Package};
 pub(crate) use control::{Paragraph, upstream};
 

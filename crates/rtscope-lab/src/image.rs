@@ -169,7 +169,7 @@ impl Images {
             missing: found.missing,
         };
         let text = serde_json::to_vec(&image).map_err(|e| ImageError::unreadable(&about, e))?;
-        rtscope_files::write(&about, &text, 0o666).map_err(ImageError::io(&about))?;
+        rtscope_files::write(&about, &text, 0o600).map_err(ImageError::io(&about))?;
         fs::rename(&unfinished, &path).map_err(ImageError::io(&path))?;
         Ok(image)
     }

@@ -131,7 +131,7 @@ impl Journal {
         let unfinished = file.with_extension("new");
         let text = serde_json::to_vec(&entry).map_err(io::Error::from).map_err(failed(&file))?;
         let write = || -> io::Result<()> {
-            let mut out = rtscope_files::fresh(&unfinished, 0o600)?;
+            let mut out = rtscope_files::fresh(&unfinished)?;
             out.write_all(&text)?;
             out.sync_all()?;
             fs::rename(&unfinished, &file)?;

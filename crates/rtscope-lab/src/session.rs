@@ -16,6 +16,8 @@ use std::process::Stdio;
 pub enum Step<'a> {
     /// What a virtual machine needs is being fetched or built.
     Preparing(&'a str),
+    /// This is fetched from the network now.
+    Fetching(&'a str),
     /// A virtual machine is being started: from its kept state, or by booting it first.
     GuestStarting {
         /// It must boot.

@@ -29,7 +29,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Writes a file beside its place and then names it, so that nobody reads half of it.
 fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = dir.join(format!("{name}.{}", std::process::id()));
-    io::Write::write_all(&mut rtscope_files::fresh(&new, 0o600)?, bytes)?;
+    io::Write::write_all(&mut rtscope_files::fresh(&new)?, bytes)?;
     fs::rename(new, dir.join(name))
 }
 

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 static MEMORY: rtscope_probe::sys::memory::Limited = rtscope_probe::sys::memory::Limited;
 
 fn main() -> ExitCode {
+    rtscope_files::private_by_default();
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
         // Stages that this program starts itself as; they must not see anything of the ordinary command line.

@@ -48,6 +48,7 @@ impl Progress {
     pub(crate) fn step(&self, step: &Step<'_>) {
         match step {
             Step::Preparing(what) => self.say((*what).to_owned()),
+            Step::Fetching(what) => self.bar.suspend(|| crate::output::note(&format!("rtscope: {what}"))),
             Step::GuestStarting { boots: true } => self.say("booting the virtual machine (once; its state is kept)"),
             Step::GuestStarting { boots: false } => self.say("starting the virtual machine"),
             Step::Guest(progress) => {

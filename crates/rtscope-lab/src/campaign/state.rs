@@ -223,7 +223,7 @@ const IDENTITY_PART: &str = "campaign.json.part";
 
 fn identify(dir: &Path, plan: &Plan) -> io::Result<()> {
     let part = dir.join(IDENTITY_PART);
-    let mut file = rtscope_files::fresh(&part, 0o666)?;
+    let mut file = rtscope_files::fresh(&part)?;
     serde_json::to_writer(&mut file, &Identity::of(plan))?;
     file.write_all(b"\n")?;
     file.sync_all()?;

@@ -235,6 +235,11 @@ fn installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|d| d.join(program).is_file())
 }
 
+/// Where packages come from, for people; what the variable says may be no address.
+pub(crate) fn mirror_in_use() -> String {
+    std::env::var(MIRROR_VARIABLE).ok().filter(|t| !t.is_empty()).unwrap_or_else(|| MIRROR.into())
+}
+
 /// The mirror: what the variable says, if it is an address.
 fn mirror(set: Option<&str>) -> Result<String, DebianError> {
     let Some(text) = set.filter(|t| !t.is_empty()) else { return Ok(MIRROR.into()) };

@@ -121,7 +121,7 @@ fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
         Step::LoadDied(who) => mailbox.say(&Said::LoadDied(who.into())),
         Step::LoadStopping => mailbox.say(&Said::LoadStopping),
         // A guest starts no guests.
-        Step::Preparing(_) | Step::GuestStarting { .. } | Step::Guest(_) => {}
+        Step::Preparing(_) | Step::Fetching(_) | Step::GuestStarting { .. } | Step::Guest(_) => {}
     });
     match outcome {
         Ok(record) => Said::Record(Box::new(record)),

@@ -62,7 +62,7 @@ pub(super) fn guest_path(path: &str) -> Option<String> {
 
 /// Writes the archive.
 pub(super) fn write(tree: &Tree, path: &Path) -> Result<(), ImageError> {
-    let file = rtscope_files::fresh(path, 0o666).map_err(ImageError::io(path))?;
+    let file = rtscope_files::fresh(path).map_err(ImageError::io(path))?;
     let out = BufWriter::new(file);
     let file = write_to(tree, out)
         .and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error))

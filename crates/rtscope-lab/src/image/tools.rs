@@ -151,7 +151,7 @@ pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(
     let tools = Tools { arch, packages, sha256, bytes, taken: FILES.map(str::to_owned).into(), dir: PathBuf::new() };
     let manifest = made.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&tools).map_err(|e| ImageError::unreadable(&manifest, e))?;
-    rtscope_files::write(&manifest, text.as_ref(), 0o666).map_err(ImageError::io(&manifest))
+    rtscope_files::write(&manifest, text.as_ref(), 0o600).map_err(ImageError::io(&manifest))
 }
 
 /// Copies [`FILES`] with the libraries that they need from the unpacked packages.

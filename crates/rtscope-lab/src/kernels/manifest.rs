@@ -85,7 +85,7 @@ impl Kernel {
         let path = dir.join(MANIFEST);
         let text =
             serde_json::to_vec_pretty(&kernel).map_err(|e| KernelError::Damaged { name: name.clone(), why: e.to_string() })?;
-        rtscope_files::write(&path, text.as_ref(), 0o666).map_err(KernelError::io(&path))?;
+        rtscope_files::write(&path, text.as_ref(), 0o600).map_err(KernelError::io(&path))?;
         Ok(kernel)
     }
 

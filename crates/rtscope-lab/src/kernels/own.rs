@@ -25,7 +25,7 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         KernelError::Own(format!("{} {why}", vmlinuz.display()))
     })?;
     let copied = |from: &Path, to: &Path| {
-        let copy = || std::io::copy(&mut rtscope_files::open(from)?, &mut rtscope_files::fresh(to, 0o666)?).map(|_| ());
+        let copy = || std::io::copy(&mut rtscope_files::open(from)?, &mut rtscope_files::fresh(to)?).map(|_| ());
         copy().map_err(KernelError::io(from))
     };
     copied(vmlinuz, &work.join(VMLINUZ))?;

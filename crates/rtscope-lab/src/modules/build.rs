@@ -103,7 +103,7 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     clear(&dir)?;
     fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
     clear(&work)?;
-    rtscope_files::write(&last, name.as_ref(), 0o666).map_err(ModuleError::io(&last))?;
+    rtscope_files::write(&last, name.as_ref(), 0o600).map_err(ModuleError::io(&last))?;
     Ok(dir)
 }
 
@@ -160,7 +160,7 @@ fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Re
         return Ok(());
     }
     let said = [out.stdout, out.stderr].concat();
-    rtscope_files::write(log, said.as_ref(), 0o666).map_err(ModuleError::io(log))?;
+    rtscope_files::write(log, said.as_ref(), 0o600).map_err(ModuleError::io(log))?;
     let text = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = text.lines().collect();
     let said = lines[lines.len().saturating_sub(TAIL)..].join("\n");

@@ -2,6 +2,7 @@
 
 use super::target::Boot;
 use super::{Lab, LabOptions, States, VmError};
+use crate::debian;
 use crate::image::{Contents, Image, ImageError, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
@@ -72,6 +73,20 @@ impl Guests {
     /// The states in it.
     pub fn states(&self) -> States {
         States::at(self.cache.join("states"))
+    }
+
+    /// What [`Self::prepare`] would fetch from the network for `name`, to be said before it does; `None` when all is in the cache.
+    pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
+        let from_debian = matches!(name.source(), Source::Debian { .. });
+        let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
+        let tools = Tools::get(&self.cache, name.arch()).is_err();
+        let what = match (kernel, tools) {
+            (false, false) => return None,
+            (true, false) => format!("the kernel {name} (some 130 MB)"),
+            (false, true) => "the guest's tools (some 30 MB)".into(),
+            (true, true) => format!("the kernel {name} and the guest's tools (some 160 MB)"),
+        };
+        Some(format!("fetching {what} from {}, once; kept in {}", debian::mirror_in_use(), self.cache.display()))
     }
 
     /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.

@@ -131,7 +131,7 @@ impl Machine {
             command.env_remove(name);
         }
         let words: Vec<OsString> = command.get_args().map(OsString::from).collect();
-        let said = rtscope_files::fresh(&at("said"), 0o600).map_err(VmError::io("QEMU's messages"))?;
+        let said = rtscope_files::fresh(&at("said")).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
         // A Ctrl-C is for rtscope, which ends it.

@@ -149,15 +149,14 @@ impl States {
             |e: io::Error| VmError::io(format!("the machine's state can't be kept in {} ({remedy})", self.dir.display()))(e);
         let parts = ["state", "memory"].map(|part| path.with_extension(format!("{part}.{}.new", std::process::id())));
         fs::create_dir_all(&self.dir).map_err(wrote)?;
-        let made = rtscope_files::fresh(&parts[0], 0o666)
-            .and_then(|s| Ok((s, rtscope_files::fresh(&parts[1], 0o666)?)))
-            .map_err(wrote)
-            .and_then(|files| {
+        let made = rtscope_files::fresh(&parts[0]).and_then(|s| Ok((s, rtscope_files::fresh(&parts[1])?))).map_err(wrote).and_then(
+            |files| {
                 let booted = boot(qemu, spec, &self.consoles(), stop, on_progress)?;
                 let machine = booted.start(qemu, spec, &self.consoles())?;
                 (&files.0).write_all(&booted.state).and_then(|()| booted.memory.copy_to(&files.1)).map_err(wrote)?;
                 Ok((machine, booted, files))
-            });
+            },
+        );
         let (machine, booted, files) = made.inspect_err(|_| remove_all(&parts))?;
         self.prune(&path);
         let facts = booted.facts.clone();
@@ -172,7 +171,7 @@ impl States {
                 let side = Sidecar { sha256, memory, checksum, said: booted.said, facts: booted.facts, ran: booted.ran };
                 fs::rename(&parts[1], memory_of(&path))?;
                 fs::rename(&parts[0], &path)?;
-                rtscope_files::write(&path.with_extension("json"), &serde_json::to_vec(&side)?, 0o666)
+                rtscope_files::write(&path.with_extension("json"), &serde_json::to_vec(&side)?, 0o600)
             };
             // Then the next run boots again.
             if kept().is_err() {

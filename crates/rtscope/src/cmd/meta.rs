@@ -79,7 +79,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> 
 /// Man pages into a directory.
 pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
     let failed = |e: std::io::Error| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written");
-    std::fs::create_dir_all(dir).map_err(failed)?;
+    rtscope_files::output_dir(dir).map_err(failed)?;
     let mut cli = Cli::command().disable_help_subcommand(true);
     cli.build();
     pages(&cli, dir).map_err(failed)?;

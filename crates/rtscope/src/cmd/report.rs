@@ -23,7 +23,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         page_to(&a.output, &records, title, &a.below)?;
     }
     if let Some(dir) = &a.svg {
-        std::fs::create_dir_all(dir)
+        rtscope_files::output_dir(dir)
             .map_err(|e| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written"))?;
         for r in &records {
             let text = svg::latency(r, svg::Axis::Linear, svg::Use::File);

@@ -145,8 +145,12 @@ impl Machine {
         let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
         let brought = |w: &&Wanted| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
         let wanted: Vec<&Wanted> = wanted.iter().filter(brought).collect();
+        let cached = Guests::new(cache()?);
+        if let Some(what) = cached.to_fetch(&kernel) {
+            on_step(Step::Fetching(&what));
+        }
         if !wanted.is_empty() {
-            let built = Guests::new(cache()?).modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
+            let built = cached.modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
             // The instrument first, whose lines the others take; what the user brings before what answers.
             let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == modules::WIRE);
             let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
@@ -158,7 +162,7 @@ impl Machine {
         let guest = match guests.get(&key) {
             Some(guest) => guest,
             None => {
-                let guest = Guests::new(cache()?).open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
+                let guest = cached.open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
                 guests.entry(key).or_insert(guest)
             }
         };

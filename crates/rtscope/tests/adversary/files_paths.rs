@@ -2,7 +2,7 @@
 
 use crate::arena;
 use crate::files::{Ended, KINDS, NOBODY, as_nobody, put, shell, some_record, within};
-use crate::world::{self, World, codes};
+use crate::world::{self, Said, World, codes};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Stdio;
@@ -188,6 +188,47 @@ fn what_another_user_puts_beside_the_archive_is_not_taken_in() {
             w.line("list --json").ends_with(0).complains(&["forged.json", "belongs to user 65534", "link.json", "a symbolic link"]);
         assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&said.out).unwrap().len(), 1);
     });
+}
+
+/// The files and directories under `dir` that others could look into.
+fn open_to_others(dir: &std::path::Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let about = entry.metadata().unwrap();
+        if about.mode() & 0o077 != 0 {
+            found.push(format!("{} {:o}", entry.path().display(), about.mode() & 0o777));
+        }
+        if about.is_dir() {
+            open_to_others(&entry.path(), found);
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_is_private_whatever_the_umask_and_what_was_asked_for_has_the_users() {
+    let measure = "measure timer -a 0 -l 20 -i 1ms --policy other --load calculation --quiet --raw samples.bin";
+    for umask in ["000", "022", "077", "777"] {
+        let w = World::new();
+        let run = |line: &str| {
+            let script = format!("umask {umask}; cd \"$0\"; exec {} {line}", world::PROGRAM);
+            let out: Said = w.command_of("sh").args(["-c", &script]).arg(w.path("")).output().unwrap().into();
+            assert!(matches!(out.code, Some(0 | 4)), "umask {umask}: {line}: {out:?}");
+        };
+        for line in [measure, "key generate --name me", "report last=1 -o page.html --svg pictures/all", "man pages"] {
+            run(line);
+        }
+        let mut found = Vec::new();
+        for kept in ["data", "config", "state", "cache", "home"] {
+            open_to_others(&w.path(kept), &mut found);
+        }
+        assert_eq!(found, [""; 0], "umask {umask}");
+        assert!(w.path("data/rtscope/archive.db").exists() && w.path("config/rtscope/key").exists());
+        let users = 0o777 & !u32::from_str_radix(umask, 8).unwrap();
+        let mode = |name: &str| fs::metadata(w.path(name)).unwrap().mode() & 0o777;
+        if umask != "777" {
+            assert_eq!(["pictures", "pictures/all", "pages"].map(mode), [users; 3], "umask {umask}");
+        }
+        assert_eq!(["samples.bin", "page.html"].map(mode), [users & 0o666; 2], "umask {umask}");
+    }
 }
 
 #[test]

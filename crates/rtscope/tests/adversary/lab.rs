@@ -109,3 +109,19 @@ fn what_costs_something_else_has_no_ratio() {
     assert!(visible.contains("time model 1") && visible.contains("time model 2") && visible.contains("one seed"));
     assert!(!visible.contains("(none)"));
 }
+
+#[test]
+fn what_is_fetched_from_the_network_is_said_before() {
+    if !wanted() {
+        return;
+    }
+    let w = World::new();
+    let mut command = w.command(&["measure", "timer", "-l", "10", "--target", "lab:debian/6.12-rt/amd64", "--quiet"]);
+    // Nobody answers there.
+    let said: Said = command.env("RTSCOPE_DEBIAN_MIRROR", "http://127.0.0.1:9/debian").output().unwrap().into();
+    said.ends_with(3).complains(&[
+        "rtscope: fetching the kernel debian/6.12-rt/amd64 and the guest's tools",
+        "from http://127.0.0.1:9/debian, once; kept in",
+        "error:",
+    ]);
+}
