@@ -35,6 +35,9 @@ pub(super) struct Crew<'a> {
     watch: Option<Watch>,
 }
 
+/// How long stress-ng is to run, s. Not 0, which it calls endless: its 0.15 has stressors that then end at once (fpunch).
+const A_YEAR: &str = "31536000";
+
 impl<'a> Crew<'a> {
     pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
         let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
@@ -47,7 +50,7 @@ impl<'a> Crew<'a> {
         let reports = self.start_network()?;
         for stress in &self.job.stress_ng {
             let files = self.files()?;
-            let own = ["--timeout", "0", "--metrics", "--yaml"].map(str::to_owned);
+            let own = ["--timeout", A_YEAR, "--metrics", "--yaml"].map(str::to_owned);
             let paths = [files.figures.display().to_string(), "--temp-path".into(), files.dir.display().to_string()];
             let args: Vec<String> = stress.args.iter().cloned().chain(own).chain(paths).collect();
             self.launch(Role::StressNg { workers: stress.workers }, "stress-ng", &args, None, files)?;
