@@ -213,6 +213,9 @@ pub enum ExportError {
         /// Which distribution.
         label: String,
     },
+    /// Lines that the record keeps of the file it came from mean something else in this one.
+    #[error("lines that the record keeps of its file would be misread in this format ({0}): export csv, hdr or json")]
+    Kept(String),
     /// The distributions can't be merged.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
@@ -271,7 +274,13 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
         let options = TextOptions::of(record, dialect);
         match record.distributions().iter().find(|d| d.histogram().total() > 0) {
             Some(d) if options.histogram.is_none() => Err(ExportError::NoBins { label: d.label().into() }),
-            _ => Ok(write_text(record, &options)?.into_bytes()),
+            _ => {
+                let text = write_text(record, &options)?;
+                if record.parts().source.is_some() {
+                    reads_again(record, &text, options.nanoseconds)?;
+                }
+                Ok(text.into_bytes())
+            }
         }
     };
     match format {
@@ -285,6 +294,14 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
         Format::Hdr => Ok(write_log(record).into_bytes()),
         Format::Hgrm => Ok(write_hgrm(record)?.into_bytes()),
     }
+}
+
+/// Whether cyclictest's text of an imported record is read as what it was written from.
+fn reads_again(record: &Record, text: &str, nanoseconds: bool) -> Result<(), ExportError> {
+    let options = ImportOptions { nanoseconds: Some(nanoseconds), ..ImportOptions::new("", SystemTime::UNIX_EPOCH) };
+    let again = cyclictest::read_text(text.as_bytes(), &options).map_err(|e| ExportError::Kept(e.to_string()))?;
+    let counts = |r: &Record| r.distributions().iter().map(Distribution::count).collect::<Vec<_>>();
+    if counts(&again) == counts(record) { Ok(()) } else { Err(ExportError::Kept("other counts".into())) }
 }
 
 /// Bins that a record without any is given, at most: 100 ms of 1 us.

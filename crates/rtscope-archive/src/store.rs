@@ -22,8 +22,10 @@ pub use list::{Filter, RunSummary};
 pub use read::Key;
 pub use spill::{Absorbed, spill};
 
+use rtscope_files::Beside;
 use rtscope_record::Record;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -50,6 +52,26 @@ pub enum Inserted {
     New,
     /// The very same record was there already.
     Identical,
+}
+
+/// Puts a new archive at `path` where there is nothing, whole: no other process finds one that is still being made.
+fn make(path: &Path) -> Result<(), ArchiveError> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    let sql = |e| ArchiveError::sql(path, e);
+    let mut db = Connection::open_in_memory().map_err(sql)?;
+    schema::prepare(&mut db, path, true)?;
+    let bytes = db.serialize("main").map_err(sql)?;
+    let made = Beside::new(path, 0o600).and_then(|mut file| {
+        file.write_all(&bytes)?;
+        file.commit_new()
+    });
+    match made {
+        // Another process was quicker.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done.map_err(|e| ArchiveError::io(path, "making the archive", e)),
+    }
 }
 
 /// Refuses what SQLite would wait for, or follow elsewhere: a FIFO or link in place of its files.
@@ -101,6 +123,9 @@ impl Archive {
             fs::create_dir_all(dir).map_err(|e| ArchiveError::io(dir, "making the archive's directory", e))?;
         }
         plain(path)?;
+        if create {
+            make(path)?;
+        }
         let sql = |e| ArchiveError::sql(path, e);
         // No URI: a file name may hold any character.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

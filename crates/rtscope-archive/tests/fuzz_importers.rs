@@ -237,3 +237,16 @@ fn every_whole_file_is_read() {
         survives(file, None);
     }
 }
+
+/// A comment that `-v`'s reader keeps as it is has a meaning in cyclictest's other texts.
+#[test]
+fn what_was_kept_of_one_format_is_not_misread_in_another() {
+    for comment in ["# Thread Ids: \u{8a}", "# Thread Ids: x"] {
+        let file = format!("{comment}\n       0:       0:       7\n       0:       1:       9\n");
+        let r = import(file.as_bytes(), &options(Some(Format::CyclictestV))).unwrap().remove(0);
+        assert!(r.parts().source.as_ref().unwrap().kept.iter().any(|l| l.contains("Thread Ids")), "{r:?}");
+        let refused = export(&r, Format::CyclictestA).unwrap_err().to_string();
+        assert!(refused.contains("would be misread"), "{refused}");
+        survives(file.as_bytes(), Some(Format::CyclictestV));
+    }
+}

@@ -230,3 +230,25 @@ fn an_older_archive_gets_its_checksums() {
     let a = Archive::open(&path).unwrap();
     assert_eq!((a.list(&Filter::default()).unwrap().len(), a.check().unwrap()), (1, 1));
 }
+
+/// Who looks while another process makes the archive finds none, or a whole one.
+#[test]
+fn half_an_archive_is_never_found() {
+    for _ in 0..50 {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/archive.db");
+        std::thread::scope(|scope| {
+            let makers = [(); 2].map(|()| scope.spawn(|| Archive::open(&path).map(|_| ())));
+            let opened = loop {
+                match Archive::open_existing(&path) {
+                    Err(ArchiveError::Missing { .. }) => {}
+                    opened => break opened,
+                }
+            };
+            opened.unwrap();
+            makers.into_iter().for_each(|m| m.join().unwrap().unwrap());
+        });
+        let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert!(left.iter().all(|n| n.to_string_lossy().starts_with("archive.db")), "{left:?}");
+    }
+}

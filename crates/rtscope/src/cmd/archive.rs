@@ -125,7 +125,8 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
     let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
     let keys = Keys::load()?;
-    let mut archive = context.open()?;
+    // A new one is made only when there is something to keep.
+    let mut archive = if context.is_there() { Some(context.open()?) } else { None };
     for file in &a.files {
         let name = file.display().to_string();
         let (bytes, time) = read(file, context.largest_input)?;
@@ -147,7 +148,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
                     .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
                 let mut records = Vec::with_capacity(stated.len());
                 for record in stated {
-                    let settled = origin::settle(record, Some(&archive), &keys)?;
+                    let settled = origin::settle(record, archive.as_ref(), &keys)?;
                     if let Some(said) = settled.said {
                         context.say(&format!("{}: {said}", settled.record.id()));
                     }
@@ -155,6 +156,10 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
                 }
                 records
             }
+        };
+        let archive = match &mut archive {
+            Some(archive) => archive,
+            none => none.insert(context.open()?),
         };
         archive.insert_many(&records)?;
         for r in &records {

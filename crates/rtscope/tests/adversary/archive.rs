@@ -309,6 +309,11 @@ fn reading_makes_no_archive() {
     let empty = w.file("empty.db", "");
     w.run(&["list", "--archive", empty.to_str().unwrap()]).ends_with(3).complains(&["it is empty"]);
     assert!(!w.path("nowhere").exists() && !w.archive().exists() && !w.path("data/rtscope").exists());
+    for words in ["import nothing.txt", "import damaged.txt"] {
+        w.file("damaged.txt", "no record of anything\n");
+        w.line(words).ends_with(3);
+        assert!(!w.archive().exists(), "{words}");
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The lab's machine is another than was asked for: what stands in PATH as QEMU changes its processor, stays between, or brings other code.
 //! Only where `RTSCOPE_LAB_TESTS` is set, as in `./x test`.
 
-use crate::world::{Said, World};
-use rtscope_record::Record;
+use crate::world::{self, Said, World};
+use rtscope_record::{Effect, Record, Verdict};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 const KERNEL: &str = "debian/6.12-rt/amd64";
 
@@ -27,12 +29,20 @@ fn wanted() -> bool {
     wanted
 }
 
+/// Kernels and states, kept between two calls of the tests.
+fn cache() -> std::path::PathBuf {
+    std::env::var_os("RTSCOPE_CACHE").map_or_else(|| std::env::temp_dir().join("rtscope-lab-tests"), Into::into)
+}
+
+fn measured_by(w: &World, line: &str) -> Said {
+    w.command(&line.split_whitespace().collect::<Vec<_>>()).env("RTSCOPE_CACHE", cache()).output().unwrap().into()
+}
+
 /// Measures in the lab, with the wrapper in front of QEMU where it is told how to `attack`.
 fn measured(w: &World, more: &str, attack: Option<&str>) -> Said {
     let line = format!("measure timer -l 300 --load background --target lab:{KERNEL} --json --quiet {more}");
     let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
-    let cache = std::env::var_os("RTSCOPE_CACHE").map_or_else(|| std::env::temp_dir().join("rtscope-lab-tests"), Into::into);
-    command.env("RTSCOPE_CACHE", cache);
+    command.env("RTSCOPE_CACHE", cache());
     if let Some(attack) = attack {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", w.path("bin").display())).env("ATTACK", attack);
@@ -124,4 +134,75 @@ fn what_is_fetched_from_the_network_is_said_before() {
         "from http://127.0.0.1:9/debian, once; kept in",
         "error:",
     ]);
+}
+
+#[test]
+fn a_wait_for_somebody_elses_lock_ends_by_a_signal() {
+    let w = World::new();
+    let lock = w.path("cache/rtscope/locks/debian+6.12+amd64");
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    let held = std::fs::File::create(&lock).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let fetch = vec!["lab", "kernels", "fetch", "debian/6.12/amd64"];
+    let measure = vec!["measure", "timer", "-l", "10", "--target", "lab:debian/6.12/amd64"];
+    let commands = if std::env::var_os("RTSCOPE_LAB_TESTS").is_some() { vec![fetch, measure] } else { vec![fetch] };
+    let all = commands.iter().flat_map(|c| [(c, libc::SIGTERM), (c, libc::SIGINT)]);
+    for (words, signal) in all {
+        let mut command = w.command(words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(child.try_wait().unwrap().is_none(), "{words:?}: it waits");
+        world::signal(child.id(), signal);
+        let began = Instant::now();
+        let said = world::end_of(child);
+        assert!(said.code != Some(0) && began.elapsed() < Duration::from_secs(20), "{words:?}: {said:?}");
+    }
+}
+
+/// A run in the lab that is stopped for a while from outside, QEMU and all.
+fn paused(w: &World, more: &str) -> Record {
+    let line = format!("measure timer -D 2s --target lab:{KERNEL} --json --quiet {more}");
+    let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
+    command.env("RTSCOPE_CACHE", cache()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let id = child.id();
+    let qemu = world::wait_for("QEMU", || {
+        let is = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c.starts_with("qemu-system"));
+        world::descendants(id).into_iter().find(is)
+    });
+    // Several times: a run may be over soon after it began.
+    for _ in 0..3 {
+        world::signal(qemu, libc::SIGSTOP);
+        std::thread::sleep(Duration::from_millis(400));
+        world::signal(qemu, libc::SIGCONT);
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    world::end_of(child).ends_with(0).record()
+}
+
+#[test]
+fn a_machine_that_is_paused_is_harmless_in_virtual_time_and_not_valid_in_the_hosts() {
+    if !wanted() {
+        return;
+    }
+    let w = World::new();
+    let plain = measured_by(&w, &format!("measure timer -D 2s --target lab:{KERNEL} --json --quiet")).ends_with(0).record();
+    let stopped = paused(&w, "");
+    assert_eq!((stopped.fingerprint(), stopped.verdict()), (plain.fingerprint(), Verdict::Repeatable));
+    assert!(paused(&w, "--clock host").verdict() > Verdict::Valid);
+}
+
+#[test]
+fn a_cpu_that_goes_offline_in_the_middle_costs_the_verdict() {
+    if !wanted() {
+        return;
+    }
+    let w = World::new();
+    let line = format!("measure timer -D 3s --target lab:{KERNEL} --clock host --guest-cpus 2 --json --quiet");
+    let args = [line.split_whitespace().collect::<Vec<_>>(), vec!["--load", "stress-ng:--cpu-online 1"]].concat();
+    let mut command = w.command(&args);
+    let said: Said = command.env("RTSCOPE_CACHE", cache()).output().unwrap().into();
+    let record = said.record();
+    let found: Vec<(&str, Effect)> = record.parts().warnings.iter().map(|w| (&*w.code, w.effect)).collect();
+    assert_eq!(record.verdict(), Verdict::Invalid, "{found:?}");
 }
