@@ -246,7 +246,9 @@ fn half_an_archive_is_never_found() {
                 }
             };
             opened.unwrap();
-            makers.into_iter().for_each(|m| m.join().unwrap().unwrap());
+            for maker in makers {
+                maker.join().unwrap().unwrap();
+            }
         });
         let left: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert!(left.iter().all(|n| n.to_string_lossy().starts_with("archive.db")), "{left:?}");
