@@ -1,6 +1,7 @@
 //! A kernel made worse on purpose is caught, by as much as it was made worse.
 
 use super::{Lab, RT, wanted};
+use rtscope_record::{Effect, Verdict};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,4 +63,25 @@ fn time_without_preemption_is_the_maximum() {
     let said =
         lab.run(&["measure", "timer", "-D", "1s", "--target", &format!("lab:{RT}"), "--guest-module", broken.to_str().unwrap()]);
     said.ends_with(3).complains(&["broken.ko", "can't be loaded"]);
+}
+
+/// The CPU of one of the threads goes offline in the middle, and comes back before the end or not.
+#[test]
+fn a_cpu_that_is_taken_away_in_the_middle_costs_the_verdict() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let module = build(&lab, RT, "rtscope_unplug");
+    let target = format!("lab:{RT}");
+    let module = format!("{} cpu=1 after_ms=1500", module.display());
+    let line = "measure timer -D 4s --clock host --guest-cpus 2 --json --no-save --guest-module";
+    let words: Vec<&str> = line.split_whitespace().chain([module.as_str(), "--target", &target]).collect();
+    let said = lab.run(&words);
+    let record = said.record();
+    let found: Vec<(&str, Effect)> = record.parts().warnings.iter().map(|w| (&*w.code, w.effect)).collect();
+    assert_eq!((said.code, record.verdict()), (Some(4), Verdict::Invalid), "{found:?}");
+    for code in ["thread-moved", "cpus-changed"] {
+        assert!(found.iter().any(|f| f.0 == code), "{code}: {found:?}");
+    }
 }
