@@ -128,6 +128,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     if !witness.free_cpus().is_empty() {
         let _ = rt::pin_to(witness.free_cpus());
     }
+    rt::settle();
     say(Event::Started);
     let start = thread::start(&workers);
     witness.begin(start);

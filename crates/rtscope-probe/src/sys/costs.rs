@@ -29,18 +29,12 @@ pub fn ask_processor() -> bool {
 /// Has every other CPU that runs a thread of this process interrupted, and waits for it (`membarrier(2)`, expedited). Announced once by
 /// [`announce_barriers`].
 pub fn interrupt_others() -> io::Result<()> {
-    barrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+    super::rt::barrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 }
 
 /// What [`interrupt_others`] needs first.
 pub fn announce_barriers() -> io::Result<()> {
-    barrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-}
-
-fn barrier(command: libc::c_int) -> io::Result<()> {
-    // SAFETY: integers only.
-    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    super::rt::barrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
 }
 
 /// Sleeps of this thread may end so much late (ns; 0: as usual): what the kernel saves wake-ups by (`PR_SET_TIMERSLACK`).

@@ -43,6 +43,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     };
     let witness = Witness::start(Root::of_this_machine(), &order)?;
     let _ = rt::come_before_ordinary_tasks();
+    rt::settle();
     say(Event::Started);
     let start = rt::now();
     timer.start().map_err(failed("start"))?;

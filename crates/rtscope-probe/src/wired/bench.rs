@@ -57,6 +57,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         }
     }
     let witness = Witness::start(Root::of_this_machine(), &asked.watch(plan.test).for_plan(plan))?;
+    crate::sys::rt::settle();
     let mut bench = Bench {
         plan,
         witness: Some(witness),
