@@ -130,19 +130,17 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
         return adam(&left, right.as_ref(), a);
     }
     let Some(right) = right else { return versus(&left, a) };
-    let [of_a, of_b] = [&left, &right].map(|side| {
-        let mut tally = rtscope_analysis::compare::Tally::default();
+    let tally = |side: &Selection| {
+        let mut all = rtscope_analysis::compare::Tally::default();
         side.each(rtscope_analysis::compare::Entry::of, |entry| {
-            tally.add(entry);
+            all.add(entry);
             Ok(())
         })?;
-        Ok::<_, Failure>(tally)
-    });
-    let comparison =
-        rtscope_analysis::compare_tallies(&of_a?, &of_b?, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
-    if a.html.is_some() {
-        page_of(a, &left.records()?, &right.records()?, Some(&comparison))?;
-    }
+        Ok::<_, Failure>(all)
+    };
+    let (of_a, of_b) = (tally(&left)?, tally(&right)?);
+    let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, [&left, &right], Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
     } else {
@@ -152,24 +150,30 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
 }
 
 /// Writes the page of a comparison where one is asked for; a record of both sides is in it once.
-fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&Comparison>) -> Result<(), Failure> {
+fn page_of<'a>(
+    a: &Compare,
+    sides: impl IntoIterator<Item = &'a Selection>,
+    comparison: Option<&Comparison>,
+) -> Result<(), Failure> {
     let Some(path) = &a.html else { return Ok(()) };
-    let mut ids = BTreeSet::new();
-    let records: Vec<Record> = left.iter().chain(right).filter(|r| ids.insert(r.id())).cloned().collect();
+    let (mut ids, mut records) = (BTreeSet::new(), Vec::new());
+    for side in sides {
+        records.extend(side.records()?.into_iter().filter(|r| ids.insert(r.id().to_owned())));
+    }
     let options = html::Options { title: "", comparison, below: &a.below, version: env!("CARGO_PKG_VERSION") };
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
 /// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
 fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
-    let left = left.records()?;
+    let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
-    let made = rtscope_analysis::adam(&left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
-    page_of(a, &left, &external, None)?;
+    let made = rtscope_analysis::adam(&records, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, std::iter::once(left).chain(right), None)?;
     if a.json {
         output::json(&made)?;
     } else {
-        let records = [left, external].concat();
+        let records = [records, external].concat();
         let by_load = a.table.as_deref() == Some("vinh-chau");
         output::result(&if by_load {
             table::vinh_chau(&made, &records, style())
@@ -181,9 +185,7 @@ fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code
 }
 
 fn versus(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
-    if a.html.is_some() {
-        page_of(a, &selection.records()?, &[], None)?;
-    }
+    page_of(a, [selection], None)?;
     let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
     selection.each(
         |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
