@@ -1,8 +1,13 @@
 //! Comparisons: ratios, exact merging, and every finding.
 
+use super::metrics::Figures;
 use super::*;
+use crate::adam::merged_figures;
 use crate::fixtures::Build;
-use rtscope_record::{Clock, Effect};
+use crate::summary::time_model;
+use proptest::prelude::*;
+use rtscope_record::correction::Corrected;
+use rtscope_record::{Clock, Distribution, Effect, Test};
 
 type Change = fn(&mut Build);
 
@@ -148,4 +153,119 @@ fn several_models_on_both_sides_give_each_ratio_its_range() {
     assert!(codes(&c).contains(&"model-flips"), "{:?}", codes(&c));
     let c = compare(&side("a", 10_000, 10_000), &side("b", 20_000, 15_000)).unwrap();
     assert!(c.bands.iter().all(|b| !b.flips) && !codes(&c).contains(&"model-flips"));
+}
+
+#[test]
+fn of_many_runs_the_first_are_named_and_the_rest_counted() {
+    let runs = |n: usize| -> Vec<Record> {
+        let run =
+            |i| named(&format!("x{i:02}"), Build::new("none").cpu(0, 1_000_000, &[10_000]).warn("load-died", Effect::Invalid));
+        (0..n).map(run).collect()
+    };
+    let c = compare(&runs(12), &runs(10)).unwrap();
+    let messages: Vec<&str> = c.findings.iter().map(|f| f.message.as_str()).collect();
+    let ten = "x00, x01, x02, x03, x04, x05, x06, x07, x08, x09";
+    let why = "its figures mean something else than they say";
+    let expected = [
+        format!("A holds INVALID runs ({ten} and 2 more): {why}"),
+        format!("B holds INVALID runs ({ten}): {why}"),
+        format!("A and B both hold {ten}"),
+    ];
+    assert_eq!(messages, expected);
+    assert_eq!(c.a.ids.len(), 12);
+}
+
+/// Kind, load, time model (3: of the host), samples, and whether another tool took them.
+type Made = (u8, usize, u32, Vec<u64>, bool);
+
+fn made(side: &str, all: &[Made]) -> Vec<Record> {
+    let one = |(i, (kind, load, model, samples, import)): (usize, &Made)| {
+        let mut b = Build::new(["none", "disk", "full"][*load]).cpu(0, 1_000_000, samples);
+        b.0.id = format!("{side}{i}");
+        b.0.interrupted = *kind == 5;
+        match kind {
+            0 | 1 => b.0.test = [Test::Periodic, Test::Response][usize::from(*kind)],
+            2 => b = b.warn("load-died", Effect::Invalid),
+            _ => {}
+        }
+        if *model < 3 {
+            (b.0.clock, b.0.lab) = (Clock::Virtual, Some(rtscope_record::Lab { model: *model, ..rtscope_record::Lab::default() }));
+        }
+        if *import { b.import().record() } else { b.record() }
+    };
+    all.iter().enumerate().map(one).collect()
+}
+
+/// The rows of some records that are all there at once.
+fn whole(of_load: [&[&Record]; 2]) -> Result<Vec<MetricRow>, DistributionError> {
+    let mut both = Vec::new();
+    for records in of_load {
+        let (mut all, mut views) = (None::<Distribution>, Vec::new());
+        for r in records {
+            let d = r.merged()?.unwrap();
+            if d.count() > 0 {
+                views.push(Corrected::of_record(r));
+            }
+            all = Some(match all {
+                None => d,
+                Some(sum) => sum.merge(&d, "all", 32)?,
+            });
+        }
+        let waves = records.iter().all(|r| r.parts().test == Test::Periodic);
+        let jitter = if waves { Some(merged_figures(records)?.0) } else { None };
+        both.push((all, jitter, Corrected::merge(views.iter().map(Option::as_ref))));
+    }
+    let [a, b] = [0, 1].map(|i| {
+        let (all, jitter, corrected) = &both[i];
+        Figures { all: all.as_ref(), jitter: jitter.clone(), corrected: corrected.as_ref() }
+    });
+    Ok(metrics(&a, &b))
+}
+
+proptest! {
+    /// What is added up record by record is what all records at once give, to the last digit.
+    #[test]
+    fn a_tally_is_the_whole(
+        a in prop::collection::vec((0u8..8, 0usize..3, 1u32..4, prop::collection::vec(0u64..3_000_000, 0..6), prop::bool::ANY), 1..12),
+        b in prop::collection::vec((0u8..8, 0usize..3, 1u32..4, prop::collection::vec(0u64..3_000_000, 0..6), prop::bool::ANY), 1..12),
+        same_runs: bool,
+    ) {
+        let (a, b) = (made("a", &a), made("b", &b));
+        let Ok(c) = compare_views(&a, &b, same_runs) else { return Ok(()) };
+        prop_assert_eq!(&c.a.ids, &a.iter().map(|r| r.id().to_owned()).collect::<Vec<_>>());
+        prop_assert_eq!(c.b.verdict, b.iter().map(Record::verdict).max().unwrap());
+        let models = |side: &[Record]| side.iter().map(time_model).collect::<BTreeSet<_>>();
+        let several = models(&a).union(&models(&b)).flatten().count() > 1;
+        let picks: Vec<Option<Option<u32>>> =
+            if several { models(&a).intersection(&models(&b)).map(|m| Some(*m)).collect() } else { vec![None] };
+        let loads = |side: &[Record]| {
+            let mut seen = BTreeSet::new();
+            side.iter().map(|r| r.parts().load.clone()).filter(|l| seen.insert(l.clone())).collect::<Vec<_>>()
+        };
+        let pairs = match (loads(&a).as_slice(), loads(&b).as_slice()) {
+            ([one], [other]) => vec![(one.clone(), other.clone())],
+            (all, others) => all.iter().filter(|l| others.contains(l)).map(|l| (l.clone(), l.clone())).collect(),
+        };
+        let (mut rows, mut views) = (Vec::new(), Vec::new());
+        for (load_a, load_b) in pairs {
+            let load = if load_a == load_b { load_a.clone() } else { format!("{load_a} / {load_b}") };
+            for pick in &picks {
+                let under = |side: &'static str| {
+                    let (all, load) = if side == "a" { (&a, &load_a) } else { (&b, &load_b) };
+                    let picked = |r: &&Record| r.parts().load == *load && pick.is_none_or(|m| time_model(r) == m);
+                    all.iter().filter(picked).collect::<Vec<_>>()
+                };
+                let (of_a, of_b) = (under("a"), under("b"));
+                if of_a.is_empty() || of_b.is_empty() {
+                    continue;
+                }
+                views.extend(agreement(&load, &of_a, &of_b, same_runs).unwrap());
+                let model = Some(of_a[0]).filter(|r| r.parts().lab.is_some()).and_then(time_model);
+                let figures = whole([&of_a, &of_b]).unwrap();
+                rows.push(LoadRows { load: load.clone(), model, a_runs: of_a.len(), b_runs: of_b.len(), rows: figures });
+            }
+        }
+        prop_assert_eq!(c.loads, rows);
+        prop_assert_eq!(c.agreement, views);
+    }
 }

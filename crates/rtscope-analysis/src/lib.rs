@@ -8,6 +8,7 @@ pub mod adam;
 pub mod agreement;
 pub mod assertion;
 pub mod band;
+mod brief;
 pub mod compare;
 pub mod confidence;
 pub mod seeds;
@@ -19,14 +20,14 @@ pub use adam::{Adam, AdamError, adam};
 pub use agreement::Agreement;
 pub use assertion::{Assertion, Evaluation, Outcome};
 pub use band::Band;
-pub use compare::{Comparison, Finding, compare, compare_views};
+pub use compare::{Comparison, Finding, compare, compare_tallies, compare_views};
 pub use confidence::Confidence;
 pub use seeds::Seeds;
 pub use share::Share;
 pub use summary::{
     Percentile, Row, Summary, clock_and_machine, clock_words, is_virtual, machine_name, summarize, time_model, virtual_machine,
 };
-pub use versus::{Versus, VersusError, versus};
+pub use versus::{Versus, VersusError, versus, versus_tally};
 
 #[cfg(test)]
 mod fixtures;

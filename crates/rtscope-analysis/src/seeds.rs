@@ -18,24 +18,56 @@ pub struct Seeds {
     pub highest: u64,
 }
 
+/// The maxima of some records by their seeds, record by record.
+#[derive(Debug, Clone, Default)]
+pub struct Maxima {
+    /// What a seed gave in several runs counts once, by the highest.
+    of_seed: BTreeMap<u64, u64>,
+    /// Another record than one of the lab in virtual time is among them.
+    other: bool,
+}
+
+impl Maxima {
+    /// That of a record.
+    pub fn of(r: &Record) -> Self {
+        let Some(lab) = r.parts().lab.as_ref().filter(|_| time_model(r).is_some()) else {
+            return Self { of_seed: BTreeMap::new(), other: true };
+        };
+        let max = r.distributions().iter().filter_map(rtscope_record::Distribution::max).max();
+        Self { of_seed: max.map(|max| (lab.seed, max)).into_iter().collect(), other: false }
+    }
+
+    /// Adds those of other records.
+    pub fn add(&mut self, more: &Self) {
+        self.other |= more.other;
+        for (&seed, &max) in &more.of_seed {
+            let highest = self.of_seed.entry(seed).or_insert(0);
+            *highest = max.max(*highest);
+        }
+    }
+
+    /// `None` where a record is no run of the lab in virtual time, or none has a sample.
+    pub fn seeds(&self) -> Option<Seeds> {
+        if self.other {
+            return None;
+        }
+        let mut maxima: Vec<u64> = self.of_seed.values().copied().collect();
+        maxima.sort_unstable();
+        let (lowest, highest) = (*maxima.first()?, *maxima.last()?);
+        let (above, below) = (maxima[maxima.len() / 2], maxima[(maxima.len() - 1) / 2]);
+        Some(Seeds { seeds: maxima.len(), lowest, median: below.midpoint(above), highest })
+    }
+}
+
 impl Seeds {
     /// Of runs of the lab in virtual time; `None` where another record is among them, or none has a sample. What a seed gave in several runs
     /// counts once, by the highest.
     pub fn of(records: &[&Record]) -> Option<Self> {
-        let mut of_seed: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut all = Maxima::default();
         for r in records {
-            time_model(r)?;
-            let seed = r.parts().lab.as_ref()?.seed;
-            if let Some(max) = r.distributions().iter().filter_map(rtscope_record::Distribution::max).max() {
-                let highest = of_seed.entry(seed).or_insert(0);
-                *highest = max.max(*highest);
-            }
+            all.add(&Maxima::of(r));
         }
-        let mut maxima: Vec<u64> = of_seed.into_values().collect();
-        maxima.sort_unstable();
-        let (lowest, highest) = (*maxima.first()?, *maxima.last()?);
-        let (above, below) = (maxima[maxima.len() / 2], maxima[(maxima.len() - 1) / 2]);
-        Some(Self { seeds: maxima.len(), lowest, median: below.midpoint(above), highest })
+        all.seeds()
     }
 
     /// "one seed", "5 seeds".

@@ -6,17 +6,18 @@
 mod figures;
 mod findings;
 mod kernel;
+mod tally;
 
 pub use figures::{Figures, Overall, Ratios};
 pub use kernel::{Kernel, Role};
+pub use tally::{Entry, Tally};
 
 use crate::band::Band;
 use crate::compare::Finding;
-use crate::summary::{clock_words, time_model, virtual_machine};
-use kernel::Version;
-use rtscope_record::{Clock, DistributionError, Record, Space, Test};
+use rtscope_record::{Clock, DistributionError, Record, Space};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use tally::{Group, Place};
 
 /// The figures of each kernel of a block under one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,55 +103,24 @@ pub enum VersusError {
     },
 }
 
-/// What the records of a block have in common beside the kernel's series.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    clock: Clock,
-    model: Option<u32>,
-    clock_words: String,
-    space: Space,
-    machine: String,
-    arch: String,
-}
-
-impl Place {
-    fn of(r: &Record) -> Self {
-        let (p, s) = (r.parts(), &r.parts().system);
-        Self {
-            clock: p.clock,
-            model: time_model(r),
-            clock_words: clock_words(r),
-            space: p.space,
-            machine: s.board.clone().or_else(|| s.cpu.model.clone()).unwrap_or_default(),
-            arch: s.kernel.arch.clone(),
-        }
-    }
-}
-
-/// The records of one kernel at one place.
-struct Group<'a> {
-    place: Place,
-    version: Version,
-    kernel: Kernel,
-    records: Vec<&'a Record>,
-}
-
 /// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, and a finding says so; a record that is given twice
 /// counts once. The runs of one kernel under one load are merged exactly; INVALID ones only where there is no other.
 pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
-    let mut ids = BTreeSet::new();
-    let (timer, other): (Vec<&Record>, Vec<&Record>) =
-        records.iter().filter(|r| ids.insert(r.id())).partition(|r| r.parts().test == Test::Timer);
-    if timer.is_empty() {
+    versus_tally(&Tally::of(records))
+}
+
+/// [`versus`] of records that were added one by one.
+pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
+    let groups = tally.groups();
+    if groups.is_empty() {
         return Err(VersusError::Empty);
     }
-    let groups = groups(&timer);
     let known: Vec<String> = groups.iter().map(|g| format!("{} (clock {})", g.kernel.label, g.place.clock_words)).collect();
     let sets = pairs(groups);
     if !sets.iter().any(|s| s.len() == 2) {
         return Err(VersusError::NoPair(known.join(", ")));
     }
-    let mut found = findings::of_selection(&other);
+    let mut found = findings::of_selection(&tally.other);
     let mut blocks = Vec::new();
     for set in &sets {
         let block = block(set)?;
@@ -198,24 +168,9 @@ fn bands(blocks: &[Block]) -> Vec<Band> {
     found
 }
 
-fn groups<'a>(records: &[&'a Record]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for &r in records {
-        let (place, kernel) = (Place::of(r), Kernel::of(r));
-        match groups.iter_mut().find(|g| g.place == place && g.kernel == kernel) {
-            Some(g) => g.records.push(r),
-            None => groups.push(Group { place, version: Version::of(&kernel.release), kernel, records: vec![r] }),
-        }
-    }
-    groups
-}
-
 /// Stock kernels with their RT partners, pairs first; newer series after older ones.
-fn pairs(mut groups: Vec<Group<'_>>) -> Vec<Vec<Group<'_>>> {
-    groups.sort_by(|a, b| {
-        let key = |g: &Group<'_>| (g.place.clone(), g.version.clone(), g.kernel.role);
-        key(a).cmp(&key(b))
-    });
+fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
+    groups.sort_by(|a, b| (&a.place, &a.version, a.kernel.role).cmp(&(&b.place, &b.version, b.kernel.role)));
     let (mut stock, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.kernel.role == Role::Stock);
     let (mut found, mut alone) = (Vec::new(), Vec::new());
     // The very same version first, so that what is left over of a series is what really has no twin.
@@ -239,21 +194,17 @@ fn pairs(mut groups: Vec<Group<'_>>) -> Vec<Vec<Group<'_>>> {
     found
 }
 
-fn block(set: &[Group<'_>]) -> Result<Block, VersusError> {
+fn block(set: &[&Group]) -> Result<Block, VersusError> {
     let first = &set[0];
-    let mut loads: Vec<&str> = Vec::new();
-    for r in set.iter().flat_map(|g| &g.records) {
-        if !loads.contains(&r.parts().load.as_str()) {
-            loads.push(&r.parts().load);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let loads = set.iter().flat_map(|g| g.loads()).filter(|&load| seen.insert(load));
     let mut rows = Vec::new();
     for load in loads {
         let figures = set
             .iter()
             .map(|g| {
                 let error = |error| VersusError::Merge { kernel: g.kernel.label.clone(), load: load.into(), error };
-                Figures::of(&g.records, load).map_err(error)
+                g.under(load).map(Figures::of).transpose().map_err(error)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let ratios = match figures.as_slice() {
@@ -271,7 +222,7 @@ fn block(set: &[Group<'_>]) -> Result<Block, VersusError> {
         clock,
         model,
         clock_words,
-        virtual_machine: first.records.iter().any(|r| virtual_machine(r)),
+        virtual_machine: first.virtual_machine,
         kernels: set.iter().map(|g| g.kernel.clone()).collect(),
         overall: Overall::of(&rows),
         loads: rows,

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use proptest::prelude::*;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Effect, Verdict};
+use rtscope_record::{Effect, Test, Verdict};
 
 type Change = fn(&mut Build);
 
@@ -298,6 +298,40 @@ proptest! {
                 prop_assert!(s.verdict != Verdict::Invalid && t.verdict != Verdict::Invalid);
                 prop_assert_eq!(r.max, Some(s.max.unwrap() as f64 / t.max.unwrap() as f64));
             }
+        }
+    }
+}
+
+proptest! {
+    /// What is added up record by record is what its records give all at once.
+    #[test]
+    fn a_tally_is_the_whole(
+        runs in prop::collection::vec((0usize..2, 0usize..2, 0u8..6, 1u64..4, prop::collection::vec(0u64..3_000_000, 0..4)), 1..20),
+    ) {
+        let records: Vec<Record> = runs.iter().enumerate().map(|(i, (kernel, load, kind, seed, samples))| {
+            let mut b = build(&format!("x{i}"), [STOCK, RT][*kernel], ["none", "full"][*load], samples);
+            b.0.lab = Some(rtscope_record::Lab { seed: *seed, ..rtscope_record::Lab::default() });
+            match kind {
+                0 => b = b.warn("load-died", Effect::Invalid),
+                1 => b = b.import(),
+                2 => b.0.test = Test::Response,
+                3 => b.0.interrupted = true,
+                _ => {}
+            }
+            b.record()
+        }).collect();
+        let Ok(v) = versus(&records) else { return Ok(()) };
+        for f in v.blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten() {
+            let merged: Vec<&Record> = records.iter().filter(|r| f.ids.iter().any(|id| id == r.id())).collect();
+            prop_assert!(f.left_out.is_empty() || f.verdict != Verdict::Invalid);
+            let mut all: Option<rtscope_record::Distribution> = None;
+            for d in merged.iter().filter_map(|r| r.merged().unwrap()) {
+                all = Some(match all { None => d, Some(sum) => sum.merge(&d, "all", 1).unwrap() });
+            }
+            prop_assert_eq!(&f.all, &all);
+            prop_assert_eq!(f.seeds, crate::Seeds::of(&merged));
+            prop_assert_eq!(Some(f.verdict), merged.iter().map(|r| r.verdict()).max());
+            prop_assert_eq!(f.interrupted, merged.iter().any(|r| r.parts().interrupted));
         }
     }
 }

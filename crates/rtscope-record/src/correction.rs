@@ -77,18 +77,21 @@ impl Corrected {
             let view = view?;
             all = Some(match all {
                 None => view.clone(),
-                Some(mut sum) => {
-                    let (n, m) = (sum.count() as f64, view.count() as f64);
-                    sum.basis = sum.basis.max(view.basis);
-                    sum.histogram.merge(&view.histogram).ok()?;
-                    sum.unanswered = sum.unanswered.checked_add(view.unanswered)?;
-                    sum.mean = sum.mean.zip(view.mean).map(|(a, b)| (a * n + b * m) / (n + m).max(1.0));
-                    (sum.min, sum.max) = (sum.min.min(view.min), sum.max.max(view.max));
-                    sum
-                }
+                Some(sum) => sum.add(view)?,
             });
         }
         all
+    }
+
+    /// This and `view` as one; `None` where there are too many events for it.
+    pub fn add(mut self, view: &Self) -> Option<Self> {
+        let (n, m) = (self.count() as f64, view.count() as f64);
+        self.basis = self.basis.max(view.basis);
+        self.histogram.merge(&view.histogram).ok()?;
+        self.unanswered = self.unanswered.checked_add(view.unanswered)?;
+        self.mean = self.mean.zip(view.mean).map(|(a, b)| (a * n + b * m) / (n + m).max(1.0));
+        (self.min, self.max) = (self.min.min(view.min), self.max.max(view.max));
+        Some(self)
     }
 
     /// The exact view: samples and points passed over. `None` where something is not known, or nothing was measured.

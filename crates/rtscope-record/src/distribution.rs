@@ -1,6 +1,7 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
 
 mod check;
+mod merge;
 mod passed;
 pub(crate) mod wire;
 
@@ -347,49 +348,6 @@ impl Distribution {
     /// The standard percentiles of the corrected view, where it is exact; see [`crate::correction::Corrected::exact`].
     pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
         crate::correction::Corrected::exact(self).map_or_else(BTreeMap::new, |c| c.percentiles())
-    }
-
-    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. Linear bins of equal width are
-    /// merged, others dropped; the thread is dropped.
-    pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
-        let (a, b) = (&self.0, &other.0);
-        let error =
-            |e: CountOverflow| DistributionError::Histogram { label: label.into(), error: HdrError::Slot(SlotError::Overflow(e)) };
-        let add = |x: u64, y: u64| x.checked_add(y).ok_or(CountOverflow).map_err(error);
-        let mut p = DistributionParts::empty(label);
-        p.histogram = a.histogram.clone();
-        p.histogram.merge(&b.histogram).map_err(error)?;
-        p.count = add(a.count, b.count)?;
-        p.missed = add(a.missed, b.missed)?;
-        p.passed = match (&a.passed, &b.passed) {
-            _ if !self.all_known() || !other.all_known() => None,
-            (Some(x), Some(y)) => Some(x.merge(y).map_err(error)?),
-            (x, y) => x.as_ref().or(y.as_ref()).cloned(),
-        };
-        p.late = add(a.late, b.late)?;
-        p.spurious = add(a.spurious, b.spurious)?;
-        p.overflow = add(a.overflow, b.overflow)?;
-        p.dropped = add(a.dropped, b.dropped)?;
-        p.expected = match (a.expected, b.expected) {
-            (Some(x), Some(y)) => Some(add(x, y)?),
-            _ => None,
-        };
-        p.min = a.min.into_iter().chain(b.min).min();
-        p.max = a.max.max(b.max);
-        p.moments = match (a.moments, b.moments) {
-            (Moments::Exact { sum: s, sum_sq: q }, Moments::Exact { sum, sum_sq }) => {
-                Moments::Exact { sum: s.saturating_add(sum), sum_sq: q.saturating_add(sum_sq) }
-            }
-            _ => {
-                let weigh = |d: &Self| d.mean().unwrap_or(0.0) * d.count() as f64;
-                Moments::Reported { mean: (weigh(self) + weigh(other)) / (p.count.max(1) as f64) }
-            }
-        };
-        p.worst = a.worst.iter().chain(&b.worst).copied().collect();
-        p.worst.sort_by(|x, y| y.value.cmp(&x.value).then(x.at.cmp(&y.at)));
-        p.worst.truncate(worst);
-        p.resolution = a.resolution.max(b.resolution);
-        Self::new(p)
     }
 }
 

@@ -48,16 +48,16 @@ impl Fingerprint {
                 let _ = writeln!(text, "late {}", p.late);
             }
             for (slot, n) in p.histogram.slots() {
-                let _ = writeln!(text, "{slot} {n}");
+                pair(&mut text, "", slot as u64, n);
             }
             if let Some(passed) = &p.passed {
                 let _ = writeln!(text, "passed {} {} {}", passed.sum, passed.min, passed.max);
                 for (slot, n) in passed.histogram.slots() {
-                    let _ = writeln!(text, "passed {slot} {n}");
+                    pair(&mut text, "passed ", slot as u64, n);
                 }
             }
             for w in &p.worst {
-                let _ = writeln!(text, "worst {} {}", w.value, w.at);
+                pair(&mut text, "worst ", w.value, w.at);
             }
             if let Some(bins) = &p.linear {
                 let _ = writeln!(text, "linear {} {} {:?} {:?}", bins.unit_ns, bins.size, bins.counts, bins.overflow_at);
@@ -67,6 +67,22 @@ impl Fingerprint {
         let mut first = [0u8; 16];
         first.copy_from_slice(&hash[..16]);
         Self(u128::from_be_bytes(first))
+    }
+}
+
+/// A line as `writeln!` writes it. Nearly all lines are such ones, and formatting them would be a good part of reading a record.
+fn pair(text: &mut String, name: &str, first: u64, second: u64) {
+    text.push_str(name);
+    for (n, end) in [(first, ' '), (second, '\n')] {
+        // The 20 digits of u64::MAX, from the last on.
+        let (mut digits, mut at, mut rest) = ([b'0'; 20], 20, n);
+        while at == 20 || rest > 0 {
+            at -= 1;
+            digits[at] += u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+        }
+        text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+        text.push(end);
     }
 }
 
@@ -177,6 +193,15 @@ mod tests {
             let back: Distribution = serde_json::from_str(&serde_json::to_string(&d).unwrap()).unwrap();
             prop_assert_eq!(Fingerprint::of(&[back]), own);
             prop_assert_eq!(own.to_string().parse::<Fingerprint>().unwrap(), own);
+        }
+
+        #[test]
+        fn a_pair_is_written_as_by_the_formatter(a: u64, b: u64, shift in 0u32..64) {
+            for (a, b) in [(a >> shift, b), (a, b >> shift), (0, u64::MAX)] {
+                let mut text = String::from("x\n");
+                pair(&mut text, "worst ", a, b);
+                prop_assert_eq!(text, format!("x\nworst {a} {b}\n"));
+            }
         }
 
         #[test]

@@ -4,7 +4,6 @@
 //! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
 
 use crate::quantile::Quantile;
-use std::cmp::Ordering;
 
 /// Number of slots: 2048 linear ones, then 1024 for each further power of two up to 2^64.
 pub const SLOTS: usize = 2048 + 53 * 1024;
@@ -75,6 +74,17 @@ pub enum SlotError {
     Overflow(#[from] CountOverflow),
 }
 
+/// Where `slot` is in ascending `counts`, or would be; not before `from`. In steps that double, since it is mostly near.
+fn seek(counts: &[(u32, u64)], from: usize, slot: u32) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while counts.get(low + step - 1).is_some_and(|c| c.0 < slot) {
+        low += step;
+        step *= 2;
+    }
+    let end = counts.len().min(low + step);
+    low + counts[low..end].partition_point(|c| c.0 < slot)
+}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
@@ -118,26 +128,42 @@ impl Histogram {
         self.add_slot(slot_of(value), n)
     }
 
-    /// Adds every count of `other`; exact.
+    /// Adds every count of `other`; exact. Where its slots are occupied already, this costs about what `other` holds.
     pub fn merge(&mut self, other: &Self) -> Result<(), CountOverflow> {
-        let total = add_counts(self.total, other.total)?;
-        let mut counts = Vec::with_capacity(self.counts.len().max(other.counts.len()));
-        let (mut ours, mut theirs) = (self.counts.iter().copied().peekable(), other.counts.iter().copied().peekable());
-        while let (Some(a), Some(b)) = (ours.peek().copied(), theirs.peek().copied()) {
-            match a.0.cmp(&b.0) {
-                Ordering::Less => counts.extend(ours.next()),
-                Ordering::Greater => counts.extend(theirs.next()),
-                Ordering::Equal => {
-                    counts.push((a.0, a.1 + b.1));
-                    ours.next();
-                    theirs.next();
-                }
+        self.total = add_counts(self.total, other.total)?;
+        let (mut at, mut absent) = (0, 0);
+        for &(slot, n) in &other.counts {
+            at = seek(&self.counts, at, slot);
+            match self.counts.get_mut(at) {
+                // The total is at least every count, so no count can overflow.
+                Some(own) if own.0 == slot => own.1 += n,
+                _ => absent += 1,
             }
         }
-        counts.extend(ours);
-        counts.extend(theirs);
-        *self = Self { counts, total };
+        if absent > 0 {
+            self.insert_absent(other, absent);
+        }
         Ok(())
+    }
+
+    /// Inserts those slots of `other` that are not occupied, `absent` of them: from the last on, so that each slot moves once.
+    fn insert_absent(&mut self, other: &Self, absent: usize) {
+        let mut old = self.counts.len();
+        self.counts.resize(old + absent, (0, 0));
+        let mut end = self.counts.len();
+        for &(slot, n) in other.counts.iter().rev() {
+            if old == end {
+                break;
+            }
+            while old > 0 && self.counts[old - 1].0 > slot {
+                (old, end) = (old - 1, end - 1);
+                self.counts[end] = self.counts[old];
+            }
+            if old == 0 || self.counts[old - 1].0 != slot {
+                end -= 1;
+                self.counts[end] = (slot, n);
+            }
+        }
     }
 
     /// Number of samples.
@@ -237,6 +263,20 @@ mod tests {
             prop_assert_eq!(&ab, &ba);
             prop_assert_eq!(&ab, &both);
             prop_assert_eq!(ab.iter().map(|(_, _, n)| n).sum::<u64>(), ab.total());
+        }
+
+        #[test]
+        fn merging_is_adding_slot_by_slot(
+            parts in prop::collection::vec(prop::collection::btree_map(0u64..300, 1u64..9, 0..40), 1..6),
+        ) {
+            let (mut sum, mut plain) = (Histogram::new(), std::collections::BTreeMap::new());
+            for part in parts {
+                for (&slot, &n) in &part {
+                    *plain.entry(slot).or_insert(0) += n;
+                }
+                sum.merge(&Histogram::from_slots(part).unwrap()).unwrap();
+                prop_assert_eq!(&sum, &Histogram::from_slots(plain.clone()).unwrap());
+            }
         }
 
         #[test]

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 /// Whether a terminal acts on this character instead of showing it: control characters (C0, DEL, C1) but for the ends of lines and
 /// tabulators, characters that reorder text, that break lines in ways of their own, or that are not seen at all.
+#[inline]
 pub fn acts(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control() && !matches!(c, '\n' | '\t');
@@ -18,6 +19,11 @@ pub fn acts(c: char) -> bool {
     c.is_control() || unseen || orders
 }
 
+/// Whether `text` is printable ASCII, and these bytes: nearly all text is, and no character of it need be looked at.
+fn plain(text: &str, and: &[u8]) -> bool {
+    text.bytes().all(|b| matches!(b, b' '..=b'~') || and.contains(&b))
+}
+
 /// `text` with every character that [`acts`] written out: `\x1b`, `\u{202e}`. A carriage return before the end of a line is left out, as
 /// ssh and others end their lines with both.
 ///
@@ -25,7 +31,7 @@ pub fn acts(c: char) -> bool {
 /// assert_eq!(rtscope_record::text::visible("load\x1b[2J\r\n"), "load\\x1b[2J\n");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(acts) {
+    if plain(text, b"\n\t") || !text.contains(acts) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -41,7 +47,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// [`visible`] on one line: ends of lines and other white space are blanks.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c: char| acts(c) || matches!(c, '\n' | '\t')) {
+    if plain(text, b"") || !text.contains(|c: char| acts(c) || matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -67,7 +73,7 @@ fn put(out: &mut String, c: char) {
 /// characters below U+0020 only, so that nothing but strings is touched.
 pub fn json(json: &str) -> Cow<'_, str> {
     let acts = |c: char| acts(c) && c != '\r';
-    if !json.contains(acts) {
+    if plain(json, b"\r\n\t") || !json.contains(acts) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
@@ -101,6 +107,16 @@ mod tests {
         }
         assert_eq!(visible_line("a\x1bb\r\n\tc\u{2028}d"), "a\\x1bb   c d");
         assert_eq!(json("{\"\u{9b}\u{e0041}\x7f\":\"é\"}"), r#"{"\u009b\udb40\udc41\u007f":"é"}"#);
+    }
+
+    #[test]
+    fn a_character_alone_is_shown_unless_it_acts() {
+        for c in (0..=u8::MAX).map(char::from) {
+            let alone = c.to_string();
+            assert_eq!(visible(&alone) == alone, !acts(c), "{c:?}");
+            assert_eq!(visible_line(&alone) == alone, !acts(c) && !matches!(c, '\n' | '\t'), "{c:?}");
+            assert_eq!(json(&alone) == alone, !acts(c) || c == '\r', "{c:?}");
+        }
     }
 
     proptest! {

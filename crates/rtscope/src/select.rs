@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::keys::Keys;
 use crate::origin;
 use rtscope_archive::{Archive, Filter, Key};
-use rtscope_record::Record;
+use rtscope_record::{Record, Test};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -64,6 +64,22 @@ impl Selection {
             }
         }
         Ok(())
+    }
+
+    /// Whether all of them are of one of `tests`.
+    pub(crate) fn only(&self, tests: &[Test]) -> Result<bool, Failure> {
+        for item in &self.items {
+            let test = match (item, &self.archive) {
+                (Item::Given(record), _) => record.parts().test,
+                (Item::Kept(key), Some(archive)) => archive.test(*key)?,
+                // There is no key without an archive.
+                (Item::Kept(_), None) => return Ok(false),
+            };
+            if !tests.contains(&test) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// All of them at once: for what needs that, and is of no use with very many.

@@ -1,8 +1,9 @@
 //! The figures of one kernel under one load, and what stock is to RT.
 
 use super::LoadFigures;
+use super::tally::UnderLoad;
 use crate::Seeds;
-use rtscope_record::{Distribution, DistributionError, Quantile, Record, Verdict};
+use rtscope_record::{Distribution, DistributionError, Quantile, Verdict};
 use serde::Serialize;
 
 /// What was measured of one kernel under one load; times in ns.
@@ -40,40 +41,26 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Merges those of `records` that ran under `load`; `None` when none did.
-    pub(super) fn of(records: &[&Record], load: &str) -> Result<Option<Self>, DistributionError> {
-        let of_load: Vec<&Record> = records.iter().copied().filter(|r| r.parts().load == load).collect();
-        let (sound, invalid): (Vec<&Record>, Vec<&Record>) = of_load.into_iter().partition(|r| r.verdict() != Verdict::Invalid);
-        let (merged, left_out) = if sound.is_empty() { (invalid, Vec::new()) } else { (sound, invalid) };
-        if merged.is_empty() {
-            return Ok(None);
-        }
-        let mut all: Option<Distribution> = None;
-        for r in &merged {
-            if let Some(d) = r.merged()? {
-                all = Some(match all {
-                    None => d,
-                    Some(sum) => sum.merge(&d, "all", 1)?,
-                });
-            }
-        }
-        let at = |q: Quantile| all.as_ref().and_then(|d| d.value_at(q));
-        let ids = |records: &[&Record]| records.iter().map(|r| r.id().to_owned()).collect();
-        Ok(Some(Self {
-            ids: ids(&merged),
-            runs: merged.len(),
-            left_out: ids(&left_out),
-            verdict: merged.iter().map(|r| r.verdict()).max().unwrap_or(Verdict::Invalid),
-            interrupted: merged.iter().any(|r| r.parts().interrupted),
-            count: all.as_ref().map_or(0, Distribution::count),
-            missed: all.as_ref().map_or(0, Distribution::missed),
-            mean: all.as_ref().and_then(Distribution::mean),
+    /// Of the runs of one kernel under one load.
+    pub(super) fn of(runs: &UnderLoad) -> Result<Self, DistributionError> {
+        let merged = runs.merged();
+        let all = merged.sum.get()?;
+        let at = |q: Quantile| all.and_then(|d| d.value_at(q));
+        Ok(Self {
+            ids: merged.ids.clone(),
+            runs: merged.ids.len(),
+            left_out: runs.left_out().to_vec(),
+            verdict: merged.verdict.unwrap_or(Verdict::Invalid),
+            interrupted: merged.interrupted,
+            count: all.map_or(0, Distribution::count),
+            missed: all.map_or(0, Distribution::missed),
+            mean: all.and_then(Distribution::mean),
             p99: at(P99),
             p99_9: at(P99_9),
-            max: all.as_ref().and_then(Distribution::max),
-            seeds: Seeds::of(&merged),
-            all,
-        }))
+            max: all.and_then(Distribution::max),
+            seeds: merged.maxima.seeds(),
+            all: all.cloned(),
+        })
     }
 
     /// Whether the figures mean what they say and there are any.

@@ -1,24 +1,23 @@
 //! What a reader of stock against RT must beware of.
 
 use super::{Block, Group, LoadFigures, Role};
-use crate::compare::{Finding, differences, finding};
-use rtscope_record::{Record, Verdict};
+use crate::compare::{Aspects, Finding, NAMED, differences, finding, first_of};
+use rtscope_record::Verdict;
 
 /// Samples of one kernel are this many times those of the other: the maxima are not of equal chances.
 const UNEQUAL: u64 = 2;
 
 /// Records of the selection that the comparison is not about.
-pub(super) fn of_selection(other: &[&Record]) -> Vec<Finding> {
+pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
     if other.is_empty() {
         return Vec::new();
     }
-    let ids: Vec<&str> = other.iter().map(|r| r.id()).collect();
-    let message = format!("left out, since not of the test timer: {}", ids.join(", "));
+    let message = format!("left out, since not of the test timer: {}", first_of(other, NAMED));
     vec![finding("other-tests", message, "compare them with rtscope compare A B")]
 }
 
 /// Everything about one block.
-pub(super) fn of_block(block: &Block, set: &[Group<'_>]) -> Vec<Finding> {
+pub(super) fn of_block(block: &Block, set: &[&Group]) -> Vec<Finding> {
     let mut found = Vec::new();
     match set {
         [stock, rt] if stock.version != rt.version => {
@@ -54,7 +53,7 @@ pub(super) fn of_block(block: &Block, set: &[Group<'_>]) -> Vec<Finding> {
     found
 }
 
-fn alone(g: &Group<'_>) -> Finding {
+fn alone(g: &Group) -> Finding {
     let (name, clock) = (&g.kernel.label, &g.place.clock_words);
     let (what, remedy) = match g.kernel.role {
         Role::Stock => ("no PREEMPT_RT kernel", "measure the RT kernel of the same series on the same machine"),
@@ -68,21 +67,13 @@ fn alone(g: &Group<'_>) -> Finding {
     finding("no-partner", message, remedy)
 }
 
-fn of_load(block: &Block, l: &LoadFigures, set: &[Group<'_>]) -> Vec<Finding> {
+fn of_load(block: &Block, l: &LoadFigures, set: &[&Group]) -> Vec<Finding> {
     let mut found = Vec::new();
-    let used: Vec<Vec<&Record>> = l
-        .figures
-        .iter()
-        .zip(set)
-        .map(|(f, g)| {
-            let ids = f.as_ref().map_or(&[][..], |f| &f.ids);
-            g.records.iter().copied().filter(|r| ids.iter().any(|id| id == r.id())).collect()
-        })
-        .collect();
+    let used: Vec<Option<&Aspects>> = set.iter().map(|g| g.under(&l.load).map(|there| &there.merged().aspects)).collect();
     match used.as_slice() {
-        [stock, rt] if !stock.is_empty() && !rt.is_empty() => found.extend(differences(stock, rt, ["stock", "RT"])),
+        [Some(stock), Some(rt)] => found.extend(differences(stock, rt, ["stock", "RT"])),
         // Of one kernel only what its own runs differ in.
-        _ => found.extend(used.iter().flat_map(|own| differences(own, own, ["", ""]))),
+        _ => found.extend(used.iter().flatten().flat_map(|own| differences(own, own, ["", ""]))),
     }
     for (kernel, f) in block.kernels.iter().zip(&l.figures) {
         let name = kernel.role.as_str();
@@ -104,7 +95,7 @@ fn of_load(block: &Block, l: &LoadFigures, set: &[Group<'_>]) -> Vec<Finding> {
         if let Some(id) = f.left_out.first() {
             found.push(finding(
                 "invalid-left-out",
-                format!("left out of {name}, since INVALID: {}", f.left_out.join(", ")),
+                format!("left out of {name}, since INVALID: {}", first_of(&f.left_out, NAMED)),
                 format!("see the warnings: rtscope show {id}"),
             ));
         }

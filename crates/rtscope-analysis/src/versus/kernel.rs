@@ -28,7 +28,7 @@ impl Role {
 }
 
 /// A kernel: its release and its preemption model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Kernel {
     /// `uname -r`; may be empty.
     pub release: String,

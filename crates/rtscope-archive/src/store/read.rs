@@ -3,7 +3,7 @@
 
 use super::rows::Fetched;
 use super::{Archive, ArchiveError, Filter, RunSummary, list, rows};
-use rtscope_record::Record;
+use rtscope_record::{Record, Test};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -50,6 +50,15 @@ impl Archive {
         mut each: impl FnMut(Result<RunSummary, ArchiveError>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.each_found(filter, |found| each(sound(found).map(|f| f.summary)))
+    }
+
+    /// What the run measured: as its summary says, or its record where that was changed.
+    pub fn test(&self, key: Key) -> Result<Test, ArchiveError> {
+        let found = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
+        match found.summary.test.parse() {
+            Ok(test) if found.sound => Ok(test),
+            _ => Ok(self.fetch(key)?.record()?.parts().test),
+        }
     }
 
     fn each_found<E: From<ArchiveError>>(

@@ -104,6 +104,18 @@ fn records_come_in_order_from_several_threads_and_the_first_error_ends_it() {
 }
 
 #[test]
+fn what_a_run_measured_is_told_by_its_summary_unless_that_was_changed() {
+    let (_dir, mut a) = archive();
+    a.insert(&numbered(1)).unwrap();
+    let key = a.latest_key().unwrap();
+    assert_eq!(a.test(key).unwrap(), rtscope_record::Test::Timer);
+    a.db.execute("UPDATE run SET test = 'response'", []).unwrap();
+    assert_eq!(a.test(key).unwrap(), rtscope_record::Test::Timer);
+    a.db.execute("UPDATE run SET json = 'x'", []).unwrap();
+    assert!(a.test(key).is_err());
+}
+
+#[test]
 fn what_is_selected_stays_while_others_write() {
     let (_dir, mut a) = archive();
     a.insert_many(&(0..3).map(numbered).collect::<Vec<_>>()).unwrap();

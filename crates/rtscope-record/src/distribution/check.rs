@@ -6,6 +6,11 @@ use crate::linear::LinearBins;
 
 /// What contradicts what, if anything does.
 pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
+    of_figures(p).or_else(|| of_slots(p))
+}
+
+/// What can be seen without a look at every slot.
+pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
     let first = p.histogram.iter().next();
     let last = p.histogram.iter().next_back();
     match (p.min, p.max) {
@@ -32,29 +37,13 @@ pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
         if p.late > 0 || p.overflow > 0 {
             return Some("points passed over beside late answers or overflowed samples: no test gives both");
         }
-        if let Some(what) = passed.contradiction() {
-            return Some(what);
-        }
     }
     if p.resolution == 0 {
         return Some("the resolution is 0");
     }
     match p.moments {
-        Moments::Exact { sum, sum_sq } => {
-            if p.overflow > 0 {
-                return Some("the sums can't be exact where samples overflowed");
-            }
-            let mut low = (0u128, 0u128);
-            let mut high = (0u128, 0u128);
-            for (lo, hi, n) in p.histogram.iter() {
-                let (lo, hi, n) = (u128::from(lo), u128::from(hi), u128::from(n));
-                low = (low.0 + lo * n, low.1.saturating_add((lo * lo).saturating_mul(n)));
-                high = (high.0 + hi * n, high.1.saturating_add((hi * hi).saturating_mul(n)));
-            }
-            if !(low.0..=high.0).contains(&sum) || !(low.1..=high.1).contains(&sum_sq) {
-                return Some("the sums lie outside what the histogram allows");
-            }
-        }
+        Moments::Exact { .. } if p.overflow > 0 => return Some("the sums can't be exact where samples overflowed"),
+        Moments::Exact { .. } => {}
         Moments::Reported { mean } => {
             let (min, max) = (p.min.unwrap_or(0) as f64, p.max.unwrap_or(0) as f64);
             // A foreign tool rounds the mean to its own unit.
@@ -69,6 +58,26 @@ pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
     }
     if p.worst.first().is_some_and(|w| Some(w.value) != p.max) {
         return Some("the first of the worst samples is not the maximum");
+    }
+    None
+}
+
+/// What takes a look at every slot.
+fn of_slots(p: &DistributionParts) -> Option<&'static str> {
+    if let Some(what) = p.passed.as_ref().and_then(super::PassedOver::contradiction) {
+        return Some(what);
+    }
+    if let Moments::Exact { sum, sum_sq } = p.moments {
+        let mut low = (0u128, 0u128);
+        let mut high = (0u128, 0u128);
+        for (lo, hi, n) in p.histogram.iter() {
+            let (lo, hi, n) = (u128::from(lo), u128::from(hi), u128::from(n));
+            low = (low.0 + lo * n, low.1.saturating_add((lo * lo).saturating_mul(n)));
+            high = (high.0 + hi * n, high.1.saturating_add((hi * hi).saturating_mul(n)));
+        }
+        if !(low.0..=high.0).contains(&sum) || !(low.1..=high.1).contains(&sum_sq) {
+            return Some("the sums lie outside what the histogram allows");
+        }
     }
     if let Some(l) = &p.linear {
         if let Some(fault) = l.fault() {

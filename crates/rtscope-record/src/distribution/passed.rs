@@ -39,11 +39,11 @@ impl PassedOver {
     }
 
     /// Both together; exact.
-    pub fn merge(&self, other: &Self) -> Result<Self, CountOverflow> {
-        let mut histogram = self.histogram.clone();
-        histogram.merge(&other.histogram)?;
-        let sum = self.sum.checked_add(other.sum).ok_or(CountOverflow)?;
-        Ok(Self { histogram, sum, min: self.min.min(other.min), max: self.max.max(other.max) })
+    pub fn add(mut self, other: &Self) -> Result<Self, CountOverflow> {
+        self.histogram.merge(&other.histogram)?;
+        self.sum = self.sum.checked_add(other.sum).ok_or(CountOverflow)?;
+        (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
+        Ok(self)
     }
 
     /// What contradicts what, if anything does.

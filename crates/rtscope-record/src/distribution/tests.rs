@@ -111,6 +111,39 @@ proptest! {
         prop_assert_eq!(worst(&merged), worst(&both));
     }
 
+    /// A sum is not looked at slot by slot again: it holds whatever is summed up, stalls and figures of other tools too.
+    #[test]
+    fn what_is_merged_adds_up(
+        parts in prop::collection::vec((prop::collection::vec(0u64..5_000, 1..20), 0u64..4, 0u64..3, prop::bool::ANY), 1..8),
+        high in 0u64..=u64::MAX - 5_000,
+    ) {
+        let parts = parts.into_iter().map(|(samples, stalls, overflow, reported)| {
+            let samples: Vec<u64> = samples.into_iter().map(|v| if v % 7 == 0 { high + v } else { v }).collect();
+            let mut p = Distribution::from_samples("x", &samples, 3).ok()?.into_parts();
+            if stalls > 0 {
+                p.passed = PassedOver::of_stalls([(10_000, stalls)], 1_000).unwrap();
+                p.missed = stalls;
+            } else if reported {
+                p.moments = Moments::Reported { mean: p.min? as f64 };
+                (p.overflow, p.count) = (overflow, p.count + overflow);
+            }
+            p.expected = Some(p.count + p.missed);
+            Distribution::new(p).ok()
+        });
+        let mut sum: Option<Distribution> = None;
+        for d in parts.flatten() {
+            sum = match sum {
+                None => Some(d),
+                Some(sum) => match sum.clone().add(&d, "all", 4) {
+                    Ok(both) => Some(both),
+                    Err(_) => Some(sum),
+                },
+            };
+            let parts = sum.clone().unwrap().into_parts();
+            prop_assert_eq!(Distribution::new(parts).err(), None);
+        }
+    }
+
     #[test]
     fn mean_and_stddev_are_exact(values in prop::collection::vec(0u64..1 << 33, 1..80)) {
         let d = Distribution::from_samples("x", &values, 0).unwrap();

@@ -5,7 +5,7 @@ use super::{Paint, Style, verdict_paint, wrapped};
 use crate::format::{NONE, clean, count, time, us};
 use crate::sheet::{mean, min_max};
 use rtscope_analysis::agreement::{Agreement, How, Offset, Witness};
-use rtscope_analysis::compare::{MetricRow, Side, Unit};
+use rtscope_analysis::compare::{MetricRow, Side, Unit, first_of};
 use rtscope_analysis::{Comparison, Evaluation, Outcome};
 use std::fmt::Write as _;
 
@@ -127,7 +127,7 @@ fn side(name: &str, s: &Side, style: Style) -> String {
     let clock = clean(&s.clocks.join(", "));
     let clock = if s.virtual_machine { style.paint(Paint::Doubtful, &clock) } else { clock };
     let kernel = clean(&format!("{} {}", s.kernels.join(", "), s.preemption.join(", ")));
-    let ids = if s.ids.len() > 3 { format!("{} and {} more", s.ids[..3].join(", "), s.ids.len() - 3) } else { s.ids.join(", ") };
+    let ids = first_of(&s.ids, 3);
     format!("{}  {ids}\n   kernel {} · {verdict} · clock {clock}\n", style.paint(Paint::Bold, name), kernel.trim())
 }
 

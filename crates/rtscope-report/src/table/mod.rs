@@ -2,6 +2,7 @@
 
 mod adam;
 mod campaign;
+mod caveats;
 mod comparison;
 mod detail;
 mod findings;
@@ -17,6 +18,8 @@ mod versus;
 
 pub use adam::{adam, vinh_chau};
 pub use campaign::{CampaignRow, CampaignState, campaign};
+pub use caveats::Caveats;
+pub(crate) use caveats::{caveats, machine_caveats};
 pub(crate) use comparison::{OFFSET, figure, how, metric, offset, ratio, witness};
 pub use comparison::{comparison, evaluations};
 pub use detail::{brief, detail};
@@ -30,9 +33,8 @@ pub use loads::loads;
 pub(crate) use versus::{misses, short_clock, worst_verdict};
 pub use versus::{versus, versus_of};
 
-use rtscope_analysis::{Seeds, machine_name, virtual_machine};
-use rtscope_record::{Clock, Effect, Record, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use rtscope_analysis::machine_name;
+use rtscope_record::{Record, Verdict};
 use std::fmt::Write as _;
 
 /// How to write a table.
@@ -109,82 +111,6 @@ pub(crate) fn wrapped(style: Style, first: &str, text: &str) -> String {
         column += length;
     }
     out.push('\n');
-    out
-}
-
-/// What a virtual machine means for figures of `records`, in what is stressed and what follows: host and virtual time apart.
-pub(crate) fn machine_caveats(records: &[Record]) -> Vec<[String; 2]> {
-    let of = |clock: Clock| records.iter().filter(|r| virtual_machine(r) && r.parts().clock == clock).collect::<Vec<_>>();
-    let mut found = Vec::new();
-    if !of(Clock::Host).is_empty() {
-        found.push([
-            "Taken in a virtual machine:".into(),
-            "the figures are of its host and its scheduling as much as of its kernel, and say little about real hardware.".into(),
-        ]);
-    }
-    let counted = of(Clock::Virtual);
-    if !counted.is_empty() {
-        let (head, seeds) = lab_words(&counted);
-        found.push([
-            format!("{head}:"),
-            format!(
-                "a virtual machine counted its instructions instead of reading a clock. The figures tell kernels and loads apart, the same on \
-                 any host; they know no caches and are not those of a board.{seeds}"
-            ),
-        ]);
-    }
-    found
-}
-
-/// Whose virtual time that is: its models and seeds, as a headline and as a sentence.
-fn lab_words(records: &[&Record]) -> (String, &'static str) {
-    let labs: Vec<_> = records.iter().filter_map(|r| r.parts().lab.as_ref()).collect();
-    let models: BTreeSet<u32> = labs.iter().map(|l| l.model).collect();
-    let mut head = String::from("Virtual time");
-    for (i, model) in models.iter().enumerate() {
-        let _ = match i {
-            0 => write!(head, ", time model {model} ({})", rtscope_record::time_model_meaning(*model)),
-            _ => write!(head, " and {model} ({})", rtscope_record::time_model_meaning(*model)),
-        };
-    }
-    let Some(seeds) = Seeds::of(records) else { return (head, "") };
-    let _ = write!(head, ", {}", seeds.words());
-    (head, if seeds.seeds == 1 { " They are of one seed: another one may give other maxima (--seed N)." } else { "" })
-}
-
-/// What a reader of figures from `records` must know: machines that are virtual, and verdicts with the warnings that made them.
-pub(crate) fn caveats(style: Style, records: &[Record]) -> String {
-    let mut out = String::new();
-    for text in machine_caveats(records) {
-        out += &wrapped(style, "! ", &text.join(" "));
-    }
-    let mut by_code: BTreeMap<(std::cmp::Reverse<Effect>, String), Vec<&str>> = BTreeMap::new();
-    for r in records {
-        for w in r.findings().into_iter().filter(|w| w.effect != Effect::Note) {
-            let loads = by_code.entry((std::cmp::Reverse(w.effect), w.code)).or_default();
-            if !loads.contains(&r.parts().load.as_str()) {
-                loads.push(&r.parts().load);
-            }
-        }
-    }
-    let loads: BTreeSet<&str> = records.iter().map(|r| r.parts().load.as_str()).collect();
-    for verdict in [Verdict::Invalid, Verdict::Inconclusive] {
-        let effect = if verdict == Verdict::Invalid { Effect::Invalid } else { Effect::Inconclusive };
-        let mut reasons = Vec::new();
-        for ((_, code), under) in by_code.iter().filter(|((e, _), _)| e.0 == effect) {
-            let everywhere = under.len() == loads.len();
-            reasons.push(if everywhere { code.clone() } else { format!("{code} (under {})", under.join(", ")) });
-        }
-        if !reasons.is_empty() {
-            let first = format!("{verdict}: ");
-            let text = wrapped(style, &first, &format!("{}. `rtscope show ID` tells why, and what mends it.", reasons.join(", ")));
-            out += &text.replacen(verdict.as_str(), &style.paint(verdict_paint(verdict), verdict.as_str()), 1);
-        }
-    }
-    let cut: Vec<_> = records.iter().filter(|r| r.parts().interrupted).map(|r| r.parts().load.clone()).collect();
-    if !cut.is_empty() {
-        out += &wrapped(style, "! ", &format!("Ended early: {}. The figures are of the part that ran.", cut.join(", ")));
-    }
     out
 }
 

@@ -2,7 +2,7 @@
 
 use super::grid::{Cell, Grid};
 use super::strip::Axis;
-use super::{Paint, Style, caveats, verdict_paint, wrapped};
+use super::{Caveats, Paint, Style, verdict_paint, wrapped};
 use crate::ReportError;
 use crate::format::{NONE, clean, count, times, us, us_f64, us_opt};
 use rtscope_analysis::Versus;
@@ -18,11 +18,11 @@ const MAXIMUM: usize = 13;
 /// Compares the stock kernels of `records` with their PREEMPT_RT partners: a block for each pair, then kernels without a partner,
 /// findings, and what bears on all of it. Fails when no stock kernel has a partner; the message says what it takes.
 pub fn versus(records: &[Record], style: Style) -> Result<String, ReportError> {
-    Ok(versus_of(&rtscope_analysis::versus(records)?, records, style))
+    Ok(versus_of(&rtscope_analysis::versus(records)?, &Caveats::of_all(records), style))
 }
 
-/// [`versus`] of a comparison that was made of `records`.
-pub fn versus_of(v: &Versus, records: &[Record], style: Style) -> String {
+/// [`versus`] of a comparison that was made already, of records with these caveats.
+pub fn versus_of(v: &Versus, caveats: &Caveats, style: Style) -> String {
     let mut out = String::new();
     for b in &v.blocks {
         out += &block(b, style);
@@ -40,7 +40,7 @@ pub fn versus_of(v: &Versus, records: &[Record], style: Style) -> String {
             1,
         );
     }
-    out += &caveats(style, records);
+    out += &caveats.render(style);
     out += &wrapped(style, "Note: ", &v.note);
     out
 }

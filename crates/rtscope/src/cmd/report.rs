@@ -8,6 +8,7 @@ use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
 use rtscope_record::{Nanos, Record, Test};
+use rtscope_report::table::Caveats;
 use rtscope_report::{html, svg, table};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
@@ -118,20 +119,28 @@ pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<
     file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(rtscope_files::Beside::commit).map_err(failed)
 }
 
-/// Two selections side by side; the stock kernels of one against its RT kernels.
+/// Two selections side by side; the stock kernels of one against its RT kernels. Record by record, but for what needs all at once: a page,
+/// and the tables of tests over lines.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
-    let left = Selection::of(context, std::slice::from_ref(&a.a))?.records()?;
-    let over_lines = |r: &Record| matches!(r.parts().test, Test::Response | Test::Periodic);
-    if a.table.is_some() || !a.below.is_empty() || a.edges || (a.b.is_none() && left.iter().all(over_lines)) {
-        return adam(context, &left, a);
+    let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
+    let left = select(&a.a)?;
+    let right = a.b.as_ref().map(select).transpose()?;
+    let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
+    if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
+        return adam(&left, right.as_ref(), a);
     }
-    let Some(b) = &a.b else {
-        page_of(a, &left, &[], None)?;
-        return versus(&left, a.json);
+    let Some(right) = right else { return versus(&left, a) };
+    let tally = |side: &Selection| {
+        let mut all = rtscope_analysis::compare::Tally::default();
+        side.each(rtscope_analysis::compare::Entry::of, |entry| {
+            all.add(entry);
+            Ok(())
+        })?;
+        Ok::<_, Failure>(all)
     };
-    let right = Selection::of(context, std::slice::from_ref(b))?.records()?;
-    let comparison = rtscope_analysis::compare_views(&left, &right, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
-    page_of(a, &left, &right, Some(&comparison))?;
+    let (of_a, of_b) = (tally(&left)?, tally(&right)?);
+    let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, [&left, &right], Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
     } else {
@@ -141,24 +150,30 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
 }
 
 /// Writes the page of a comparison where one is asked for; a record of both sides is in it once.
-fn page_of(a: &Compare, left: &[Record], right: &[Record], comparison: Option<&Comparison>) -> Result<(), Failure> {
+fn page_of<'a>(
+    a: &Compare,
+    sides: impl IntoIterator<Item = &'a Selection>,
+    comparison: Option<&Comparison>,
+) -> Result<(), Failure> {
     let Some(path) = &a.html else { return Ok(()) };
-    let mut ids = BTreeSet::new();
-    let records: Vec<Record> = left.iter().chain(right).filter(|r| ids.insert(r.id())).cloned().collect();
+    let (mut ids, mut records) = (BTreeSet::new(), Vec::new());
+    for side in sides {
+        records.extend(side.records()?.into_iter().filter(|r| ids.insert(r.id().to_owned())));
+    }
     let options = html::Options { title: "", comparison, below: &a.below, version: env!("CARGO_PKG_VERSION") };
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
 /// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
-fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure> {
-    let external =
-        a.b.as_ref().map(|b| Selection::of(context, std::slice::from_ref(b))?.records()).transpose()?.unwrap_or_default();
-    let made = rtscope_analysis::adam(left, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
-    page_of(a, left, &external, None)?;
+fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
+    let records = left.records()?;
+    let external = right.map(Selection::records).transpose()?.unwrap_or_default();
+    let made = rtscope_analysis::adam(&records, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    page_of(a, std::iter::once(left).chain(right), None)?;
     if a.json {
         output::json(&made)?;
     } else {
-        let records = [left, external.as_slice()].concat();
+        let records = [records, external].concat();
         let by_load = a.table.as_deref() == Some("vinh-chau");
         output::result(&if by_load {
             table::vinh_chau(&made, &records, style())
@@ -169,12 +184,22 @@ fn adam(context: &Context, left: &[Record], a: &Compare) -> Result<Code, Failure
     Ok(Code::Done)
 }
 
-fn versus(records: &[Record], json: bool) -> Result<Code, Failure> {
-    let versus = rtscope_analysis::versus(records).map_err(|e| Failure::usage(e.to_string(), ""))?;
-    if json {
+fn versus(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
+    page_of(a, [selection], None)?;
+    let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
+    selection.each(
+        |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
+        |(entry, more)| {
+            tally.add(entry);
+            caveats.add(more);
+            Ok(())
+        },
+    )?;
+    let versus = rtscope_analysis::versus_tally(&tally).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    if a.json {
         output::json(&versus)?;
     } else {
-        output::result(&table::versus_of(&versus, records, style()))?;
+        output::result(&table::versus_of(&versus, &caveats, style()))?;
     }
     Ok(Code::Done)
 }

@@ -1,0 +1,68 @@
+//! What comparisons take of a record: what they tell of it, and its figures as one. Small, so that of very many records these are kept and not
+//! the records, and made wherever a record is read.
+
+use crate::compare::Aspects;
+use crate::summary::{clock_words, virtual_machine};
+use crate::versus::Kernel;
+use rtscope_record::{Distribution, DistributionError, Record, Verdict};
+
+/// What is told of a record beside its figures.
+#[derive(Debug, Clone)]
+pub(crate) struct Brief {
+    pub(crate) id: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) load: String,
+    pub(crate) kernel: Kernel,
+    pub(crate) clock_words: String,
+    pub(crate) virtual_machine: bool,
+    pub(crate) interrupted: bool,
+    pub(crate) aspects: Aspects,
+}
+
+impl Brief {
+    pub(crate) fn of(r: &Record) -> Self {
+        Self {
+            id: r.id().into(),
+            verdict: r.verdict(),
+            load: r.parts().load.clone(),
+            kernel: Kernel::of(r),
+            clock_words: clock_words(r),
+            virtual_machine: virtual_machine(r),
+            interrupted: r.parts().interrupted,
+            aspects: Aspects::of(r),
+        }
+    }
+}
+
+/// All distributions of some records as one; or why they can't be.
+#[derive(Debug, Clone)]
+pub(crate) struct Sum(Result<Option<Distribution>, DistributionError>);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(Ok(None))
+    }
+}
+
+impl Sum {
+    pub(crate) fn of(r: &Record) -> Self {
+        Self(r.merged())
+    }
+
+    /// Adds what came later, and keeps the `worst` highest samples. The first failure is kept, since nothing can be added to it.
+    pub(crate) fn add(&mut self, later: &Self, worst: usize) {
+        let sum = std::mem::take(self).0;
+        self.0 = match (sum, &later.0) {
+            (Err(e), _) => Err(e),
+            (Ok(_), Err(e)) => Err(e.clone()),
+            (Ok(None), Ok(first)) => Ok(first.clone()),
+            (Ok(sum), Ok(None)) => Ok(sum),
+            (Ok(Some(sum)), Ok(Some(d))) => sum.add(d, "all", worst).map(Some),
+        };
+    }
+
+    /// `None` when no record holds a distribution.
+    pub(crate) fn get(&self) -> Result<Option<&Distribution>, DistributionError> {
+        self.0.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+}

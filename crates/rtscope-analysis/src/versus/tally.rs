@@ -1,0 +1,191 @@
+//! The records of stock against RT, one by one: the figures of each kernel under each load, merged exactly.
+
+use super::kernel::{Kernel, Version};
+use crate::brief::{Brief, Sum};
+use crate::compare::Aspects;
+use crate::seeds::Maxima;
+use crate::summary::{clock_words, time_model};
+use rtscope_record::{Clock, Record, Space, Test, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the records of a block have in common beside the kernel's series.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) clock: Clock,
+    pub(super) model: Option<u32>,
+    pub(super) clock_words: String,
+    pub(super) space: Space,
+    pub(super) machine: String,
+    pub(super) arch: String,
+}
+
+impl Place {
+    fn of(r: &Record) -> Self {
+        let (p, s) = (r.parts(), &r.parts().system);
+        Self {
+            clock: p.clock,
+            model: time_model(r),
+            clock_words: clock_words(r),
+            space: p.space,
+            machine: s.board.clone().or_else(|| s.cpu.model.clone()).unwrap_or_default(),
+            arch: s.kernel.arch.clone(),
+        }
+    }
+}
+
+/// What the comparison takes of a record. It is small, and can be made on any thread.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    brief: Brief,
+    test: Test,
+    place: Place,
+    sum: Sum,
+    maxima: Maxima,
+}
+
+impl Entry {
+    /// That of `r`.
+    pub fn of(r: &Record) -> Self {
+        // Of another test nothing but the id is told.
+        let sum = if r.parts().test == Test::Timer { Sum::of(r) } else { Sum::default() };
+        Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r) }
+    }
+}
+
+/// The selection, as far as its records were added.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// Of all that were given.
+    ids: BTreeSet<String>,
+    /// Ids of records of other tests.
+    pub(super) other: Vec<String>,
+    groups: BTreeMap<(Place, Kernel), Group>,
+}
+
+impl Tally {
+    /// Of all `records`.
+    pub fn of(records: &[Record]) -> Self {
+        let mut all = Self::default();
+        for r in records {
+            all.add(Entry::of(r));
+        }
+        all
+    }
+
+    /// Adds the record that comes next, unless it was given before.
+    pub fn add(&mut self, entry: Entry) {
+        let at = self.ids.len();
+        if !self.ids.insert(entry.brief.id.clone()) {
+            return;
+        }
+        if entry.test != Test::Timer {
+            self.other.push(entry.brief.id);
+            return;
+        }
+        let key = (entry.place.clone(), entry.brief.kernel.clone());
+        self.groups.entry(key).or_insert_with(|| Group::new(at, &entry)).add(at, entry);
+    }
+
+    /// In the order of their first records.
+    pub(super) fn groups(&self) -> Vec<&Group> {
+        let mut groups: Vec<&Group> = self.groups.values().collect();
+        groups.sort_unstable_by_key(|g| g.at);
+        groups
+    }
+}
+
+/// The records of one kernel at one place.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub(super) place: Place,
+    pub(super) version: Version,
+    pub(super) kernel: Kernel,
+    pub(super) virtual_machine: bool,
+    /// Records of the selection before its first.
+    at: usize,
+    loads: BTreeMap<String, UnderLoad>,
+}
+
+impl Group {
+    fn new(at: usize, first: &Entry) -> Self {
+        let (place, kernel) = (first.place.clone(), first.brief.kernel.clone());
+        Self { place, version: Version::of(&kernel.release), kernel, virtual_machine: false, at, loads: BTreeMap::new() }
+    }
+
+    fn add(&mut self, at: usize, entry: Entry) {
+        self.virtual_machine |= entry.brief.virtual_machine;
+        match self.loads.get_mut(&entry.brief.load) {
+            Some(there) => there.add(&entry),
+            None => {
+                let mut first = UnderLoad { at, sound: Runs::default(), invalid: Runs::default() };
+                first.add(&entry);
+                self.loads.insert(entry.brief.load, first);
+            }
+        }
+    }
+
+    /// Its loads, in the order of their first records.
+    pub(super) fn loads(&self) -> Vec<&str> {
+        let mut loads: Vec<(usize, &str)> = self.loads.iter().map(|(name, l)| (l.at, name.as_str())).collect();
+        loads.sort_unstable();
+        loads.into_iter().map(|l| l.1).collect()
+    }
+
+    pub(super) fn under(&self, load: &str) -> Option<&UnderLoad> {
+        self.loads.get(load)
+    }
+}
+
+/// The records of a group under one load.
+#[derive(Debug, Clone)]
+pub(super) struct UnderLoad {
+    /// Records of the selection before the first of these.
+    at: usize,
+    sound: Runs,
+    invalid: Runs,
+}
+
+impl UnderLoad {
+    fn add(&mut self, entry: &Entry) {
+        if entry.brief.verdict != Verdict::Invalid {
+            self.sound.add(entry);
+        } else if self.sound.ids.is_empty() {
+            self.invalid.add(entry);
+        } else {
+            self.invalid.ids.push(entry.brief.id.clone());
+        }
+    }
+
+    /// Those that are merged: INVALID ones only where there is no other.
+    pub(super) fn merged(&self) -> &Runs {
+        if self.sound.ids.is_empty() { &self.invalid } else { &self.sound }
+    }
+
+    /// Ids of those that are not.
+    pub(super) fn left_out(&self) -> &[String] {
+        if self.sound.ids.is_empty() { &[] } else { &self.invalid.ids }
+    }
+}
+
+/// Records that are merged exactly.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Runs {
+    pub(super) ids: Vec<String>,
+    /// The worst.
+    pub(super) verdict: Option<Verdict>,
+    pub(super) interrupted: bool,
+    pub(super) aspects: Aspects,
+    pub(super) sum: Sum,
+    pub(super) maxima: Maxima,
+}
+
+impl Runs {
+    fn add(&mut self, entry: &Entry) {
+        self.ids.push(entry.brief.id.clone());
+        self.verdict = self.verdict.max(Some(entry.brief.verdict));
+        self.interrupted |= entry.brief.interrupted;
+        self.aspects.add(&entry.brief.aspects);
+        self.sum.add(&entry.sum, 1);
+        self.maxima.add(&entry.maxima);
+    }
+}

@@ -1,0 +1,57 @@
+//! Two distributions as one.
+
+use super::{Distribution, DistributionError, Moments, check};
+use crate::hdr::HdrError;
+use crate::histogram::{CountOverflow, SlotError};
+
+impl Distribution {
+    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. The thread and linear bins are dropped.
+    pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
+        self.clone().add(other, label, worst)
+    }
+
+    /// [`Self::merge`] into what is there: of many, each costs about what it holds itself, and not what they hold together.
+    pub fn add(self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
+        let error =
+            |e: CountOverflow| DistributionError::Histogram { label: label.into(), error: HdrError::Slot(SlotError::Overflow(e)) };
+        let add = |x: u64, y: u64| x.checked_add(y).ok_or(CountOverflow).map_err(error);
+        let weigh = |d: &Self| d.mean().unwrap_or(0.0) * d.count() as f64;
+        let (known, weight) = (self.all_known() && other.all_known(), weigh(&self) + weigh(other));
+        let (mut p, b) = (self.0, &other.0);
+        label.clone_into(&mut p.label);
+        (p.thread, p.linear) = (None, None);
+        p.histogram.merge(&b.histogram).map_err(error)?;
+        p.count = add(p.count, b.count)?;
+        p.missed = add(p.missed, b.missed)?;
+        p.passed = match (p.passed.take(), &b.passed) {
+            _ if !known => None,
+            (Some(x), Some(y)) => Some(x.add(y).map_err(error)?),
+            (x, y) => x.or_else(|| y.clone()),
+        };
+        p.late = add(p.late, b.late)?;
+        p.spurious = add(p.spurious, b.spurious)?;
+        p.overflow = add(p.overflow, b.overflow)?;
+        p.dropped = add(p.dropped, b.dropped)?;
+        p.expected = match (p.expected, b.expected) {
+            (Some(x), Some(y)) => Some(add(x, y)?),
+            _ => None,
+        };
+        p.min = p.min.into_iter().chain(b.min).min();
+        p.max = p.max.max(b.max);
+        p.moments = match (p.moments, b.moments) {
+            (Moments::Exact { sum: s, sum_sq: q }, Moments::Exact { sum, sum_sq }) => {
+                Moments::Exact { sum: s.saturating_add(sum), sum_sq: q.saturating_add(sum_sq) }
+            }
+            _ => Moments::Reported { mean: weight / (p.count.max(1) as f64) },
+        };
+        p.worst.extend(&b.worst);
+        p.worst.sort_by(|x, y| y.value.cmp(&x.value).then(x.at.cmp(&y.at)));
+        p.worst.truncate(worst);
+        p.resolution = p.resolution.max(b.resolution);
+        // What both of them keep slot by slot their sum keeps too: the counts add up, and the sums lie within what the slots allow.
+        match check::of_figures(&p) {
+            Some(what) => Err(DistributionError::Contradiction { label: p.label, what: what.into() }),
+            None => Ok(Self(p)),
+        }
+    }
+}
