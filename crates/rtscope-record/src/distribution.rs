@@ -349,8 +349,8 @@ impl Distribution {
         crate::correction::Corrected::exact(self).map_or_else(BTreeMap::new, |c| c.percentiles())
     }
 
-    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. Linear bins of equal width are
-    /// merged, others dropped; the thread is dropped.
+    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both; thread
+    /// and linear bins are dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         let (a, b) = (&self.0, &other.0);
         let error =
@@ -361,11 +361,6 @@ impl Distribution {
         p.histogram.merge(&b.histogram).map_err(error)?;
         p.count = add(a.count, b.count)?;
         p.missed = add(a.missed, b.missed)?;
-        p.passed = match (&a.passed, &b.passed) {
-            _ if !self.all_known() || !other.all_known() => None,
-            (Some(x), Some(y)) => Some(x.merge(y).map_err(error)?),
-            (x, y) => x.as_ref().or(y.as_ref()).cloned(),
-        };
         p.late = add(a.late, b.late)?;
         p.spurious = add(a.spurious, b.spurious)?;
         p.overflow = add(a.overflow, b.overflow)?;
@@ -373,6 +368,12 @@ impl Distribution {
         p.expected = match (a.expected, b.expected) {
             (Some(x), Some(y)) => Some(add(x, y)?),
             _ => None,
+        };
+        p.passed = match (&a.passed, &b.passed) {
+            // Of what has no number of events, or overflowed, not every latency is known.
+            _ if !self.all_known() || !other.all_known() || p.expected.is_none() || p.overflow > 0 => None,
+            (Some(x), Some(y)) => Some(x.merge(y).map_err(error)?),
+            (x, y) => x.as_ref().or(y.as_ref()).cloned(),
         };
         p.min = a.min.into_iter().chain(b.min).min();
         p.max = a.max.max(b.max);
