@@ -165,10 +165,8 @@ impl Corrected {
         };
         let mut known = std::collections::BTreeMap::<usize, u64>::new();
         for w in d.worst() {
-            if w.value > interval {
-                stall(w.value, 1, &mut extra)?;
-                *known.entry(slot_of(w.value)).or_default() += 1;
-            }
+            stall(w.value, 1, &mut extra)?;
+            *known.entry(slot_of(w.value)).or_default() += 1;
         }
         for (slot, n) in d.histogram().slots() {
             let rest = n - known.get(&slot).copied().unwrap_or(0).min(n);
