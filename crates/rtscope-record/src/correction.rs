@@ -168,10 +168,8 @@ impl Corrected {
         };
         let mut known = std::collections::BTreeMap::<usize, u64>::new();
         for w in d.worst() {
-            if w.value > interval {
-                stall(w.value, 1, &mut extra)?;
-                *known.entry(slot_of(w.value)).or_default() += 1;
-            }
+            stall(w.value, 1, &mut extra)?;
+            *known.entry(slot_of(w.value)).or_default() += 1;
         }
         for (slot, n) in d.histogram().slots() {
             let rest = n - known.get(&slot).copied().unwrap_or(0).min(n);
@@ -214,6 +212,7 @@ impl Corrected {
 mod tests {
     use super::*;
     use crate::distribution::{Distribution, Worst};
+    use crate::record::tests::parts;
     use proptest::prelude::*;
 
     /// The canonical omission example: 10,000 samples of 1 ms, then one of 100 s, at an interval of 10 ms.
@@ -324,5 +323,137 @@ mod tests {
         let c = Corrected::answers(&Distribution::new(p).unwrap()).unwrap();
         let at = |q: &str| c.value_at(q.parse().unwrap());
         assert_eq!((c.count(), at("p50"), at("p90"), at("p91"), c.mean), (100, Some(100), Some(100), None, None));
+    }
+
+    /// These samples, changed so.
+    fn of(samples: &[u64], change: impl FnOnce(&mut crate::DistributionParts)) -> Distribution {
+        let mut p = Distribution::from_samples("x", samples, 1).unwrap().into_parts();
+        change(&mut p);
+        Distribution::new(p).unwrap()
+    }
+
+    /// With one more sample, of unknown height.
+    fn overflowed(samples: &[u64]) -> Distribution {
+        of(samples, |p| (p.count, p.overflow, p.moments) = (p.count + 1, 1, crate::Moments::Reported { mean: samples[0] as f64 }))
+    }
+
+    fn percentiles(stated: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        stated.iter().map(|&(q, v)| (q.to_owned(), v)).collect()
+    }
+
+    #[test]
+    fn each_basis_has_its_name() {
+        assert_eq!((Basis::Events.as_str(), Basis::Rule.as_str()), ("corrected", "by HdrHistogram's rule"));
+    }
+
+    #[test]
+    fn each_test_has_the_view_that_fits_it() {
+        let source = crate::Source { format: "f".into(), file: "f".into(), sha256: String::new(), kept: Vec::new() };
+        let own = RecordParts { settings: crate::Settings { interval: crate::Nanos(500), ..Default::default() }, ..parts() };
+        let import = RecordParts { source: Some(source), ..own.clone() };
+        let test = |test| RecordParts { test, ..own.clone() };
+        let view = |r: &RecordParts, d: &Distribution| Corrected::of(r, d).map(|c| (c.basis, c.count(), c.unanswered));
+        let passed = missed(&[10, 3_500], &[(2_500, 3)], 1_000);
+        let (clean, late) = (of(&[10, 3_500], |_| ()), of(&[10, 3_500], |p| p.missed = 3));
+        // Of a grid of our own each event is known, ...
+        assert_eq!((view(&own, &passed), view(&own, &clean)), (Some((Basis::Events, 5, 0)), Some((Basis::Events, 2, 0))));
+        assert_eq!(view(&import, &passed), Some((Basis::Events, 5, 0)));
+        // ... but neither in older records that missed some, nor in imports: by the interval asked for, or by that of the thread.
+        assert_eq!((view(&own, &late), view(&import, &clean)), (Some((Basis::Rule, 8, 0)), Some((Basis::Rule, 8, 0))));
+        let on = |interval| of(&[10, 3_500], |p| p.thread = Some(crate::ThreadInfo { interval, ..Default::default() }));
+        assert_eq!((view(&import, &on(1_000)), view(&import, &on(0))), (Some((Basis::Rule, 4, 0)), Some((Basis::Rule, 8, 0))));
+        for answered in [Test::Response, Test::Sustained] {
+            assert_eq!(view(&test(answered), &late), Some((Basis::Events, 5, 3)));
+        }
+        assert_eq!(view(&test(Test::Periodic), &clean), None);
+    }
+
+    #[test]
+    fn a_record_has_a_view_when_each_of_its_parts_has() {
+        let view = |test, all: &[Distribution]| {
+            let labelled = all.iter().enumerate().map(|(i, d)| {
+                Distribution::new(crate::DistributionParts { label: i.to_string(), ..d.clone().into_parts() }).unwrap()
+            });
+            let record = Record::new(RecordParts { test, distributions: labelled.collect(), ..parts() }).unwrap();
+            Corrected::of_record(&record).map(|c| (c.count(), c.unanswered))
+        };
+        let (clean, late, empty) = (of(&[10, 20], |_| ()), of(&[30], |p| p.missed = 3), of(&[], |_| ()));
+        let silent = of(&[], |p| p.missed = 5);
+        assert_eq!(view(Test::Response, &[clean.clone(), late]), Some((6, 3)));
+        assert_eq!(view(Test::Response, &[clean.clone(), empty.clone()]), Some((2, 0)), "nothing is nothing to leave out");
+        assert_eq!(view(Test::Response, &[clean.clone(), silent]), None, "all were missed, and nobody knows how late");
+        assert_eq!((view(Test::Response, &[empty]), view(Test::Response, &[]), view(Test::Periodic, &[clean])), (None, None, None));
+    }
+
+    #[test]
+    fn views_are_merged_event_by_event() {
+        let by_rule = Corrected::by_rule(&of(&[10, 20, 90], |_| ()), 1_000).unwrap().unwrap();
+        let events = Corrected::exact(&of(&[5, 15], |_| ())).unwrap();
+        for both in [[Some(&by_rule), Some(&events)], [Some(&events), Some(&by_rule)]] {
+            let c = Corrected::merge(both).unwrap();
+            assert_eq!((c.basis, c.count(), c.unanswered, c.min, c.max), (Basis::Rule, 5, 0, 5, 90));
+            assert_eq!((c.mean, c.histogram.occupied()), (Some(28.0), 5));
+        }
+        let unanswered = Corrected::answers(&of(&[40], |p| p.missed = 2)).unwrap();
+        let c = Corrected::merge([Some(&unanswered), Some(&events), Some(&unanswered)]).unwrap();
+        assert_eq!((c.basis, c.count(), c.unanswered, c.min, c.max, c.mean), (Basis::Events, 8, 4, 5, 40, None));
+        assert_eq!(Corrected::merge([Some(&events)]), Some(events.clone()));
+        assert_eq!((Corrected::merge([Some(&events), None]), Corrected::merge([])), (None, None));
+    }
+
+    #[test]
+    fn where_a_height_is_not_known_there_is_no_view() {
+        let dropped = of(&[10, 20], |p| p.dropped = 1);
+        for d in [overflowed(&[10, 20]), dropped, of(&[], |_| ())] {
+            assert_eq!((Corrected::exact(&d), Corrected::answers(&d), Corrected::by_rule(&d, 5)), (None, None, Ok(None)));
+        }
+        assert_eq!(Corrected::by_rule(&of(&[10, 20], |_| ()), 0), Ok(None));
+        assert_eq!(Corrected::answers(&of(&[10, 20], |_| ())).and_then(|c| c.mean), Some(15.0));
+        let reported = of(&[10, 20], |p| p.moments = crate::Moments::Reported { mean: 14.5 });
+        assert_eq!(Corrected::exact(&reported).and_then(|c| c.mean), Some(14.5));
+    }
+
+    #[test]
+    fn the_rule_goes_down_to_the_interval() {
+        let view = |samples: &[u64]| {
+            let c = Corrected::by_rule(&of(samples, |_| ()), 1_000).unwrap().unwrap();
+            (c.histogram.slots().collect::<Vec<_>>(), c.mean.unwrap())
+        };
+        let slots = |values: &[u64], n: u64| values.iter().map(|&v| (slot_of(v), n)).collect::<Vec<_>>();
+        assert_eq!(view(&[1_000]), (slots(&[1_000], 1), 1_000.0));
+        assert_eq!(view(&[1_999]), (slots(&[1_999], 1), 1_999.0));
+        assert_eq!(view(&[2_000]), (slots(&[1_000, 2_000], 1), 1_500.0));
+        assert_eq!(view(&[1, 3_500]), (slots(&[1, 1_500, 2_500, 3_500], 1), 1_875.25));
+        // Of ten only the worst is known exactly; the others are taken at the highest of their slot, which is the maximum here.
+        assert_eq!(view(&[3_500; 10]), (slots(&[1_500, 2_500, 3_500], 10), 2_500.0));
+        // Its slot ends at 3,501: what may be as high is not taken lower.
+        assert_eq!(view(&[[3_500; 9].as_slice(), &[3_501]].concat()).0, slots(&[1_501, 2_501, 3_501], 10));
+    }
+
+    #[test]
+    fn more_than_can_be_counted_is_an_error() {
+        let many = |n: u64| {
+            let mut p = crate::DistributionParts::empty("x");
+            p.histogram.record(5_000_000, n).unwrap();
+            (p.count, p.min, p.max) = (n, Some(5_000_000), Some(5_000_000));
+            p.moments = crate::Moments::Reported { mean: 5e6 };
+            Distribution::new(p).unwrap()
+        };
+        assert_eq!(Corrected::by_rule(&many(1 << 62), 1), Err(CountOverflow));
+        assert_eq!(Corrected::by_rule(&many(1 << 62), 1_000_000), Err(CountOverflow));
+        assert_eq!(Corrected::by_rule(&many(1 << 60), 1_000_000).map(|c| c.map(|c| c.count())), Ok(Some(5 << 60)));
+    }
+
+    #[test]
+    fn only_what_the_events_support_is_a_percentile() {
+        // The slot of 3 ms ends at 3,000,319 ns.
+        let c = Corrected::answers(&of(&[1_000, 3_000_000, 3_000_000], |p| p.missed = 1)).unwrap();
+        let at = |q: &str| c.value_at(q.parse().unwrap());
+        assert_eq!((at("p25"), at("p50"), at("p75"), at("p80")), (Some(1_000), Some(3_000_000), Some(3_000_000), None));
+        assert_eq!(c.percentiles(), percentiles(&[("p50", 3_000_000)]));
+        let c = Corrected::answers(&of(&[7; 9], |p| p.missed = 1)).unwrap();
+        assert_eq!(c.percentiles(), percentiles(&[("p50", 7), ("p90", 7)]));
+        let c = Corrected::answers(&of(&[7; 8], |p| p.missed = 2)).unwrap();
+        assert_eq!(c.percentiles(), percentiles(&[("p50", 7)]), "the ninth of ten was not answered");
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn check_parts(p: &RecordParts) -> Result<(), TooLong> {
     check("the bytes of the load's name", p.load.len(), NAME)?;
     check("the bytes of the target's name", p.target.len(), NAME)?;
     check("the bytes of the start", p.started.len(), NAME)?;
-    let rest = (&p.warnings, &p.settings, &p.system, &p.load_proof, &p.source, &p.lab, &p.instrument);
+    let rest = (&p.warnings, &p.settings, &p.system, &p.load_proof, &p.source, &p.lab, &p.instrument, &p.witness, &p.signature);
     check("the bytes of a text", longest_text(&rest), TEXT)
 }
 
@@ -258,5 +258,133 @@ mod tests {
             let short = cut(&text, most);
             prop_assert!(short.len() <= most && (short == text || short.ends_with('…')));
         }
+    }
+
+    #[test]
+    fn a_cut_text_ends_between_characters() {
+        assert_eq!([cut("abcdef", 6), cut("abcdefg", 6)], ["abcdef", "abc…"]);
+        // Two bytes each.
+        assert_eq!([cut("µµµµ", 8), cut("µµµµ", 7), cut("µµµµ", 6)], ["µµµµ", "µµ…", "µ…"]);
+    }
+
+    #[test]
+    fn as_much_as_may_be_is_not_too_much() {
+        assert_eq!((check("the bytes", 3, 4), check("the bytes", 4, 4)), (Ok(()), Ok(())));
+        assert_eq!(check("the bytes", 5, 4).unwrap_err().to_string(), "the bytes: 5, where a record may have 4 at most");
+    }
+
+    #[test]
+    fn each_part_has_its_limit() {
+        use crate::witness::{OtherRun, Witness};
+        use crate::{Effect, Instrument, Lab, Signature, Source, Warning};
+        type Put = fn(&mut RecordParts, String);
+        let cases: [(&str, usize, Put); 10] = [
+            ("the bytes of a distribution's label", LABEL, |p, text| {
+                p.distributions = vec![Distribution::from_samples(&text, &[5], 1).unwrap()];
+            }),
+            ("the bytes of the load's name", NAME, |p, text| p.load = text),
+            ("the bytes of the target's name", NAME, |p, text| p.target = text),
+            ("the bytes of the start", NAME, |p, text| p.started = text),
+            ("the bytes of a text", TEXT, |p, text| {
+                p.warnings = vec![Warning { code: "w".into(), effect: Effect::Note, message: text, remedy: String::new() }];
+            }),
+            ("the bytes of a text", TEXT, |p, text| {
+                p.source = Some(Source { format: String::new(), file: String::new(), sha256: String::new(), kept: vec![text] });
+            }),
+            ("the bytes of a text", TEXT, |p, text| p.instrument = Some(Instrument { what: text, ..Instrument::default() })),
+            ("the bytes of a text", TEXT, |p, text| p.system.hostname = text),
+            ("the bytes of a text", TEXT, |p, text| {
+                p.witness =
+                    Some(Witness { other_runs: vec![OtherRun { command: text, ..OtherRun::default() }], ..Witness::default() });
+            }),
+            ("the bytes of a text", TEXT, |p, text| {
+                p.signature = Some(Signature { name: text, key: String::new(), value: String::new() });
+            }),
+        ];
+        for (what, most, put) in cases {
+            let found = |length: usize| {
+                let mut p = crate::record::tests::parts();
+                put(&mut p, "x".repeat(length));
+                check_parts(&p)
+            };
+            assert_eq!(found(most), Ok(()), "{what}");
+            assert_eq!(found(most + 1), Err(TooLong { what, found: most + 1, most }));
+        }
+        let mut p = crate::record::tests::parts();
+        p.lab = Some(Lab::default());
+        assert_eq!(check_parts(&p), Ok(()));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_by_what_it_should_be() {
+        let error = distributions(serde_json::json!("x")).unwrap_err().to_string();
+        assert_eq!(error, "invalid type: string \"x\", expected distributions");
+        let all = [Distribution::from_samples("a", &[5], 1).unwrap(), Distribution::from_samples("b", &[], 1).unwrap()];
+        assert_eq!(distributions(serde_json::to_value(&all).unwrap()).unwrap(), all);
+    }
+
+    #[test]
+    fn each_shape_of_a_value_shows_its_texts() {
+        #[derive(serde::Serialize)]
+        struct Named {
+            a: &'static str,
+            b: u8,
+        }
+        #[derive(serde::Serialize)]
+        struct One(&'static str);
+        #[derive(serde::Serialize)]
+        struct Two(u8, &'static str);
+        #[derive(serde::Serialize)]
+        struct Nothing;
+        #[derive(serde::Serialize)]
+        enum Variant {
+            Nothing,
+            One(&'static str),
+            Two(u8, &'static str),
+            Named { a: &'static str },
+        }
+        struct Bytes;
+        impl Serialize for Bytes {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_bytes(&[0; 3])
+            }
+        }
+        let found = [
+            longest_text(&"four"),
+            longest_text(&Bytes),
+            longest_text(&Some("four")),
+            longest_text(&["a", "four"]),
+            longest_text(&("four", 1)),
+            longest_text(&Named { a: "four", b: 1 }),
+            longest_text(&One("four")),
+            longest_text(&Two(1, "four")),
+            longest_text(&Variant::One("four")),
+            longest_text(&Variant::Two(1, "four")),
+            longest_text(&Variant::Named { a: "four" }),
+            longest_text(&std::collections::BTreeMap::from([("four", 1)])),
+            longest_text(&std::collections::BTreeMap::from([(1, "four")])),
+        ];
+        assert_eq!(found, [4, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+        let none = (Nothing, Variant::Nothing, (), None::<u8>, true, 'c', 1.5, -1);
+        assert_eq!(longest_text(&none), 0, "names of types and variants are our own");
+    }
+
+    #[test]
+    fn no_more_is_read_than_a_record_may_have() {
+        let refused = |d: &Distribution, n: usize| {
+            let list = format!("[{}]", vec![serde_json::to_string(d).unwrap(); n].join(","));
+            distributions(&mut serde_json::Deserializer::from_str(&list)).unwrap_err().to_string()
+        };
+        let empty = Distribution::from_samples("x", &[], 0).unwrap();
+        let message = refused(&empty, DISTRIBUTIONS + 1);
+        assert!(message.starts_with("the number of distributions: 16385, where a record may have 16384 at most"), "{message}");
+        // Every slot there is.
+        let mut p = crate::DistributionParts::empty("x");
+        p.histogram = crate::Histogram::from_slots((0..crate::histogram::SLOTS as u64).map(|slot| (slot, 1))).unwrap();
+        (p.count, p.min, p.max) = (p.histogram.total(), Some(0), Some(u64::MAX));
+        p.moments = crate::Moments::Reported { mean: 1.0 };
+        let full = Distribution::new(p).unwrap();
+        let message = refused(&full, SLOTS / full.slots() + 1);
+        assert!(message.starts_with("the number of the histograms' slots: 8391680, where"), "{message}");
     }
 }

@@ -130,4 +130,47 @@ mod tests {
             prop_assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
         }
     }
+
+    #[test]
+    fn what_acts_begins_and_ends_at_these_characters() {
+        for (first, last) in [
+            ('\0', '\x08'),
+            ('\x0b', '\x1f'),
+            ('\x7f', '\u{9f}'),
+            ('\u{ad}', '\u{ad}'),
+            ('\u{61c}', '\u{61c}'),
+            ('\u{180e}', '\u{180e}'),
+            ('\u{200b}', '\u{200f}'),
+            ('\u{2028}', '\u{202e}'),
+            ('\u{2060}', '\u{206f}'),
+            ('\u{feff}', '\u{feff}'),
+            ('\u{fff9}', '\u{fffb}'),
+            ('\u{e0000}', '\u{e007f}'),
+        ] {
+            assert!((first..=last).all(acts), "{first:?}");
+            let before = u32::from(first).checked_sub(1).and_then(char::from_u32);
+            let after = char::from_u32(u32::from(last) + 1).unwrap();
+            assert!(before.is_none_or(|c| !acts(c)) && !acts(after), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn harmless_text_is_not_copied() {
+        for text in ["", "plain\n\tµs"] {
+            assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
+        }
+        assert!(matches!(visible_line("plain µs"), Cow::Borrowed("plain µs")));
+        // Between the strings of JSON there may be ends of lines of either kind.
+        assert!(matches!(json("{\r\n\t\"a\": \"é\"\r}"), Cow::Borrowed("{\r\n\t\"a\": \"é\"\r}")));
+    }
+
+    #[test]
+    fn a_character_is_written_by_its_number() {
+        assert_eq!(visible("\x7f\u{80}\u{ad}"), "\\x7f\\u{80}\\u{ad}");
+        assert_eq!(visible("a\r\r\nb\r"), "a\\x0d\nb\\x0d");
+        assert_eq!(
+            (visible_line("a\nb"), visible_line("a\tb"), visible_line("a\u{85}b")),
+            ("a b".into(), "a b".into(), "a b".into())
+        );
+    }
 }

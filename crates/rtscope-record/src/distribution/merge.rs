@@ -23,11 +23,6 @@ impl Distribution {
         p.histogram.merge(&b.histogram).map_err(error)?;
         p.count = add(p.count, b.count)?;
         p.missed = add(p.missed, b.missed)?;
-        p.passed = match (p.passed.take(), &b.passed) {
-            _ if !known => None,
-            (Some(x), Some(y)) => Some(x.add(y).map_err(error)?),
-            (x, y) => x.or_else(|| y.clone()),
-        };
         p.late = add(p.late, b.late)?;
         p.spurious = add(p.spurious, b.spurious)?;
         p.overflow = add(p.overflow, b.overflow)?;
@@ -35,6 +30,12 @@ impl Distribution {
         p.expected = match (p.expected, b.expected) {
             (Some(x), Some(y)) => Some(add(x, y)?),
             _ => None,
+        };
+        p.passed = match (p.passed.take(), &b.passed) {
+            // Of what has no number of events, or overflowed, not every latency is known.
+            _ if !known || p.expected.is_none() || p.overflow > 0 => None,
+            (Some(x), Some(y)) => Some(x.add(y).map_err(error)?),
+            (x, y) => x.or_else(|| y.clone()),
         };
         p.min = p.min.into_iter().chain(b.min).min();
         p.max = p.max.max(b.max);

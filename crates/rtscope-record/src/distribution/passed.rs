@@ -138,4 +138,58 @@ mod tests {
         assert!(PassedOver::of_stalls([(1_000, 3)], 600).is_err());
         assert_eq!(PassedOver::of_stalls([(5, 0)], 600), Ok(None));
     }
+
+    /// Three points in the slot of 2,998,272 to 3,000,319 ns, and one of 1,000 ns.
+    fn four() -> PassedOver {
+        PassedOver::of_stalls([(3_000_000, 3), (1_000, 1)], 1).unwrap().unwrap()
+    }
+
+    #[test]
+    fn both_together_have_the_points_of_each() {
+        let other = PassedOver::of_stalls([(2_500, 3)], 1_000).unwrap().unwrap();
+        assert_eq!((other.sum, other.min, other.max), (4_500, 500, 2_500));
+        let all = PassedOver::of_stalls([(3_000_000, 1), (2_999_999, 1), (2_999_998, 1), (2_500, 3), (1_000, 1)], 1_000);
+        assert_eq!((four().merge(&other).ok(), other.merge(&four()).ok()), (all.clone().unwrap(), all.unwrap()));
+        let beyond = PassedOver { sum: u128::MAX, ..four() };
+        assert_eq!(beyond.merge(&other), Err(CountOverflow));
+    }
+
+    #[test]
+    fn figures_lie_where_the_histogram_allows() {
+        let (low, high) = (
+            Some("the minimum of the points passed over is not in the lowest slot of their histogram"),
+            Some("the maximum of the points passed over is not in the highest slot of their histogram"),
+        );
+        let extremes = |min, max| PassedOver { min, max, ..four() }.contradiction();
+        for max in [2_998_272, 3_000_000, 3_000_319] {
+            assert_eq!(extremes(1_000, max), None);
+        }
+        assert_eq!((extremes(999, 3_000_000), extremes(1_001, 3_000_000)), (low, low));
+        assert_eq!((extremes(1_000, 2_998_271), extremes(1_000, 3_000_320)), (high, high));
+        let one = PassedOver::of_stalls([(3_000_000, 1)], 1).unwrap().unwrap();
+        assert_eq!(one.contradiction(), None);
+        assert_eq!(PassedOver { min: 3_000_001, ..one.clone() }.contradiction(), low, "above the maximum, though in its slot");
+        assert_eq!(PassedOver { histogram: Histogram::new(), ..one }.contradiction(), low);
+
+        let outside = Some("the sum of the points passed over lies outside what their histogram allows");
+        let sum = |sum| PassedOver { sum, ..four() }.contradiction();
+        // 1,000 and three times 2,998,272 to 3,000,319.
+        assert_eq!((sum(8_995_816), sum(9_001_957)), (None, None));
+        assert_eq!((sum(8_995_815), sum(9_001_958)), (outside, outside));
+    }
+
+    #[test]
+    fn it_is_written_in_exact_figures_and_no_others_are_read() {
+        let json = serde_json::to_value(four()).unwrap();
+        let histogram = hdr::encode(&four().histogram);
+        assert_eq!(json, serde_json::json!({"min": 1_000, "max": 3_000_000, "sum": "9000997", "histogram": histogram}));
+        for (key, value, message) in [
+            ("sum", "1.5", "the sum of the points passed over is not a decimal number"),
+            ("histogram", "?", "the histogram is not base64"),
+        ] {
+            let mut changed = json.clone();
+            changed[key] = value.into();
+            assert_eq!(serde_json::from_value::<PassedOver>(changed).unwrap_err().to_string(), message);
+        }
+    }
 }

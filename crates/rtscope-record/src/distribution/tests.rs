@@ -86,6 +86,169 @@ fn overflowed_samples_have_no_percentile() {
     assert_eq!(d.stddev(), None);
 }
 
+/// A distribution of these samples in which nothing was asked for in vain.
+fn of(label: &str, samples: &[u64]) -> DistributionParts {
+    Distribution::from_samples(label, samples, 3).unwrap().into_parts()
+}
+
+#[test]
+fn each_figure_is_read_by_its_name() {
+    let mut p = of("rising", &[40, 20, 40, 30]);
+    (p.missed, p.late, p.spurious, p.dropped, p.expected) = (7, 5, 6, 8, Some(19));
+    let d = Distribution::new(p).unwrap();
+    assert_eq!((d.label(), d.count(), d.min(), d.max()), ("rising", 4, Some(20), Some(40)));
+    assert_eq!((d.missed(), d.late(), d.spurious(), d.overflow(), d.dropped()), (7, 5, 6, 0, 8));
+    assert_eq!(d.histogram().slots().collect::<Vec<_>>(), [(20, 1), (30, 1), (40, 2)]);
+    // The highest first, and of equal ones the earliest.
+    assert_eq!(d.worst(), [Worst { value: 40, at: 0 }, Worst { value: 40, at: 2 }, Worst { value: 30, at: 3 }]);
+    assert_eq!((d.passed(), d.all_known(), d.slots()), (None, false, 3));
+    let mut p = of("rising", &[40, 20]);
+    (p.count, p.overflow, p.moments) = (5, 3, Moments::Reported { mean: 39.5 });
+    let d = Distribution::new(p).unwrap();
+    assert_eq!((d.count(), d.overflow(), d.mean(), d.stddev()), (5, 3, Some(39.5), None));
+}
+
+#[test]
+fn of_nothing_there_is_no_figure() {
+    let mut p = DistributionParts::empty("cpu0");
+    for moments in [p.moments, Moments::Reported { mean: 0.0 }] {
+        p.moments = moments;
+        let d = Distribution::new(p.clone()).unwrap();
+        assert_eq!((d.label(), d.count(), d.min(), d.max(), d.mean(), d.stddev()), ("cpu0", 0, None, None, None, None));
+        assert_eq!((d.value_at("p50".parse().unwrap()), d.percentiles().len(), d.slots(), d.all_known()), (None, 0, 0, true));
+    }
+}
+
+#[test]
+fn percentiles_are_at_most_the_maximum() {
+    // The slot of 3 ms ends at 3,000,319 ns.
+    let d = Distribution::from_samples("x", &[1_000, 1_000, 3_000_000, 3_000_000], 0).unwrap();
+    let at = |q: &str| d.value_at(q.parse().unwrap());
+    assert_eq!((at("p50"), at("p75"), at("p90")), (Some(1_000), Some(3_000_000), None));
+    assert_eq!(d.percentiles(), BTreeMap::from([("p50".to_owned(), 1_000)]));
+    let d = Distribution::from_samples("x", &[3_000_000; 10], 0).unwrap();
+    assert_eq!(d.percentiles(), BTreeMap::from([("p50".to_owned(), 3_000_000), ("p90".to_owned(), 3_000_000)]));
+}
+
+#[test]
+fn mean_and_stddev_lose_no_digit() {
+    let figures = |samples: &[u64]| {
+        let d = Distribution::from_samples("x", samples, 0).unwrap();
+        (d.mean(), d.stddev())
+    };
+    assert_eq!(figures(&[2, 4, 4, 4, 5, 5, 7, 9]), (Some(5.0), Some(2.0)));
+    assert_eq!(figures(&[1, 2, 3, 5]).0, Some(2.75));
+    // Squares whose difference no f64 holds.
+    assert_eq!(figures(&[1_000_000_000_000, 1_000_000_000_002]), (Some(1_000_000_000_001.0), Some(1.0)));
+    // Squares beyond u128, taken as f64 then.
+    assert_eq!(figures(&[0, 0, 1 << 63, 1 << 63]), (Some(2f64.powi(62)), Some(2f64.powi(62))));
+    assert!(Distribution::from_samples("x", &[u64::MAX; 2], 0).is_err(), "their sum of squares is beyond u128");
+}
+
+/// These points of a grid of 1 us passed over, beside these samples.
+fn passing(label: &str, samples: &[u64], stall: (u64, u64)) -> Distribution {
+    let mut p = of(label, samples);
+    (p.missed, p.expected) = (stall.1, Some(p.count + stall.1));
+    p.passed = PassedOver::of_stalls([stall], 1_000).unwrap();
+    Distribution::new(p).unwrap()
+}
+
+#[test]
+fn points_passed_over_are_known_and_take_slots() {
+    let d = passing("cpu0", &[10, 3_500], (2_500, 3));
+    assert_eq!((d.passed().map(|p| p.sum), d.all_known(), d.slots()), (Some(4_500), true, 5));
+    assert_eq!(d.corrected_percentiles(), BTreeMap::from([("p50".to_owned(), 1_500)]));
+    let mut p = d.into_parts();
+    p.passed = None;
+    assert_eq!(Distribution::new(p).unwrap().corrected_percentiles(), BTreeMap::new());
+}
+
+#[test]
+fn every_part_of_both_is_in_the_merged() {
+    let mut a = of("a", &[10, 20]);
+    (a.missed, a.late, a.spurious, a.dropped, a.expected) = (3, 1, 4, 5, Some(10));
+    let mut b = of("b", &[5, 30, 40]);
+    (b.missed, b.late, b.spurious, b.dropped, b.expected, b.resolution) = (6, 2, 7, 8, Some(17), 1_000);
+    b.thread = Some(ThreadInfo::default());
+    let [a, b] = [a, b].map(|p| Distribution::new(p).unwrap());
+    let expected = DistributionParts {
+        count: 5,
+        min: Some(5),
+        max: Some(40),
+        moments: Moments::Exact { sum: 105, sum_sq: 3_025 },
+        missed: 9,
+        late: 3,
+        spurious: 11,
+        dropped: 13,
+        expected: Some(27),
+        histogram: Histogram::from_slots([5, 10, 20, 30, 40].map(|v| (v, 1))).unwrap(),
+        worst: [(40, 2), (30, 1), (20, 1)].map(|(value, at)| Worst { value, at }).to_vec(),
+        resolution: 1_000,
+        ..DistributionParts::empty("all")
+    };
+    assert_eq!(a.merge(&b, "all", 3).unwrap().parts(), &expected);
+    assert_eq!(b.merge(&a, "all", 3).unwrap().parts(), &expected);
+    let mut foreign = b.into_parts();
+    foreign.expected = None;
+    assert_eq!(a.merge(&Distribution::new(foreign).unwrap(), "all", 3).unwrap().parts().expected, None);
+}
+
+#[test]
+fn reported_means_are_weighed_by_their_counts() {
+    let mut a = of("a", &[10, 20]);
+    a.moments = Moments::Reported { mean: 10.0 };
+    (a.count, a.overflow) = (3, 1);
+    let (a, b) = (Distribution::new(a).unwrap(), Distribution::new(of("b", &[40, 50])).unwrap());
+    let both = a.merge(&b, "all", 3).unwrap();
+    assert_eq!((both.count(), both.overflow(), both.mean(), both.stddev()), (5, 1, Some(24.0), None));
+    let empty =
+        Distribution::new(DistributionParts { moments: Moments::Reported { mean: 0.0 }, ..DistributionParts::empty("c") }).unwrap();
+    assert_eq!(empty.merge(&empty, "all", 3).unwrap().parts().moments, Moments::Reported { mean: 0.0 });
+}
+
+#[test]
+fn what_was_passed_over_is_merged_where_all_of_it_is_known() {
+    let (a, b) = (passing("a", &[10, 3_500], (2_500, 3)), passing("b", &[20, 1_700], (700, 1)));
+    let counted = |p| Distribution::new(DistributionParts { expected: Some(1), ..p }).unwrap();
+    let none = counted(of("c", &[30]));
+    let mut p = of("d", &[30]);
+    p.missed = 2;
+    let unknown = Distribution::new(p).unwrap();
+    let passed = |x: &Distribution, y: &Distribution| x.merge(y, "all", 3).unwrap().passed().map(|p| (p.histogram.total(), p.sum));
+    assert_eq!((passed(&a, &b), passed(&b, &a)), (Some((4, 5_200)), Some((4, 5_200))));
+    assert_eq!((passed(&a, &none), passed(&none, &a)), (Some((3, 4_500)), Some((3, 4_500))));
+    assert_eq!((passed(&a, &unknown), passed(&unknown, &a), passed(&none, &none)), (None, None, None));
+}
+
+/// Several runs are compared as one, and some of them may be another tool's.
+#[test]
+fn beside_what_another_tool_measured_nothing_is_claimed_of_points_passed_over() {
+    let own = passing("cpu0", &[10, 3_500], (2_500, 3));
+    let uncounted = of("t0", &[30]);
+    let moments = Moments::Reported { mean: 30.0 };
+    let overflowed = DistributionParts { count: 2, overflow: 1, expected: Some(2), moments, ..of("t0", &[30]) };
+    for (foreign, expected) in [(uncounted, None), (overflowed, Some(7))] {
+        let foreign = Distribution::new(foreign).unwrap();
+        for both in [own.merge(&foreign, "all", 3).unwrap(), foreign.merge(&own, "all", 3).unwrap()] {
+            assert_eq!((both.missed(), both.passed(), both.all_known(), both.parts().expected), (3, None, false, expected));
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_counted_is_not_merged() {
+    let most = |change: fn(&mut DistributionParts)| {
+        let mut p = of("x", &[1]);
+        change(&mut p);
+        let d = Distribution::new(p).unwrap();
+        d.merge(&d, "all", 3).unwrap_err().to_string()
+    };
+    let cases: [fn(&mut DistributionParts); 2] = [|p| p.spurious = 1 << 63, |p| p.missed = 1 << 63];
+    for change in cases {
+        assert_eq!(most(change), "all: a histogram can't count more than 2^63-1 samples");
+    }
+}
+
 proptest! {
     #[test]
     fn json_round_trip(values in prop::collection::vec(0u64..1 << 60, 0..50), missed in 0u64..1000) {

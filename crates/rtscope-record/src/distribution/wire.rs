@@ -187,3 +187,7 @@ impl schemars::JsonSchema for Distribution {
         Wire::json_schema(generator)
     }
 }
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;
