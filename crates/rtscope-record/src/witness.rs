@@ -8,6 +8,8 @@ mod conditions;
 mod findings;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 
 use crate::settings::Policy;
 use crate::system::cpu_list;

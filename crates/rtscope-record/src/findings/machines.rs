@@ -160,4 +160,54 @@ mod tests {
             [("machine-unknown", Effect::Inconclusive)]
         );
     }
+
+    #[test]
+    fn of_the_dut_its_own_task_is_looked_at() {
+        let of = |priority, cpu, asked: Settings| {
+            let mut of = over("gpio:a/2", machine(None, "performance"), None).settings;
+            let dut = of.lines.as_mut().unwrap().dut.as_mut().unwrap();
+            (dut.priority, dut.cpu) = (priority, cpu);
+            let asked = Settings { lines: of.lines, ..asked };
+            (of_dut(&asked), asked)
+        };
+        let (dut, asked) = of(
+            90,
+            Some(1),
+            Settings {
+                threads: 4,
+                cpus: vec![0, 2],
+                migrate: true,
+                policy: Policy::Other,
+                priority: 0,
+                mlockall: false,
+                ..Settings::default()
+            },
+        );
+        let own = Settings {
+            threads: 1,
+            cpus: vec![1],
+            migrate: false,
+            policy: Policy::Fifo,
+            priority: 90,
+            mlockall: true,
+            hold_dma_latency: false,
+            ..asked
+        };
+        assert_eq!(dut, own);
+        // An ordinary task, free to migrate.
+        let (dut, asked) = of(0, None, Settings { cpus: vec![0], ..Settings::default() });
+        let own =
+            Settings { cpus: Vec::new(), migrate: true, policy: Policy::Other, priority: 0, hold_dma_latency: false, ..asked };
+        assert_eq!(dut, own);
+    }
+
+    #[test]
+    fn a_finding_of_the_instruments_machine_says_so() {
+        let of = over("gpio:a/2", machine(None, "performance"), Some(machine(Some("kvm"), "performance")));
+        let found = of_machines(&of);
+        let said = found.iter().find(|w| w.code == "instrument-host-virtual-machine").unwrap();
+        let start = "on the instrument's machine, whose times these are: this is a virtual machine (kvm)";
+        assert!(said.message.starts_with(start), "{}", said.message);
+        assert_eq!(said.effect, Effect::Inconclusive);
+    }
 }

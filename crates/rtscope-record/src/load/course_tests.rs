@@ -124,3 +124,161 @@ fn figures_that_no_run_gives_are_judged_without_a_panic() {
     let proof = LoadProof { processes: vec![process], course: Some(course), ran_ns: 0, ..LoadProof::default() };
     assert!(!super::super::warnings(&proof).is_empty());
 }
+
+/// What one kind of worker is told of in a run of 10 s.
+fn failing(change: impl FnOnce(&mut LoadWorkers)) -> Option<(Effect, &'static str, String)> {
+    workers(change).failing(10 * S)
+}
+
+fn said(effect: Effect, code: &'static str, text: &str) -> Option<(Effect, &'static str, String)> {
+    Some((effect, code, text.to_owned()))
+}
+
+#[test]
+fn at_work_is_more_than_half_of_the_time() {
+    let at_work = |cpu_ns, idle_ns| LoadWorkers { cpu_ns, idle_ns, watched_ns: 1000, ..LoadWorkers::default() }.at_work();
+    assert!(at_work(1, 0) && at_work(1, 499));
+    assert!(!at_work(1, 500) && !at_work(1, 1000) && !at_work(0, 0));
+}
+
+#[test]
+fn who_sleeps_by_nature_did_so_for_a_tenth_of_the_beginning() {
+    let sleeps = |early_idle_ns, stopped, gone| {
+        LoadWorkers { early_idle_ns, early_watched_ns: 1000, stopped, gone, ..LoadWorkers::default() }.sleeps()
+    };
+    assert!(sleeps(100, 0, 0) && sleeps(1000, 0, 0));
+    assert!(!sleeps(99, 0, 0) && !sleeps(0, 0, 0));
+    assert!(!sleeps(1000, 1, 0) && !sleeps(1000, 0, 1));
+}
+
+#[test]
+fn frozen_is_a_tenth_of_the_run_or_five_seconds_at_once() {
+    // One worker, which did nothing once.
+    let at_once = |ns, ran_ns| {
+        let change = |w: &mut LoadWorkers| (w.count, w.idle_ns, w.longest_idle_ns, w.watched_ns) = (1, ns, ns, ran_ns);
+        workers(change).failing(ran_ns)
+    };
+    let while_of = |percent: u32| format!("cpu did nothing for {percent} % of its time");
+    let frozen = |percent, longest: &str| {
+        said(Effect::Invalid, "load-frozen", &format!("{}, all of it at once for up to {longest} s", while_of(percent)))
+    };
+    assert_eq!(at_once(S, 10 * S), frozen(10, "1.0"));
+    assert_eq!(at_once(S - 1, 10 * S), None);
+    assert_eq!(at_once(ONE_LOOK_NS, 4 * S), frozen(10, "0.4"));
+    assert_eq!(at_once(ONE_LOOK_NS - 1, S), None);
+    assert_eq!(at_once(5 * S, 500 * S), frozen(1, "5.0"));
+    assert_eq!(at_once(5 * S - 1, 500 * S), said(Effect::Inconclusive, "load-frozen", &while_of(1)));
+    assert_eq!(at_once(S, 500 * S), said(Effect::Inconclusive, "load-frozen", &while_of(0)));
+    assert_eq!(at_once(S - 1, 500 * S), None);
+}
+
+#[test]
+fn idle_is_told_by_its_share_and_from_one_look_on() {
+    let kind = |found: Option<(Effect, &'static str, String)>| found.map(|(effect, code, _)| (effect, code));
+    let idle = |idle_ns, watched_ns| failing(|w| (w.idle_ns, w.watched_ns) = (idle_ns, watched_ns));
+    let frozen = Some((Effect::Invalid, "load-frozen"));
+    let partly = |percent| said(Effect::Inconclusive, "load-frozen", &format!("cpu did nothing for {percent} % of its time"));
+    assert_eq!(kind(idle(ONE_LOOK_NS, S)), frozen);
+    assert_eq!(idle(ONE_LOOK_NS - 1, S / 2), None);
+    assert_eq!(idle(15 * S, 40 * S), partly(38));
+    assert_eq!(idle(4 * S, 40 * S), partly(10));
+    assert_eq!(idle(4 * S - 1, 40 * S), None);
+    assert_eq!(idle(ONE_LOOK_NS, 40 * S), None);
+    // Of one that sleeps by nature, what is beyond that counts; nine tenths are too much for any.
+    let sleeps = |early_idle_ns, idle_ns| failing(|w| (w.early_idle_ns, w.idle_ns) = (early_idle_ns, idle_ns));
+    assert_eq!(sleeps(4 * S, 23 * S), None);
+    assert_eq!(sleeps(4 * S, 24 * S), partly(60));
+    assert_eq!(kind(sleeps(4 * S, 36 * S)), frozen);
+    assert_eq!(kind(sleeps(6 * S, 36 * S)), frozen);
+    assert_eq!(sleeps(6 * S, 35 * S), partly(88));
+}
+
+#[test]
+fn what_was_done_to_workers_is_counted() {
+    assert_eq!(failing(|_| ()), None);
+    assert_eq!(failing(|w| w.gone = 1), said(Effect::Inconclusive, "load-workers-lost", "1 of 4 workers of cpu ended too early"));
+    assert_eq!(failing(|w| w.gone = 4), said(Effect::Invalid, "load-workers-lost", "4 of 4 workers of cpu ended too early"));
+    assert_eq!(failing(|w| w.stopped = 3), said(Effect::Inconclusive, "load-stopped", "cpu was seen stopped by a signal 3 times"));
+    let reniced = said(Effect::Inconclusive, "load-reniced", "2 of 4 workers of cpu were given another priority or policy");
+    assert_eq!(failing(|w| w.reniced = 2), reniced);
+}
+
+/// The warning of a process with these workers.
+fn warned(workers: Vec<LoadWorkers>) -> Warning {
+    let process = LoadProcess { workers, ..LoadProcess::default() };
+    of_process(&LoadProof { name: "x".into(), ran_ns: 10 * S, ..LoadProof::default() }, &process).unwrap()
+}
+
+#[test]
+fn only_the_gravest_is_told_and_how_to_mend_it() {
+    let of = |change: fn(&mut LoadWorkers)| warned(vec![workers(|w| w.stopped = 1), workers(change)]);
+    let lost = of(|w| (w.name, w.gone) = ("vm".into(), 4));
+    assert_eq!(lost.message, "the load `x` was not there all the time: 4 of 4 workers of vm ended too early");
+    assert!(lost.remedy.starts_with("run again; if it happens again, see what ends or stops its processes"), "{}", lost.remedy);
+    let stopped = of(|_| ());
+    assert_eq!(stopped.remedy, "nobody may stop the load's processes while it is measured under; run again");
+    let reniced = warned(vec![workers(|w| w.reniced = 4)]);
+    assert_eq!(reniced.remedy, "see who changes priorities on this machine, and run again");
+}
+
+#[test]
+fn four_kinds_of_workers_are_told() {
+    let lost = |n: u32| warned((0..n).map(|n| workers(|w| (w.name, w.gone) = (format!("s{n}"), 1))).collect()).message;
+    let four: Vec<String> = (0..4).map(|n| format!("1 of 4 workers of s{n} ended too early")).collect();
+    let four = format!("the load `x` was not there all the time: {}", four.join("; "));
+    assert_eq!(lost(4), four);
+    assert_eq!(lost(6), format!("{four}; 2 more"));
+}
+
+/// What is said of steps that are given as they are.
+fn of_steps(fills_cpus: bool, steps: Vec<LoadStep>) -> Option<String> {
+    let course = LoadCourse { fills_cpus, cpus: Vec::new(), steps };
+    of_load(&LoadProof { name: "x".into(), course: Some(course), ..LoadProof::default() }).map(|w| w.message)
+}
+
+#[test]
+fn a_load_that_is_to_fill_the_cpus_takes_seven_tenths() {
+    assert_eq!(course(true, &repeated(&[(20, (70, 30))])), []);
+    assert_eq!(course(true, &repeated(&[(20, (69, 31))])), slowed());
+    assert_eq!(course(false, &repeated(&[(20, (69, 31))])), []);
+    // A look is enough to see it, less is not.
+    let one = |ns| of_steps(true, vec![LoadStep { ns, load_ns: 555, idle_ns: 445 }]);
+    let half = "the load `x` used 56 % of the CPU time that other programs left, where it is to use all";
+    assert_eq!(one(ONE_LOOK_NS).as_deref(), Some(half));
+    assert_eq!(one(ONE_LOOK_NS - 1), None);
+}
+
+#[test]
+fn a_course_is_judged_from_half_as_long_as_its_calibration_on() {
+    // Six steps are 3 s, of which the first 2 s are the calibration.
+    assert_eq!(course(false, &repeated(&[(4, (60, 0)), (2, (0, 99))])), slowed());
+    assert_eq!(course(false, &repeated(&[(4, (40, 0)), (1, (0, 99))])), []);
+    // One that mostly waits takes 5 s.
+    assert_eq!(course(false, &repeated(&[(4, (10, 90)), (6, (0, 99))])), slowed());
+    assert_eq!(course(false, &repeated(&[(4, (10, 90)), (5, (0, 99))])), []);
+}
+
+#[test]
+fn slowed_is_below_two_thirds_of_the_good_times() {
+    assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (45, 35))])), []);
+    assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (45, 36))])), slowed());
+    let step = |load_ns, idle_ns| LoadStep { ns: HALF, load_ns, idle_ns };
+    let mut steps = vec![step(HALF, 0); 4];
+    steps.extend(vec![step(HALF / 4, HALF / 4 * 3); 12]);
+    let message = "the load `x` used 43.8 % of the CPU time that other programs left, after 100.0 % in its good times: it was slowed or \
+                   stopped";
+    assert_eq!(of_steps(false, steps).as_deref(), Some(message));
+}
+
+#[test]
+fn crowded_is_less_than_half_of_the_first_seconds() {
+    assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (30, 0))])), []);
+    assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (29, 0))])), [("load-crowded".to_owned(), Effect::Inconclusive)]);
+    // One that mostly waits has no rate to be held against.
+    assert_eq!(course(false, &repeated(&[(4, (10, 90)), (16, (1, 9))])), []);
+    let step = |load_ns| LoadStep { ns: HALF, load_ns, idle_ns: 0 };
+    let mut steps = vec![step(2 * HALF); 4];
+    steps.extend(vec![step(HALF / 4); 12]);
+    let message = "other programs took the CPUs from the load `x`: it had 0.69 CPUs' time, after 2.00 in its first seconds";
+    assert_eq!(of_steps(false, steps).as_deref(), Some(message));
+}

@@ -209,4 +209,81 @@ mod tests {
         }
         assert_eq!(codes(Vec::new(), Some(2)), [("load-oom".to_owned(), Effect::Invalid)]);
     }
+
+    #[test]
+    fn half_a_second_and_a_tenth_of_a_cpu_is_work() {
+        let of = |figure: &str, value: f64, ran_ns| {
+            let processes = vec![process("stress-ng --all 1", &[(figure, value)])];
+            let proof = LoadProof { name: "dewit".into(), processes, ran_ns, ..LoadProof::default() };
+            warnings(&proof).into_iter().map(|w| w.code).collect::<Vec<_>>()
+        };
+        let (cpu, bytes) = ("stress-ng.cpu_seconds", "iperf3.bytes_written");
+        assert_eq!(of(cpu, 0.5, 5_000_000_000), ["load-figures-missing"]);
+        assert_eq!(of(cpu, 0.5, 5_000_000_001), ["load-unproven"]);
+        assert_eq!(of(cpu, 0.499, 1_000_000_000), ["load-unproven"]);
+        assert_eq!(of(bytes, 1e8, 5_000_000_000), ["load-figures-missing"]);
+        assert_eq!(of(bytes, 1e8 - 1.0, 5_000_000_000), ["load-unproven"]);
+    }
+
+    #[test]
+    fn only_the_receiving_end_of_iperf3_needs_no_figures() {
+        assert_eq!(codes(vec![process("iperf3 -s -1", &[])], None), []);
+        let unproven = [("load-unproven".to_owned(), Effect::Invalid)];
+        assert_eq!(codes(vec![process("iperf3 -c x", &[])], None), unproven);
+        assert_eq!(codes(vec![process("stress-ng -s 1", &[])], None), unproven);
+    }
+
+    #[test]
+    fn stressors_that_did_nothing_are_named_without_those_at_work() {
+        let figures = [("vm.bogo_ops", 1.0), ("fpunch.bogo_ops", 0.0), ("hdd.bogo_ops", 0.0)];
+        let at_work = LoadWorkers { name: "fpunch".into(), count: 1, cpu_ns: 9, watched_ns: 10, ..LoadWorkers::default() };
+        let processes = vec![LoadProcess { workers: vec![at_work], ..process("stress-ng --vm 1 --fpunch 1 --hdd 1", &figures) }];
+        let said = warnings(&LoadProof { name: "full".into(), processes, ..LoadProof::default() });
+        let [said] = said.as_slice() else { panic!("{said:?}") };
+        assert_eq!((said.code.as_str(), said.effect), ("load-partly-idle", Effect::Inconclusive));
+        assert_eq!(said.message, "these stressors of the load `full` ran and did nothing: hdd");
+    }
+
+    #[test]
+    fn who_died_says_how_and_only_that() {
+        let died = |exit_code, signal, stderr: &str| {
+            let gone = LoadWorkers { name: "cpu".into(), count: 2, gone: 2, ..LoadWorkers::default() };
+            let process = LoadProcess {
+                died_early: true,
+                workers: vec![gone],
+                stderr: stderr.into(),
+                exit_code,
+                signal,
+                ..process("stress-ng --cpu 2", &[("cpu.bogo_ops", 9.0)])
+            };
+            let said = warnings(&LoadProof { name: "full".into(), processes: vec![process], ..LoadProof::default() });
+            let [said] = said.as_slice() else { panic!("{said:?}") };
+            assert_eq!((said.code.as_str(), said.effect), ("load-died", Effect::Invalid));
+            said.message.clone()
+        };
+        let rest = "before the measurement did: part of it ran without the load `full`";
+        assert_eq!(died(Some(3), None, ""), format!("`stress-ng --cpu 2` ended with exit status 3 {rest}"));
+        assert_eq!(died(None, Some(9), ""), format!("`stress-ng --cpu 2` ended by signal 9 {rest}"));
+        assert_eq!(died(None, None, "a\nb"), format!("`stress-ng --cpu 2` ended {rest}; it said: a / b"));
+    }
+
+    #[test]
+    fn a_failed_exit_is_told_of_who_worked() {
+        let ended = |command: &str, figure: &str, exit_code| {
+            let processes = vec![LoadProcess { exit_code, ..process(command, &[(figure, 9.0)]) }];
+            let said = warnings(&LoadProof { name: "full".into(), processes, ..LoadProof::default() });
+            said.into_iter().map(|w| w.message).collect::<Vec<_>>()
+        };
+        let but = "a stressor of it failed or lacked something";
+        assert_eq!(ended("stress-ng --cpu 2", "cpu.bogo_ops", Some(0)), [""; 0]);
+        assert_eq!(
+            ended("stress-ng --cpu 2", "cpu.bogo_ops", Some(2)),
+            [format!("`stress-ng --cpu 2` worked, but ended with exit status 2: {but}")]
+        );
+        assert_eq!(
+            ended("stress-ng --cpu 2", "cpu.bogo_ops", None),
+            [format!("`stress-ng --cpu 2` worked, but had to be killed: {but}")]
+        );
+        assert_eq!(ended("iperf3 -c x", "iperf3.bytes", None), [""; 0]);
+    }
 }

@@ -5,11 +5,11 @@ use crate::warning::{Effect, Verdict};
 use crate::{Distribution, Settings, Warning};
 use proptest::prelude::*;
 
-fn state(at: u64, policy: &str, priority: u8, cpus: &[u32]) -> ThreadState {
+pub(super) fn state(at: u64, policy: &str, priority: u8, cpus: &[u32]) -> ThreadState {
     ThreadState { at, policy: policy.into(), priority, cpus: cpus.to_vec() }
 }
 
-fn thread(states: Vec<ThreadState>) -> ThreadSeen {
+pub(super) fn thread(states: Vec<ThreadState>) -> ThreadSeen {
     ThreadSeen {
         label: "cpu0".into(),
         tid: 7,
@@ -21,7 +21,7 @@ fn thread(states: Vec<ThreadState>) -> ThreadSeen {
     }
 }
 
-fn quiet() -> Witness {
+pub(super) fn quiet() -> Witness {
     Witness {
         looks: 9,
         every_ns: 500_000_000,
@@ -34,7 +34,7 @@ fn quiet() -> Witness {
     }
 }
 
-fn of(change: impl FnOnce(&mut Witness)) -> Vec<Warning> {
+pub(super) fn of(change: impl FnOnce(&mut Witness)) -> Vec<Warning> {
     let mut w = quiet();
     change(&mut w);
     findings(&w, &Settings::default(), &[])
@@ -42,17 +42,17 @@ fn of(change: impl FnOnce(&mut Witness)) -> Vec<Warning> {
 
 /// The only warning, its code and its effect.
 #[track_caller]
-fn one(change: impl FnOnce(&mut Witness), code: &str, effect: Effect) -> String {
+pub(super) fn one(change: impl FnOnce(&mut Witness), code: &str, effect: Effect) -> String {
     let all = of(change);
     assert_eq!(all.iter().map(|w| (w.code.as_str(), w.effect)).collect::<Vec<_>>(), [(code, effect)]);
     all[0].message.clone()
 }
 
-fn changed(what: Changed, from: &str, to: &str) -> Change {
+pub(super) fn changed(what: Changed, from: &str, to: &str) -> Change {
     Change { at: 1_234_567_890, what, of: String::new(), from: from.into(), to: to.into() }
 }
 
-fn rival() -> Rival {
+pub(super) fn rival() -> Rival {
     Rival {
         pid: 12,
         tid: 12,
