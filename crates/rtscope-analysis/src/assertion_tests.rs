@@ -173,24 +173,7 @@ fn limits_hold_for_events_that_gave_no_sample() {
 #[test]
 fn what_lies_among_unanswered_stimuli_is_not_known() {
     let of = |answered: usize, missed| {
-        let mut b = Build::lines("a", Test::Response, &[("rising", &vec![50_000; answered], missed)]);
-        b.0.settings.lines = Some(rtscope_record::LineSettings {
-            stimulus: Some("soft:a".into()),
-            answer: "soft:b".into(),
-            interval_max: None,
-            seed: 1,
-            pulse: None,
-            both_edges: false,
-            active_low: false,
-            min_width: None,
-            timeout: Nanos(1_000_000),
-            warmup: 0,
-            null_wire: None,
-            shortest: None,
-            self_answer: None,
-            dut: None,
-        });
-        b.record()
+        Build::lines("a", Test::Response, &[("rising", &vec![50_000; answered], missed)]).timeout(1_000_000).record()
     };
     assert_eq!(outcome("p99.9<100us", &of(5_000, 0)), Outcome::Pass);
     // One in 5,000 is allowed by p99.9, but not shown by so few.
@@ -260,6 +243,12 @@ fn an_invalid_record_fails_closed() {
     }
     let r = Build::new("disk").cpu(0, 1_000_000, &[5_000]).warn("governor", Effect::Inconclusive).record();
     assert_eq!(outcome("max<1s", &r), Outcome::Pass);
+}
+
+#[test]
+fn outcomes_as_people_write_them() {
+    let all = [Outcome::Pass, Outcome::NotShown, Outcome::Refused, Outcome::Fail];
+    assert_eq!(all.map(Outcome::as_str), ["pass", "not shown", "refused", "FAIL"]);
 }
 
 proptest! {

@@ -65,4 +65,15 @@ mod tests {
         assert_eq!(band(&[(2, Some(1.0)), (1, Some(f64::INFINITY))]), None);
         assert_eq!(findings(&[]), []);
     }
+
+    #[test]
+    fn what_flips_is_named_and_nothing_else() {
+        let band = |load, metric, other| Band::new("", load, metric, [(1, Some(1.1)), (2, Some(other))]).unwrap();
+        let found = findings(&[band("disk", "max", 0.9), band("full", "mean", 0.8), band("none", "p99", 1.2)]);
+        let [only] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(only.code, "model-flips");
+        let flips = "better in one time model and worse in another: max under disk, mean under full; ";
+        assert!(only.message.starts_with(flips), "{}", only.message);
+        assert_eq!(findings(&[band("none", "p99", 1.2)]), []);
+    }
 }

@@ -20,11 +20,6 @@ impl Confidence {
     pub fn risk(self) -> f64 {
         1.0 - self.0.as_f64()
     }
-
-    /// The same when this many claims are made and one that is false spoils them all (Bonferroni).
-    pub fn risk_shared(self, claims: u64) -> f64 {
-        self.risk() / claims.max(1) as f64
-    }
 }
 
 impl Default for Confidence {
@@ -132,17 +127,17 @@ pub fn bounded(record: &Record, d: &Distribution, confidence: Confidence) -> Vec
 
 /// Samples that are needed in all for an upper bound of `q` below a limit (`above`: a lower bound above it), when of every `n` samples
 /// `beyond` were not on the right side and that goes on. `None`: no number of samples shows it, or more than 10^15. To one in a million;
-/// above 10^9 by the normal approximation, which is as good there.
+/// where more than 10^9 of them may be beyond, by the normal approximation, to half a per cent.
 pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Option<u64> {
     const MOST: u64 = 1_000_000_000_000_000;
     let share = if above { q.as_f64() } else { 1.0 - q.as_f64() };
     let rate = if n == 0 { 0.0 } else { beyond as f64 / n as f64 };
-    if share <= 0.0 || rate >= share {
+    if rate >= share {
         return None;
     }
     // Roughly: z standard deviations lie between what is expected and what is allowed.
     let rough = normal(risk).powi(2) * share * (1.0 - share) / (share - rate).powi(2);
-    if rough > 1e9 {
+    if rough * share > 1e9 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 10^9 and 10^15
         return (rough <= MOST as f64).then_some(rough as u64);
     }
@@ -154,7 +149,7 @@ pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Optio
     while !shows(high) {
         high = high.checked_mul(2).filter(|&h| h <= MOST)?;
     }
-    let mut low = high / 2;
+    let mut low = 0;
     while high - low > 1 + high / 1_000_000 {
         let middle = low.midpoint(high);
         if shows(middle) { high = middle } else { low = middle }
@@ -162,11 +157,11 @@ pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Optio
     Some(high)
 }
 
-/// The largest k with P(Bin(n, p) <= k) <= `risk`; `None` when there is none.
+/// The largest k with P(Bin(n, p) <= k) <= `risk`; `None` when there is none, as without samples, or where `p` is 0.
 ///
 /// The probability of k by Loader's saddle-point expansion, which is exact to some 10^-14 for any n; the others from it by their ratios.
 pub fn most(n: u64, p: f64, risk: f64) -> Option<u64> {
-    if n == 0 || p <= 0.0 || (n as f64 * (-p).ln_1p()).exp() > risk {
+    if (n as f64 * (-p).ln_1p()).exp() > risk {
         return None;
     }
     let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
@@ -249,91 +244,5 @@ fn deviance(x: f64, m: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn q(text: &str) -> Quantile {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_confidence_is_a_percentage() {
-        assert_eq!(Confidence::default().to_string(), "95 %");
-        for (text, shown) in [("95", "95 %"), ("99.9%", "99.9 %"), (" 50 ", "50 %"), ("99.9999", "99.9999 %")] {
-            assert_eq!(text.parse::<Confidence>().unwrap().to_string(), shown);
-        }
-        for text in ["", "0", "49.9", "100", "99.99999", "-5", "0.95", "x", "95%%"] {
-            assert!(text.parse::<Confidence>().is_err(), "{text}");
-        }
-        assert!((Confidence::default().risk() - 0.05).abs() < 1e-12);
-    }
-
-    #[test]
-    fn how_many_samples_a_claim_takes() {
-        // By the maximum: q^n <= 5 %.
-        for (p, n) in
-            [("p50", 5), ("p90", 29), ("p95", 59), ("p99", 299), ("p99.9", 2_995), ("p99.99", 29_956), ("p99.999", 299_572)]
-        {
-            let risk = Confidence::default().risk();
-            assert_eq!(needed(q(p), 0, 0, false, risk), Some(n), "{p}");
-            assert_eq!(Ranks::of(q(p), n, risk).high, Some(n), "{p}");
-            assert_eq!(Ranks::of(q(p), n - 1, risk).high, None, "{p}");
-        }
-        assert_eq!(needed(q("p99.9"), 0, 0, false, 0.01), Some(4_603));
-        assert_eq!(needed(q("p99"), 100, 1, false, 0.05), None, "as many as may be: never shown");
-        assert_eq!(needed(q("p100"), 100, 0, false, 0.05), None);
-    }
-
-    /// P(Bin(n, p) <= k), term by term in logarithms.
-    fn plain(n: u64, p: f64, k: u64) -> f64 {
-        let ln_choose = |k: u64| (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum::<f64>();
-        (0..=k).map(|i| (ln_choose(i) + i as f64 * p.ln() + (n - i) as f64 * (-p).ln_1p()).exp()).sum()
-    }
-
-    #[test]
-    fn values_of_r() {
-        // R 4.2.2: qbinom(0.05, n, p) is the smallest k with P(X <= k) >= 0.05: here the one before, but where P is 0.05 itself.
-        for (n, p, k) in [(1_000u64, 0.01, 4u64), (10_000, 0.001, 4), (1_000_000, 0.001, 947), (100, 0.5, 41)] {
-            assert_eq!(most(n, p, 0.05), Some(k), "{n} {p}");
-            assert!(plain(n.min(20_000), p, k.min(60)) <= 0.05 || n > 20_000);
-        }
-    }
-
-    #[test]
-    fn ten_to_the_twelve_samples() {
-        // Against the normal approximation with its first correction (Cornish and Fisher): k + 1/2 = np - z sd + (z^2 - 1)(1 - 2p)/6.
-        let z = 1.644_853_626_951_472_2_f64;
-        for p in [0.5, 0.1, 1e-3, 1e-5] {
-            let n = 1_000_000_000_000u64;
-            let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
-            let expected = mean - z * sd + (z * z - 1.0) * (1.0 - 2.0 * p) / 6.0 - 0.5;
-            let k = most(n, p, 0.05).unwrap() as f64;
-            assert!((k - expected).abs() <= 2.0, "{p}: {k} {expected}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn it_is_the_largest(n in 1u64..400, parts in 1u64..1000, risk in 0.0005f64..0.5) {
-            let p = parts as f64 / 1000.0;
-            match most(n, p, risk) {
-                Some(k) => {
-                    prop_assert!(plain(n, p, k) <= risk * (1.0 + 1e-9));
-                    prop_assert!(k == n || plain(n, p, k + 1) >= risk * (1.0 - 1e-9));
-                }
-                None => prop_assert!(plain(n, p, 0) > risk * (1.0 - 1e-9)),
-            }
-        }
-
-        #[test]
-        fn as_many_as_needed_are_enough(n in 1u64..100_000, share in 0u64..1000, parts in 500u64..1000) {
-            let q: Quantile = format!("p{}.{}", parts / 10, parts % 10).parse().unwrap();
-            let beyond = n * share / 1_000_000;
-            if let Some(all) = needed(q, n, beyond, false, 0.05) {
-                let k = u64::try_from((u128::from(beyond) * u128::from(all)).div_ceil(u128::from(n))).unwrap();
-                prop_assert!(Ranks::of(q, all, 0.05).high.is_some_and(|high| high <= all - k));
-            }
-        }
-    }
-}
+#[path = "confidence_tests.rs"]
+mod tests;

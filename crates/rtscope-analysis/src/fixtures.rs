@@ -1,7 +1,8 @@
 //! Records for the tests of this crate.
 
 use rtscope_record::{
-    Clock, Distribution, Effect, Nanos, PassedOver, Record, RecordParts, Settings, Source, Space, System, Test, ThreadInfo, Warning,
+    Clock, Distribution, Effect, LineSettings, Nanos, PassedOver, Record, RecordParts, Settings, Source, Space, System, Test,
+    ThreadInfo, Warning,
 };
 
 pub(crate) struct Build(pub(crate) RecordParts);
@@ -53,6 +54,27 @@ impl Build {
             b.0.distributions.push(Distribution::new(p).unwrap());
         }
         b
+    }
+
+    /// With answers waited for so long, ns.
+    pub(crate) fn timeout(mut self, ns: u64) -> Self {
+        self.0.settings.lines = Some(LineSettings {
+            stimulus: Some("soft:a".into()),
+            answer: "soft:b".into(),
+            interval_max: None,
+            seed: 1,
+            pulse: None,
+            both_edges: false,
+            active_low: false,
+            min_width: None,
+            timeout: Nanos(ns),
+            warmup: 0,
+            null_wire: None,
+            shortest: None,
+            self_answer: None,
+            dut: None,
+        });
+        self
     }
 
     /// As if another tool had taken it: nothing but its samples is known.

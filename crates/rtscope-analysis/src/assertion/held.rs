@@ -103,7 +103,7 @@ impl Assertion {
         let refused = |why| (Outcome::Refused, None, None, why);
         let claimed = match self.metric {
             // The highest seen: nothing can be claimed of a maximum.
-            Metric::Percentile(q) if q.samples_needed() > 1 || q.as_f64() < 1.0 => Some(q),
+            Metric::Percentile(q) if q.samples_needed() > 1 => Some(q),
             _ => None,
         };
         let (outcome, value, more, text) = if self.metric.is_time() {
@@ -293,3 +293,7 @@ fn grouped(n: u64) -> String {
     }
     out
 }
+
+#[cfg(test)]
+#[path = "held_tests.rs"]
+mod tests;

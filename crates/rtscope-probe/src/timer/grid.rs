@@ -111,4 +111,23 @@ mod tests {
             prop_assert!(!g.done() || samples + g.missed() == points);
         }
     }
+
+    #[test]
+    fn before_its_time_no_point_is_passed_over() {
+        let (mut g, mut p) = (Grid::new(1_000, 1_000, 5), Passed::new(1_000));
+        assert!(!g.pass_over(999, &mut p));
+        assert_eq!((g.next(), g.missed()), (1_000, 0));
+        assert!(g.pass_over(1_000, &mut p));
+        assert_eq!((g.next(), g.missed()), (2_000, 1));
+        assert_eq!(p.finish(), PassedOver::of_stalls([(0, 1)], 1_000));
+    }
+
+    #[test]
+    fn a_grid_beyond_all_time_has_no_end() {
+        for points in [u64::MAX, u64::MAX / 1_000] {
+            assert_eq!(Grid::new(1_000, 1_000, points).end, u64::MAX);
+        }
+        let g = Grid::new(1_000, 1_000, 0);
+        assert!(g.done(), "without a point it ends before it begins");
+    }
 }

@@ -148,4 +148,48 @@ mod tests {
         let own = passed.finish().unwrap().unwrap();
         assert_eq!((own.histogram.total(), own.min, own.max), (3_000_000, 200_000, 600_000_000_000));
     }
+
+    #[test]
+    fn nobody_waits_where_nothing_was_passed_over() {
+        let mut passed = Passed::new(250);
+        passed.stall(100, 0);
+        assert_eq!((passed.interval(), Passed::none().interval()), (250, 0));
+        assert_eq!((passed.finish(), Passed::none().finish()), (Ok(None), Ok(None)));
+    }
+
+    /// With its notes full of stalls of one point that waited 1 ns.
+    fn noted(interval: u64) -> Passed {
+        let mut passed = Passed::new(interval);
+        for _ in 0..NOTES {
+            passed.stall(1, 1);
+        }
+        passed
+    }
+
+    #[test]
+    fn what_finds_the_notes_full_is_counted() {
+        let mut passed = noted(100);
+        assert_eq!((passed.stalls.len(), passed.counts[1]), (NOTES, 0));
+        passed.stall(201, 3);
+        assert_eq!((passed.stalls.len(), passed.stalls.capacity()), (NOTES, NOTES));
+        assert_eq!([1, 101, 201, 301].map(|slot| passed.counts[slot]), [1, 1, 1, 0]);
+        let own = passed.finish().unwrap().unwrap();
+        assert_eq!(own.histogram.slots().collect::<Vec<_>>(), [(1, 129), (101, 1), (201, 1)]);
+        assert_eq!((own.sum, own.min, own.max), (128 + 303, 1, 201));
+    }
+
+    #[test]
+    fn of_a_stall_beyond_the_array_the_points_beyond_it_are_noted() {
+        const BEYOND: u64 = 1 << 30;
+        for (first, noted_points) in [(BEYOND - 1, 0), (BEYOND, 1), (BEYOND + 99, 1), (BEYOND + 100, 2), (BEYOND + 250, 3)] {
+            let mut passed = noted(100);
+            passed.stall(first, 4);
+            let note = (noted_points > 0).then_some((first, noted_points));
+            assert_eq!(passed.stalls[NOTES..].first(), note.as_ref());
+            let counted: u64 = passed.counts.iter().map(|&n| u64::from(n)).sum();
+            assert_eq!(counted, 4 - noted_points, "{first}");
+            let stalls = [(1, 1); NOTES].into_iter().chain([(first, 4)]);
+            assert_eq!(passed.finish(), PassedOver::of_stalls(stalls, 100));
+        }
+    }
 }

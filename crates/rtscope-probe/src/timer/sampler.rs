@@ -282,7 +282,7 @@ impl Sampler {
     /// The distribution, with what the grid counted. `complete` adds label, thread and expected points.
     pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
         let mut p = DistributionParts::empty("");
-        let near = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(slot, &n)| (slot as u64, n));
+        let near = (0u64..).zip(self.counts.iter().copied());
         let error = |e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) };
         p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1)))).map_err(error)?;
         p.passed = std::mem::replace(&mut self.passed, Passed::none()).finish().map_err(error)?;
@@ -313,6 +313,7 @@ impl Sampler {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rtscope_record::ThreadInfo;
 
     proptest! {
         #[test]
@@ -346,5 +347,124 @@ mod tests {
         ring.push(9, 9);
         ring.drain(|c, _| seen.push((c, 0)));
         assert_eq!(seen.last(), Some(&(9, 0)));
+    }
+
+    fn finish(s: Sampler) -> Distribution {
+        s.finish(|_| ()).unwrap()
+    }
+
+    #[test]
+    fn the_log_of_overflows_has_as_many_places_as_there_are_bins_up_to_a_million() {
+        assert_eq!([0, 100, 1 << 20, 1 << 21].map(overflow_room), [0, 100, 1 << 20, 1 << 20]);
+    }
+
+    #[test]
+    fn without_a_sample_there_is_no_extreme() {
+        let d = Sampler::new(4, None, false).finish(|p| p.thread = Some(ThreadInfo::default())).unwrap();
+        assert_eq!((d.count(), d.min(), d.max()), (0, None, None));
+        assert_eq!(d.parts().thread.as_ref().unwrap().last, None);
+    }
+
+    #[test]
+    fn a_thread_has_the_last_of_its_samples() {
+        let mut s = Sampler::new(4, None, false);
+        for v in [30, 10, 20] {
+            s.record(v, 0, 0);
+        }
+        let d = s.finish(|p| p.thread = Some(ThreadInfo::default())).unwrap();
+        assert_eq!(d.parts().thread.as_ref().unwrap().last, Some(20));
+    }
+
+    #[test]
+    fn a_sample_is_the_highest_if_none_before_reached_it() {
+        for keep in [0, 1, 3] {
+            let mut s = Sampler::new(keep, None, false);
+            let highest = [5, 5, 3, 9, 9, 8, 10].map(|v| s.record(v, 0, 0));
+            assert_eq!(highest, [true, false, false, true, false, false, true], "{keep} are kept");
+            assert_eq!(finish(s).max(), Some(10));
+        }
+    }
+
+    #[test]
+    fn of_equal_samples_the_first_are_the_worst_and_their_times_count_from_the_start() {
+        let mut s = Sampler::new(2, None, false);
+        for (value, now) in [(7, 1_010), (4, 1_020), (7, 1_030), (7, 1_040)] {
+            s.record(value, now, 1_000);
+        }
+        assert_eq!(finish(s).worst(), [Worst { value: 7, at: 10 }, Worst { value: 7, at: 30 }]);
+    }
+
+    #[test]
+    fn live_figures_follow() {
+        let mut s = Sampler::new(1, None, false);
+        let live = s.live();
+        let figures = |l: &LiveCell| [&l.count, &l.missed, &l.min, &l.last, &l.sum, &l.max].map(|n| n.load(Relaxed));
+        assert_eq!(figures(&live), [0, 0, u64::MAX, 0, 0, 0]);
+        for v in [20, 50, 10, 30] {
+            s.record(v, 0, 0);
+        }
+        s.show_missed(3);
+        assert_eq!(figures(&live), [4, 3, 10, 30, 110, 50]);
+    }
+
+    #[test]
+    fn wake_ups_before_their_time_are_counted() {
+        let mut s = Sampler::new(1, None, false);
+        for _ in 0..3 {
+            s.early();
+        }
+        assert_eq!(finish(s).parts().spurious, 3);
+    }
+
+    #[test]
+    fn a_sum_may_exceed_64_bits() {
+        let mut s = Sampler::new(1, None, false);
+        for _ in 0..3 {
+            s.record(1 << 63, 0, 0);
+        }
+        assert_eq!(finish(s).parts().moments, Moments::Exact { sum: 3 << 63, sum_sq: 3 << 126 });
+    }
+
+    #[test]
+    fn what_is_below_a_second_finds_its_counter_in_the_array() {
+        let mut s = Sampler::new(1, None, false);
+        s.record((1 << 30) - 1, 0, 0);
+        assert!(s.far.is_empty());
+        for _ in 0..FAR {
+            s.record(1 << 30, 0, 0);
+        }
+        assert_eq!((s.far.len(), s.far.capacity()), (FAR, FAR), "nothing was allocated");
+        let slot = slot_of(1 << 30);
+        assert_eq!(finish(s).histogram().slots().collect::<Vec<_>>(), [(slot - 1, 1), (slot, FAR as u64)]);
+    }
+
+    #[test]
+    fn bins_are_of_equal_width_and_their_overflows_are_logged_while_there_is_room() {
+        let mut s = Sampler::new(0, Some((3, 10)), false);
+        for v in [0, 9, 10, 30, 29, 99, 31, 32, 19] {
+            s.record(v, 0, 0);
+        }
+        assert_eq!(s.linear.as_ref().unwrap().overflow_at.capacity(), 3, "nothing was allocated");
+        let bins = LinearBins { unit_ns: 10, size: 3, counts: vec![(0, 2), (1, 2), (2, 1)], overflow_at: vec![3, 5, 6] };
+        assert_eq!(finish(s).parts().linear, Some(bins));
+    }
+
+    #[test]
+    fn a_ring_has_every_sample_with_its_cycle() {
+        assert!(Sampler::new(1, None, false).ring().is_none());
+        let mut s = Sampler::new(1, None, true);
+        let ring = s.ring().unwrap();
+        for v in [30, 10, 20] {
+            s.record(v, 0, 0);
+        }
+        let mut seen = Vec::new();
+        ring.drain(|cycle, value| seen.push((cycle, value)));
+        assert_eq!((seen, ring.lost()), (vec![(0, 30), (1, 10), (2, 20)], 0));
+    }
+
+    #[test]
+    fn a_sampler_is_on_the_grid_that_it_is_given() {
+        assert_eq!(Sampler::new(1, None, false).passed.interval(), 0);
+        assert_eq!(Sampler::new(1, None, false).on_grid(250).passed.interval(), 250);
     }
 }

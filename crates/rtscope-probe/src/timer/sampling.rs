@@ -243,4 +243,93 @@ mod tests {
         assert_eq!(sample(&mut Fake::new(Arc::from([2_500])), &mut grid, &mut sampler, 0, &until), Ended::Complete);
         assert_eq!((sampler.count(), grid.missed()), (5, 10));
     }
+
+    #[test]
+    fn only_a_latency_above_the_limit_breaks_the_run() {
+        let (mut grid, mut sampler) = (Grid::new(1_000, 1_000, 4), Sampler::new(1, None, false));
+        let until = Until { samples: &FOREVER, break_above: 50 };
+        let ended = sample(&mut Fake::new(Arc::from([20, 50])), &mut grid, &mut sampler, 0, &until);
+        assert_eq!((ended, sampler.count()), (Ended::Complete, 4));
+    }
+
+    /// Wakes one after the other: whether slept to the end, and the time then.
+    struct Wakes(std::vec::IntoIter<(bool, u64)>, u64);
+
+    impl Clock for Wakes {
+        fn sleep_until(&mut self, _: u64) -> bool {
+            let (slept, now) = self.0.next().unwrap();
+            self.1 = now;
+            slept
+        }
+
+        fn now(&mut self) -> u64 {
+            self.1
+        }
+    }
+
+    fn woken(wakes: Vec<(bool, u64)>, samples: u64, points: u64) -> (Ended, Grid, Sampler) {
+        let (mut grid, mut sampler) = (Grid::new(1_000, 1_000, points), Sampler::new(8, None, false).on_grid(1_000));
+        let until = Until { samples: &AtomicU64::new(samples), break_above: u64::MAX };
+        let ended = sample(&mut Wakes(wakes.into_iter(), 0), &mut grid, &mut sampler, 0, &until);
+        (ended, grid, sampler)
+    }
+
+    #[test]
+    fn a_signal_that_stops_nothing_is_slept_over() {
+        let (ended, grid, sampler) = woken(vec![(false, 400), (true, 1_007), (false, 1_500), (true, 2_003)], 9, 2);
+        assert_eq!((ended, grid.missed(), sampler.count()), (Ended::Complete, 0, 2));
+        assert_eq!(sampler.finish(|_| ()).unwrap().max(), Some(7));
+    }
+
+    #[test]
+    fn a_thread_that_is_stopped_in_its_sleep_has_missed_what_passed_meanwhile() {
+        let (ended, grid, sampler) = woken(vec![(false, 3_200)], 0, 10);
+        assert_eq!((ended, grid.missed(), grid.next(), sampler.count()), (Ended::Stopped, 3, 4_000, 0));
+        assert_eq!(sampler.live().missed.load(Relaxed), 3);
+    }
+
+    #[test]
+    fn a_thread_that_is_told_to_stop_ends_with_its_next_sample() {
+        let (ended, grid, sampler) = woken(vec![(true, 1_007)], 0, 10);
+        assert_eq!((ended, grid.next(), sampler.count()), (Ended::Stopped, 2_000, 1));
+    }
+
+    #[test]
+    fn a_wake_up_before_its_time_is_no_sample() {
+        let (ended, grid, sampler) = woken(vec![(true, 999), (true, 1_000), (true, 2_500)], 9, 2);
+        assert_eq!((ended, grid.missed(), sampler.count()), (Ended::Complete, 0, 2));
+        let d = sampler.finish(|_| ()).unwrap();
+        assert_eq!((d.parts().spurious, d.min(), d.max()), (1, Some(0), Some(500)));
+    }
+
+    #[test]
+    fn missed_points_are_shown_while_the_run_goes_on() {
+        let (ended, grid, sampler) = woken(vec![(true, 3_500), (true, 4_001)], 2, 10);
+        assert_eq!((ended, grid.missed(), sampler.live().missed.load(Relaxed)), (Ended::Complete, 2, 2));
+    }
+
+    #[test]
+    fn the_kernel_sleeps_until_the_time_that_it_tells() {
+        let before = rt::now();
+        let at = Kernel.now() + 1_000_000;
+        assert!((before + 1_000_000..=rt::now() + 1_000_000).contains(&at));
+        assert!(Kernel.sleep_until(at));
+        assert!(Kernel.now() >= at);
+    }
+
+    #[test]
+    fn a_signal_ends_the_kernels_sleep() {
+        rt::install_wake().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let sleeper = std::thread::spawn(move || {
+            tell.send(rt::tid()).unwrap();
+            Kernel.sleep_until(rt::now() + 600_000_000_000)
+        });
+        let tid = told.recv().unwrap();
+        while !sleeper.is_finished() {
+            rt::wake_thread(tid); // again, for it may not sleep yet
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(!sleeper.join().unwrap(), "it slept to the end");
+    }
 }
