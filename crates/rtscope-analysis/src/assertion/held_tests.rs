@@ -120,7 +120,7 @@ fn the_highest_of_events_without_a_latency_is_not_known_but_the_lowest_is() {
 
 #[test]
 fn a_percentile_among_events_without_a_latency_is_above_the_time_out() {
-    let e = check("p99<100us", &answers(&[50_000; 4_900], 100));
+    let e = check("p99<100us", &answers(&vec![50_000; 4_900], 100));
     let text = "p99<100us: rising: corrected p99 lies among 100 events without a latency, at least 1.000 ms with 95 % confidence";
     assert_eq!((e.outcome, e.value, e.text.as_str()), (Outcome::Fail, Some(1e6), text));
 }
@@ -157,6 +157,7 @@ fn why_a_figure_is_refused() {
 }
 
 #[test]
+#[allow(clippy::large_stack_arrays)] // a few records
 fn what_is_lacking_follows_from_what_was_on_the_wrong_side() {
     let mut one_below = vec![5_000; 19];
     one_below.push(1_000);

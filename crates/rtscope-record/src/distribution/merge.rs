@@ -34,7 +34,7 @@ impl Distribution {
         p.passed = match (p.passed.take(), &b.passed) {
             // Of what has no number of events, or overflowed, not every latency is known.
             _ if !known || p.expected.is_none() || p.overflow > 0 => None,
-            (Some(x), Some(y)) => Some(x.add(y).map_err(error)?),
+            (Some(x), Some(y)) => Some(x.plus(y).map_err(error)?),
             (x, y) => x.or_else(|| y.clone()),
         };
         p.min = p.min.into_iter().chain(b.min).min();
