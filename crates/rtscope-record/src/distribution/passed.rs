@@ -39,7 +39,7 @@ impl PassedOver {
     }
 
     /// Both together; exact.
-    pub fn add(mut self, other: &Self) -> Result<Self, CountOverflow> {
+    pub fn with(mut self, other: &Self) -> Result<Self, CountOverflow> {
         self.histogram.merge(&other.histogram)?;
         self.sum = self.sum.checked_add(other.sum).ok_or(CountOverflow)?;
         (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
