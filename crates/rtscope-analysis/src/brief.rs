@@ -57,7 +57,7 @@ impl Sum {
             (Ok(_), Err(e)) => Err(e.clone()),
             (Ok(None), Ok(first)) => Ok(first.clone()),
             (Ok(sum), Ok(None)) => Ok(sum),
-            (Ok(Some(sum)), Ok(Some(d))) => sum.add(d, "all", worst).map(Some),
+            (Ok(Some(sum)), Ok(Some(d))) => sum.with(d, "all", worst).map(Some),
         };
     }
 

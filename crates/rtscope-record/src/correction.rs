@@ -77,14 +77,14 @@ impl Corrected {
             let view = view?;
             all = Some(match all {
                 None => view.clone(),
-                Some(sum) => sum.plus(view)?,
+                Some(sum) => sum.with(view)?,
             });
         }
         all
     }
 
     /// This and `view` as one; `None` where there are too many events for it.
-    pub fn plus(mut self, view: &Self) -> Option<Self> {
+    pub fn with(mut self, view: &Self) -> Option<Self> {
         let (n, m) = (self.count() as f64, view.count() as f64);
         self.basis = self.basis.max(view.basis);
         self.histogram.merge(&view.histogram).ok()?;

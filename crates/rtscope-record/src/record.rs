@@ -301,7 +301,7 @@ impl Record {
         let mut rest = self.0.distributions.iter();
         let Some(first) = rest.next() else { return Ok(None) };
         let keep = usize::try_from(self.0.settings.worst).unwrap_or(usize::MAX);
-        rest.try_fold(first.clone(), |sum, d| sum.add(d, "all", keep)).map(Some)
+        rest.try_fold(first.clone(), |sum, d| sum.with(d, "all", keep)).map(Some)
     }
 }
 

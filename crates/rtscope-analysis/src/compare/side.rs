@@ -225,7 +225,7 @@ impl View {
             (Self::Spoiled, _) | (_, Self::Spoiled) => Self::Spoiled,
             (own, Self::Nothing) => own,
             (Self::Nothing, more) => more.clone(),
-            (Self::Known(own), Self::Known(more)) => own.plus(more).map_or(Self::Spoiled, Self::Known),
+            (Self::Known(own), Self::Known(more)) => own.with(more).map_or(Self::Spoiled, Self::Known),
         };
     }
 }

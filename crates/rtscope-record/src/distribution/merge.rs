@@ -7,11 +7,11 @@ use crate::histogram::{CountOverflow, SlotError};
 impl Distribution {
     /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. The thread and linear bins are dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
-        self.clone().add(other, label, worst)
+        self.clone().with(other, label, worst)
     }
 
     /// [`Self::merge`] into what is there: of many, each costs about what it holds itself, and not what they hold together.
-    pub fn add(self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
+    pub fn with(self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         let error =
             |e: CountOverflow| DistributionError::Histogram { label: label.into(), error: HdrError::Slot(SlotError::Overflow(e)) };
         let add = |x: u64, y: u64| x.checked_add(y).ok_or(CountOverflow).map_err(error);
@@ -34,7 +34,7 @@ impl Distribution {
         p.passed = match (p.passed.take(), &b.passed) {
             // Of what has no number of events, or overflowed, not every latency is known.
             _ if !known || p.expected.is_none() || p.overflow > 0 => None,
-            (Some(x), Some(y)) => Some(x.plus(y).map_err(error)?),
+            (Some(x), Some(y)) => Some(x.with(y).map_err(error)?),
             (x, y) => x.or_else(|| y.clone()),
         };
         p.min = p.min.into_iter().chain(b.min).min();

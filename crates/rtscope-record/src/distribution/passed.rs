@@ -39,7 +39,7 @@ impl PassedOver {
     }
 
     /// Both together; exact.
-    pub fn plus(mut self, other: &Self) -> Result<Self, CountOverflow> {
+    pub fn with(mut self, other: &Self) -> Result<Self, CountOverflow> {
         self.histogram.merge(&other.histogram)?;
         self.sum = self.sum.checked_add(other.sum).ok_or(CountOverflow)?;
         (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
@@ -149,9 +149,9 @@ mod tests {
         let other = PassedOver::of_stalls([(2_500, 3)], 1_000).unwrap().unwrap();
         assert_eq!((other.sum, other.min, other.max), (4_500, 500, 2_500));
         let all = PassedOver::of_stalls([(3_000_000, 1), (2_999_999, 1), (2_999_998, 1), (2_500, 3), (1_000, 1)], 1_000);
-        assert_eq!((four().plus(&other).ok(), other.clone().plus(&four()).ok()), (all.clone().unwrap(), all.unwrap()));
+        assert_eq!((four().with(&other).ok(), other.clone().with(&four()).ok()), (all.clone().unwrap(), all.unwrap()));
         let beyond = PassedOver { sum: u128::MAX, ..four() };
-        assert_eq!(beyond.plus(&other), Err(CountOverflow));
+        assert_eq!(beyond.with(&other), Err(CountOverflow));
     }
 
     #[test]

@@ -297,7 +297,7 @@ proptest! {
         for d in parts.flatten() {
             sum = match sum {
                 None => Some(d),
-                Some(sum) => match sum.clone().add(&d, "all", 4) {
+                Some(sum) => match sum.clone().with(&d, "all", 4) {
                     Ok(both) => Some(both),
                     Err(_) => Some(sum),
                 },
