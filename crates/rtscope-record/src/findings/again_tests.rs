@@ -137,7 +137,7 @@ fn one(code: &str, effect: Effect) -> Vec<(String, Effect)> {
 }
 
 /// Over lines, with this answer and a DUT of this priority.
-#[allow(clippy::unnecessary_wraps)] // as the settings have it
+#[allow(clippy::unnecessary_wraps)] // as the settings have them
 fn over(answer: &str, priority: Option<u8>) -> Option<LineSettings> {
     let own = |priority| DutSettings { input: None, output: "gpio:b/1".into(), priority, cpu: None, inject: Inject::default() };
     Some(LineSettings {

@@ -182,7 +182,7 @@ pub(super) fn of_load(proof: &LoadProof) -> Option<Warning> {
         }
         early = sum(&[early, *step]);
     }
-    if total.ns < early.ns.saturating_add(early.ns / 2) || total.ns < CALIBRATION_NS {
+    if total.ns < early.ns.saturating_add(early.ns / 2) || early.ns < CALIBRATION_NS {
         return None;
     }
     // One that slept or waited at the beginning may do so differently later; it takes longer to say so.

@@ -130,7 +130,7 @@ fn failing(change: impl FnOnce(&mut LoadWorkers)) -> Option<(Effect, &'static st
     workers(change).failing(10 * S)
 }
 
-#[allow(clippy::unnecessary_wraps)] // to be held against what may be nothing
+#[allow(clippy::unnecessary_wraps)] // as it is found
 fn said(effect: Effect, code: &'static str, text: &str) -> Option<(Effect, &'static str, String)> {
     Some((effect, code, text.to_owned()))
 }
