@@ -157,6 +157,12 @@ fn errors() {
         if words.contains("disk") && !crate::world::installed("stress-ng") {
             return crate::world::skip("stress-ng is not installed");
         }
+        if words == "remove 123" {
+            // From here on there is an archive, without a run.
+            w.file("one", "1000\n");
+            let id = w.line("measure timer --target fake:one --json").record().id().to_owned();
+            w.line(&format!("remove {id}")).ends_with(0);
+        }
         let said = w.line(words);
         assert!(matches!(said.code, Some(2 | 3)) && said.out.is_empty(), "{words}: {said:?}");
         let err = said.err.replace(w.path("").to_str().unwrap().trim_end_matches('/'), "WORLD");
