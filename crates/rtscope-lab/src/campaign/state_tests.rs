@@ -104,7 +104,8 @@ proptest! {
         drop(state);
         let (past, _) = look(dir.path(), &plan("a")).unwrap();
         prop_assert_eq!(past.len(), whole + 1);
-        prop_assert_eq!(past.get("id-99"), Some(&entry(99)));
+        let last = entry(99);
+        prop_assert_eq!(past.get("id-99"), Some(&last));
     }
 
     #[test]
