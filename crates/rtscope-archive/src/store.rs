@@ -8,6 +8,8 @@
 mod error;
 mod holders;
 mod list;
+#[cfg(test)]
+mod mishap_tests;
 mod read;
 #[cfg(test)]
 mod read_tests;

@@ -359,9 +359,29 @@ pub struct Instrument {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A response of a GPIO at `answer`, without a device of ours.
+    pub(crate) fn over_lines(answer: &str) -> LineSettings {
+        LineSettings {
+            stimulus: Some("gpio:a/1".into()),
+            answer: answer.into(),
+            interval_max: None,
+            seed: 1,
+            pulse: None,
+            both_edges: false,
+            active_low: false,
+            min_width: None,
+            timeout: Nanos(1_000_000),
+            warmup: 0,
+            null_wire: None,
+            shortest: None,
+            self_answer: None,
+            dut: None,
+        }
+    }
 
     #[test]
     fn what_can_be_injected() {

@@ -6,11 +6,13 @@ pub(crate) mod fpga;
 pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod lines;
+pub(crate) mod measure;
 
 pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
+pub(crate) use measure::{Measure, MeasureTest};
 use rtscope_analysis::Confidence;
-use rtscope_record::{Nanos, Policy, limits};
+use rtscope_record::{Nanos, limits};
 use std::path::PathBuf;
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
@@ -127,126 +129,6 @@ pub(crate) struct Check {
     /// The measuring priority to check for
     #[arg(short, long, default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=99))]
     pub priority: u8,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  rtscope measure timer -D 10s                                 one thread on each CPU, every 1ms, FIFO 95
-  rtscope measure timer -i 200us -D 1h -p 98 --load full       Balci's run under all loads at once
-  rtscope measure timer -i 100us -D 1h --load dewit --migrate  Dewit's run, free to migrate
-  rtscope measure timer -D 5s --load none,disk,full            three runs, one table
-  rtscope measure response --stimulus soft:a --answer soft:b -D 5s     a task that answers an edge
-  rtscope measure response --stimulus gpio:gpiochip0/17 --answer gpio:gpiochip0/27 --interval 1ms --interval-max 10ms
-  rtscope measure periodic --answer soft:w -i 500us -D 5s              the jitter of a wave
-  rtscope measure sustained --stimulus soft:a --answer soft:b -D 2s    how fast can it be asked?
-  rtscope measure timer -D 5s --target lab:debian/6.12-rt     in a virtual machine: the same figures again any day
-  rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
-  rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
-  rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
-  rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
-pub(crate) struct Measure {
-    /// What to measure
-    #[arg(value_enum)]
-    pub test: MeasureTest,
-    /// Grid of the wake-ups (a number without unit is microseconds, as in cyclictest) [default: 1ms]
-    #[arg(short, long, value_name = "TIME", value_parser = micros)]
-    pub interval: Option<Nanos>,
-    /// How long to measure (a number without unit is seconds, as in cyclictest) [default: 10s]
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = seconds)]
-    pub duration: Option<Nanos>,
-    /// How many samples each thread takes, instead of a duration
-    #[arg(short, long, value_name = "N", conflicts_with = "duration")]
-    pub loops: Option<u64>,
-    /// Scheduling priority, 1 to 99 [default: 95]
-    #[arg(short, long, value_name = "PRIO")]
-    pub priority: Option<u8>,
-    /// Scheduling policy: fifo, rr, other, deadline. The latencies of `other` include the timer slack, which the record states
-    #[arg(long, default_value = "fifo", value_name = "NAME", value_parser = |t: &str| t.parse::<Policy>())]
-    pub policy: Policy,
-    /// Number of threads [default: one for each CPU]
-    #[arg(short, long, value_name = "N")]
-    pub threads: Option<u32>,
-    /// CPUs to measure on, such as 0,2-3 [default: all]
-    #[arg(short, long, value_name = "CPUS")]
-    pub affinity: Option<String>,
-    /// One pinned thread for each CPU at the same priority (the default; cyclictest's -S)
-    #[arg(short = 'S', long, conflicts_with_all = ["threads", "migrate"])]
-    pub smp: bool,
-    /// Let the threads migrate between CPUs
-    #[arg(long)]
-    pub migrate: bool,
-    /// Start offset of each further thread [default: all start on one instant; cyclictest staggers its own] (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
-    #[arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us")]
-    pub distance: Nanos,
-    /// Each further thread one priority lower
-    #[arg(long)]
-    pub priospread: bool,
-    /// Break the run at the first latency above this
-    #[arg(short, long, value_name = "TIME", value_parser = micros)]
-    pub breaktrace: Option<Nanos>,
-    /// Do not lock memory (the verdict says so)
-    #[arg(long)]
-    pub no_mlockall: bool,
-    /// Let the CPUs enter deep idle states: leave /dev/cpu_dma_latency alone
-    #[arg(long)]
-    pub no_dma_latency: bool,
-    /// Worst samples to keep for each thread
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(limits::WORST)))]
-    pub worst: u32,
-    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, or `all`
-    #[arg(long, default_value = "none", value_name = "LOAD")]
-    pub load: Vec<String>,
-    /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]
-    #[arg(long, value_name = "DIR")]
-    pub load_dir: Option<PathBuf>,
-    /// Where to measure: `local`; `ssh:[USER@]HOST[:PORT]`, another machine, by the user's own ssh; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected
-    /// latencies (ns, one a line) to validate the instrument itself
-    #[arg(long, default_value = "local", value_name = "TARGET")]
-    pub target: String,
-    #[command(flatten)]
-    pub lines: lines::LineArgs,
-    #[command(flatten)]
-    pub guest: lab::GuestArgs,
-    /// Where the measured task runs
-    #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"])]
-    pub space: String,
-    /// The record as JSON on standard output (several runs: one a line)
-    #[arg(long)]
-    pub json: bool,
-    /// Write every raw sample (thread,cycle,latency_ns) to this CSV file
-    #[arg(long, value_name = "FILE")]
-    pub raw: Option<PathBuf>,
-    /// Hold the result to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
-    #[arg(long = "assert", value_name = "LIMIT")]
-    pub assertions: Vec<String>,
-    /// How sure a percentile must be to pass or to fail, in per cent
-    #[arg(long, value_name = "PERCENT", default_value = "95")]
-    pub confidence: Confidence,
-    /// Show the percentiles of each distribution with bounds that hold with this confidence
-    #[arg(long)]
-    pub intervals: bool,
-    /// Exit with 4 also when the verdict is INCONCLUSIVE
-    #[arg(long)]
-    pub strict: bool,
-    /// Sign the record with your key (see `rtscope key`)
-    #[arg(long)]
-    pub sign: bool,
-    /// Do not keep the record in the archive
-    #[arg(long)]
-    pub no_save: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum MeasureTest {
-    /// Wake-up latency of a timer on every CPU (cyclictest's measurement)
-    Timer,
-    /// How long a device takes to answer an edge of a line
-    Response,
-    /// How regular the wave of a device is; --interval is its semi-period
-    Periodic,
-    /// The highest frequency at which a device answers every edge in time; the search begins at --interval
-    Sustained,
 }
 
 const SELECTION: &str = "\

@@ -1,6 +1,7 @@
 //! What a record holds calls for its warnings, each where its reason begins.
 
 use super::*;
+use crate::lines::tests::over_lines;
 use crate::lines::{DutSettings, Inject, LineFacts, LineSettings, Trial};
 use crate::record::tests::parts;
 use crate::settings::Handler;
@@ -140,22 +141,7 @@ fn one(code: &str, effect: Effect) -> Vec<(String, Effect)> {
 #[allow(clippy::unnecessary_wraps)] // as the settings have them
 fn over(answer: &str, priority: Option<u8>) -> Option<LineSettings> {
     let own = |priority| DutSettings { input: None, output: "gpio:b/1".into(), priority, cpu: None, inject: Inject::default() };
-    Some(LineSettings {
-        stimulus: Some("gpio:a/1".into()),
-        answer: answer.into(),
-        interval_max: None,
-        seed: 1,
-        pulse: None,
-        both_edges: false,
-        active_low: false,
-        min_width: None,
-        timeout: Nanos(1_000_000),
-        warmup: 0,
-        null_wire: None,
-        shortest: None,
-        self_answer: None,
-        dut: priority.map(own),
-    })
+    Some(LineSettings { dut: priority.map(own), ..over_lines(answer) })
 }
 
 #[test]

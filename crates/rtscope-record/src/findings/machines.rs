@@ -79,10 +79,11 @@ fn of_dut(s: &Settings) -> Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::tests::over_lines;
     use crate::lines::{DutSettings, Inject, LineSettings};
     use crate::record::tests::parts;
     use crate::system::System;
-    use crate::{Instrument, Nanos, Test};
+    use crate::{Instrument, Test};
 
     fn machine(virtualization: Option<&str>, governor: &str) -> System {
         let mut s = System { virtualization: virtualization.map(Into::into), ..System::default() };
@@ -95,28 +96,8 @@ mod tests {
     }
 
     fn over(answer: &str, dut: System, instrument: Option<System>) -> RecordParts {
-        let lines = LineSettings {
-            stimulus: Some("gpio:a/1".into()),
-            answer: answer.into(),
-            interval_max: None,
-            seed: 1,
-            pulse: None,
-            both_edges: false,
-            active_low: false,
-            min_width: None,
-            timeout: Nanos(1_000_000),
-            warmup: 0,
-            null_wire: None,
-            shortest: None,
-            self_answer: None,
-            dut: Some(DutSettings {
-                input: None,
-                output: "gpio:b/1".into(),
-                priority: 90,
-                cpu: Some(1),
-                inject: Inject::default(),
-            }),
-        };
+        let device = DutSettings { input: None, output: "gpio:b/1".into(), priority: 90, cpu: Some(1), inject: Inject::default() };
+        let lines = LineSettings { dut: Some(device), ..over_lines(answer) };
         let instrument = Some(Instrument { system: instrument.map(Box::new), ..Instrument::default() });
         let settings = Settings { lines: Some(lines), cpus: vec![0], ..Settings::default() };
         RecordParts { test: Test::Response, system: dut, instrument, settings, warnings: Vec::new(), ..parts() }
