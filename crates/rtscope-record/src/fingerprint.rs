@@ -70,20 +70,14 @@ impl Fingerprint {
     }
 }
 
-/// A line as `writeln!` writes it. Nearly all lines are such ones, and formatting them would be a good part of reading a record.
+/// A line as `writeln!` writes it. Nearly all lines are such ones, and its formatting would be a good part of reading a record.
 fn pair(text: &mut String, name: &str, first: u64, second: u64) {
+    let mut digits = itoa::Buffer::new();
     text.push_str(name);
-    for (n, end) in [(first, ' '), (second, '\n')] {
-        // The 20 digits of u64::MAX, from the last on.
-        let (mut digits, mut at, mut rest) = ([b'0'; 20], 20, n);
-        while at == 20 || rest > 0 {
-            at -= 1;
-            digits[at] += u8::try_from(rest % 10).unwrap_or(0);
-            rest /= 10;
-        }
-        text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
-        text.push(end);
-    }
+    text.push_str(digits.format(first));
+    text.push(' ');
+    text.push_str(digits.format(second));
+    text.push('\n');
 }
 
 impl fmt::Display for Fingerprint {
