@@ -12,7 +12,7 @@ pub mod store;
 
 pub use capture::{Capture, CaptureError};
 pub use formats::{ExportError, Format, ImportError, ImportOptions, export, import};
-pub use store::{Archive, ArchiveError, Filter, Key, RunSummary};
+pub use store::{Archive, ArchiveError, Filter, Key, RunSummary, Sound};
 
 /// When a file's run started, as a record says it: RFC 3339 in UTC. An error: a time beyond what that can say.
 pub fn started(time: std::time::SystemTime) -> Result<String, String> {

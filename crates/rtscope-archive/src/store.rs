@@ -28,9 +28,10 @@ use rtscope_files::Beside;
 use rtscope_record::Record;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::io::Write as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, thread};
 
 /// How long another process's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -45,6 +46,15 @@ const BATCH: usize = 256;
 pub struct Archive {
     db: Connection,
     path: PathBuf,
+}
+
+/// What [`Archive::check`] found sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sound {
+    /// Number of records.
+    pub runs: u64,
+    /// Of those that are signed, oldest first: id and public key. Each signature holds.
+    pub signed: Vec<(String, String)>,
 }
 
 /// What [`Archive::insert`] did.
@@ -74,6 +84,16 @@ fn make(path: &Path) -> Result<(), ArchiveError> {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done.map_err(|e| ArchiveError::io(path, "making the archive", e)),
     }
+}
+
+/// A connection that does what rtscope asks of it, and nothing that the file asks for.
+fn open(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connection, ArchiveError> {
+    let sql = |e| ArchiveError::sql(path, e);
+    // No URI: a file name may hold any character.
+    let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
+    db.busy_timeout(patience).map_err(sql)?;
+    schema::harden(&db).map_err(sql)?;
+    Ok(db)
 }
 
 /// Refuses what SQLite would wait for, or follow elsewhere: a FIFO or link in place of its files.
@@ -129,12 +149,8 @@ impl Archive {
             make(path)?;
         }
         let sql = |e| ArchiveError::sql(path, e);
-        // No URI: a file name may hold any character.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let flags = if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
-        let mut db = Connection::open_with_flags(path, flags).map_err(sql)?;
-        db.busy_timeout(patience).map_err(sql)?;
-        schema::harden(&db).map_err(sql)?;
+        let create_too = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
+        let mut db = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | create_too, patience)?;
         schema::prepare(&mut db, path, create)?;
         db.pragma_update(None, "foreign_keys", true).map_err(sql)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
@@ -151,45 +167,51 @@ impl Archive {
         &self.path
     }
 
-    /// Reads everything: the database's own structure, indices and references, then every record with its checksum and counts.
+    /// Reads everything: the database's own structure, indices and references, and at the same time every record with its checksum, counts
+    /// and signature.
     ///
-    /// Returns the number of records. The first fault found is the error.
-    pub fn check(&self) -> Result<u64, ArchiveError> {
-        self.pragma_check("integrity_check")?;
-        let orphans: i64 =
-            self.db.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |r| r.get(0)).map_err(|e| self.sql(e))?;
-        if orphans > 0 {
-            return Err(ArchiveError::Corrupt { path: self.path.clone(), what: format!("{orphans} rows belong to no run") });
-        }
-        self.frozen(|| {
-            let keys = self.keys(&Filter::default())?;
-            let mut next = keys.iter();
-            let summed = |record: Record| (RunSummary::of(&record).ok(), rows::started_ns(&record), record);
-            self.each_record(&keys, summed, |(summary, started_ns, record)| {
-                let Some(key) = next.next() else { return Ok(()) };
-                let kept = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
-                if summary.as_ref() != Some(&kept.summary) || started_ns != kept.started_ns {
-                    return Err(ArchiveError::damaged(record.id(), "its summary is not that of its record"));
-                }
-                if !rows::distributions_match(&self.db, key.0, &record).map_err(|e| self.sql(e))? {
-                    return Err(ArchiveError::damaged(record.id(), "the summary of its distributions is not that of its record"));
-                }
-                Ok(())
-            })?;
-            Ok(keys.len() as u64)
+    /// The first fault found is the error; one of the database's structure comes before those of records.
+    pub fn check(&self) -> Result<Sound, ArchiveError> {
+        let path = &self.path;
+        thread::scope(|scope| {
+            let structure = scope.spawn(|| Self::check_structure(path));
+            let records = self.check_records();
+            structure.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            records
         })
     }
 
-    /// The records that say who signed them, oldest first: ids and public keys. Whether a signature holds is seen when its record is read.
-    pub fn signed(&self) -> Result<Vec<(String, String)>, ArchiveError> {
-        let mut statement = self
-            .db
-            .prepare_cached(
-                "SELECT id, json_extract(json, '$.signature.key') AS by FROM run WHERE json_valid(json) AND by IS NOT NULL ORDER BY started_ns, key",
-            )
-            .map_err(|e| self.sql(e))?;
-        let found = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).and_then(Iterator::collect);
-        found.map_err(|e| self.sql(e))
+    /// By a connection of its own.
+    fn check_structure(path: &Path) -> Result<(), ArchiveError> {
+        let other = Self { db: open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, PATIENCE)?, path: path.into() };
+        other.pragma_check("integrity_check")?;
+        let orphans = other.db.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |r| r.get(0));
+        let orphans: i64 = orphans.map_err(|e| other.sql(e))?;
+        if orphans > 0 {
+            return Err(ArchiveError::Corrupt { path: path.into(), what: format!("{orphans} rows belong to no run") });
+        }
+        Ok(())
+    }
+
+    fn check_records(&self) -> Result<Sound, ArchiveError> {
+        self.frozen(|| {
+            let keys = self.keys(&Filter::default())?;
+            let mut next = keys.iter();
+            let mut signed = Vec::new();
+            self.each_record(&keys, rows::Rows::of, |rows| {
+                let Some(key) = next.next() else { return Ok(()) };
+                let kept = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
+                if !kept.sound || rows.summary.as_ref() != Some(&kept.summary) || rows.started_ns != kept.started_ns {
+                    return Err(ArchiveError::damaged(&rows.id, "its summary is not that of its record"));
+                }
+                if rows::distributions(&self.db, key.0).map_err(|e| self.sql(e))? != rows.distributions {
+                    return Err(ArchiveError::damaged(&rows.id, "the summary of its distributions is not that of its record"));
+                }
+                signed.extend(rows.key.map(|key| (rows.id, key)));
+                Ok(())
+            })?;
+            Ok(Sound { runs: keys.len() as u64, signed })
+        })
     }
 
     /// Puts a record in, all of it or nothing, on the disk when this returns.

@@ -130,8 +130,8 @@ impl DistributionParts {
 }
 
 /// A distribution whose counts add up; it can't be built otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "wire::Wire", try_from = "wire::Wire")]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "wire::Wire")]
 pub struct Distribution(DistributionParts);
 
 /// Why parts are not a distribution.

@@ -1,6 +1,7 @@
 //! A fingerprint of distributions: two runs have the same one exactly when nothing in their figures differs.
 
 use crate::distribution::{Distribution, Moments};
+use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -20,7 +21,9 @@ impl Fingerprint {
     /// resolution, each used slot of the histogram with its count, the same of the points passed over, the worst samples with their
     /// times, and the linear bins.
     pub fn of(distributions: &[Distribution]) -> Self {
-        let mut text = String::new();
+        let slots = |h: &Histogram| h.occupied() * 16;
+        let usual = |d: &Distribution| 1024 + slots(d.histogram()) + d.parts().passed.as_ref().map_or(0, |p| slots(&p.histogram));
+        let mut text = String::with_capacity(distributions.iter().map(usual).sum());
         for d in distributions {
             let p = d.parts();
             let moments = match p.moments {
@@ -73,6 +76,8 @@ impl Fingerprint {
 /// A line as `writeln!` writes it. Nearly all lines are such ones, and its formatting would be a good part of reading a record.
 fn pair(text: &mut String, name: &str, first: u64, second: u64) {
     let mut digits = itoa::Buffer::new();
+    // Room for all of it at once, so that no piece need look for any.
+    text.reserve(name.len() + 2 * 20 + 2);
     text.push_str(name);
     text.push_str(digits.format(first));
     text.push(' ');

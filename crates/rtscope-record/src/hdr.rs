@@ -64,7 +64,7 @@ pub fn encode(h: &Histogram) -> String {
     v2.extend(highest.to_be_bytes());
     v2.extend(1f64.to_be_bytes());
     v2.extend(counts);
-    let packed = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 6);
+    let packed = crate::zlib::pack(&v2);
     let mut out = Vec::with_capacity(8 + packed.len());
     out.extend(V2_COMPRESSED_COOKIE.to_be_bytes());
     out.extend(u32::try_from(packed.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -80,7 +80,7 @@ pub fn decode(text: &str) -> Result<Histogram, HdrError> {
     if cookie != V2_COMPRESSED_COOKIE || usize::try_from(length).ok() != Some(packed.len()) {
         return Err(HdrError::Frame);
     }
-    let v2 = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(packed, MOST_INFLATED).map_err(|_| HdrError::Compression)?;
+    let v2 = crate::zlib::unpack(packed, MOST_INFLATED).ok_or(HdrError::Compression)?;
     if v2.len() < HEADER {
         return Err(HdrError::Frame);
     }

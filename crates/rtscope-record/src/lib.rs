@@ -25,6 +25,7 @@ pub mod text;
 pub mod units;
 pub mod warning;
 pub mod witness;
+mod zlib;
 
 pub use distribution::{Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
 pub use fingerprint::Fingerprint;

@@ -13,6 +13,7 @@ use crate::system::System;
 use crate::warning::{Verdict, Warning};
 use crate::witness::Witness;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -178,8 +179,8 @@ pub struct RecordParts {
 }
 
 /// A checked record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Wire", try_from = "Wire")]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Wire")]
 pub struct Record(RecordParts);
 
 /// Why something is not a record.
@@ -306,16 +307,16 @@ impl Record {
 }
 
 /// A distribution with the corrected view that it has in its record, which only its writer needs.
-struct Shown(Distribution, Option<Corrected>);
+struct Shown<'a>(Cow<'a, Distribution>, Option<Corrected>);
 
-impl Serialize for Shown {
+impl Serialize for Shown<'_> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        distribution::wire::Wire::with(self.0.clone(), self.1.as_ref()).serialize(to)
+        distribution::wire::Wire::with(&self.0, self.1.as_ref()).serialize(to)
     }
 }
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Shown {
+impl schemars::JsonSchema for Shown<'_> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Distribution::schema_name()
     }
@@ -324,21 +325,21 @@ impl schemars::JsonSchema for Shown {
     }
 }
 
-fn read<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Shown>, D::Error> {
-    limits::distributions(input).map(|all| all.into_iter().map(|d| Shown(d, None)).collect())
+fn read<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Shown<'static>>, D::Error> {
+    limits::distributions(input).map(|all| all.into_iter().map(|d| Shown(Cow::Owned(d), None)).collect())
 }
 
 /// The record as JSON.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Record", title = "rtscope-record/1"))]
-struct Wire {
+struct Wire<'a> {
     /// Name and version of this format: "rtscope-record/1".
-    schema: String,
+    schema: Cow<'a, str>,
     /// Unique, sorts by time.
-    id: String,
+    id: Cow<'a, str>,
     /// RFC 3339 in UTC.
-    started: String,
+    started: Cow<'a, str>,
     /// Wall time of the measurement, ns.
     #[serde(default)]
     elapsed_ns: u64,
@@ -347,9 +348,9 @@ struct Wire {
     /// Where the measured task ran.
     space: Space,
     /// Name of the load.
-    load: String,
+    load: Cow<'a, str>,
     /// Where the probe ran.
-    target: String,
+    target: Cow<'a, str>,
     /// Whose time the figures are in.
     clock: Clock,
     /// Where it came from; absent in older records, where it follows from `source`, `lab`, `target` and `instrument`.
@@ -361,98 +362,97 @@ struct Wire {
     /// Whether the figures may be trusted: the worst of the warnings' effects and of what the origin allows.
     verdict: Verdict,
     /// What a reader of the figures must know.
-    warnings: Vec<Warning>,
+    warnings: Cow<'a, [Warning]>,
     /// All that was asked for.
-    settings: Settings,
+    settings: Cow<'a, Settings>,
     /// What the machine was like.
-    system: System,
+    system: Cow<'a, System>,
     /// What the load achieved and how each of its processes ended; null when nothing was asked of it.
-    load_proof: Option<LoadProof>,
+    load_proof: Option<Cow<'a, LoadProof>>,
     /// The figures.
     #[serde(deserialize_with = "read")]
-    distributions: Vec<Shown>,
+    distributions: Vec<Shown<'a>>,
     /// SHA-256 over the distributions (first 128 bits, hex): equal exactly when every count and sample statistic is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    source: Option<Source>,
+    source: Option<Cow<'a, Source>>,
     /// The virtual machine that it was taken in, when the lab made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    lab: Option<Lab>,
+    lab: Option<Cow<'a, Lab>>,
     /// What stimulated and timed, for a test over lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    instrument: Option<Instrument>,
+    instrument: Option<Cow<'a, Instrument>>,
     /// What was seen of the run before, during and after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    witness: Option<Witness>,
+    witness: Option<Cow<'a, Witness>>,
     /// Who says that rtscope measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    signature: Option<Signature>,
+    signature: Option<Cow<'a, Signature>>,
 }
 
-impl From<Record> for Wire {
-    fn from(r: Record) -> Self {
-        let (verdict, fingerprint) = (r.verdict(), r.fingerprint());
-        let views: Vec<_> = r.0.distributions.iter().map(|d| Corrected::of(&r.0, d)).collect();
-        let p = r.0;
-        let distributions = p.distributions.into_iter().zip(views);
-        Self {
+impl Serialize for Record {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let p = &self.0;
+        let shown = |d| Shown(Cow::Borrowed(d), Corrected::of(p, d));
+        let wire = Wire {
             schema: SCHEMA.into(),
-            id: p.id,
-            started: p.started,
+            id: Cow::Borrowed(&p.id),
+            started: Cow::Borrowed(&p.started),
             elapsed_ns: p.elapsed_ns,
             test: p.test,
             space: p.space,
-            load: p.load,
-            target: p.target,
+            load: Cow::Borrowed(&p.load),
+            target: Cow::Borrowed(&p.target),
             clock: p.clock,
             origin: p.origin,
             interrupted: p.interrupted,
-            verdict,
-            warnings: p.warnings,
-            settings: p.settings,
-            system: p.system,
-            load_proof: p.load_proof,
-            distributions: distributions.map(|(d, view)| Shown(d, view)).collect(),
-            fingerprint: Some(fingerprint),
-            source: p.source,
-            lab: p.lab,
-            instrument: p.instrument,
-            witness: p.witness,
-            signature: p.signature,
-        }
+            verdict: self.verdict(),
+            warnings: Cow::Borrowed(&p.warnings),
+            settings: Cow::Borrowed(&p.settings),
+            system: Cow::Borrowed(&p.system),
+            load_proof: p.load_proof.as_ref().map(Cow::Borrowed),
+            distributions: p.distributions.iter().map(shown).collect(),
+            fingerprint: Some(self.fingerprint()),
+            source: p.source.as_ref().map(Cow::Borrowed),
+            lab: p.lab.as_ref().map(Cow::Borrowed),
+            instrument: p.instrument.as_ref().map(Cow::Borrowed),
+            witness: p.witness.as_ref().map(Cow::Borrowed),
+            signature: p.signature.as_ref().map(Cow::Borrowed),
+        };
+        wire.serialize(to)
     }
 }
 
-impl TryFrom<Wire> for Record {
+impl TryFrom<Wire<'_>> for Record {
     type Error = RecordError;
 
-    fn try_from(w: Wire) -> Result<Self, RecordError> {
+    fn try_from(w: Wire<'_>) -> Result<Self, RecordError> {
         if w.schema != SCHEMA {
-            return Err(RecordError::Schema(w.schema));
+            return Err(RecordError::Schema(w.schema.into_owned()));
         }
         let record = Self::new(RecordParts {
-            id: w.id,
-            started: w.started,
+            id: w.id.into_owned(),
+            started: w.started.into_owned(),
             elapsed_ns: w.elapsed_ns,
             test: w.test,
             space: w.space,
-            load: w.load,
-            target: w.target,
+            load: w.load.into_owned(),
+            target: w.target.into_owned(),
             clock: w.clock,
             origin: w.origin,
             interrupted: w.interrupted,
-            warnings: w.warnings,
-            settings: w.settings,
-            system: w.system,
-            load_proof: w.load_proof,
-            distributions: w.distributions.into_iter().map(|d| d.0).collect(),
-            source: w.source,
-            lab: w.lab,
-            instrument: w.instrument,
-            witness: w.witness,
-            signature: w.signature,
+            warnings: w.warnings.into_owned(),
+            settings: w.settings.into_owned(),
+            system: w.system.into_owned(),
+            load_proof: w.load_proof.map(Cow::into_owned),
+            distributions: w.distributions.into_iter().map(|d| d.0.into_owned()).collect(),
+            source: w.source.map(Cow::into_owned),
+            lab: w.lab.map(Cow::into_owned),
+            instrument: w.instrument.map(Cow::into_owned),
+            witness: w.witness.map(Cow::into_owned),
+            signature: w.signature.map(Cow::into_owned),
         })?;
         if let Some(stated) = w.fingerprint {
             let own = record.fingerprint();

@@ -19,10 +19,32 @@ pub fn acts(c: char) -> bool {
     c.is_control() || unseen || orders
 }
 
-/// Whether `text` is printable ASCII, and these bytes: nearly all text is, and no character of it need be looked at.
-fn plain(text: &str, and: &[u8]) -> bool {
-    text.bytes().all(|b| matches!(b, b' '..=b'~') || and.contains(&b))
+/// Whether a character of `text` is such that it `acts`; of the ASCII ones, all but these and the printable ones must be. Nearly all text is
+/// printable ASCII, and its characters are not looked at one by one.
+fn has(text: &str, harmless: impl Fn(u8) -> bool, acts: impl Fn(char) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        // All of a piece, without a way out in between, so that the compiler takes many bytes at once.
+        let piece = &bytes[at..bytes.len().min(at + PIECE)];
+        if piece.iter().fold(true, |all, &b| all & (matches!(b, b' '..=b'~') | harmless(b))) {
+            at += piece.len();
+            continue;
+        }
+        // To the end of the piece, which may lie within a character: the next one begins behind that.
+        let mut end = at + piece.len();
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        if text[at..end].contains(&acts) {
+            return true;
+        }
+        at = end;
+    }
+    false
 }
+
+const PIECE: usize = 64;
 
 /// `text` with every character that [`acts`] written out: `\x1b`, `\u{202e}`. A carriage return before the end of a line is left out, as
 /// ssh and others end their lines with both.
@@ -31,7 +53,7 @@ fn plain(text: &str, and: &[u8]) -> bool {
 /// assert_eq!(rtscope_record::text::visible("load\x1b[2J\r\n"), "load\\x1b[2J\n");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if plain(text, b"\n\t") || !text.contains(acts) {
+    if !has(text, |b| matches!(b, b'\n' | b'\t'), acts) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -47,7 +69,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// [`visible`] on one line: ends of lines and other white space are blanks.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
-    if plain(text, b"") || !text.contains(|c: char| acts(c) || matches!(c, '\n' | '\t')) {
+    if !has(text, |_| false, |c| acts(c) || matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -73,7 +95,7 @@ fn put(out: &mut String, c: char) {
 /// characters below U+0020 only, so that nothing but strings is touched.
 pub fn json(json: &str) -> Cow<'_, str> {
     let acts = |c: char| acts(c) && c != '\r';
-    if plain(json, b"\r\n\t") || !json.contains(acts) {
+    if !has(json, |b| matches!(b, b'\r' | b'\n' | b'\t'), acts) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
@@ -128,6 +150,17 @@ mod tests {
             let safe = json(&written);
             prop_assert!(!safe.contains(acts));
             prop_assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_looked_at_as_the_whole(text in prop::collection::vec("[ -~]{50,70}|é{0,3}|\u{9b}|\n|\u{1f980}", 0..6)) {
+            let text = text.concat();
+            let all = |harmless: &[char]| text.chars().any(|c| acts(c) || c.is_ascii_control() && !harmless.contains(&c));
+            prop_assert_eq!(matches!(visible(&text), Cow::Owned(_)), all(&['\n', '\t']));
+            prop_assert_eq!(matches!(visible_line(&text), Cow::Owned(_)), all(&[]));
+            prop_assert_eq!(matches!(json(&text), Cow::Owned(_)), all(&['\n', '\t', '\r']));
         }
     }
 

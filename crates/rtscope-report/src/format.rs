@@ -13,7 +13,15 @@ pub(crate) fn us(ns: f64) -> String {
 
 /// Microseconds with two decimals, from ns, or a dash.
 pub(crate) fn us_opt(ns: Option<u64>) -> String {
-    ns.map_or_else(|| NONE.into(), |v| us(v as f64))
+    match ns {
+        None => NONE.into(),
+        // Between two decimals, the value in binary decides; elsewhere whole numbers say the same sooner.
+        Some(ns) if ns % 10 == 5 || ns > 1 << 40 => us(ns as f64),
+        Some(ns) => {
+            let hundredths = (ns + 5) / 10;
+            format!("{}.{:02}", hundredths / 100, hundredths % 100)
+        }
+    }
 }
 
 /// Microseconds with two decimals, from fractional ns, or a dash.
@@ -171,6 +179,15 @@ mod tests {
         assert_eq!([text(999_999, 0, 1_000_000), text(1, 0, 1_000_000)], ["99.99 %", "<0.01 %"]);
         assert_eq!([text(900, 50, 1_000), text(999_000, 1_000, 1_000_000)], ["90.00 to 95.00 %", "99.90 to 100 %"]);
         assert_eq!(text(1, 1, u64::MAX), "<0.01 to 0.01 %");
+    }
+
+    proptest! {
+        #[test]
+        fn whole_nanoseconds_are_written_as_fractional_ones(ns in any::<u64>(), shift in 0u32..64) {
+            for ns in [ns >> shift, (ns >> shift) / 10 * 10 + 5, 1 << 40, (1 << 40) + 1] {
+                prop_assert_eq!(us_opt(Some(ns)), us(ns as f64));
+            }
+        }
     }
 
     proptest! {

@@ -41,6 +41,14 @@ fn shown(text: &str, colours: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A result's text as [`result`] writes it, for [`Stream::exact`]; with the tables' own colours if these are wanted.
+pub(crate) fn harmless(text: String, colours: bool) -> String {
+    match shown(&text, colours) {
+        Cow::Owned(shown) => shown,
+        Cow::Borrowed(_) => text,
+    }
+}
+
 /// A result of many pieces on standard output, of any length. A reader that went away ends the command at once.
 pub(crate) struct Stream {
     out: BufWriter<Stdout>,

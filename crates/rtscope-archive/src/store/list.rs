@@ -26,6 +26,14 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
+impl Filter {
+    /// Whether it asks for nothing.
+    pub(super) fn passes_all(&self) -> bool {
+        let Self { test, load, target, kernel, since, until, limit } = self;
+        [test, load, target, kernel].iter().all(|t| t.is_none()) && since.is_none() && until.is_none() && limit.is_none()
+    }
+}
+
 /// One line of a listing: a run, and all its distributions merged. Times in ns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
@@ -186,6 +194,16 @@ pub(super) fn each<E: From<rusqlite::Error>>(
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
         each(found(row)?)?;
+    }
+    Ok(())
+}
+
+/// Gives `each` all runs, oldest first.
+pub(super) fn each_key(db: &Connection, mut each: impl FnMut(i64)) -> Result<(), rusqlite::Error> {
+    let mut statement = db.prepare_cached("SELECT key FROM run ORDER BY started_ns, key")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(row.get(0)?);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{ArchiveError, Inserted, RunSummary, list};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rtscope_record::{Record, hdr};
+use rtscope_record::{Distribution, Record, hdr};
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -183,36 +183,65 @@ pub(super) fn fetch(db: &Connection, key: i64) -> Result<Fetched, RowError> {
 }
 
 impl Fetched {
-    /// Puts the text of the record together again, and reads it with every check there is.
+    /// The record, read with every check there is.
     pub(super) fn record(self) -> Result<Record, ArchiveError> {
+        self.record_by(&mut String::new())
+    }
+
+    /// The record, whose text is put together again in `text`.
+    pub(super) fn record_by(self, text: &mut String) -> Result<Record, ArchiveError> {
         let damaged = |what: &str| ArchiveError::damaged(&self.id, what);
-        let mut text = String::with_capacity(self.stripped.len() * 2);
+        text.clear();
+        text.reserve(self.stripped.len() * 2);
         let mut done = 0;
         for (at, bytes) in &self.pieces {
             let bytes = bytes.as_ref().ok_or_else(|| damaged("one of its histograms is missing"))?;
             let piece = usize::try_from(*at).ok().and_then(|at| Some((at, self.stripped.get(done..at)?)));
             let (at, piece) = piece.ok_or_else(|| damaged("a histogram's place lies outside its text"))?;
             text.push_str(piece);
-            STANDARD.encode_string(bytes, &mut text);
+            STANDARD.encode_string(bytes, text);
             done = at;
         }
         text.push_str(self.stripped.get(done..).ok_or_else(|| damaged("its text is cut short"))?);
         if Sha256::digest(text.as_bytes()).as_slice() != self.sha256 {
             return Err(damaged("its checksum does not match"));
         }
-        let record: Record = serde_json::from_str(&text).map_err(|e| damaged(&e.to_string()))?;
+        let record: Record = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         crate::signature::check(&record).map_err(|e| damaged(&e.to_string()))?;
         if record.id() == self.id { Ok(record) } else { Err(damaged("it is the record of another run")) }
     }
 }
 
-/// Whether the rows of the distributions of the record with this key are those of `record`.
-pub(super) fn distributions_match(db: &Connection, key: i64, record: &Record) -> Result<bool, rusqlite::Error> {
-    type Columns = (String, u64, u64, Option<u64>, Option<u64>, Option<f64>);
+/// What the rows of a record are to say besides its text.
+pub(super) struct Rows {
+    pub(super) id: String,
+    pub(super) summary: Option<RunSummary>,
+    pub(super) started_ns: Option<i64>,
+    pub(super) distributions: Vec<Columns>,
+    /// Of whoever signed it.
+    pub(super) key: Option<String>,
+}
+
+/// Of a distribution: label, count, missed, lowest, highest, mean.
+pub(super) type Columns = (String, u64, u64, Option<u64>, Option<u64>, Option<f64>);
+
+impl Rows {
+    pub(super) fn of(record: Record) -> Self {
+        let columns = |d: &Distribution| (d.label().to_owned(), d.count(), d.missed(), d.min(), d.max(), d.mean());
+        Self {
+            id: record.id().into(),
+            summary: RunSummary::of(&record).ok(),
+            started_ns: started_ns(&record),
+            distributions: record.distributions().iter().map(columns).collect(),
+            key: record.parts().signature.as_ref().map(|s| s.key.clone()),
+        }
+    }
+}
+
+/// What the rows of the distributions of the record with this key say.
+pub(super) fn distributions(db: &Connection, key: i64) -> Result<Vec<Columns>, rusqlite::Error> {
     let mut statement =
         db.prepare_cached("SELECT label, count, missed, min, max, mean FROM distribution WHERE run = ?1 ORDER BY nr")?;
     let row = |r: &rusqlite::Row<'_>| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?));
-    let kept: Vec<Columns> = statement.query_map([key], row)?.collect::<Result<_, _>>()?;
-    let own = record.distributions().iter().map(|d| (d.label().to_owned(), d.count(), d.missed(), d.min(), d.max(), d.mean()));
-    Ok(own.eq(kept))
+    statement.query_map([key], row)?.collect()
 }

@@ -4,12 +4,22 @@
 //! limit is set (in a measurement, and in the probe) nothing is counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
 /// Bytes that may be in use; `usize::MAX` while there is no limit.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Bytes in use, of what was allocated since the limit was set; what was allocated before is also freed, so that it may be below 0.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
+/// Bytes that a thread takes or frees before it says so in [`LIVE`]: threads that allocate at once would wait for each other's counts.
+/// So much of each thread may be missing there, which is nothing beside any limit.
+const UNSAID: isize = 64 << 10;
+
+thread_local! {
+    /// Bytes that this thread took (or, below 0, freed) and did not say yet. Needs neither memory nor a destructor.
+    static OWN: Cell<isize> = const { Cell::new(0) };
+}
+
 /// The limit in GiB and MiB, for the message: nothing can be formatted then.
 static MEBIBYTES: AtomicUsize = AtomicUsize::new(0);
 static TOLD: AtomicBool = AtomicBool::new(false);
@@ -41,8 +51,14 @@ fn take(more: isize) {
     if limit == usize::MAX {
         return;
     }
-    let live = LIVE.fetch_add(more, Relaxed).saturating_add(more);
-    if more > 0 && usize::try_from(live).is_ok_and(|live| live > limit) {
+    let own = OWN.get().saturating_add(more);
+    if own.unsigned_abs() < UNSAID.unsigned_abs() {
+        OWN.set(own);
+        return;
+    }
+    OWN.set(0);
+    let live = LIVE.fetch_add(own, Relaxed).saturating_add(own);
+    if own > 0 && usize::try_from(live).is_ok_and(|live| live > limit) {
         end();
     }
 }

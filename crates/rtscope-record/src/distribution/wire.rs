@@ -4,16 +4,17 @@ use super::{Distribution, DistributionError, DistributionParts, Moments, PassedO
 use crate::correction::{Basis, Corrected};
 use crate::hdr;
 use crate::linear::LinearBins;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A distribution as JSON: derived figures are written for readers and checked when read.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Distribution"))]
-pub(crate) struct Wire {
+pub(crate) struct Wire<'a> {
     /// What was measured: "cpu0", "rising" ...
-    label: String,
+    label: Cow<'a, str>,
     /// Samples taken, overflowed ones included.
     count: u64,
     /// Lowest sample, ns; null when there is none.
@@ -43,7 +44,7 @@ pub(crate) struct Wire {
     percentiles: BTreeMap<String, u64>,
     /// The latencies of the missed events, where they are known: points of a grid that were passed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    passed: Option<PassedOver>,
+    passed: Option<Cow<'a, PassedOver>>,
     /// Percentiles of all events that were expected and not lost, not only of those that gave a sample, ns: exact. Those that lie among
     /// stimuli without an answer are not known, and absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -62,13 +63,13 @@ pub(crate) struct Wire {
     #[serde(default = "one")]
     resolution: u64,
     /// Worst samples, highest first.
-    worst: Vec<Worst>,
+    worst: Cow<'a, [Worst]>,
     /// The thread that took the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    thread: Option<ThreadInfo>,
+    thread: Option<Cow<'a, ThreadInfo>>,
     /// Exact equal-width bins beside the histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    linear: Option<LinearBins>,
+    linear: Option<Cow<'a, LinearBins>>,
     /// `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
     histogram: String,
 }
@@ -82,34 +83,33 @@ fn one() -> u64 {
     1
 }
 
-impl From<Distribution> for Wire {
-    fn from(d: Distribution) -> Self {
-        let view = Corrected::exact(&d);
-        Self::with(d, view.as_ref())
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Wire::with(self, Corrected::exact(self).as_ref()).serialize(to)
     }
 }
 
-impl Wire {
+impl<'a> Wire<'a> {
     /// With the corrected view that the distribution has in its record.
-    pub(crate) fn with(d: Distribution, view: Option<&Corrected>) -> Self {
+    pub(crate) fn with(d: &'a Distribution, view: Option<&Corrected>) -> Self {
         let (mean, stddev, percentiles) = (d.mean(), d.stddev(), d.percentiles());
         let of = |basis| view.filter(|v| v.basis == basis).map_or_else(BTreeMap::new, Corrected::percentiles);
         let (corrected_percentiles, hdrhistogram_rule_percentiles) = (of(Basis::Events), of(Basis::Rule));
-        let p = d.0;
+        let p = d.parts();
         let (sum, sum_sq) = match p.moments {
             Moments::Exact { sum, sum_sq } => (Some(sum.to_string()), Some(sum_sq.to_string())),
             Moments::Reported { .. } => (None, None),
         };
         Self {
             histogram: hdr::encode(&p.histogram),
-            label: p.label,
+            label: Cow::Borrowed(&p.label),
             count: p.count,
             min: p.min,
             max: p.max,
             mean,
             stddev,
             missed: p.missed,
-            passed: p.passed,
+            passed: p.passed.as_ref().map(Cow::Borrowed),
             late: p.late,
             spurious: p.spurious,
             overflow: p.overflow,
@@ -121,18 +121,18 @@ impl Wire {
             sum,
             sum_sq,
             resolution: p.resolution,
-            worst: p.worst,
-            thread: p.thread,
-            linear: p.linear,
+            worst: Cow::Borrowed(&p.worst),
+            thread: p.thread.as_ref().map(Cow::Borrowed),
+            linear: p.linear.as_ref().map(Cow::Borrowed),
         }
     }
 }
 
-impl TryFrom<Wire> for Distribution {
+impl TryFrom<Wire<'_>> for Distribution {
     type Error = DistributionError;
 
-    fn try_from(w: Wire) -> Result<Self, DistributionError> {
-        let label = w.label.clone();
+    fn try_from(w: Wire<'_>) -> Result<Self, DistributionError> {
+        let label = w.label.clone().into_owned();
         let wrong = |what: &str| DistributionError::Contradiction { label: label.clone(), what: what.into() };
         let number = |text: &String| text.parse::<u128>().map_err(|_| wrong("a sum is not a decimal number"));
         let moments = match (&w.sum, &w.sum_sq) {
@@ -142,22 +142,22 @@ impl TryFrom<Wire> for Distribution {
         };
         let histogram = hdr::decode(&w.histogram).map_err(|error| DistributionError::Histogram { label: label.clone(), error })?;
         let d = Self::new(DistributionParts {
-            label: w.label,
+            label: w.label.into_owned(),
             count: w.count,
             min: w.min,
             max: w.max,
             moments,
             missed: w.missed,
-            passed: w.passed,
+            passed: w.passed.map(Cow::into_owned),
             late: w.late,
             spurious: w.spurious,
             overflow: w.overflow,
             dropped: w.dropped,
             expected: w.expected,
             histogram,
-            worst: w.worst,
-            thread: w.thread,
-            linear: w.linear,
+            worst: w.worst.into_owned(),
+            thread: w.thread.map(Cow::into_owned),
+            linear: w.linear.map(Cow::into_owned),
             resolution: w.resolution,
         })?;
         let close = |stated: Option<f64>, own: Option<f64>| match (stated, own) {

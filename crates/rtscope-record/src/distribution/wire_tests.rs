@@ -122,9 +122,9 @@ fn corrected_percentiles_go_by_the_name_of_what_they_rest_on() {
     assert_eq!(with(&written(&older), "corrected_percentiles", json!({"p50": 7})), "");
 
     let rule = Corrected::by_rule(&older, 1_000).unwrap();
-    let json = serde_json::to_value(Wire::with(older.clone(), rule.as_ref())).unwrap();
+    let json = serde_json::to_value(Wire::with(&older, rule.as_ref())).unwrap();
     assert_eq!((json.get("corrected_percentiles"), &json["hdrhistogram_rule_percentiles"]), (None, &json!({"p50": 1_500})));
     assert_eq!(read(json), Ok(older.clone()));
-    let json = serde_json::to_value(Wire::with(older, None)).unwrap();
+    let json = serde_json::to_value(Wire::with(&older, None)).unwrap();
     assert_eq!((json.get("corrected_percentiles"), json.get("hdrhistogram_rule_percentiles")), (None, None));
 }

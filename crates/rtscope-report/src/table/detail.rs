@@ -28,10 +28,14 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     Ok(out)
 }
 
+/// Bytes that a record's text mostly takes.
+const USUAL: usize = 8 << 10;
+
 /// Everything that a record says, for people.
 pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     let p = record.parts();
     let mut out = figures(record, style)?;
+    out.reserve(USUAL);
     out += &super::instrument::of(record, true, style);
     out += &worst(record, style);
     out += &warnings(record.findings().iter().collect(), style);
@@ -44,8 +48,7 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
         let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, title));
         let width = facts.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
         for (key, value) in facts {
-            let fill = " ".repeat(width - key.chars().count());
-            out += &super::wrapped(style, &format!("  {key}{fill}  "), &value);
+            super::wrap(&mut out, style, &format!("  {key:width$}  "), &value);
         }
     }
     if let Some(source) = &p.source {

@@ -1,6 +1,6 @@
 //! What `rtscope check` found: each finding with its severity, what it is and why it matters, and what mends it.
 
-use super::{Paint, Style, wrapped};
+use super::{Paint, Style, wrap};
 use rtscope_record::{Effect, Verdict, Warning};
 use std::fmt::Write as _;
 
@@ -43,9 +43,9 @@ pub(super) fn one(w: &Warning, style: Style) -> String {
     let (word, paint) = severity(w.effect);
     let code = crate::format::clean(&w.code);
     let mut out = format!("{} {}\n", style.paint(paint, word), style.paint(Paint::Bold, &code));
-    out += &wrapped(style, "  ", &w.message);
+    wrap(&mut out, style, "  ", &w.message);
     if !w.remedy.is_empty() {
-        out += &wrapped(style, "  remedy: ", &w.remedy);
+        wrap(&mut out, style, "  remedy: ", &w.remedy);
     }
     out
 }

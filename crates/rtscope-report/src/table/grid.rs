@@ -3,6 +3,8 @@
 
 use super::{Paint, Style};
 use crate::format::clean;
+use rtscope_record::text::visible_line;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,28 +30,34 @@ const WIDEST: usize = 120;
 pub(crate) struct Cell {
     text: String,
     paint: Option<Paint>,
+    /// Of the text, in characters, once it is [`shown`](Cell::shown).
+    width: usize,
 }
 
 impl Cell {
     pub(crate) fn painted(text: impl Into<String>, paint: Paint) -> Self {
-        Self { text: text.into(), paint: Some(paint) }
+        Self { paint: Some(paint), ..text.into().into() }
     }
 
     /// With its text as a terminal may have it.
-    fn shown(self) -> Self {
-        let mut text = clean(&self.text);
-        if let Some((end, _)) = text.char_indices().nth(WIDEST) {
-            let cut = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
-            text.truncate(cut);
-            text.push('…');
+    fn shown(mut self) -> Self {
+        if let Cow::Owned(visible) = visible_line(&self.text) {
+            self.text = visible;
         }
-        Self { text, ..self }
+        self.width = self.text.chars().count();
+        if self.width > WIDEST {
+            let cut = self.text.char_indices().nth(WIDEST - 1).map_or(0, |(at, _)| at);
+            self.text.truncate(cut);
+            self.text.push('…');
+            self.width = WIDEST;
+        }
+        self
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), paint: None }
+        Self { text: text.into(), paint: None, width: 0 }
     }
 }
 
@@ -120,7 +128,7 @@ impl Grid {
     fn measured(&mut self, cells: Vec<Cell>) -> Vec<Cell> {
         let cells: Vec<Cell> = cells.into_iter().map(Cell::shown).collect();
         for (column, cell) in self.columns.iter_mut().zip(&cells) {
-            column.width = column.width.max(cell.text.chars().count());
+            column.width = column.width.max(cell.width);
         }
         cells
     }
@@ -171,13 +179,14 @@ impl Grid {
         let start = out.len();
         for (n, &i) in shown.iter().enumerate() {
             let Some(cell) = row.get(i) else { continue };
-            let fill = " ".repeat(self.columns[i].width.saturating_sub(cell.text.chars().count()));
-            let (before, after) = if self.columns[i].align == Align::Right { (fill.as_str(), "") } else { ("", fill.as_str()) };
-            let gap = if n == 0 { "" } else { "  " };
-            let text = cell.paint.map_or_else(|| cell.text.clone(), |p| style.paint(p, &cell.text));
-            for piece in [gap, before, &text, after] {
-                out.push_str(piece);
+            let fill = self.columns[i].width.saturating_sub(cell.width);
+            let (before, after) = if self.columns[i].align == Align::Right { (fill, 0) } else { (0, fill) };
+            blanks(out, before + if n == 0 { 0 } else { 2 });
+            match cell.paint {
+                Some(paint) if style.colour => out.push_str(&style.paint(paint, &cell.text)),
+                _ => out.push_str(&cell.text),
             }
+            blanks(out, after);
         }
         out.truncate(start + out[start..].trim_end().len());
         out.push('\n');
@@ -199,6 +208,11 @@ impl Grid {
         }
         out + &self.foot(style)
     }
+}
+
+/// Writes `n` blanks.
+pub(super) fn blanks(out: &mut String, n: usize) {
+    out.extend(std::iter::repeat_n(' ', n));
 }
 
 fn pad(text: &str, width: usize, align: Align) -> String {

@@ -34,6 +34,7 @@ pub(crate) use versus::{misses, short_clock, worst_verdict};
 pub use versus::{versus, versus_of};
 
 use rtscope_analysis::machine_name;
+use rtscope_record::text::visible_line;
 use rtscope_record::{Record, Verdict};
 use std::fmt::Write as _;
 
@@ -92,26 +93,74 @@ pub(crate) fn verdict_paint(verdict: Verdict) -> Paint {
 
 /// `text` wrapped to the style's width, the first line behind `first`, the others behind as many blanks.
 pub(crate) fn wrapped(style: Style, first: &str, text: &str) -> String {
+    let mut out = String::with_capacity(first.len() + text.len() + text.len() / 2 + 1);
+    wrap(&mut out, style, first, text);
+    out
+}
+
+/// [`wrapped`], written behind what is there.
+pub(crate) fn wrap(out: &mut String, style: Style, first: &str, text: &str) {
     let indent = first.chars().count();
     let width = style.width.unwrap_or(100).max(indent + 20);
-    let mut out = String::from(first);
-    let mut column = indent;
-    for word in crate::format::clean(text).split_whitespace() {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > width {
+    out.push_str(first);
+    let text = visible_line(text);
+    let mut rest = text.trim();
+    let room = width - indent;
+    let mut more = false;
+    while !rest.is_empty() {
+        if more {
             out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
+            grid::blanks(out, indent);
         }
-        if column > indent {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
+        let line = first_line(rest, room);
+        words(out, line);
+        rest = rest[line.len()..].trim_start();
+        more = true;
     }
     out.push('\n');
-    out
+}
+
+/// As much of `text`, which begins with a word, as takes at most `room` characters with one blank between words; its first word where even
+/// that is longer.
+fn first_line(text: &str, room: usize) -> &str {
+    // Where characters are bytes and one blank is between words, the words lie there as they are written.
+    if let Some(start) = text.get(..text.len().min(room + 1)).filter(|start| as_written(start)) {
+        if text.len() <= room {
+            return text;
+        }
+        let end = start.rfind(' ').or_else(|| text.find(char::is_whitespace)).unwrap_or(text.len());
+        return &text[..end];
+    }
+    let (mut column, mut end) = (0, 0);
+    for word in text.split_whitespace() {
+        let gap = usize::from(end > 0);
+        let length = word.chars().count();
+        if end > 0 && column + gap + length > room {
+            break;
+        }
+        column += gap + length;
+        // Words are parts of the text: where this one lies in it is the difference of their places.
+        end = word.as_ptr() as usize - text.as_ptr() as usize + word.len();
+    }
+    &text[..end]
+}
+
+fn as_written(text: &str) -> bool {
+    text.is_ascii() && !text.contains("  ")
+}
+
+/// The words of `line`, one blank between them.
+fn words(out: &mut String, line: &str) {
+    if as_written(line) {
+        out.push_str(line);
+        return;
+    }
+    for (nr, word) in line.split_whitespace().enumerate() {
+        if nr > 0 {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
 }
 
 /// One line that says what was measured and where, as far as `records` agree.
@@ -132,4 +181,42 @@ pub(crate) fn heading(style: Style, records: &[Record]) -> String {
     }
     out.push('\n');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Word by word, as the rule is.
+    fn plainly(width: usize, first: &str, text: &str) -> String {
+        let indent = first.chars().count();
+        let width = width.max(indent + 20);
+        let (mut out, mut column) = (String::from(first), indent);
+        for word in visible_line(text).split_whitespace() {
+            let length = word.chars().count();
+            if column > indent && column + 1 + length > width {
+                out += &("\n".to_owned() + &" ".repeat(indent));
+                column = indent;
+            }
+            if column > indent {
+                out.push(' ');
+                column += 1;
+            }
+            out += word;
+            column += length;
+        }
+        out + "\n"
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_wrapped_between_words(
+            width in 0usize..60, first in "[a-zé ]{0,12}", text in prop::collection::vec("[a-z]{1,30}|é{1,30}| |  |\t|\n|\u{a0}|\u{1b}", 0..40),
+            blank in any::<bool>(),
+        ) {
+            let text = text.join(if blank { " " } else { "" });
+            prop_assert_eq!(wrapped(Style { colour: false, width: Some(width) }, &first, &text), plainly(width, &first, &text));
+        }
+    }
 }

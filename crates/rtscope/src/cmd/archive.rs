@@ -106,14 +106,15 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
             measure::json_text(r, a.confidence)
         } else {
             let intervals = a.intervals.then(|| table::intervals(std::slice::from_ref(r), a.confidence, style));
-            table::detail(r, style).map(|detail| detail + &intervals.unwrap_or_default()).map_err(Failure::from)
+            let text = table::detail(r, style).map(|detail| detail + &intervals.unwrap_or_default());
+            text.map(|text| output::harmless(text, style.colour)).map_err(Failure::from)
         };
         (shown, limits.held(r), r.verdict())
     };
     selection.each(work, |(shown, evaluations, own)| {
         held.extend(evaluations);
         verdict = verdict.max(own);
-        if a.json { out.exact(&shown?) } else { out.text(&shown?) }
+        out.exact(&shown?)
     })?;
     out.finish()?;
     measure::judged(&held, verdict, false, a.json)
@@ -227,9 +228,9 @@ pub(crate) fn remove(context: &Context, a: &Remove) -> Result<Code, Failure> {
 /// Checks everything.
 pub(crate) fn verify(context: &Context) -> Result<Code, Failure> {
     let archive = context.open_existing()?;
-    let n = archive.check()?;
+    let sound = archive.check()?;
+    let (n, signed, keys) = (sound.runs, sound.signed, Keys::load()?);
     let mut text = format!("{}: sound, {n} runs, all counts add up\n", context.archive.display());
-    let (signed, keys) = (archive.signed()?, Keys::load()?);
     for (id, key) in &signed {
         let who = match keys.known.iter().find(|k| k.key == *key) {
             Some(k) => format!("signed by {} ({})", k.name, k.fingerprint),
