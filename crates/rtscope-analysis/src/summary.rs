@@ -65,8 +65,8 @@ pub struct Row {
 impl Row {
     fn of(d: &Distribution, corrected: Option<&Corrected>) -> Self {
         let thread = d.parts().thread.as_ref();
-        let percentiles = Quantile::STANDARD.iter().filter_map(|&q| {
-            let (raw, corrected) = (d.value_at(q), corrected.and_then(|c| c.value_at(q)));
+        let values = d.standard().into_iter().zip(corrected.map_or_else(Default::default, Corrected::standard));
+        let percentiles = Quantile::STANDARD.iter().zip(values).filter_map(|(q, (raw, corrected))| {
             (raw.is_some() || corrected.is_some()).then(|| Percentile { name: q.to_string(), raw, corrected })
         });
         Self {

@@ -7,7 +7,7 @@
 
 use crate::distribution::Distribution;
 use crate::histogram::{CountOverflow, Histogram, progression, slot_highest, slot_of};
-use crate::quantile::Quantile;
+use crate::quantile::{Quantile, named};
 use crate::record::{Record, RecordParts, Test};
 use std::collections::BTreeMap;
 
@@ -202,9 +202,14 @@ impl Corrected {
         value.map(|v| v.min(self.max))
     }
 
+    /// The values at [`Quantile::STANDARD`], as [`Corrected::value_at`].
+    pub fn standard(&self) -> [Option<u64>; Quantile::STANDARD.len()] {
+        self.histogram.standard(self.count()).map(|value| value.map(|v| v.min(self.max)))
+    }
+
     /// The standard percentiles that are known.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
-        Quantile::STANDARD.into_iter().filter_map(|q| self.value_at(q).map(|v| (q.to_string(), v))).collect()
+        named(self.standard())
     }
 }
 

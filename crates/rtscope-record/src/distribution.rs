@@ -10,7 +10,7 @@ pub use passed::PassedOver;
 use crate::hdr::HdrError;
 use crate::histogram::{CountOverflow, Histogram, SlotError};
 use crate::linear::LinearBins;
-use crate::quantile::Quantile;
+use crate::quantile::{Quantile, named};
 use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -322,12 +322,14 @@ impl Distribution {
         self.0.max.map_or(value, |max| value.min(max))
     }
 
+    /// The values at [`Quantile::STANDARD`], as [`Distribution::value_at`].
+    pub fn standard(&self) -> [Option<u64>; Quantile::STANDARD.len()] {
+        self.0.histogram.standard(self.0.count).map(|value| value.map(|v| self.at_most_max(v)))
+    }
+
     /// The standard percentiles that the count supports.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
-        let supported = Quantile::STANDARD.into_iter().filter(|q| q.supported_by(self.0.count));
-        let ranks: Vec<u64> = supported.clone().map(|q| q.rank(self.0.count)).collect();
-        let values = self.0.histogram.values_at_ranks(&ranks);
-        supported.zip(values).filter_map(|(q, v)| v.map(|v| (q.to_string(), self.at_most_max(v)))).collect()
+        named(self.standard())
     }
 
     /// The latencies of all missed events, where they are known.

@@ -95,7 +95,7 @@ pub fn decode(text: &str) -> Result<Histogram, HdrError> {
     if scheme[0] != ours[0] || scheme[1] != ours[1] {
         return Err(HdrError::Scheme);
     }
-    let mut pairs = Vec::new();
+    let mut histogram = Histogram::with_room(payload.len() / 2);
     let mut slot = 0u64;
     let mut bytes = payload;
     while !bytes.is_empty() {
@@ -105,12 +105,12 @@ pub fn decode(text: &str) -> Result<Histogram, HdrError> {
             slot = slot.checked_add(n.unsigned_abs()).filter(|&s| s <= SLOTS as u64).ok_or(HdrError::Counts)?;
         } else {
             if n > 0 {
-                pairs.push((slot, n.unsigned_abs()));
+                histogram.add(slot, n.unsigned_abs())?;
             }
             slot += 1;
         }
     }
-    Ok(Histogram::from_slots(pairs)?)
+    Ok(histogram)
 }
 
 fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {

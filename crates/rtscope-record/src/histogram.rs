@@ -100,10 +100,20 @@ impl Histogram {
     pub fn from_slots(pairs: impl IntoIterator<Item = (u64, u64)>) -> Result<Self, SlotError> {
         let mut h = Self::new();
         for (slot, n) in pairs {
-            let index = usize::try_from(slot).ok().filter(|&s| s < SLOTS).ok_or(SlotError::Beyond(slot))?;
-            h.add_slot(index, n)?;
+            h.add(slot, n)?;
         }
         Ok(h)
+    }
+
+    /// An empty histogram with room for `slots`.
+    pub(crate) fn with_room(slots: usize) -> Self {
+        Self { counts: Vec::with_capacity(slots.min(SLOTS)), total: 0 }
+    }
+
+    /// Counts `n` more in a slot.
+    pub(crate) fn add(&mut self, slot: u64, n: u64) -> Result<(), SlotError> {
+        let index = usize::try_from(slot).ok().filter(|&s| s < SLOTS).ok_or(SlotError::Beyond(slot))?;
+        Ok(self.add_slot(index, n)?)
     }
 
     fn add_slot(&mut self, slot: usize, n: u64) -> Result<(), CountOverflow> {
@@ -207,6 +217,14 @@ impl Histogram {
             values.push(highest.filter(|_| seen >= rank).map(|slot| slot_highest(slot as usize)));
         }
         values
+    }
+
+    /// The values at [`Quantile::STANDARD`], as [`Histogram::value_at`], of `count` events: of those that are beyond the histogram nothing is
+    /// known but that they are higher. `None` where so many events do not support a quantile, or it lies among those beyond.
+    pub fn standard(&self, count: u64) -> [Option<u64>; Quantile::STANDARD.len()] {
+        let ranks = Quantile::STANDARD.map(|q| q.rank(count));
+        let mut values = self.values_at_ranks(&ranks).into_iter();
+        Quantile::STANDARD.map(|q| values.next().flatten().filter(|_| q.supported_by(count)))
     }
 
     /// Samples whose slot lies wholly above `value`, and samples in the slot that holds it: the exact number above `value` lies

@@ -1,6 +1,7 @@
 //! A quantile written as people write percentiles (`p99.9`), kept as an exact decimal so that ranks never suffer rounding.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -53,6 +54,11 @@ impl Quantile {
     }
 }
 
+/// The values at [`Quantile::STANDARD`] that are known, by name.
+pub(crate) fn named(values: [Option<u64>; Quantile::STANDARD.len()]) -> BTreeMap<String, u64> {
+    Quantile::STANDARD.iter().zip(values).filter_map(|(q, value)| Some((q.to_string(), value?))).collect()
+}
+
 impl FromStr for Quantile {
     type Err = ParseQuantileError;
 
@@ -88,8 +94,11 @@ impl fmt::Display for Quantile {
         if rest == 0 {
             return write!(f, "p{whole}");
         }
-        let text = format!("{rest:07}");
-        write!(f, "p{whole}.{}", text.trim_end_matches('0'))
+        let (mut rest, mut width) = (rest, 7);
+        while rest % 10 == 0 {
+            (rest, width) = (rest / 10, width - 1);
+        }
+        write!(f, "p{whole}.{rest:0width$}")
     }
 }
 

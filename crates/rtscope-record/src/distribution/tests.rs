@@ -1,6 +1,7 @@
 //! Distributions: what adds up is kept exactly, what does not is refused.
 
 use super::*;
+use crate::correction::Corrected;
 use proptest::prelude::*;
 
 fn sample() -> DistributionParts {
@@ -272,6 +273,27 @@ proptest! {
         prop_assert_eq!(merged.percentiles(), both.percentiles());
         let worst = |d: &Distribution| d.worst().iter().map(|w| w.value).collect::<Vec<_>>();
         prop_assert_eq!(worst(&merged), worst(&both));
+    }
+
+    #[test]
+    fn all_standard_percentiles_at_once_are_each_by_itself(
+        samples in prop::collection::vec((any::<u64>(), 1u64..60_000), 0..40), overflow in 0u64..100, missed in 0u64..100,
+    ) {
+        let mut p = DistributionParts { overflow, missed, ..DistributionParts::empty("x") };
+        for &(value, n) in &samples {
+            p.histogram.record(value >> 20, n).unwrap();
+        }
+        p.count = p.histogram.total() + overflow;
+        let known = p.histogram.iter().map(|(low, high, _)| (low, high)).reduce(|all, one| (all.0, one.1));
+        (p.min, p.max) = known.filter(|_| !samples.is_empty()).map_or((Some(0), Some(u64::MAX)), |(low, high)| (Some(low), Some(high)));
+        if p.count == 0 {
+            (p.min, p.max) = (None, None);
+        }
+        p.moments = Moments::Reported { mean: p.min.unwrap_or(0) as f64 };
+        let d = Distribution::new(p).unwrap();
+        prop_assert_eq!(d.standard(), Quantile::STANDARD.map(|q| d.value_at(q)));
+        let view = Corrected { unanswered: missed, histogram: d.histogram().clone(), ..Corrected::exact(&Distribution::from_samples("y", &[5], 0).unwrap()).unwrap() };
+        prop_assert_eq!(view.standard(), Quantile::STANDARD.map(|q| view.value_at(q)));
     }
 
     /// A sum is not looked at slot by slot again: it holds whatever is summed up, stalls and figures of other tools too.
