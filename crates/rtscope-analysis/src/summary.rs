@@ -155,7 +155,7 @@ pub struct Summary {
 pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     let p = record.parts();
     let views: Vec<Option<Corrected>> = record.distributions().iter().map(|d| Corrected::of(p, d)).collect();
-    let all = Corrected::of_record(record);
+    let all = Corrected::of_views(record, &views);
     let merged = record.merged()?.map(|d| {
         let mut row = Row::of(&d, all.as_ref());
         "all".clone_into(&mut row.label);

@@ -65,9 +65,14 @@ impl Corrected {
 
     /// The view of all distributions of a record together; `None` when one that holds anything has none, since a part would mislead.
     pub fn of_record(record: &Record) -> Option<Self> {
-        let filled = record.distributions().iter().filter(|d| d.count() > 0 || d.missed() > 0);
-        let views: Vec<_> = filled.map(|d| Self::of(record.parts(), d)).collect();
-        Self::merge(views.iter().map(Option::as_ref))
+        let views: Vec<_> = record.distributions().iter().map(|d| Self::of(record.parts(), d)).collect();
+        Self::of_views(record, &views)
+    }
+
+    /// [`Corrected::of_record`], from the view that each of its distributions has.
+    pub fn of_views(record: &Record, views: &[Option<Self>]) -> Option<Self> {
+        let filled = record.distributions().iter().zip(views).filter(|(d, _)| d.count() > 0 || d.missed() > 0);
+        Self::merge(filled.map(|(_, view)| view.as_ref()))
     }
 
     /// All of `views` as one; `None` when one of them is missing or there is none.

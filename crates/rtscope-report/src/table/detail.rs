@@ -1,7 +1,7 @@
 //! One record in detail: each CPU, percentiles raw beside corrected, worst samples, warnings, load proof, settings and system.
 
 use super::findings::one;
-use super::grid::{Cell, Grid};
+use super::grid::{Cell, Grid, blanks};
 use super::{Paint, Style, verdict_paint};
 use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{NONE, clean, count, time, us, us_f64, us_opt};
@@ -47,8 +47,13 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
         }
         let _ = writeln!(out, "\n{}", style.paint(Paint::Bold, title));
         let width = facts.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
+        let mut first = String::new();
         for (key, value) in facts {
-            super::wrap(&mut out, style, &format!("  {key:width$}  "), &value);
+            first.clear();
+            first += "  ";
+            first += key;
+            blanks(&mut first, width - key.chars().count() + 2);
+            super::wrap(&mut out, style, &first, &value);
         }
     }
     if let Some(source) = &p.source {

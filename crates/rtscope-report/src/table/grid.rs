@@ -24,6 +24,17 @@ struct Column {
     width: usize,
 }
 
+impl Column {
+    /// Writes a text that shows as `width` characters in its place, behind that of the column before unless this is the first.
+    fn put(&self, out: &mut String, first: bool, width: usize, text: &str) {
+        let fill = self.width.saturating_sub(width);
+        let (before, after) = if self.align == Align::Right { (fill, 0) } else { (0, fill) };
+        blanks(out, before + if first { 0 } else { 2 });
+        out.push_str(text);
+        blanks(out, after);
+    }
+}
+
 /// Longest text of a cell, characters: one long name must not widen every row of a table.
 const WIDEST: usize = 120;
 
@@ -160,9 +171,12 @@ impl Grid {
         if let Some(line) = self.groups(&shown) {
             let _ = writeln!(out, "{}", style.paint(Paint::Bold, &line));
         }
-        let head: Vec<String> =
-            shown.iter().map(|&i| pad(&self.columns[i].head, self.columns[i].width, self.columns[i].align)).collect();
-        let _ = writeln!(out, "{}", style.paint(Paint::Bold, head.join("  ").trim_end()));
+        let mut head = String::new();
+        for (n, &i) in shown.iter().enumerate() {
+            let column = &self.columns[i];
+            column.put(&mut head, n == 0, column.head.chars().count(), &column.head);
+        }
+        let _ = writeln!(out, "{}", style.paint(Paint::Bold, head.trim_end()));
         let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(self.total(&shown))));
         out
     }
@@ -179,14 +193,8 @@ impl Grid {
         let start = out.len();
         for (n, &i) in shown.iter().enumerate() {
             let Some(cell) = row.get(i) else { continue };
-            let fill = self.columns[i].width.saturating_sub(cell.width);
-            let (before, after) = if self.columns[i].align == Align::Right { (fill, 0) } else { (0, fill) };
-            blanks(out, before + if n == 0 { 0 } else { 2 });
-            match cell.paint {
-                Some(paint) if style.colour => out.push_str(&style.paint(paint, &cell.text)),
-                _ => out.push_str(&cell.text),
-            }
-            blanks(out, after);
+            let painted = cell.paint.filter(|_| style.colour).map(|paint| style.paint(paint, &cell.text));
+            self.columns[i].put(out, n == 0, cell.width, painted.as_deref().unwrap_or(&cell.text));
         }
         out.truncate(start + out[start..].trim_end().len());
         out.push('\n');
@@ -212,12 +220,11 @@ impl Grid {
 
 /// Writes `n` blanks.
 pub(super) fn blanks(out: &mut String, n: usize) {
-    out.extend(std::iter::repeat_n(' ', n));
-}
-
-fn pad(text: &str, width: usize, align: Align) -> String {
-    let fill = " ".repeat(width.saturating_sub(text.chars().count()));
-    if align == Align::Right { fill + text } else { text.to_owned() + &fill }
+    const SOME: &str = "                                                                ";
+    for _ in 0..n / SOME.len() {
+        out.push_str(SOME);
+    }
+    out.push_str(&SOME[..n % SOME.len()]);
 }
 
 #[cfg(test)]
