@@ -1,11 +1,18 @@
 //! Two distributions as one.
 
-use super::{Distribution, DistributionError, Moments, check};
+use super::{Distribution, DistributionError, DistributionParts, Moments, check};
 use crate::hdr::HdrError;
 use crate::histogram::{CountOverflow, SlotError};
 
+/// The highest that a sample which is not among the worst may be, ns: as the last of them, or the maximum where none was kept.
+fn not_kept_up_to(p: &DistributionParts) -> u64 {
+    let all = p.worst.len() as u64 == p.count;
+    p.worst.last().map(|w| w.value).or(p.max).filter(|_| !all).unwrap_or(0)
+}
+
 impl Distribution {
-    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both. The thread and linear bins are dropped.
+    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both, as
+    /// far as these are known: an import that kept none may have any below its maximum. The thread and linear bins are dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         self.clone().with(other, label, worst)
     }
@@ -18,6 +25,7 @@ impl Distribution {
         let weigh = |d: &Self| d.mean().unwrap_or(0.0) * d.count() as f64;
         let (known, weight) = (self.all_known() && other.all_known(), weigh(&self) + weigh(other));
         let (mut p, b) = (self.0, &other.0);
+        let floor = not_kept_up_to(&p).max(not_kept_up_to(b));
         label.clone_into(&mut p.label);
         (p.thread, p.linear) = (None, None);
         p.histogram.merge(&b.histogram).map_err(error)?;
@@ -46,6 +54,7 @@ impl Distribution {
             _ => Moments::Reported { mean: weight / (p.count.max(1) as f64) },
         };
         p.worst.extend(&b.worst);
+        p.worst.retain(|w| w.value >= floor);
         p.worst.sort_by(|x, y| y.value.cmp(&x.value).then(x.at.cmp(&y.at)));
         p.worst.truncate(worst);
         p.resolution = p.resolution.max(b.resolution);

@@ -250,6 +250,26 @@ fn what_can_not_be_counted_is_not_merged() {
     }
 }
 
+#[test]
+fn the_worst_of_both_are_those_that_are_known_to_be() {
+    let kept = |samples: &[u64], n| Distribution::from_samples("x", samples, n).unwrap();
+    let worst = |a: &Distribution, b: &Distribution, n| {
+        let both = [a.merge(b, "all", n).unwrap(), b.merge(a, "all", n).unwrap()];
+        let values = both.map(|d| d.worst().iter().map(|w| w.value).collect::<Vec<_>>());
+        assert_eq!(values[0], values[1]);
+        values[0].clone()
+    };
+    let own = kept(&[50, 40, 30, 20, 10], 3);
+    // An import keeps none: one of its samples is as high as its maximum, the others may be.
+    assert_eq!(worst(&own, &kept(&[35, 34, 1], 0), 3), [50, 40]);
+    assert_eq!(worst(&own, &kept(&[50], 0), 3), [50]);
+    assert_eq!(worst(&own, &kept(&[70, 1], 0), 3), [0; 0]);
+    // Two are kept of three; all are kept of two; there is none.
+    assert_eq!(worst(&own, &kept(&[45, 35, 1], 2), 9), [50, 45, 40, 35]);
+    assert_eq!(worst(&own, &kept(&[45, 35], 2), 9), [50, 45, 40, 35, 30]);
+    assert_eq!(worst(&own, &kept(&[], 2), 9), [50, 40, 30]);
+}
+
 proptest! {
     #[test]
     fn json_round_trip(values in prop::collection::vec(0u64..1 << 60, 0..50), missed in 0u64..1000) {
