@@ -448,15 +448,19 @@ mod tests {
 
     #[test]
     fn a_counter_may_go_round() {
+        const SEVENS: u64 = (1 << 32) + 2;
         let mut s = Sampler::new(0, None, false);
+        s.record(9, 0, 0);
         s.counts[7] = u32::MAX - 1;
-        s.counts[9] = 5;
         for _ in 0..4 {
             s.record(7, 0, 0);
         }
         assert_eq!((s.counts[7], s.full.as_slice(), s.full.capacity()), (2, [7].as_slice(), FULL), "nothing was allocated");
-        s.live.count.store((1 << 32) + 7, Relaxed);
-        assert_eq!(finish(s).histogram().slots().collect::<Vec<_>>(), [(7, (1 << 32) + 2), (9, 5)]);
+        // As if all of them had been recorded.
+        s.live.count.store(SEVENS + 1, Relaxed);
+        s.live.sum.store(7 * SEVENS + 9, Relaxed);
+        s.sum_sq = u128::from(49 * SEVENS + 81);
+        assert_eq!(finish(s).histogram().slots().collect::<Vec<_>>(), [(7, SEVENS), (9, 1)]);
     }
 
     #[test]
