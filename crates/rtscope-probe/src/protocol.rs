@@ -200,6 +200,9 @@ pub enum Event {
 }
 
 impl Event {
+    /// The names of those that are the last of a probe or device.
+    pub const LAST: [&str; 3] = ["record", "error", "done"];
+
     /// Whether it is the last that a probe or device says.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Record { .. } | Self::Error { .. } | Self::Done { .. })

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod costs;
+pub mod entry;
 pub mod host;
 pub mod machine;
 pub mod mapped;

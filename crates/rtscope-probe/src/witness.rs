@@ -29,8 +29,8 @@ use threads::OwnLook;
 const EVERY: u64 = 500_000_000;
 /// The same where there are none during a run.
 const NEVER: u64 = 366 * 86_400 * 1_000_000_000;
-/// Stack of the two threads: `MCL_FUTURE` locks all of it.
-const STACK: usize = 96 * 1024;
+/// Stack of the two threads: `MCL_FUTURE` locks all of it. Optimized they were seen to touch 12 KiB.
+const STACK: usize = if cfg!(debug_assertions) { 96 * 1024 } else { 48 * 1024 };
 
 /// What is to be witnessed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! The follower: passes a spool on over one connection, and orders back to the keeper.
 
-use super::keeper::{alive, last_word, say};
+use super::keeper::{alive, has_last_word, say};
 use super::{GLANCE, put, read, who};
 use crate::protocol::{Event, Identity};
 use crate::serve::hello;
@@ -89,7 +89,7 @@ impl<'a> Follower<'a> {
             self.forward(out)?;
             if over && !told {
                 told = true;
-                if last_word(self.dir)?.is_none() {
+                if !has_last_word(self.dir)? {
                     let message = "the probe's keeper on the target was killed, and the run with it".into();
                     say(out, &Event::Error { message, remedy: "see its kernel's log: dmesg | tail".into(), usage: false })?;
                 }

@@ -29,6 +29,9 @@ pub struct LiveCell {
 /// Samples beyond the array (the slots of [`NEAR`]) before there is an allocation. The array is locked memory, and a small board has little.
 const FAR: usize = 256;
 
+/// Full counters that are noted, each 2^32 samples, before there is an allocation: 76 hours of one slot at an interval of a microsecond.
+const FULL: usize = 64;
+
 /// How many overflow cycles of the linear bins are logged, as cyclictest does: as many as there are bins.
 fn overflow_room(bins: u64) -> usize {
     usize::try_from(bins).unwrap_or(0).min(1 << 20)
@@ -96,7 +99,10 @@ impl Ring {
 /// Everything that one thread measures.
 #[derive(Debug)]
 pub struct Sampler {
-    counts: Vec<u64>,
+    /// Of 32 bits, since this is locked memory of every thread.
+    counts: Vec<u32>,
+    /// Slots whose counter went round.
+    full: Vec<u32>,
     /// Slots of samples beyond the array: after a stall of more than a second, an allocation disturbs nobody.
     far: Vec<u64>,
     /// Points of its grid that were passed over.
@@ -136,6 +142,9 @@ impl Sampler {
             l.overflow_at.clear();
             l
         });
+        let mut full = vec![0; FULL];
+        rt::prefault(&mut full);
+        full.clear();
         let mut far = vec![0; FAR];
         rt::prefault(&mut far);
         far.clear();
@@ -146,6 +155,7 @@ impl Sampler {
         live.min.store(u64::MAX, Relaxed);
         Self {
             counts,
+            full,
             far,
             passed: Passed::none(),
             sum_carry: 0,
@@ -192,7 +202,12 @@ impl Sampler {
     #[allow(clippy::inline_always)] // a call would cost as much as half of what is done here
     pub fn record(&mut self, value: u64, now: u64, start: u64) -> bool {
         match self.counts.get_mut(slot_of(value)) {
-            Some(n) => *n += 1,
+            Some(n) => {
+                *n = n.wrapping_add(1);
+                if *n == 0 {
+                    self.went_round(value);
+                }
+            }
             None => self.record_far(value),
         }
         let (sum, carry) = self.live.sum.load(Relaxed).overflowing_add(value);
@@ -230,6 +245,11 @@ impl Sampler {
     #[cold]
     pub fn early(&mut self) {
         self.early += 1;
+    }
+
+    #[cold]
+    fn went_round(&mut self, value: u64) {
+        self.full.push(u32::try_from(slot_of(value)).unwrap_or_default());
     }
 
     #[cold]
@@ -282,9 +302,10 @@ impl Sampler {
     /// The distribution, with what the grid counted. `complete` adds label, thread and expected points.
     pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
         let mut p = DistributionParts::empty("");
-        let near = (0u64..).zip(self.counts.iter().copied());
+        let near = (0u64..).zip(self.counts.iter().map(|&n| u64::from(n)));
+        let full = self.full.iter().map(|&slot| (u64::from(slot), 1 << 32));
         let error = |e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) };
-        p.histogram = Histogram::from_slots(near.chain(self.far.iter().map(|&slot| (slot, 1)))).map_err(error)?;
+        p.histogram = Histogram::from_slots(near.chain(full).chain(self.far.iter().map(|&slot| (slot, 1)))).map_err(error)?;
         p.passed = std::mem::replace(&mut self.passed, Passed::none()).finish().map_err(error)?;
         p.count = self.count();
         if p.count > 0 {
@@ -423,6 +444,23 @@ mod tests {
             s.record(1 << 63, 0, 0);
         }
         assert_eq!(finish(s).parts().moments, Moments::Exact { sum: 3 << 63, sum_sq: 3 << 126 });
+    }
+
+    #[test]
+    fn a_counter_may_go_round() {
+        const SEVENS: u64 = (1 << 32) + 2;
+        let mut s = Sampler::new(0, None, false);
+        s.record(9, 0, 0);
+        s.counts[7] = u32::MAX - 1;
+        for _ in 0..4 {
+            s.record(7, 0, 0);
+        }
+        assert_eq!((s.counts[7], s.full.as_slice(), s.full.capacity()), (2, [7].as_slice(), FULL), "nothing was allocated");
+        // As if all of them had been recorded.
+        s.live.count.store(SEVENS + 1, Relaxed);
+        s.live.sum.store(7 * SEVENS + 9, Relaxed);
+        s.sum_sq = u128::from(49 * SEVENS + 81);
+        assert_eq!(finish(s).histogram().slots().collect::<Vec<_>>(), [(7, SEVENS), (9, 1)]);
     }
 
     #[test]
