@@ -2,19 +2,32 @@
 //!
 //! Every file is reduced to times and levels: whether it holds samples or transitions no longer matters then. A file that does not say when a
 //! row was taken (no column of times, no sample rate) is refused, since rows of transitions read as samples give wrong figures silently.
+//!
+//! Files are read as streams, and of them only the edges of the channels that are asked for are kept: a file may be much larger than the
+//! memory. What can't be known before the end (the swing of a voltage, which tells its threshold) is found by reading once more.
 
 mod analog;
 mod decimal;
+mod input;
+mod levels;
+mod names;
 mod sigrok;
 mod table;
 mod vcd;
 
-pub use analog::Threshold;
+pub use analog::{Analog, Threshold};
+pub use levels::Levels;
 
+use input::Patient;
+use names::Names;
 use rtscope_record::Source;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io::{Read, Seek};
 use std::str::FromStr;
+
+/// Longest line of a table and longest word of a dump, bytes: one without an end is found out within bounded memory.
+const LONGEST: usize = 1 << 20;
 
 /// Kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Finds the kind of a file by looking into it; `None` when it is no capture.
+    /// Finds the kind of a file by looking at its first bytes (1 MiB of them tell); `None` when it is no capture.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
             return Some(Self::Sigrok);
@@ -82,11 +95,11 @@ pub enum CaptureError {
         what: String,
     },
     /// There is no such channel (usage).
-    #[error("there is no channel `{wanted}` in it: it has {}", .has.iter().take(40).map(String::as_str).collect::<Vec<_>>().join(", "))]
+    #[error("there is no channel `{wanted}` in it: it has {}", .has.join(", "))]
     NoChannel {
         /// As asked for.
         wanted: String,
-        /// Those that there are.
+        /// Those that there are, as many as one may read.
         has: Vec<String>,
     },
     /// Several channels have this name (usage).
@@ -110,6 +123,22 @@ impl CaptureError {
     fn line(line: u64, what: impl Into<String>) -> Self {
         Self::Line { line, what: what.into() }
     }
+
+    /// A line or word that goes on for ever.
+    fn endless(line: u64, what: &str) -> Self {
+        Self::line(line, format!("{what} is longer than {} MiB: this is no such file, or it is damaged", LONGEST >> 20))
+    }
+}
+
+/// What is to be read of a capture.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// Channels by their names (case does not matter where that leaves one), or by their places: `#1` is the first.
+    pub channels: Vec<String>,
+    /// Voltages from here on are high; else from the middle of a channel's swing.
+    pub threshold: Option<f64>,
+    /// How far a voltage must pass over the threshold, in all, V; else a tenth of the swing.
+    pub hysteresis: Option<f64>,
 }
 
 /// A capture, its times in picoseconds from its first moment.
@@ -119,12 +148,15 @@ pub struct Capture {
     pub kind: Kind,
     /// In words, as far as the file says: what wrote it.
     pub writer: String,
-    /// Its channels, in the file's order.
-    pub channels: Vec<Channel>,
+    /// Of the file, in hexadecimal digits.
+    pub sha256: String,
     /// How finely times are known, ps: the sample interval or the unit of time.
     pub resolution: u64,
     /// Its last moment, ps.
     pub end: u64,
+    /// The channels that were asked for and are there, in the file's order.
+    channels: Vec<Channel>,
+    names: Names,
 }
 
 /// A channel.
@@ -132,43 +164,17 @@ pub struct Capture {
 pub struct Channel {
     /// Its name.
     pub name: String,
+    /// Its place among the channels of the file, from 0.
+    pub place: usize,
     /// What it did.
-    pub signal: Signal,
+    pub levels: Levels,
+    /// How its levels came from voltages, where it had those.
+    pub analog: Option<Analog>,
 }
 
-/// What a channel did.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
-    /// Levels.
-    Digital(Levels),
-    /// Samples: time in ps, and voltage.
-    Analog(Vec<(u64, f64)>),
-}
-
-/// Levels of a channel.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Levels {
-    /// When it became high or low, ps: levels alternate, times rise. The first known level is no edge.
-    pub edges: Vec<(u64, bool)>,
-    /// The latest level, and at the end the last one.
-    level: Option<bool>,
-    /// How often it was undefined or of high impedance.
-    pub unknown: u64,
-}
-
-impl Levels {
-    /// The level from `at` on.
-    fn set(&mut self, at: u64, level: bool) {
-        if self.level.is_some_and(|l| l != level) {
-            self.edges.push((at, level));
-        }
-        self.level = Some(level);
-    }
-}
-
-/// Where a record of the capture `bytes` came from.
-pub fn source(kind: Kind, bytes: &[u8], file: &str) -> Source {
-    Source { format: kind.as_str().into(), file: file.into(), sha256: hex(&Sha256::digest(bytes)), kept: Vec::new() }
+/// Where a record of the capture came from.
+pub fn source(capture: &Capture, file: &str) -> Source {
+    Source { format: capture.kind.as_str().into(), file: file.into(), sha256: capture.sha256.clone(), kept: Vec::new() }
 }
 
 /// The id of a record from `source` that started then (RFC 3339) and was read in this way.
@@ -183,43 +189,35 @@ fn hex(digest: &[u8]) -> String {
 }
 
 impl Capture {
-    /// Reads a file of this kind.
-    pub fn read(bytes: &[u8], kind: Kind) -> Result<Self, CaptureError> {
+    /// Reads a file of this kind: from its start to its end, and once more where voltages have to become levels.
+    pub fn read(input: impl Read + Seek, kind: Kind, request: &Request) -> Result<Self, CaptureError> {
+        let mut input = Patient(input);
         let capture = match kind {
-            Kind::Vcd => vcd::read(bytes),
-            Kind::Sigrok => sigrok::read(bytes),
-            Kind::Csv => table::read(bytes),
+            Kind::Vcd => vcd::read(&mut input, request),
+            Kind::Sigrok => sigrok::read(&mut input, request),
+            Kind::Csv => table::read(&mut input, request),
         }?;
-        if capture.channels.is_empty() {
+        if capture.names.count() == 0 {
             return Err(CaptureError::File("it has no channel that could be a line".into()));
         }
         Ok(capture)
     }
 
-    /// The names of its channels.
-    pub fn names(&self) -> Vec<String> {
-        self.channels.iter().map(|c| c.name.clone()).collect()
+    /// The names of its first channels, as many as one may read.
+    pub fn names(&self) -> &[String] {
+        self.names.first()
     }
 
-    /// A channel by its name (case does not matter where that leaves one), or by its place: `#1` is the first.
+    /// How many channels it has.
+    pub fn count(&self) -> usize {
+        self.names.count()
+    }
+
+    /// One of the channels that were asked for, as it was asked for.
     pub fn channel(&self, wanted: &str) -> Result<&Channel, CaptureError> {
-        if let Some(channel) = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()).and_then(|n| self.place(n)) {
-            return Ok(channel);
-        }
-        let same: Vec<_> = self.channels.iter().filter(|c| c.name == wanted).collect();
-        let alike: Vec<_> = self.channels.iter().filter(|c| c.name.eq_ignore_ascii_case(wanted)).collect();
-        match (&same[..], &alike[..]) {
-            ([one], _) | ([], [one]) => Ok(one),
-            ([], []) => Err(CaptureError::NoChannel { wanted: wanted.into(), has: self.names() }),
-            (several, alike) => {
-                let count = several.len().max(alike.len());
-                Err(CaptureError::Ambiguous { wanted: wanted.into(), count, all: self.channels.len() })
-            }
-        }
-    }
-
-    fn place(&self, number: usize) -> Option<&Channel> {
-        self.channels.get(number.checked_sub(1)?)
+        let found = self.names.find(wanted, self.channels.iter().map(|c| (c.place, c.name.as_str())))?;
+        let none = || CaptureError::NoChannel { wanted: wanted.into(), has: self.names().to_vec() };
+        self.channels.iter().find(|c| c.place == found).ok_or_else(none)
     }
 }
 

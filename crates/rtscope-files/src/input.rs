@@ -110,7 +110,7 @@ pub fn read_own(path: &Path, most: u64, also: Option<u32>) -> io::Result<Vec<u8>
     Ok(bytes)
 }
 
-fn too_large(most: u64) -> io::Error {
+pub(super) fn too_large(most: u64) -> io::Error {
     let most = if most >= 1 << 20 { format!("{} MiB", most >> 20) } else { format!("{most} bytes") };
     io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than the {most} that are read of such a file"))
 }

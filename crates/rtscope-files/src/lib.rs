@@ -8,11 +8,13 @@
 mod input;
 mod own;
 mod replace;
+mod streamed;
 mod wait;
 
 pub use input::{open, open_stream, read, read_bounded, read_own, read_text, standard_input};
 pub use own::{check_private, me, open_own, output_dir, private_by_default, private_dir, user_dir};
 pub use replace::{Beside, fresh, write};
+pub use streamed::Streamed;
 pub use wait::{interrupt, interrupted, lock_patiently};
 
 use rustix::fs::OFlags;
@@ -30,6 +32,9 @@ fn refused(what: impl Into<String>) -> io::Error {
 pub const SMALL: u64 = 64 << 20;
 /// Largest file of a program, kernel or module that is read, bytes.
 pub const LARGE: u64 = 1 << 30;
+
+/// Largest file that is read as a stream, bytes: what reads it holds little of it, but is not to go on for ever.
+pub const STREAMED: u64 = 64 << 30;
 
 /// What something is that is no regular file.
 fn kind(t: FileType) -> &'static str {

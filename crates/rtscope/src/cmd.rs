@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;
 pub(crate) mod fpga;
+mod input;
 pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod measure;

@@ -3,6 +3,9 @@
 /// Reads a number such as `-1.25e-03` times 10^`scale` seconds, in ps, rounded half away from zero. `None`: no number, or beyond 2^100 ps.
 pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
     let text = text.trim();
+    if let Some(value) = short(text, scale) {
+        return Some(value);
+    }
     let (negative, text) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -36,6 +39,22 @@ pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
         kept + i128::from(up)
     };
     (value < 1 << 100).then_some(if negative { -value } else { value })
+}
+
+/// [`picoseconds`] of a number as most are: a few digits, and a point at most.
+fn short(text: &str, scale: i32) -> Option<i128> {
+    let (mut value, mut digits, mut places) = (0u64, 0, None);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => (value, digits) = (value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')), digits + 1),
+            b'.' if places.is_none() => places = Some(digits),
+            _ => return None,
+        }
+    }
+    let fraction = digits - places.unwrap_or(digits);
+    let power = scale.checked_add(12)?.checked_sub(fraction)?;
+    let fits = (1..=18).contains(&digits) && (0..=18).contains(&power);
+    fits.then(|| i128::from(value) * i128::from(10u64.pow(power.unsigned_abs())))
 }
 
 /// `2026-01-02T10:00:00.000000125+01:00` (RFC 3339) in ps since 1970.

@@ -1,20 +1,26 @@
 //! sigrok's session files: a ZIP archive with an INI file `metadata` and the samples in parts.
 
+use super::analog::{Slicer, Swing};
 use super::decimal::sample_rate;
-use super::{Capture, CaptureError, Channel, Kind, Levels, Signal};
+use super::input::{CHUNK, Hashed};
+use super::names::Names;
+use super::{Capture, CaptureError, Channel, Kind, Levels, Request};
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use zip::ZipArchive;
 
 /// More than any capture holds: a damaged or hostile archive is not unpacked for ever.
 const MOST: u64 = 1 << 36;
-/// Bytes read at a time.
-const CHUNK: usize = 1 << 20;
+/// A file of so many bytes takes a while to be looked through.
+const LARGE: u64 = 16 << 20;
+/// An archive's directory ends with 22 bytes and a comment of at most 2^16.
+const TAIL: u64 = (1 << 16) + 22;
+/// Picoseconds in a second.
+const SECOND: u64 = 1_000_000_000_000;
 
-type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
-
-pub(super) fn read(bytes: &[u8]) -> Result<Capture, CaptureError> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| wrong("the archive", e))?;
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+    check_end(input).map_err(|e| wrong("the archive", e))?;
+    let mut archive = ZipArchive::new(BufReader::with_capacity(CHUNK, input)).map_err(|e| wrong("the archive", e))?;
     let version = text(&mut archive, "version")?;
     if !matches!(version.trim(), "1" | "2") {
         return Err(CaptureError::File(format!(
@@ -23,61 +29,128 @@ pub(super) fn read(bytes: &[u8]) -> Result<Capture, CaptureError> {
         )));
     }
     let metadata = text(&mut archive, "metadata")?;
-    let keys = device(&metadata);
-    let key = |name: &str| keys.get(name).copied();
-    let number = |name: &str| key(name).and_then(|n| n.parse::<usize>().ok());
-    let rate = key("samplerate").and_then(sample_rate).ok_or_else(|| {
-        let what = "its metadata does not say the sample rate, without which no row has a time";
-        CaptureError::File(what.into())
-    })?;
-    let name = |prefix: &str, n: usize| key(&format!("{prefix}{n}")).map(str::to_owned);
-    // Of version 2 the metadata says both numbers; of version 1 all channels are digital.
-    let probes = number("total probes").unwrap_or(0).min(1024);
-    let analogs = number("total analog").unwrap_or(0).min(1024);
-    let time = |sample: u64| u64::try_from(u128::from(sample) * 1_000_000_000_000 / u128::from(rate)).unwrap_or(u64::MAX);
-    let (mut channels, mut end) = (Vec::new(), 0);
-    if let Some(stem) = key("capturefile").filter(|_| probes > 0) {
-        let unit = number("unitsize")
-            .filter(|u| (1..=128).contains(u))
-            .ok_or_else(|| CaptureError::File("its metadata does not say how many bytes a sample has (unitsize)".into()))?;
-        if probes > unit * 8 {
-            return Err(CaptureError::File(format!("{probes} channels do not fit into samples of {unit} bytes")));
-        }
-        let mut all = vec![Levels::default(); probes];
-        let mut last: Vec<u8> = Vec::new();
-        let samples = units(&mut archive, stem, unit, &mut |n, sample| {
-            if last == sample {
-                return;
+    let session = Session::of(&metadata)?;
+    let mut names = Names::new(request);
+    session.digital.iter().chain(&session.analog).for_each(|line| names.offer(&line.name));
+    let meant: BTreeMap<usize, String> = names.meant().into_iter().collect();
+    let mut channels = Vec::new();
+    let mut unpacked = Unpacked { archive, bytes: 0 };
+    let mut end = 0;
+    if let Some((stem, unit)) = &session.logic {
+        let wanted = session.digital.iter().enumerate().filter(|(place, _)| meant.contains_key(place));
+        let mut wanted: Vec<_> = wanted.map(|(place, line)| (place, line.number, Levels::default())).collect();
+        let samples = unpacked.changes(stem, *unit, |n, sample| {
+            for (_, bit, levels) in &mut wanted {
+                let level = sample[*bit / 8] >> (*bit % 8) & 1 == 1;
+                if levels.level() != Some(level) {
+                    levels.set(session.time(n), level);
+                }
             }
-            for (i, levels) in all.iter_mut().enumerate() {
-                levels.set(time(n), sample[i / 8] >> (i % 8) & 1 == 1);
-            }
-            last.clear();
-            last.extend_from_slice(sample);
         })?;
-        end = time(samples);
-        for (i, levels) in all.into_iter().enumerate() {
-            // Channels that were switched off have no name.
-            if let Some(name) = name("probe", i + 1) {
-                channels.push(Channel { name, signal: Signal::Digital(levels) });
-            }
+        end = session.time(samples);
+        let name = |place: &usize| meant.get(place).cloned().unwrap_or_default();
+        channels.extend(wanted.into_iter().map(|(place, _, levels)| Channel { name: name(&place), place, levels, analog: None }));
+    }
+    // All are looked through, so that a file is sound or not whichever channels are wanted.
+    for (i, line) in session.analog.iter().enumerate() {
+        let (stem, place) = (format!("analog-1-{}", line.number), session.digital.len() + i);
+        let (mut swing, mut sound) = (Swing::default(), true);
+        let count = unpacked.samples(&stem, 4, |_, sample| {
+            let volts = volts(sample);
+            sound &= volts.is_finite();
+            swing.take(volts);
+        })?;
+        if !sound {
+            return Err(CaptureError::File(format!("channel {} has samples that are no numbers", line.name)));
+        }
+        end = end.max(session.time(count));
+        if let Some(name) = meant.get(&place) {
+            // Where it is high is known now.
+            let mut slicer = Slicer::new(swing, request);
+            unpacked.samples(&stem, 4, |at, sample| slicer.take(session.time(at), volts(sample)))?;
+            let (levels, analog) = slicer.finish();
+            channels.push(Channel { name: name.clone(), place, levels, analog: Some(analog) });
         }
     }
-    for n in probes + 1..=probes + analogs {
-        let Some(name) = name("analog", n) else { continue };
-        let mut samples = Vec::new();
-        let count = units(&mut archive, &format!("analog-1-{n}"), 4, &mut |at, sample| {
-            let volts = f32::from_le_bytes([sample[0], sample[1], sample[2], sample[3]]);
-            samples.push((time(at), f64::from(volts)));
-        })?;
-        if samples.iter().any(|s| !s.1.is_finite()) {
-            return Err(CaptureError::File(format!("channel {name} has samples that are no numbers")));
-        }
-        end = end.max(time(count));
-        channels.push(Channel { name, signal: Signal::Analog(samples) });
+    let sha256 = Hashed::new(unpacked.archive.into_inner().get_mut())?.digest()?;
+    let resolution = session.time(1).max(1);
+    Ok(Capture { kind: Kind::Sigrok, writer: session.writer, sha256, resolution, end, channels, names })
+}
+
+/// Looks for the end of a large archive's directory where it has to be: the reader of archives looks through all of the file, which may be
+/// nothing but zeros.
+fn check_end(input: &mut (impl Read + Seek)) -> std::io::Result<()> {
+    let size = input.seek(SeekFrom::End(0))?;
+    if size < LARGE {
+        return Ok(());
     }
-    let writer = metadata.lines().find_map(|l| l.strip_prefix("sigrok version=")).unwrap_or_default();
-    Ok(Capture { kind: Kind::Sigrok, writer: format!("sigrok {}", writer.trim()), channels, resolution: time(1).max(1), end })
+    let mut end = Vec::new();
+    input.seek(SeekFrom::Start(size - TAIL))?;
+    input.take(TAIL).read_to_end(&mut end)?;
+    let found = end.windows(4).any(|w| w == b"PK\x05\x06");
+    if found { Ok(()) } else { Err(std::io::Error::other("it has no directory: it is no ZIP archive, or was cut off")) }
+}
+
+/// A channel of the metadata.
+struct Line {
+    name: String,
+    /// Of a digital one its bit, from 0; of an analog one the number in the names of its files.
+    number: usize,
+}
+
+/// What the metadata says.
+struct Session {
+    writer: String,
+    /// Samples a second.
+    rate: u64,
+    /// Between two samples, ps, where that is an integer.
+    step: Option<u64>,
+    /// Where the digital samples are, and how many bytes each has.
+    logic: Option<(String, usize)>,
+    digital: Vec<Line>,
+    analog: Vec<Line>,
+}
+
+impl Session {
+    fn of(metadata: &str) -> Result<Self, CaptureError> {
+        let keys = device(metadata);
+        let key = |name: &str| keys.get(name).copied();
+        let number = |name: &str| key(name).and_then(|n| n.parse::<usize>().ok());
+        let rate = key("samplerate").and_then(sample_rate).ok_or_else(|| {
+            let what = "its metadata does not say the sample rate, without which no row has a time";
+            CaptureError::File(what.into())
+        })?;
+        // Of version 2 the metadata says both numbers; of version 1 all channels are digital.
+        let probes = number("total probes").unwrap_or(0).min(1024);
+        let analogs = number("total analog").unwrap_or(0).min(1024);
+        let mut logic = None;
+        if let Some(stem) = key("capturefile").filter(|_| probes > 0) {
+            let unit = number("unitsize")
+                .filter(|u| (1..=128).contains(u))
+                .ok_or_else(|| CaptureError::File("its metadata does not say how many bytes a sample has (unitsize)".into()))?;
+            if probes > unit * 8 {
+                return Err(CaptureError::File(format!("{probes} channels do not fit into samples of {unit} bytes")));
+            }
+            logic = Some((stem.to_owned(), unit));
+        }
+        // Channels that were switched off have no name.
+        let line = |prefix: &str, n: usize, number| key(&format!("{prefix}{n}")).map(|name| Line { name: name.to_owned(), number });
+        let digital = (1..=probes).filter(|_| logic.is_some()).filter_map(|n| line("probe", n, n - 1)).collect();
+        let analog = (probes + 1..=probes + analogs).filter_map(|n| line("analog", n, n)).collect();
+        let writer = metadata.lines().find_map(|l| l.strip_prefix("sigrok version=")).unwrap_or_default();
+        let step = (SECOND % rate == 0).then_some(SECOND / rate);
+        Ok(Self { writer: format!("sigrok {}", writer.trim()), rate, step, logic, digital, analog })
+    }
+
+    /// When a sample was taken, ps.
+    fn time(&self, sample: u64) -> u64 {
+        let exact = || u64::try_from(u128::from(sample) * u128::from(SECOND) / u128::from(self.rate)).unwrap_or(u64::MAX);
+        self.step.and_then(|step| sample.checked_mul(step)).unwrap_or_else(exact)
+    }
+}
+
+fn volts(sample: &[u8]) -> f64 {
+    f64::from(f32::from_le_bytes([sample[0], sample[1], sample[2], sample[3]]))
 }
 
 fn wrong(what: &str, e: impl std::fmt::Display) -> CaptureError {
@@ -85,7 +158,7 @@ fn wrong(what: &str, e: impl std::fmt::Display) -> CaptureError {
 }
 
 /// A small file of the archive.
-fn text(archive: &mut Archive<'_>, name: &str) -> Result<String, CaptureError> {
+fn text(archive: &mut ZipArchive<impl Read + Seek>, name: &str) -> Result<String, CaptureError> {
     let file = archive.by_name(name).map_err(|e| wrong(&format!("this is no session of sigrok's: {name}"), e))?;
     let mut text = String::new();
     file.take(1 << 20).read_to_string(&mut text).map_err(|e| wrong(name, e))?;
@@ -99,42 +172,86 @@ fn device(metadata: &str) -> BTreeMap<&str, &str> {
     section.filter_map(|l| l.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect()
 }
 
-/// Hands every sample of `size` bytes to `take`, with its number, from the file `stem` or its parts `stem-1`, `stem-2` ...; returns how
-/// many there were.
-fn units(archive: &mut Archive<'_>, stem: &str, size: usize, take: &mut impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
-    let names: Vec<String> = if archive.index_for_name(stem).is_some() {
-        vec![stem.to_owned()]
-    } else {
-        (1..u32::MAX).map(|part| format!("{stem}-{part}")).take_while(|name| archive.index_for_name(name).is_some()).collect()
-    };
-    if names.is_empty() {
-        return Err(CaptureError::File(format!("the samples {stem} are missing")));
+/// The archive's samples, as they are unpacked.
+struct Unpacked<R> {
+    archive: ZipArchive<R>,
+    /// How much was unpacked so far.
+    bytes: u64,
+}
+
+impl<R: Read + Seek> Unpacked<R> {
+    /// Hands every sample of `size` bytes to `take`, with its number, from the file `stem` or its parts `stem-1`, `stem-2` ...; returns how
+    /// many there were.
+    fn samples(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
+        self.chunks(stem, size, |count, chunk| {
+            for (n, sample) in (count..).zip(chunk.chunks_exact(size)) {
+                take(n, sample);
+            }
+        })
     }
-    let (mut count, mut bytes, mut left) = (0, 0u64, Vec::new());
-    for name in names {
-        let mut file = archive.by_name(&name).map_err(|e| wrong(&name, e))?;
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let n = file.read(&mut chunk).map_err(|e| wrong(&name, e))?;
-            if n == 0 {
+
+    /// As [`Self::samples`], but only those that differ from the one before.
+    fn changes(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
+        let mut last: Vec<u8> = Vec::new();
+        self.chunks(stem, size, |mut count, mut rest| {
+            while let Some(sample) = rest.get(..size) {
+                if last != sample {
+                    take(count, sample);
+                    last.clear();
+                    last.extend_from_slice(sample);
+                }
+                // Most are as the one before.
+                let same = match last[..] {
+                    [byte] => rest.iter().position(|b| *b != byte),
+                    _ => rest.chunks_exact(size).position(|s| s != last),
+                };
+                let same = same.unwrap_or(rest.len() / size);
+                count += same as u64;
+                rest = &rest[same * size..];
+            }
+        })
+    }
+
+    /// Hands over whole samples, with the number of the first of them.
+    fn chunks(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
+        let archive = &mut self.archive;
+        let parts = if archive.index_for_name(stem).is_some() { 0..1 } else { 1..u32::MAX };
+        let (mut count, mut left, mut chunk) = (0, 0, vec![0; CHUNK]);
+        let mut any = false;
+        for part in parts {
+            let name = if part == 0 { stem.to_owned() } else { format!("{stem}-{part}") };
+            if archive.index_for_name(&name).is_none() {
                 break;
             }
-            bytes += n as u64;
-            if bytes > MOST {
-                return Err(CaptureError::File(format!("{stem} holds more than {} GiB", MOST >> 30)));
+            any = true;
+            let mut file = archive.by_name(&name).map_err(|e| wrong(&name, e))?;
+            loop {
+                // A sample may lie across two reads, or two parts.
+                let n = file.read(&mut chunk[left..]).map_err(|e| wrong(&name, e))?;
+                if n == 0 {
+                    break;
+                }
+                self.bytes += n as u64;
+                if self.bytes > MOST {
+                    return Err(CaptureError::File(format!(
+                        "{stem} holds more than {} GiB, with what was read before",
+                        MOST >> 30
+                    )));
+                }
+                let filled = left + n;
+                let whole = filled - filled % size;
+                take(count, &chunk[..whole]);
+                count += (whole / size) as u64;
+                chunk.copy_within(whole..filled, 0);
+                left = filled - whole;
             }
-            // A sample may lie across two reads, or two parts.
-            left.extend_from_slice(&chunk[..n]);
-            let whole = left.len() - left.len() % size;
-            for sample in left[..whole].chunks_exact(size) {
-                take(count, sample);
-                count += 1;
-            }
-            left.drain(..whole);
         }
+        if !any {
+            return Err(CaptureError::File(format!("the samples {stem} are missing")));
+        }
+        if left > 0 {
+            return Err(CaptureError::File(format!("{stem} ends in the middle of a sample")));
+        }
+        Ok(count)
     }
-    if !left.is_empty() {
-        return Err(CaptureError::File(format!("{stem} ends in the middle of a sample")));
-    }
-    Ok(count)
 }

@@ -5,41 +5,105 @@
 
 mod column;
 mod head;
+mod rows;
+mod steps;
 
-use super::{Capture, CaptureError, Channel, Kind};
-use column::Column;
+use super::input::{CHUNK, Hashed, unread};
+use super::names::Names;
+use super::{Capture, CaptureError, Channel, Kind, Request};
+use column::{Survey, Trace};
 use csv::{ByteRecord, ReaderBuilder};
 use head::{Head, Times};
+use rows::{Opened, Plain};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steps::Steps;
 
 /// Looks whether the file has rows whose times it says.
 pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
-    plain(bytes).is_ok_and(|text| head::read(&text).is_ok())
+    let opened = Plain::new(bytes).and_then(|plain| Opened::new(plain, head::MOST_LINES));
+    opened.is_ok_and(|opened| head::read(&opened.first).is_ok())
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Capture, CaptureError> {
-    let bytes = &plain(bytes)?;
-    let head = head::read(bytes)?;
-    let rows = Rows { head: &head, first: None, last: 0, steps: Steps::default(), number: 0 };
-    rows.read(bytes)
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+    let mut hashed = Hashed::new(input)?;
+    // Columns without a value are no channels, which only the end tells. Hardly any table has one.
+    let guess = |head: &Head| named(head, request, |_| true).meant();
+    let survey = |places: Vec<(usize, String)>| places.into_iter().map(|(column, _)| (column, Survey::default())).collect();
+    let mut pass = Pass::read(&mut hashed, |head| survey(guess(head)))?;
+    let sha256 = hashed.digest()?;
+    let names = named(&pass.head, request, |column| pass.seen[column]);
+    let columns: Vec<usize> = (0..pass.seen.len()).filter(|column| pass.seen[*column]).collect();
+    let meant: Vec<(usize, String)> = names.meant();
+    if meant.iter().any(|(place, _)| !pass.taps.contains_key(&columns[*place])) {
+        input.rewind().map_err(|e| unread(&e))?;
+        pass = Pass::read(&mut *input, |_| meant.iter().map(|(place, _)| (columns[*place], Survey::default())).collect())?;
+    }
+    let sample = pass.head.times.interval().or(pass.steps.least);
+    let (mut digital, mut analog) = (BTreeMap::new(), BTreeMap::new());
+    for (place, _) in &meant {
+        let column = columns[*place];
+        match pass.taps.remove(&column).unwrap_or_default().levels() {
+            Ok(levels) => drop(digital.insert(*place, levels)),
+            Err(swing) => drop(analog.insert(column, Trace::new(swing, pass.head.volts[column], sample, request))),
+        }
+    }
+    if !analog.is_empty() {
+        input.rewind().map_err(|e| unread(&e))?;
+        analog = Pass::read(&mut *input, |_| analog)?.taps;
+    }
+    let channels = meant.into_iter().filter_map(|(place, name)| {
+        if let Some(levels) = digital.remove(&place) {
+            return Some(Channel { name, place, levels, analog: None });
+        }
+        let (levels, analog) = analog.remove(&columns[place])?.finish();
+        Some(Channel { name, place, levels, analog: Some(analog) })
+    });
+    let channels = channels.collect();
+    Ok(Capture {
+        kind: Kind::Csv,
+        writer: pass.head.writer.clone(),
+        sha256,
+        resolution: pass.head.times.interval().unwrap_or_else(|| pass.steps.resolution()).max(1),
+        // A sampled capture lasts as long as its last sample.
+        end: pass.last,
+        channels,
+        names,
+    })
 }
 
-/// The text without its byte order mark; UTF-16, which spreadsheets write, as UTF-8.
-fn plain(bytes: &[u8]) -> Result<Cow<'_, [u8]>, CaptureError> {
-    let (rest, read): (_, fn([u8; 2]) -> u16) = match bytes {
-        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes),
-        _ => return Ok(Cow::Borrowed(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))),
-    };
-    let units = rest.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
-    let text: Result<String, _> = char::decode_utf16(units).collect();
-    let text = text.map_err(|_| CaptureError::File("it begins as UTF-16 but is none: save it as UTF-8".into()))?;
-    Ok(Cow::Owned(text.into_bytes()))
+/// The names of the columns that are channels.
+fn named(head: &Head, request: &Request, is_one: impl Fn(usize) -> bool) -> Names {
+    let mut names = Names::new(request);
+    head.names.iter().enumerate().filter(|(column, _)| is_one(*column)).for_each(|(_, name)| names.offer(name));
+    names
 }
 
-/// The rows, as far as they are read.
-struct Rows<'a> {
-    head: &'a Head,
+/// What is taken of a column.
+trait Tap {
+    fn take(&mut self, at: u64, value: f64);
+}
+
+impl Tap for Survey {
+    fn take(&mut self, at: u64, value: f64) {
+        Self::take(self, at, value);
+    }
+}
+
+impl Tap for Trace {
+    fn take(&mut self, at: u64, value: f64) {
+        Self::take(self, at, value);
+    }
+}
+
+/// A table that is read from its start to its end.
+struct Pass<T> {
+    head: Head,
+    /// By columns.
+    taps: BTreeMap<usize, T>,
+    /// Which columns have a value somewhere.
+    seen: Vec<bool>,
     /// Time of the first row, ps, as the file counts.
     first: Option<i128>,
     /// Time of the latest row since the first, ps.
@@ -48,27 +112,47 @@ struct Rows<'a> {
     number: i128,
 }
 
-impl Rows<'_> {
-    fn read(mut self, bytes: &[u8]) -> Result<Capture, CaptureError> {
-        let head = self.head;
-        let mut reader =
-            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(head.delimiter).from_reader(&bytes[head.data..]);
-        let mut columns = vec![Column::default(); head.names.len()];
+impl<T: Tap> Pass<T> {
+    /// Reads all; `taps` says for a head what is taken of which columns.
+    fn read(from: impl Read, taps: impl FnOnce(&Head) -> BTreeMap<usize, T>) -> Result<Self, CaptureError> {
+        let mut opened = Opened::new(Plain::new(from)?, head::MOST_LINES)?;
+        let head = match (head::read(&opened.first[..opened.whole]), opened.endless.take()) {
+            (Ok(head), _) => head,
+            (Err(e), None) => return Err(e),
+            (Err(_), Some(endless)) => return Err(endless),
+        };
+        let (taps, seen) = (taps(&head), vec![false; head.names.len()]);
+        let mut pass = Self { head, taps, seen, first: None, last: 0, steps: Steps::default(), number: 0 };
+        pass.rows(opened)?;
+        Ok(pass)
+    }
+
+    fn rows(&mut self, opened: Opened<impl Read>) -> Result<(), CaptureError> {
+        let (delimiter, lines) = (self.head.delimiter, self.head.lines);
+        let mut builder = ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).delimiter(delimiter).buffer_capacity(CHUNK);
+        let mut reader = builder.from_reader(opened.from(self.head.data));
         let mut row = ByteRecord::new();
+        let has_time = usize::from(self.head.has_time_column());
         loop {
-            let more = reader.read_byte_record(&mut row).map_err(|e| CaptureError::File(e.to_string()))?;
-            if !more {
-                break;
+            let more = reader.read_byte_record(&mut row);
+            if reader.get_ref().is_endless() {
+                return Err(CaptureError::endless(reader.position().line() + lines, "a row"));
             }
-            let line = row.position().map_or(0, csv::Position::line) + head.lines;
-            let cells: Vec<String> = row.iter().map(|c| head::number(&String::from_utf8_lossy(c))).collect();
-            let cells = &cells[head.skip.min(cells.len())..];
-            if cells.iter().all(String::is_empty) {
+            if !more.map_err(|e| CaptureError::File(e.to_string()))? {
+                return Ok(());
+            }
+            reader.get_mut().row();
+            let line = row.position().map_or(0, csv::Position::line) + lines;
+            let mut cells = row.iter().skip(self.head.skip).map(cell);
+            if cells.clone().all(|c| c.is_empty()) {
                 continue;
             }
-            let at = self.time(cells, line)?;
-            let values = &cells[usize::from(head.has_time_column()).min(cells.len())..];
-            for (column, cell) in columns.iter_mut().zip(values) {
+            let at = if has_time > 0 { cells.next() } else { None };
+            let at = self.time(&at.unwrap_or_default(), line)?;
+            let mut taps = self.taps.iter_mut().peekable();
+            for (column, (cell, seen)) in cells.zip(&mut self.seen).enumerate() {
+                let tap = taps.next_if(|(wanted, _)| **wanted == column);
                 if cell.is_empty() {
                     continue; // it stays as it was
                 }
@@ -76,32 +160,22 @@ impl Rows<'_> {
                 let value = value.ok_or_else(|| {
                     CaptureError::line(line, format!("`{cell}` is no number: levels are 0 and 1, voltages numbers"))
                 })?;
-                column.take(at, value);
+                *seen = true;
+                if let Some((_, tap)) = tap {
+                    tap.take(at, value);
+                }
             }
         }
-        let columns = head.names.iter().zip(&head.volts).zip(columns).filter(|(_, c)| !c.is_empty());
-        let sample = self.head.times.interval().or(self.steps.least);
-        let channels = columns.map(|((name, volts), c)| Channel { name: name.clone(), signal: c.finish(*volts, sample) }).collect();
-        Ok(Capture {
-            kind: Kind::Csv,
-            writer: head.writer.clone(),
-            channels,
-            resolution: head.times.interval().unwrap_or_else(|| self.steps.resolution()).max(1),
-            // A sampled capture lasts as long as its last sample.
-            end: self.last,
-        })
     }
 
     /// The time of a row since the first, ps.
-    fn time(&mut self, cells: &[String], line: u64) -> Result<u64, CaptureError> {
+    fn time(&mut self, text: &str, line: u64) -> Result<u64, CaptureError> {
         let absolute = match self.head.times {
             Times::Column { scale } => {
-                let text = cells.first().map_or("", String::as_str);
                 let at = super::decimal::picoseconds(text, scale).or_else(|| super::decimal::date_and_time(text));
                 at.ok_or_else(|| CaptureError::line(line, format!("`{text}` is no time")))?
             }
             Times::Numbered { start, step } => {
-                let text = cells.first().map_or("", String::as_str);
                 let n = text.parse::<i128>().ok().filter(|n| (0..1 << 60).contains(n));
                 start + n.ok_or_else(|| CaptureError::line(line, format!("`{text}` is no sample's number")))? * step
             }
@@ -114,7 +188,6 @@ impl Rows<'_> {
                 (self.number - 1) * 1_000_000_000_000 / i128::from(hz)
             }
             Times::Ticks { step, hz } => {
-                let text = cells.first().map_or("", String::as_str);
                 let ticks = text.parse::<i128>().ok().filter(|t| (0..1 << 60).contains(t) && t % step == 0);
                 let ticks = ticks.ok_or_else(|| {
                     let what = format!("`{text}` is no multiple of the {step} that sigrok counts for each sample at {hz} Hz");
@@ -129,60 +202,20 @@ impl Rows<'_> {
             let what = "time goes backwards, or beyond 2^64 ps: of several segments each belongs into a file of its own";
             CaptureError::line(line, what)
         })?;
-        self.steps.take(at, self.last);
+        if self.head.times.interval().is_none() {
+            self.steps.take(at, self.last);
+        }
         self.last = at;
         Ok(at)
     }
 }
 
-/// What the steps between rows say of the resolution.
-#[derive(Debug, Default)]
-struct Steps {
-    rows: u64,
-    least: Option<u64>,
-    most: u64,
-    divisor: u64,
-    /// How far a time was from a multiple of the period of each of `RATES`, at most, ps.
-    off: [u64; RATES.len()],
-}
-
-/// Sample rates of logic analyzers whose period is no round number, kHz: tables of transitions have it rounded in each of their times.
-const RATES: [u64; 12] = [1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000, 300_000, 600_000, 750_000, 1_200_000];
-
-impl Steps {
-    fn take(&mut self, at: u64, before: u64) {
-        let step = at - before;
-        self.rows += 1;
-        if step > 0 {
-            self.least = Some(self.least.map_or(step, |l| l.min(step)));
-            self.most = self.most.max(step);
-            self.divisor = gcd(self.divisor, step);
-        }
-        for (khz, off) in RATES.iter().zip(&mut self.off) {
-            // In 10^-9 of a period: 1 kHz is 10^-9 in a ps.
-            let phase = u64::try_from(u128::from(at) * u128::from(*khz) % 1_000_000_000).unwrap_or(0);
-            *off = (*off).max(phase.min(1_000_000_000 - phase) / khz);
-        }
+/// A cell as a number is written: see [`head::number`].
+fn cell(bytes: &[u8]) -> Cow<'_, str> {
+    // Most are one already.
+    let plain = bytes.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+' | b'e' | b'E'));
+    match std::str::from_utf8(bytes) {
+        Ok(text) if plain => Cow::Borrowed(text),
+        _ => Cow::Owned(head::number(&String::from_utf8_lossy(bytes))),
     }
-
-    /// Of samples their interval (up to what rounding does to it); of transitions what all times are multiples of, up to rounding.
-    fn resolution(&self) -> u64 {
-        let unit = self.divisor.max(1);
-        match self.least {
-            Some(least) if self.most <= least.saturating_add(least / 2) => self.most,
-            // Times are rounded, to the unit, and so is the first one. A few rows could be near multiples by chance.
-            Some(_) if self.rows >= 16 => {
-                let mut rates = RATES.iter().zip(self.off).filter(|(khz, off)| *off <= unit && 1_000_000_000 / **khz >= 8 * unit);
-                rates.next().map_or(unit, |(khz, _)| 1_000_000_000u64.div_ceil(*khz))
-            }
-            _ => unit,
-        }
-    }
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

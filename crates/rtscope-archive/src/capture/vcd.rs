@@ -4,125 +4,144 @@
 //! only the scopes and variables of plain Verilog, and gives neither the bits of a vector nor a remedy.
 
 mod header;
+mod words;
 
-use super::{Capture, CaptureError, Channel, Kind, Levels, Signal};
+use super::analog::{Slicer, Swing};
+use super::input::Hashed;
+use super::names::Names;
+use super::{Capture, CaptureError, Channel, Kind, Levels, Request};
 use header::{Header, Variable};
-
-/// The words of a dump.
-struct Words<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// Line of the latest word, from 1.
-    line: u64,
-    breaks: u64,
-    /// It is the first one of its line.
-    leads: bool,
-}
-
-impl<'a> Words<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, line: 1, breaks: 0, leads: true }
-    }
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let before = self.breaks;
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-            self.breaks += u64::from(self.bytes[self.at] == b'\n');
-            self.at += 1;
-        }
-        let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-        self.at += length;
-        self.line = self.breaks + 1;
-        self.leads = self.breaks > before;
-        (length > 0).then(|| &rest[..length])
-    }
-
-    fn error(&self, what: impl Into<String>) -> CaptureError {
-        CaptureError::line(self.line, what)
-    }
-
-    /// What stands between the command that was just read and its `$end`.
-    fn until_end(&mut self, command: &[u8]) -> Result<Vec<&'a [u8]>, CaptureError> {
-        let from = self.line;
-        let mut all = Vec::new();
-        loop {
-            match self.next() {
-                Some(b"$end") => return Ok(all),
-                Some(word) if !(self.leads && header::COMMANDS.contains(&word)) => all.push(word),
-                _ => {
-                    let what = format!("`{}` has no `$end`: the dump is damaged, or was cut off", text(command));
-                    return Err(CaptureError::line(from, what));
-                }
-            }
-        }
-    }
-}
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use words::Words;
 
 fn text(word: &[u8]) -> String {
     String::from_utf8_lossy(word).into_owned()
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Capture, CaptureError> {
-    let mut words = Words::new(bytes);
-    let header = Header::read(&mut words)?;
-    let mut changes = Changes { header: &header, signals: header.signals(), first: None, now: 0 };
-    while let Some(word) = words.next() {
-        changes.take(word, &mut words)?;
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+    let mut names = Names::new(request);
+    let mut hashed = Hashed::new(input)?;
+    let mut words = Words::new(&mut hashed);
+    let mut header = Header::read(&mut words, &mut names)?;
+    let meant = names.meant();
+    let reals = header.watch(meant.iter().map(|m| m.0));
+    let tap = |(place, _): &(usize, String)| {
+        (*place, if reals.contains(place) { Tap::Swing(Swing::default()) } else { Tap::Levels(Levels::default()) })
+    };
+    let (mut taps, end) = Changes::of(&header, meant.iter().map(tap).collect()).read(&mut words)?;
+    drop(words);
+    let sha256 = hashed.digest()?;
+    // Where a voltage is high is known when all of it was seen.
+    let mut slicers = BTreeMap::new();
+    for (place, tap) in &taps {
+        if let Tap::Swing(swing) = tap {
+            slicers.insert(*place, Tap::Slicer(Slicer::new(*swing, request), None));
+        }
     }
-    let Changes { signals, now: end, .. } = changes;
-    let channels = header.names().into_iter().zip(signals);
-    let channels = channels.map(|(name, signal)| Channel { name, signal }).collect();
-    Ok(Capture { kind: Kind::Vcd, writer: header.writer, channels, resolution: header.unit.div_ceil(1000).max(1), end })
+    if !slicers.is_empty() {
+        input.rewind().map_err(|e| super::input::unread(&e))?;
+        let mut words = Words::new(input);
+        words.skip_head()?;
+        taps.extend(Changes::of(&header, slicers).read(&mut words)?.0);
+    }
+    let channels = meant.into_iter().filter_map(|(place, name)| match taps.remove(&place)? {
+        Tap::Levels(levels) => Some(Channel { name, place, levels, analog: None }),
+        Tap::Slicer(slicer, _) => {
+            let (levels, analog) = slicer.finish();
+            Some(Channel { name, place, levels, analog: Some(analog) })
+        }
+        Tap::Swing(_) => None,
+    });
+    let channels = channels.collect();
+    let resolution = header.unit.div_ceil(1000).max(1);
+    Ok(Capture { kind: Kind::Vcd, writer: header.writer, sha256, resolution, end, channels, names })
+}
+
+/// What is taken of a channel.
+enum Tap {
+    Levels(Levels),
+    Swing(Swing),
+    /// With the latest value: it holds until it changes.
+    Slicer(Slicer, Option<f64>),
 }
 
 /// The dump after its head.
 struct Changes<'a> {
     header: &'a Header,
-    /// One for each name of the head.
-    signals: Vec<Signal>,
+    /// By places.
+    taps: BTreeMap<usize, Tap>,
     /// The first time, fs.
     first: Option<u128>,
     /// Since then, ps.
     now: u64,
+    /// The latest value of a vector.
+    bits: Vec<u8>,
 }
 
-impl Changes<'_> {
-    fn take(&mut self, word: &[u8], words: &mut Words<'_>) -> Result<(), CaptureError> {
+impl<'a> Changes<'a> {
+    fn of(header: &'a Header, taps: BTreeMap<usize, Tap>) -> Self {
+        Self { header, taps, first: None, now: 0, bits: Vec::new() }
+    }
+
+    /// Reads to the end; returns what was taken, and the last time.
+    fn read<R: Read>(mut self, words: &mut Words<R>) -> Result<(BTreeMap<usize, Tap>, u64), CaptureError> {
+        while words.next()? {
+            self.take(words)?;
+        }
+        Ok((self.taps, self.now))
+    }
+
+    fn take<R: Read>(&mut self, words: &mut Words<R>) -> Result<(), CaptureError> {
+        let word = words.word();
         match (word[0], &word[1..]) {
-            (b'#', time) => self.time(time, words),
+            (b'#', time) => self.time(time, words.line()),
             (b'$', b"end" | b"dumpvars" | b"dumpall" | b"dumpon" | b"dumpoff") => Ok(()),
             (b'$', b"dumpports") => {
                 Err(words.error("an extended dump ($dumpports) has strengths, not levels: dump with $dumpvars"))
             }
-            (b'$', _) => words.until_end(word).map(|_| ()),
+            (b'$', _) => {
+                let command = word.to_vec();
+                words.until_end(&command, false).map(|_| ())
+            }
             (b'b' | b'B', bits) => {
-                let code = code(words)?;
-                self.bits(bits, code, words)
+                let mut kept = std::mem::take(&mut self.bits);
+                kept.clear();
+                kept.extend_from_slice(bits);
+                code(words)?;
+                let taken = self.change(&kept, words.word(), words.line());
+                self.bits = kept;
+                taken
             }
             (b'r' | b'R', value) => {
                 let value: Option<f64> = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
                 let value = value.filter(|v| v.is_finite());
                 let value = value.ok_or_else(|| words.error(format!("`{}` is no number", text(word))))?;
-                let code = code(words)?;
-                self.real(value, code);
+                code(words)?;
+                self.real(value, words.word());
                 Ok(())
             }
-            (b's' | b'S', _) => code(words).map(|_| ()),
-            (_, code_here) if level(word[0]).is_some() => {
-                let code = if code_here.is_empty() { code(words)? } else { code_here };
-                self.bits(&word[..1], code, words)
+            (b's' | b'S', _) => code(words),
+            (bit, code_here) if level(bit).is_some() => {
+                if code_here.is_empty() {
+                    code(words)?;
+                    self.change(&[bit], words.word(), words.line())
+                } else {
+                    self.change(&[bit], code_here, words.line())
+                }
             }
             _ => Err(words.error(format!("`{}` is no change of a value", text(word)))),
         }
     }
 
-    fn time(&mut self, time: &[u8], words: &Words<'_>) -> Result<(), CaptureError> {
-        let wrong = |what: &str| words.error(format!("`#{}`: {what}", text(time)));
+    fn time(&mut self, time: &[u8], line: u64) -> Result<(), CaptureError> {
+        let wrong = |what: &str| CaptureError::line(line, format!("`#{}`: {what}", text(time)));
         let time: Option<u64> = std::str::from_utf8(time).ok().and_then(|t| t.parse().ok());
         let at = u128::from(time.ok_or_else(|| wrong("is no time"))?) * u128::from(self.header.unit);
         let first = *self.first.get_or_insert(at);
-        let since = at.checked_sub(first).ok_or_else(|| wrong("time goes backwards"))? / 1000;
+        let since = at.checked_sub(first).ok_or_else(|| wrong("time goes backwards"))?;
+        // Mostly a short number, which is quickly divided.
+        let since = u64::try_from(since).map_or_else(|_| since / 1000, |since| u128::from(since / 1000));
         let since = u64::try_from(since).map_err(|_| wrong("is beyond 2^64 ps, 213 days, after the first"))?;
         if since < self.now {
             return Err(wrong("time goes backwards"));
@@ -131,40 +150,45 @@ impl Changes<'_> {
         Ok(())
     }
 
-    fn bits(&mut self, bits: &[u8], code: &[u8], words: &Words<'_>) -> Result<(), CaptureError> {
-        for variable in self.header.of(code) {
-            let Variable { bits: width, first, .. } = variable;
-            for n in 0..*width {
-                // The lowest bit stands last; what is missing above is 0, or what stands first when that is undefined.
-                let above = bits.first().map_or(b'0', |b| if *b == b'1' { b'0' } else { *b });
-                let bit = bits.len().checked_sub(n + 1).map_or(above, |at| bits[at]);
-                let level = level(bit).ok_or_else(|| words.error(format!("`{}` has a value that is no level", text(bits))))?;
-                let Some(Signal::Digital(levels)) = self.signals.get_mut(first + n) else { continue };
-                match level {
-                    Some(level) => levels.set(self.now, level),
-                    None => levels.unknown += u64::from(levels.level.is_some()),
-                }
+    fn change(&mut self, bits: &[u8], code: &[u8], line: u64) -> Result<(), CaptureError> {
+        let Some(Variable { bits: width, first, watched }) = self.header.of(code) else { return Ok(()) };
+        for n in 0..usize::from(width) {
+            // The lowest bit stands last; what is missing above is 0, or what stands first when that is undefined.
+            let above = bits.first().map_or(b'0', |b| if *b == b'1' { b'0' } else { *b });
+            let bit = bits.len().checked_sub(n + 1).map_or(above, |at| bits[at]);
+            let wrong = || CaptureError::line(line, format!("`{}` has a value that is no level", text(bits)));
+            let level = level(bit).ok_or_else(wrong)?;
+            if !watched {
+                continue;
+            }
+            let Some(Tap::Levels(levels)) = self.taps.get_mut(&(first as usize + n)) else { continue };
+            match level {
+                Some(level) => levels.set(self.now, level),
+                None => levels.lose(),
             }
         }
         Ok(())
     }
 
     fn real(&mut self, value: f64, code: &[u8]) {
-        for variable in self.header.of(code).filter(|v| v.bits == 0) {
-            if let Some(Signal::Analog(samples)) = self.signals.get_mut(variable.first) {
+        let Some(variable) = self.header.of(code).filter(|v| v.bits == 0 && v.watched) else { return };
+        match self.taps.get_mut(&(variable.first as usize)) {
+            Some(Tap::Swing(swing)) => swing.take(value),
+            Some(Tap::Slicer(slicer, latest)) => {
                 // It holds until it changes: no slope from the last change to this one.
-                if let Some(&(_, before)) = samples.last() {
-                    samples.push((self.now, before));
+                if let Some(before) = latest.replace(value) {
+                    slicer.take(self.now, before);
                 }
-                samples.push((self.now, value));
+                slicer.take(self.now, value);
             }
+            _ => {}
         }
     }
 }
 
-/// The code of the variable that changes.
-fn code<'a>(words: &mut Words<'a>) -> Result<&'a [u8], CaptureError> {
-    words.next().ok_or_else(|| words.error("the dump ends in the middle of a change"))
+/// Goes on to the code of the variable that changes.
+fn code<R: Read>(words: &mut Words<R>) -> Result<(), CaptureError> {
+    if words.next()? { Ok(()) } else { Err(words.error("the dump ends in the middle of a change")) }
 }
 
 /// A level; `Some(None)` is an undefined one, `None` none. VHDL's simulators also write weak levels.

@@ -2,6 +2,7 @@
 
 use super::style;
 use crate::args::{Export, Import, List, Remove, Show};
+use crate::cmd::input::Opened;
 use crate::cmd::measure;
 use crate::config::Context;
 use crate::error::{Code, Failure};
@@ -14,8 +15,6 @@ use rtscope_archive::capture::Kind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
 use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
-use std::path::Path;
-use std::time::SystemTime;
 
 /// The runs, newest first; none where nothing was ever kept. What is damaged is said of each such run, the others are listed.
 pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
@@ -130,22 +129,22 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     let mut archive = if context.is_there() { Some(context.open()?) } else { None };
     for file in &a.files {
         let name = file.display().to_string();
-        let (bytes, time) = read(file, context.largest_input)?;
-        let mut options = ImportOptions::new(&*name, time);
+        let opened = Opened::new(file, context.largest_input)?;
+        let mut options = ImportOptions::new(&*name, opened.time);
         options.format = format;
         options.load.clone_from(&a.load);
         options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
         options.nanoseconds = a.nsecs.then_some(true);
         // What another reader knows is no capture.
-        let known = format.is_some() || a.format.is_none() && formats::detect(&bytes).is_some();
-        let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &bytes, &a.capture) };
+        let known = format.is_some() || a.format.is_none() && formats::detect(&opened.start).is_some();
+        let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &opened.start, &a.capture) };
         let records = match capture {
             Some(kind) => {
-                let file = super::capture::File { name: &name, bytes: &bytes, time, load: a.load.as_deref(), space: options.space };
-                vec![super::capture::import(&file, kind, &a.capture)?]
+                let file = super::capture::File { name: &name, time: opened.time, load: a.load.as_deref(), space: options.space };
+                vec![super::capture::import(&file, &mut opened.streamed()?, kind, &a.capture)?]
             }
             None => {
-                let stated = formats::import(&bytes, &options)
+                let stated = formats::import(&opened.held()?, &options)
                     .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
                 let mut records = Vec::with_capacity(stated.len());
                 for record in stated {
@@ -175,28 +174,6 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         }
     }
     Ok(Code::Done)
-}
-
-fn read(file: &Path, most: u64) -> Result<(Vec<u8>, SystemTime), Failure> {
-    let failed = |e: std::io::Error| {
-        let large = e.kind() == std::io::ErrorKind::FileTooLarge;
-        let usual = "name a readable file, or `-` for standard input";
-        let remedy = if large { "capture less, or raise the limit: --memory-limit 4GiB" } else { usual };
-        Failure::failed(format!("{}: {e}", file.display()), remedy)
-    };
-    if file.as_os_str() == "-" {
-        let bytes = rtscope_files::standard_input().and_then(|mut input| rtscope_files::read_bounded(&mut input, most));
-        return Ok((bytes.map_err(failed)?, SystemTime::now()));
-    }
-    let mut opened = rtscope_files::open_stream(file).map_err(failed)?;
-    let bytes = if opened.metadata().is_ok_and(|m| m.is_file()) {
-        rtscope_files::read(file, most)
-    } else {
-        rtscope_files::read_bounded(&mut opened, most)
-    };
-    let bytes = bytes.map_err(failed)?;
-    let time = opened.metadata().and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
-    Ok((bytes, time))
 }
 
 /// Writes runs in a foreign format.

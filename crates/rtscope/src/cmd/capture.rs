@@ -1,8 +1,9 @@
 //! A capture as the instrument: a file of a logic analyzer or an oscilloscope to a record.
 
 use crate::args::{CaptureArgs, Edges};
+use crate::cmd::input::Input;
 use crate::error::Failure;
-use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Threshold};
+use rtscope_archive::capture::{self, Analog, Capture, CaptureError, Kind, Request};
 use rtscope_probe::lines::Edge;
 use rtscope_probe::wired::books::LABELS;
 use rtscope_probe::wired::narrow;
@@ -10,9 +11,10 @@ use rtscope_probe::wired::recorded::{self, Recorded};
 use rtscope_probe::wired::remarks;
 use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
 use rtscope_record::{Clock, Effect, Nanos, Origin, Policy, Record, RecordParts, Settings, Space, System, Test, Warning, limits};
+use std::io::Cursor;
 use std::time::SystemTime;
 
-/// The kind of a file that is a capture: as named, else by looking.
+/// The kind of a file that is a capture: as named, else by looking at its start.
 /// Who names a channel has a capture: when it is none that is known, the reader of tables says why.
 pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Option<Kind> {
     match format {
@@ -28,26 +30,33 @@ struct Line {
     unknown: u64,
     /// Pulses that were too narrow, and taken out.
     narrow: u64,
-    threshold: Option<Threshold>,
-    swing: Option<(f64, f64)>,
+    analog: Option<Analog>,
 }
 
 impl Line {
     fn of(capture: &Capture, wanted: &str, a: &CaptureArgs) -> Result<Self, CaptureError> {
         let channel = capture.channel(wanted)?;
-        if let Some((low, high)) = channel.swing().filter(|_| a.threshold.is_none() && channel.is_noise()) {
+        let noise = channel.analog.filter(|of| of.noise && a.threshold.is_none());
+        if let Some((low, high)) = noise.and_then(|of| of.swing) {
             return Err(CaptureError::File(format!(
                 "channel {} is between {low:.3} V and {high:.3} V, most of the time in the middle or not far from it: that is noise rather \
                  than levels; look at its wire, or give --threshold VOLTS",
                 channel.name
             )));
         }
-        let (levels, threshold) = channel.levels(a.threshold, a.hysteresis);
         // Picoseconds to nanoseconds, each time for itself: no error adds up.
-        let edges = levels.edges.iter().map(|&(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 });
-        let swing = channel.swing();
-        let (edges, narrow) = narrow::without(&edges.collect::<Vec<_>>(), a.min_width.map_or(0, |w| w.0));
-        Ok(Self { name: limits::cut(&channel.name, limits::LABEL), edges, unknown: levels.unknown, narrow, threshold, swing })
+        let edges: Vec<Edge> = channel.levels.edges().map(|(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 }).collect();
+        let (edges, narrow) = match a.min_width {
+            Some(width) if width.0 > 0 => narrow::without(&edges, width.0),
+            _ => (edges, 0),
+        };
+        Ok(Self {
+            name: limits::cut(&channel.name, limits::LABEL),
+            edges,
+            unknown: channel.levels.unknown(),
+            narrow,
+            analog: channel.analog,
+        })
     }
 
     /// Only some edges.
@@ -61,7 +70,9 @@ impl Line {
 
     /// Why it may be without edges.
     fn constant(&self) -> String {
-        let (Some((low, high)), Some(t)) = (self.swing, self.threshold) else { return "its level never changes that way".into() };
+        let Some((Some((low, high)), t)) = self.analog.map(|of| (of.swing, of.threshold)) else {
+            return "its level never changes that way".into();
+        };
         format!(
             "it is between {low:.3} V and {high:.3} V, and the threshold is {:.3} V with {:.3} V of hysteresis: --threshold, --hysteresis",
             t.volts, t.hysteresis
@@ -69,7 +80,8 @@ impl Line {
     }
 
     fn facts(&self) -> LineFacts {
-        let of = self.threshold.map(|t| format!(", {:.4} V with {:.4} V of hysteresis", t.volts, t.hysteresis)).unwrap_or_default();
+        let said = |t: capture::Threshold| format!(", {:.4} V with {:.4} V of hysteresis", t.volts, t.hysteresis);
+        let of = self.analog.map(|of| said(of.threshold)).unwrap_or_default();
         LineFacts { name: self.name.clone(), what: format!("channel of a capture{of}"), stamp: Stamp::Outside }
     }
 }
@@ -77,31 +89,43 @@ impl Line {
 /// What is known of the file.
 pub(super) struct File<'a> {
     pub name: &'a str,
-    pub bytes: &'a [u8],
     pub time: SystemTime,
     pub load: Option<&'a str>,
     pub space: Option<Space>,
 }
 
 /// Reads a capture as the options say.
-pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
+pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
     let wrong = |e: CaptureError| {
         let text = format!("{}: {e}; nothing of this file was imported", file.name);
         if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
     };
-    let capture = Capture::read(file.bytes, kind).map_err(wrong)?;
+    let channels = a.stimulus.iter().filter(|_| a.answer.is_some()).chain(&a.answer).cloned().collect();
+    let request = Request { channels, threshold: a.threshold, hysteresis: a.hysteresis };
+    let capture = match input {
+        Input::Held(bytes) => Capture::read(Cursor::new(bytes), kind, &request),
+        Input::Streamed(stream) => {
+            let capture = Capture::read(&mut *stream, kind, &request);
+            // Whatever is wrong with it then, this is why.
+            stream.check_unchanged().map_err(|e| {
+                Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), "import it when it is finished")
+            })?;
+            capture
+        }
+    };
+    let capture = capture.map_err(wrong)?;
     let Some(answer) = &a.answer else {
         let names = capture.names();
         let (first, second) = (&names[0], names.get(1).unwrap_or(&names[0]));
         return Err(Failure::usage(
-            format!("{} is a capture ({}) with the channels {}", file.name, kind, listed(&names)),
+            format!("{} is a capture ({}) with the channels {}", file.name, kind, listed(&capture)),
             format!(
                 "say what it shows: --stimulus '{first}' --answer '{second}', or for a wave --answer '{first}' --semi-period TIME"
             ),
         ));
     };
     if let Some(stimulus) = &a.stimulus {
-        if std::ptr::eq(capture.channel(stimulus).map_err(wrong)?, capture.channel(answer).map_err(wrong)?) {
+        if capture.channel(stimulus).map_err(wrong)?.place == capture.channel(answer).map_err(wrong)?.place {
             let what = format!("{}: {stimulus} can't be stimulus and answer at once; nothing of this file was imported", file.name);
             return Err(Failure::usage(what, "name two channels"));
         }
@@ -117,10 +141,9 @@ pub(super) fn import(file: &File<'_>, kind: Kind, a: &CaptureArgs) -> Result<Rec
 }
 
 /// As many names as one may read.
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 40;
-    let more = names.len().saturating_sub(MOST);
-    names[..names.len() - more].join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+fn listed(capture: &Capture) -> String {
+    let more = capture.count() - capture.names().len();
+    capture.names().join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// What came of it.
@@ -322,7 +345,7 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
     taken.instrument.uncertainty = capture.resolution.div_ceil(1000);
     taken.instrument.uncertainty_mean = taken.instrument.uncertainty;
     taken.settings.command = super::measure::command();
-    let source = capture::source(capture.kind, file.bytes, file.name);
+    let source = capture::source(capture, file.name);
     // The same file may be read in several ways.
     let lines = taken.settings.lines.as_ref();
     let way = format!("{:?} {:?} {a:?}", lines.and_then(|l| l.stimulus.as_ref()), lines.map(|l| &l.answer));

@@ -6,6 +6,7 @@ mod archive;
 mod arena;
 mod figures;
 mod files;
+mod files_captures;
 mod files_memory;
 mod files_paths;
 mod files_values;

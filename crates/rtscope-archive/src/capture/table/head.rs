@@ -4,7 +4,7 @@ use crate::capture::CaptureError;
 use crate::capture::decimal::{date_and_time, picoseconds, sample_rate};
 
 /// Lines before the first row, at most.
-const MOST_LINES: usize = 200;
+pub(super) const MOST_LINES: usize = 200;
 /// Titles of columns that only number the rows.
 const COUNTS: [&str; 8] = ["nr", "no", "#", "n", "index", "sample", "sample number", "samples"];
 /// Units of time in titles, with their power of ten; longer ones first.

@@ -1,7 +1,10 @@
 //! The head of a dump: its unit of time, and its variables in their scopes.
 
-use super::{CaptureError, Levels, Signal, Words, text};
-use std::collections::BTreeMap;
+use super::words::Words;
+use super::{CaptureError, text};
+use crate::capture::names::Names;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 
 /// Words that begin something: at the beginning of a line none of them is part of a comment, so that a missing `$end` is found out.
 pub(super) const COMMANDS: [&[u8]; 12] = [
@@ -19,18 +22,28 @@ pub(super) const COMMANDS: [&[u8]; 12] = [
     b"$dumpoff",
 ];
 /// Bits of a vector that may be lines; a wider one is a number.
-const WIDEST: usize = 64;
+const WIDEST: u8 = 64;
 
-/// A variable that may be a line, or several.
-#[derive(Debug, Clone)]
+/// Longest path of scopes, bytes: each variable's name has it before it.
+const DEEPEST: usize = 1 << 16;
+
+/// A variable that may be a line, or several: what of it changes of its value need. There may be millions, so their names are not kept.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Variable {
+    /// 0 is a real one.
+    pub(super) bits: u8,
+    /// Of one of its bits the levels are wanted.
+    pub(super) watched: bool,
+    /// Place of its lowest bit among the channels.
+    pub(super) first: u32,
+}
+
+/// A variable as it is declared.
+struct Declared {
     name: String,
     /// Numbers of the first bit and of the last one.
     range: Option<(i64, i64)>,
-    /// 0 is a real one.
-    pub(super) bits: usize,
-    /// Place of its lowest bit among the signals.
-    pub(super) first: usize,
+    bits: u8,
 }
 
 /// The head.
@@ -40,48 +53,59 @@ pub(super) struct Header {
     pub(super) unit: u64,
     /// What wrote it.
     pub(super) writer: String,
-    variables: Vec<Variable>,
-    by_code: BTreeMap<Vec<u8>, usize>,
+    /// By codes of at most seven bytes, as all have that are counted up; see [`short`].
+    by_short: BTreeMap<u64, Variable>,
+    by_long: BTreeMap<Vec<u8>, Variable>,
+}
+
+/// A code of at most seven bytes as a number.
+fn short(code: &[u8]) -> Option<u64> {
+    let mut all = [0; 8];
+    all.get_mut(..code.len()).filter(|_| code.len() < 8)?.copy_from_slice(code);
+    all[7] = u8::try_from(code.len()).ok()?;
+    Some(u64::from_le_bytes(all))
 }
 
 impl Header {
-    /// Reads to `$enddefinitions`.
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, CaptureError> {
+    /// Reads to `$enddefinitions`; `names` gets the names of all channels.
+    pub(super) fn read<R: Read>(words: &mut Words<R>, names: &mut Names) -> Result<Self, CaptureError> {
         let mut header = Self::default();
-        let mut scopes: Vec<String> = Vec::new();
-        let mut signals = 0;
+        let mut scopes = Scopes::default();
         loop {
-            let Some(command) = words.next() else {
+            if !words.next()? {
                 return Err(words.error("the dump ends within its head: it has no `$enddefinitions`"));
-            };
-            if command[0] != b'$' {
-                return Err(words.error(format!("`{}` stands in the head, where commands are", text(command))));
             }
-            let line = words.line;
-            let inside: Vec<String> = words.until_end(command)?.into_iter().map(text).collect();
-            let said = |what: &str| CaptureError::line(line, format!("`{} {}`: {what}", text(command), inside.join(" ")));
-            match command {
+            if words.word()[0] != b'$' {
+                return Err(words.error(format!("`{}` stands in the head, where commands are", text(words.word()))));
+            }
+            let (command, line) = (words.word().to_vec(), words.line());
+            let keep = [&b"$timescale"[..], b"$version", b"$scope", b"$var"].contains(&&command[..]);
+            let inside = words.until_end(&command, keep)?;
+            let said = |what: &str| CaptureError::line(line, format!("`{} {}`: {what}", text(&command), inside.join(" ")));
+            match &command[..] {
                 b"$timescale" => {
                     let unit = unit(&inside.concat());
                     header.unit = unit.ok_or_else(|| said("is no unit of time such as `10 ns`"))?;
                 }
                 b"$version" => header.writer = inside.join(" "),
-                b"$scope" => scopes.push(inside.get(1).cloned().unwrap_or_default()),
-                b"$upscope" => {
-                    scopes.pop();
+                b"$scope" => {
+                    scopes.enter(inside.get(1).map_or("", String::as_str));
+                    if scopes.path.len() > DEEPEST {
+                        return Err(CaptureError::line(line, format!("the names of its scopes have more than {DEEPEST} bytes")));
+                    }
                 }
+                b"$upscope" => scopes.leave(),
                 b"$var" => {
                     let [kind, size, code, name @ ..] = &inside[..] else {
                         return Err(said("a variable has a type, size, code and name"));
                     };
                     let size: usize = size.parse().map_err(|_| said("its size is no number"))?;
-                    let Some(mut variable) = variable(kind, size, &name.concat(), &scopes) else { continue };
-                    variable.first = signals;
+                    let Some(declared) = declared(kind, size, &name.concat(), &scopes.path) else { continue };
+                    let first = u32::try_from(names.count()).map_err(|_| said("there are more than 2^32 lines"))?;
                     // One wire may have several names; the first is taken.
-                    if !header.by_code.contains_key(code.as_bytes()) {
-                        header.by_code.insert(code.clone().into_bytes(), header.variables.len());
-                        signals += variable.bits.max(1);
-                        header.variables.push(variable);
+                    if header.of(code.as_bytes()).is_none() {
+                        header.put(code.as_bytes(), Variable { bits: declared.bits, watched: false, first });
+                        declared.names(names);
                     }
                 }
                 b"$enddefinitions" => break,
@@ -95,43 +119,80 @@ impl Header {
     }
 
     /// The variable with this code, where it may be a line.
-    pub(super) fn of(&self, code: &[u8]) -> impl Iterator<Item = &Variable> {
-        self.by_code.get(code).map(|at| &self.variables[*at]).into_iter()
+    pub(super) fn of(&self, code: &[u8]) -> Option<Variable> {
+        match short(code) {
+            Some(code) => self.by_short.get(&code).copied(),
+            None => self.by_long.get(code).copied(),
+        }
     }
 
-    /// What nothing is known of yet, in the order of the names.
-    pub(super) fn signals(&self) -> Vec<Signal> {
-        let kinds = self.variables.iter().flat_map(|v| std::iter::repeat_n(v.bits == 0, v.bits.max(1)));
-        kinds.map(|real| if real { Signal::Analog(Vec::new()) } else { Signal::Digital(Levels::default()) }).collect()
+    fn put(&mut self, code: &[u8], variable: Variable) {
+        match short(code) {
+            Some(code) => self.by_short.insert(code, variable),
+            None => self.by_long.insert(code.to_vec(), variable),
+        };
     }
 
-    /// A name for each signal: of a vector one for each bit.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.variables.iter().flat_map(Variable::names).collect()
+    /// Marks the variables whose lines are at these places. Returns which of the places are real ones.
+    pub(super) fn watch(&mut self, places: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+        let places: BTreeSet<usize> = places.collect();
+        let mut reals = BTreeSet::new();
+        for v in self.by_short.values_mut().chain(self.by_long.values_mut()) {
+            let first = v.first as usize;
+            v.watched = places.range(first..first + usize::from(v.bits.max(1))).next().is_some();
+            if v.watched && v.bits == 0 {
+                reals.insert(first);
+            }
+        }
+        reals
     }
 }
 
-impl Variable {
-    fn names(&self) -> Vec<String> {
+/// The scopes that are open.
+#[derive(Default)]
+struct Scopes {
+    /// The names of all but the outermost, which is the file's own, each with a point behind it.
+    path: String,
+    /// How long the path was before each.
+    before: Vec<usize>,
+}
+
+impl Scopes {
+    fn enter(&mut self, name: &str) {
+        self.before.push(self.path.len());
+        if self.before.len() > 1 {
+            self.path += name;
+            self.path.push('.');
+        }
+    }
+
+    fn leave(&mut self) {
+        self.path.truncate(self.before.pop().unwrap_or_default());
+    }
+}
+
+impl Declared {
+    /// A name for each line: of a vector one for each bit.
+    fn names(&self, names: &mut Names) {
         if self.bits < 2 {
-            return vec![self.name.clone()];
+            return names.offer(&self.name);
         }
         // The lowest bit stands last.
-        let (left, right) = self.range.unwrap_or((i64::try_from(self.bits).unwrap_or(0) - 1, 0));
+        let (left, right) = self.range.unwrap_or((i64::from(self.bits) - 1, 0));
         let step = if left < right { -1 } else { 1 };
-        (0..).take(self.bits).map(|n: i64| format!("{}[{}]", self.name, right.saturating_add(step * n))).collect()
+        for n in 0..i64::from(self.bits) {
+            names.offer(&format!("{}[{}]", self.name, right.saturating_add(step * n)));
+        }
     }
 }
 
 /// A variable that may be a line, with its scopes where there is more than the file's own.
-fn variable(kind: &str, size: usize, name: &str, scopes: &[String]) -> Option<Variable> {
+fn declared(kind: &str, size: usize, name: &str, path: &str) -> Option<Declared> {
     let bits = match kind {
         "real" | "realtime" | "shortreal" => 0,
         "parameter" | "integer" | "time" | "event" | "string" | "real_parameter" => return None,
-        _ if (1..=WIDEST).contains(&size) => size,
-        _ => return None,
+        _ => u8::try_from(size).ok().filter(|bits| (1..=WIDEST).contains(bits))?,
     };
-    let path = scopes.iter().skip(1).fold(String::new(), |path, scope| path + scope + ".");
     // `bus[7:0]` is a vector, `pin[3]` a wire with a number.
     let range = name.strip_suffix(']').and_then(|n| n.rsplit_once('[')).and_then(|(stem, range)| {
         let (left, right) = range.split_once(':')?;
@@ -139,7 +200,7 @@ fn variable(kind: &str, size: usize, name: &str, scopes: &[String]) -> Option<Va
     });
     let (stem, range) = range.map_or((name, None), |(stem, range)| (stem, Some(range)));
     let name = if bits == 1 { name } else { stem };
-    Some(Variable { name: format!("{path}{name}"), range, bits, first: 0 })
+    Some(Declared { name: format!("{path}{name}"), range, bits })
 }
 
 /// `10ns` in fs.

@@ -1,0 +1,140 @@
+//! The text of a table as a stream: its coding, its first lines, and rows that end some time.
+
+use crate::capture::input::{CHUNK, unread};
+use crate::capture::{CaptureError, LONGEST};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+/// Bytes above the rows, at most.
+const MOST_HEAD: usize = 4 * LONGEST;
+
+/// Makes a unit of UTF-16 of two bytes.
+type Pair = fn([u8; 2]) -> u16;
+
+/// A text without its byte order mark; UTF-16, which spreadsheets write, as UTF-8.
+pub(super) struct Plain<R> {
+    from: io::Chain<Cursor<Vec<u8>>, R>,
+    /// Where the file is UTF-16.
+    pair: Option<Pair>,
+    /// What was read of UTF-16 and not decoded yet.
+    wide: Vec<u8>,
+    /// What was decoded, and how much of it was handed over.
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> Plain<R> {
+    pub(super) fn new(mut from: R) -> Result<Self, CaptureError> {
+        let mut start = Vec::new();
+        from.by_ref().take(3).read_to_end(&mut start).map_err(|e| unread(&e))?;
+        let (mark, pair): (_, Option<Pair>) = match start[..] {
+            [0xff, 0xfe, ..] => (2, Some(u16::from_le_bytes)),
+            [0xfe, 0xff, ..] => (2, Some(u16::from_be_bytes)),
+            [0xef, 0xbb, 0xbf] => (3, None),
+            _ => (0, None),
+        };
+        start.drain(..mark);
+        Ok(Self { from: Cursor::new(start).chain(from), pair, wide: Vec::new(), text: Vec::new(), at: 0 })
+    }
+
+    /// Decodes some more, until there is text or the end.
+    fn decode(&mut self, pair: Pair) -> io::Result<()> {
+        (self.at, self.text) = (0, std::mem::take(&mut self.text));
+        self.text.clear();
+        while self.text.is_empty() {
+            let ended = self.from.by_ref().take(CHUNK as u64).read_to_end(&mut self.wide)? == 0;
+            let mut units: Vec<u16> = self.wide.chunks_exact(2).map(|b| pair([b[0], b[1]])).collect();
+            // The first half of a character waits for the second one.
+            if units.last().is_some_and(|u| (0xd800..0xdc00).contains(u)) && !ended {
+                units.pop();
+            }
+            self.wide.drain(..units.len() * 2);
+            let text: Result<String, _> = char::decode_utf16(units).collect();
+            let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it begins as UTF-16 but is none: save it as UTF-8");
+            self.text = text.map_err(wrong)?.into_bytes();
+            if ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Plain<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(pair) = self.pair else { return self.from.read(buffer) };
+        if self.at == self.text.len() {
+            self.decode(pair)?;
+        }
+        let n = buffer.len().min(self.text.len() - self.at);
+        buffer[..n].copy_from_slice(&self.text[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// The first lines of a text and the rest of it.
+pub(super) struct Opened<R> {
+    pub(super) first: Vec<u8>,
+    /// How much of `first` is whole lines.
+    pub(super) whole: usize,
+    /// The line that is too long to be among them.
+    pub(super) endless: Option<CaptureError>,
+    rest: BufReader<R>,
+}
+
+impl<R: Read> Opened<R> {
+    /// Reads `most` lines.
+    pub(super) fn new(from: R, most: usize) -> Result<Self, CaptureError> {
+        let mut rest = BufReader::with_capacity(CHUNK, from);
+        let (mut first, mut whole, mut lines) = (Vec::new(), 0, 0);
+        while lines < most && first.len() < MOST_HEAD {
+            let read = rest.by_ref().take((LONGEST + 1) as u64).read_until(b'\n', &mut first).map_err(|e| unread(&e))?;
+            if read > LONGEST {
+                break;
+            }
+            whole = first.len();
+            lines += 1;
+            if read == 0 {
+                break;
+            }
+        }
+        let endless = (whole < first.len()).then(|| CaptureError::endless(lines as u64 + 1, "a line"));
+        Ok(Self { first, whole, endless, rest })
+    }
+
+    /// The text from `at` of the first lines on.
+    pub(super) fn from(mut self, at: usize) -> Bounded<io::Chain<Cursor<Vec<u8>>, BufReader<R>>> {
+        self.first.drain(..at);
+        Bounded { from: Cursor::new(self.first).chain(self.rest), since: 0 }
+    }
+}
+
+/// A text whose rows have an end: the reader of tables would else put together what has none.
+pub(super) struct Bounded<R> {
+    from: R,
+    /// Bytes since the latest row.
+    since: usize,
+}
+
+impl<R> Bounded<R> {
+    /// A row came out of what was read.
+    pub(super) fn row(&mut self) {
+        self.since = 0;
+    }
+
+    /// A row did not come.
+    pub(super) fn is_endless(&self) -> bool {
+        self.since > LONGEST + CHUNK
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_endless() {
+            return Err(io::Error::other("a row without an end"));
+        }
+        let n = self.from.read(buffer)?;
+        self.since += n;
+        Ok(n)
+    }
+}

@@ -1,0 +1,80 @@
+//! What `import` reads: held where it must be, else a file as a stream, of which the start tells what it is.
+
+use crate::error::Failure;
+use rtscope_files::Streamed;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// How much of a file tells of what format it is, bytes.
+const START: u64 = 1 << 20;
+
+/// An input.
+pub(super) enum Input {
+    /// What came through a pipe, or a file that its reader must hold.
+    Held(Vec<u8>),
+    /// A regular file.
+    Streamed(Streamed),
+}
+
+/// An input of which nobody knows yet what it is.
+pub(super) struct Opened {
+    /// Its first bytes; of a pipe all.
+    pub start: Vec<u8>,
+    /// When it was written last.
+    pub time: SystemTime,
+    /// A regular file, where it is one.
+    stream: Option<Streamed>,
+    name: String,
+    /// Bytes that may be held.
+    most: u64,
+}
+
+impl Opened {
+    /// Opens a file, or `-` for standard input; what is no regular file is read to its end, of at most `most` bytes.
+    pub(super) fn new(file: &Path, most: u64) -> Result<Self, Failure> {
+        let name = file.display().to_string();
+        let failed = |e: io::Error| failure(&name, &e);
+        if file.as_os_str() == "-" {
+            let bytes = rtscope_files::standard_input().and_then(|mut input| rtscope_files::read_bounded(&mut input, most));
+            return Ok(Self { start: bytes.map_err(failed)?, time: SystemTime::now(), stream: None, name, most });
+        }
+        let mut opened = rtscope_files::open_stream(file).map_err(failed)?;
+        let found = opened.metadata().map_err(failed)?;
+        let time = found.modified().unwrap_or_else(|_| SystemTime::now());
+        if !found.is_file() {
+            let start = rtscope_files::read_bounded(&mut opened, most).map_err(failed)?;
+            return Ok(Self { start, time, stream: None, name, most });
+        }
+        let mut stream = Streamed::new(opened).map_err(failed)?;
+        let mut start = Vec::new();
+        stream.by_ref().take(START).read_to_end(&mut start).map_err(failed)?;
+        Ok(Self { start, time, stream: Some(stream), name, most })
+    }
+
+    /// For a reader that holds all.
+    pub(super) fn held(self) -> Result<Vec<u8>, Failure> {
+        let Some(mut stream) = self.stream else { return Ok(self.start) };
+        let read = stream.check_size(self.most).and_then(|()| stream.rewind()).and_then(|()| {
+            drop(self.start);
+            rtscope_files::read_bounded(&mut stream, self.most)
+        });
+        read.map_err(|e| failure(&self.name, &e))
+    }
+
+    /// For a reader of streams.
+    pub(super) fn streamed(self) -> Result<Input, Failure> {
+        let Some(stream) = self.stream else { return Ok(Input::Held(self.start)) };
+        stream
+            .check_size(rtscope_files::STREAMED)
+            .map_err(|e| Failure::failed(format!("{}: {e}", self.name), "capture less, or only the channels that are needed"))?;
+        Ok(Input::Streamed(stream))
+    }
+}
+
+fn failure(name: &str, e: &io::Error) -> Failure {
+    let large = e.kind() == io::ErrorKind::FileTooLarge;
+    let usual = "name a readable file, or `-` for standard input";
+    let remedy = if large { "capture less, or raise the limit: --memory-limit 4GiB" } else { usual };
+    Failure::failed(format!("{name}: {e}"), remedy)
+}
