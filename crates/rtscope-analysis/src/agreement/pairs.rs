@@ -112,6 +112,12 @@ mod tests {
     }
 
     #[test]
+    fn pulses_of_one_moment_are_paired_in_their_order() {
+        // Nothing tells the first two apart but which came first: each has one partner.
+        assert_eq!(paired(&[0, 0, 1_000], &[50, 50, 1_050]), Ok(vec![(0, 0), (1, 1), (2, 2)]));
+    }
+
+    #[test]
     fn clocks_of_other_rates_are_followed() {
         // A twentieth faster: after three pulses further apart than the tolerance.
         let a: Vec<i128> = (0..30).map(|i| i * 1000 + i * i % 700).collect();
