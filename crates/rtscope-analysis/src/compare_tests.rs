@@ -249,11 +249,14 @@ fn several_models_on_both_sides_give_each_ratio_its_range() {
     assert_eq!((max.low, max.high, max.flips), (0.5, 2.0, true));
     assert!(codes(&c).contains(&"model-flips"), "{:?}", codes(&c));
     // Of two loads each has its ranges, once.
-    let under = |id: &str, load| [1, 2].map(|model| in_model(&format!("{id}{load}{model}"), Some(model), load, &[10_000]));
-    let both = |id: &str| [under(id, "none"), under(id, "disk")].concat();
-    let c = compare(&both("a"), &both("b")).unwrap();
-    let of_max: Vec<_> = c.bands.iter().filter(|b| b.metric == "max").map(|b| (b.load.as_str(), b.ratios.len())).collect();
-    assert_eq!(of_max, [("none", 2), ("disk", 2)]);
+    let under = |id: &str, load, max| [1, 2].map(|model| in_model(&format!("{id}{load}{model}"), Some(model), load, &[5_000, max]));
+    let both = |id: &str, max| [under(id, "none", max), under(id, "disk", max)].concat();
+    let c = compare(&both("a", 10_000), &both("b", 30_000)).unwrap();
+    let of = |metric: &str| {
+        let bands = c.bands.iter().filter(|b| b.metric == metric);
+        bands.map(|b| (b.load.as_str(), b.ratios.len(), b.low)).collect::<Vec<_>>()
+    };
+    assert_eq!((of("min"), of("max")), (vec![("none", 2, 1.0), ("disk", 2, 1.0)], vec![("none", 2, 3.0), ("disk", 2, 3.0)]));
     assert!(c.bands.iter().all(|b| b.metric != "samples"), "of times only");
     let c = compare(&side("a", 10_000, 10_000), &side("b", 20_000, 15_000)).unwrap();
     assert!(c.bands.iter().all(|b| !b.flips) && !codes(&c).contains(&"model-flips"));
