@@ -140,6 +140,12 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_is_called_by_kernel_and_time_model() {
+        let name = |kernel: &str| Lab { kernel: kernel.into(), model: 2, ..Lab::default() }.name();
+        assert_eq!([name("debian/6.12"), name("")], ["debian/6.12, time model 2", "a kernel without a name, time model 2"]);
+    }
+
+    #[test]
     fn each_time_model_says_what_things_cost_in_it() {
         let words = [1, 2, 3, 4].map(meaning);
         assert_eq!(words.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{words:?}");
