@@ -147,6 +147,13 @@ fn jitter_is_paired_with_its_sign_and_edge() {
 }
 
 #[test]
+fn earlier_than_early_is_less() {
+    // 70 ns early to one and 50 ns to the other: that is 20 ns later.
+    let wave = |what: &str, early| kept(Test::Periodic, what, &[("rising early", &[(5_000_000, early)])]);
+    assert_eq!(rising(&wave("software", 70), &wave("scope", 50)).range, [20.0, 20.0]);
+}
+
+#[test]
 fn the_median_of_an_even_number_is_between_the_middle_ones() {
     let o = by_pairs(&[(0, 10), (5, 5), (100, 200), (-30, 0)], [5, 6]);
     assert_eq!((o.pairs, o.alone, o.mean, o.median, o.range), (4, [1, 2], 35.0, 20.0, [0.0, 100.0]));

@@ -115,6 +115,103 @@ fn jitter_is_compared_with_its_sign_and_late_answers_are_counted() {
     assert!(c.loads[0].rows.iter().any(|r| (r.metric.as_str(), r.a) == ("late", Some(1.0))));
 }
 
+/// A record whose threads have these intervals, 0 where that is not known; its settings say 1 ms.
+fn of_threads(id: &str, intervals: &[u64]) -> Record {
+    let mut b = Build::new("none");
+    for (cpu, &interval) in (0..).zip(intervals) {
+        b = b.cpu(cpu, 1_000_000, &[10_000]);
+        let mut p = b.0.distributions.pop().unwrap().into_parts();
+        (p.thread.as_mut().unwrap().interval, p.passed) = (interval, None);
+        b.0.distributions.push(Distribution::new(p).unwrap());
+    }
+    named(id, b)
+}
+
+#[test]
+fn the_interval_is_that_of_the_threads_where_they_have_one() {
+    for (one, other, words) in [
+        (&[1_000_000, 2_000_000][..], &[1_000_000, 1_000_000][..], Some("1ms+2ms against 1ms")),
+        (&[2_000_000, 0], &[0, 0], Some("2ms against 1ms")),
+        (&[2_000_000, 0], &[2_000_000], None),
+        (&[0, 0], &[1_000_000], None),
+    ] {
+        let c = compare(&[of_threads("a", one)], &[of_threads("b", other)]).unwrap();
+        let said: Vec<&str> =
+            c.findings.iter().filter(|f| f.code == "interval-differs").map(|f| f.message.rsplit(": ").next().unwrap()).collect();
+        assert_eq!(said, Vec::from_iter(words), "{one:?} {other:?}");
+    }
+}
+
+#[test]
+fn a_side_tells_its_kernels_and_whether_it_is_a_virtual_machine() {
+    let guest = |id: &str, release: &str| {
+        let mut b = Build::new("none").cpu(0, 1_000_000, &[10_000]);
+        (b.0.system.kernel.release, b.0.system.virtualization) = (release.into(), Some("kvm".into()));
+        named(id, b)
+    };
+    let bare = named("c", Build::new("none").cpu(0, 1_000_000, &[10_000]));
+    let c = compare(&[guest("a", "6.12"), guest("b", "6.1"), bare.clone()], &[bare]).unwrap();
+    // A record that does not say its kernel adds no name.
+    assert_eq!((&c.a.kernels[..], &c.b.kernels[..]), (&["6.1".to_owned(), "6.12".to_owned()][..], &[][..]));
+    assert_eq!((c.a.virtual_machine, c.b.virtual_machine), (true, false));
+    assert_eq!(codes(&c).iter().filter(|c| **c == "virtual-machine").count(), 1);
+}
+
+#[test]
+fn what_one_side_has_is_shown_without_a_ratio() {
+    let nothing = Build::new("none").cpu(0, 1_000_000, &[]).record();
+    let stall = Build::new("none").cpu(0, 1_000_000, &[10_000, 3_500_000]).record();
+    let mut counted = stall.clone().into_parts();
+    let mut d = counted.distributions.remove(0).into_parts();
+    (d.missed, d.late, d.passed, d.expected) = (1, 1, None, Some(3));
+    counted.distributions.push(Distribution::new(d).unwrap());
+    let counted = Record::new(counted).unwrap();
+    let shown =
+        |c: &Comparison| c.loads[0].rows.iter().map(|r| (r.metric.clone(), r.a.is_some(), r.b.is_some())).collect::<Vec<_>>();
+    for (a, b) in [(&nothing, &stall), (&stall, &nothing)] {
+        let (rows, of_a) = (shown(&compare(&[a.clone()], &[b.clone()]).unwrap()), std::ptr::eq(a, &raw const stall));
+        for metric in ["p50", "corrected p50"] {
+            assert!(rows.contains(&(metric.into(), of_a, !of_a)), "{metric}: {rows:?}");
+        }
+    }
+    for (a, b) in [(&counted, &stall), (&stall, &counted)] {
+        let c = compare(&[a.clone()], &[b.clone()]).unwrap();
+        assert_eq!(
+            (row(&c, 0, "late").a, row(&c, 0, "late").b),
+            if std::ptr::eq(a, &raw const counted) { (Some(1.0), Some(0.0)) } else { (Some(0.0), Some(1.0)) }
+        );
+        assert!(!c.loads[0].rows.iter().any(|r| r.metric == "dropped"), "neither lost any");
+    }
+}
+
+#[test]
+fn a_guess_is_called_one_on_whichever_side_it_is() {
+    let stall = || Build::new("none").cpu(0, 1_000_000, &[10_000, 3_500_000]);
+    let (known, guess, nothing) = (stall().record(), stall().import().record(), Build::new("none").cpu(0, 1_000_000, &[]).record());
+    let name = |a: &Record, b: &Record| {
+        let c = compare(&[a.clone()], &[b.clone()]).unwrap();
+        c.loads[0].rows.iter().map(|r| r.metric.clone()).find(|m| m != "p50" && m.contains("p50")).unwrap()
+    };
+    assert_eq!([name(&known, &known), name(&known, &nothing), name(&nothing, &known)], ["corrected p50"; 3]);
+    assert_eq!(name(&guess, &known), "corrected p50 (A by HdrHistogram's rule)");
+    assert_eq!(name(&known, &guess), "corrected p50 (B by HdrHistogram's rule)");
+    let all = "p50 by HdrHistogram's rule";
+    assert_eq!([name(&guess, &guess), name(&guess, &nothing), name(&nothing, &guess)], [all; 3]);
+}
+
+#[test]
+fn jitter_is_shown_where_every_run_of_a_side_is_a_wave() {
+    let of = |id: &str, test| Build::lines(id, test, &[("rising late", &[4_000], 0), ("rising early", &[2_000], 0)]).record();
+    let (wave, other) = (of("p", Test::Periodic), of("r", Test::Response));
+    let shown = |a: &[&Record]| {
+        let a: Vec<Record> = a.iter().map(|r| (*r).clone()).collect();
+        let c = compare(&a, std::slice::from_ref(&wave)).unwrap();
+        c.loads[0].rows[0].metric.clone()
+    };
+    assert_eq!([shown(&[&wave]), shown(&[&wave, &wave])], ["earliest"; 2]);
+    assert_eq!([shown(&[&wave, &other]), shown(&[&other, &wave])], ["min"; 2]);
+}
+
 fn in_model(id: &str, model: Option<u32>, load: &str, samples: &[u64]) -> Record {
     let mut b = Build::new(load).cpu(0, 1_000_000, samples);
     (b.0.id, b.0.clock) = (id.into(), Clock::Virtual);
@@ -151,6 +248,16 @@ fn several_models_on_both_sides_give_each_ratio_its_range() {
     let max = c.bands.iter().find(|b| b.metric == "max").unwrap();
     assert_eq!((max.low, max.high, max.flips), (0.5, 2.0, true));
     assert!(codes(&c).contains(&"model-flips"), "{:?}", codes(&c));
+    // Of two loads each has its ranges, once.
+    let under = |id: &str, load, max| [1, 2].map(|model| in_model(&format!("{id}{load}{model}"), Some(model), load, &[5_000, max]));
+    let both = |id: &str, max| [under(id, "none", max), under(id, "disk", max)].concat();
+    let c = compare(&both("a", 10_000), &both("b", 30_000)).unwrap();
+    let of = |metric: &str| {
+        let bands = c.bands.iter().filter(|b| b.metric == metric);
+        bands.map(|b| (b.load.as_str(), b.ratios.len(), b.low)).collect::<Vec<_>>()
+    };
+    assert_eq!((of("min"), of("max")), (vec![("none", 2, 1.0), ("disk", 2, 1.0)], vec![("none", 2, 3.0), ("disk", 2, 3.0)]));
+    assert!(c.bands.iter().all(|b| b.metric != "samples"), "of times only");
     let c = compare(&side("a", 10_000, 10_000), &side("b", 20_000, 15_000)).unwrap();
     assert!(c.bands.iter().all(|b| !b.flips) && !codes(&c).contains(&"model-flips"));
 }

@@ -275,10 +275,11 @@ mod tests {
         // Of 3 ms at 1 ms three points were passed over, at 2 ms one.
         assert_eq!(summarize(&r).unwrap().merged.unwrap().corrected_count, Some(4 + 3 + 1));
         // An old record of its own says how many, but not how late.
-        let mut parts = r.into_parts();
+        let mut parts = r.clone().into_parts();
         let mut d = parts.distributions.remove(0).into_parts();
         d.passed = None;
         parts.distributions.insert(0, Distribution::new(d).unwrap());
+        assert!(!summarize(&r).unwrap().merged.unwrap().by_rule());
         assert!(summarize(&Record::new(parts).unwrap()).unwrap().merged.unwrap().by_rule());
     }
 
@@ -341,6 +342,18 @@ mod tests {
         assert_eq!(clock_words(&b.record()), "virtual in a VM");
         assert!(is_virtual(Clock::Virtual, None) && is_virtual(Clock::Virtual, Some("container")));
         assert!(!is_virtual(Clock::Host, None) && !virtual_machine(&Build::new("none").record()));
+    }
+
+    #[test]
+    fn a_machine_is_called_by_its_own_name() {
+        let named = |hostname: &str, lab: Option<rtscope_record::Lab>| {
+            let mut b = Build::new("none");
+            (b.0.system.hostname, b.0.lab) = (hostname.into(), lab);
+            machine_name(&b.record())
+        };
+        assert_eq!([named("board", None), named("(none)", None), named("", None)], ["board", "", ""]);
+        let lab = rtscope_record::Lab::default();
+        assert_eq!(named("board", Some(lab.clone())), lab.name());
     }
 
     #[test]

@@ -273,6 +273,27 @@ fn the_json_has_figures_and_no_histograms() {
     assert_eq!(block["loads"][0]["figures"][0].get("all"), None);
 }
 
+#[test]
+fn what_a_board_itself_gave_is_in_no_range_over_models() {
+    let both = |id: &str, model: Option<u32>, load: &str| {
+        [STOCK, RT].map(|release| {
+            let mut b = build(&format!("{id}{}-{}", release.contains("-rt"), model.unwrap_or(0)), release, load, &[4_000]);
+            b.0.lab = model.map(|model| rtscope_record::Lab { model, ..rtscope_record::Lab::default() });
+            if model.is_none() {
+                (b.0.clock, b.0.system.virtualization) = (rtscope_record::Clock::Host, None);
+            }
+            b.record()
+        })
+    };
+    let in_models = [1, 2].map(|model| [both("n", Some(model), "none"), both("f", Some(model), "full")].concat()).concat();
+    let lab = versus(&in_models).unwrap();
+    assert_eq!(lab.bands.iter().filter(|b| b.metric == "max").map(|b| b.load.as_str()).collect::<Vec<_>>(), ["none", "full"]);
+    let mut all = in_models;
+    all.extend(both("h", None, "none"));
+    let v = versus(&all).unwrap();
+    assert_eq!((v.blocks.len(), v.bands), (3, lab.bands));
+}
+
 proptest! {
     /// Whatever is selected: each sound timer record is in exactly one figure, and every ratio is that of its figures.
     #[test]

@@ -124,3 +124,32 @@ pub struct GuestModule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_model_is_kept_but_for_the_first() {
+        for (model, written) in [(1, None), (2, Some(2)), (3, Some(3))] {
+            let lab = Lab { model, ..Lab::default() };
+            let text = serde_json::to_value(&lab).unwrap();
+            assert_eq!(text.get("model").and_then(serde_json::Value::as_u64), written);
+            assert_eq!(serde_json::from_value::<Lab>(text).unwrap(), lab);
+        }
+    }
+
+    #[test]
+    fn a_guest_is_called_by_kernel_and_time_model() {
+        let name = |kernel: &str| Lab { kernel: kernel.into(), model: 2, ..Lab::default() }.name();
+        assert_eq!([name("debian/6.12"), name("")], ["debian/6.12, time model 2", "a kernel without a name, time model 2"]);
+    }
+
+    #[test]
+    fn each_time_model_says_what_things_cost_in_it() {
+        let words = [1, 2, 3, 4].map(meaning);
+        assert_eq!(words.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{words:?}");
+        assert!(words[0].contains("each byte") && words[1].contains("by words") && words[2].contains("2 ns"));
+        assert!([0, 4, u32::MAX].iter().all(|&m| meaning(m).contains("does not know")));
+    }
+}

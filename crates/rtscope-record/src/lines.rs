@@ -445,6 +445,8 @@ pub(crate) mod tests {
         assert_eq!((of(100_000, 1), of(100_000, 2)), (36_889, 47_874));
         assert_eq!(of(1, 1), 975_000_000);
         assert!(Confirmation::of(300, 1).is_weak() && !Confirmation::of(400, 1).is_weak());
+        let exactly = |miss_below_ppb| Confirmation { miss_below_ppb, ..Confirmation::of(400, 1) }.is_weak();
+        assert_eq!([exactly(10_000_000), exactly(10_000_001)], [false, true]);
         let shares: f64 = (1..100_000).map(|k| 1.0 / (f64::from(k) * f64::from(k + 1))).sum();
         assert!(shares < 1.0);
     }

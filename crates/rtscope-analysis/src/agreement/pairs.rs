@@ -101,12 +101,20 @@ mod tests {
             let found = paired(&[0, 10_000, 30_000, 70_000], &b).unwrap_or_default();
             assert_eq!(found.len() == 4, near, "{off}: {found:?}");
         }
-        // The shortest interval is 40 us: a quarter of that.
-        for (off, near) in [(10, true), (-10, true), (11, false), (-11, false)] {
-            let b = [0, 40, 5_000, 20_000 + off, 90_000 + off];
-            let found = paired(&[0, 40, 5_000, 20_000, 90_000], &b).unwrap_or_default();
-            assert_eq!(found.len() == 5, near, "{off}: {found:?}");
+        // The shortest interval is 40 us: a quarter of that, whenever it began.
+        for ((off, near), start) in
+            [(10, true), (-10, true), (11, false), (-11, false)].into_iter().flat_map(|c| [(c, 0), (c, 7_000)])
+        {
+            let b = [0, 40, 5_000, 20_000 + off, 90_000 + off].map(|t| t + start);
+            let found = paired(&[0, 40, 5_000, 20_000, 90_000].map(|t| t + start), &b).unwrap_or_default();
+            assert_eq!(found.len() == 5, near, "{off} after {start}: {found:?}");
         }
+    }
+
+    #[test]
+    fn pulses_of_one_moment_are_paired_in_their_order() {
+        // Nothing tells the first two apart but which came first: each has one partner.
+        assert_eq!(paired(&[0, 0, 1_000], &[50, 50, 1_050]), Ok(vec![(0, 0), (1, 1), (2, 2)]));
     }
 
     #[test]

@@ -152,6 +152,26 @@ mod tests {
         assert_eq!((at(&[0, 9, 12]), at(&[0, 9, 10, 15]), at(&[0, 9, 10, 15, 27])), (Some(3), Some(5), Some(5)));
     }
 
+    #[test]
+    fn what_a_measurement_may_not_be_asked_a_recording_may_not_either() {
+        let nothing = Recorded { stimulus: &[], answer: &[], end: 0 };
+        let of = |time, warmup, worst| {
+            let refused = [responses(&nothing, time, warmup, worst).err(), wave(&[], time, warmup, worst).err()];
+            refused.map(|e| e.map(|e| e.to_string()))
+        };
+        for time in [1, limits::LONGEST] {
+            assert_eq!(of(time, limits::WARMUP, limits::WORST), [None, None]);
+        }
+        let both = |what: [&str; 2], rest: &str| what.map(|what| Some(format!("{what} of {rest} at most, and not 0")));
+        let longest = Nanos(limits::LONGEST);
+        for time in [0, limits::LONGEST + 1] {
+            assert_eq!(of(time, 0, 0), both(["a time-out", "a semi-period"], &format!("{}: {longest}", Nanos(time))));
+        }
+        let (warmup, worst) = (limits::WARMUP, limits::WORST);
+        assert_eq!(of(1, warmup + 1, 0), both(["a warm-up"; 2], &format!("{}: {warmup}", warmup + 1)));
+        assert_eq!(of(1, 0, worst + 1), both(["a number of worst samples"; 2], &format!("{}: {worst}", worst + 1)));
+    }
+
     proptest! {
         #[test]
         fn counts_add_up(steps in proptest::collection::vec((0u64..2000, any::<bool>(), any::<bool>()), 0..80), timeout in 1u64..1500) {

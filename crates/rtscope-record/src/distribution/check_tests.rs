@@ -70,6 +70,21 @@ fn counters_fit_each_other() {
 }
 
 #[test]
+fn points_passed_over_stand_beside_no_other_loss() {
+    let both = "points passed over beside late answers or overflowed samples: no test gives both";
+    let with = |change: Change| {
+        let passed = |p: &mut DistributionParts| {
+            (p.missed, p.passed) = (1, crate::PassedOver::of_stalls([(500, 1)], 1_000).unwrap());
+            p.moments = Moments::Reported { mean: 1_500.0 };
+            change(p);
+            p.expected = Some(p.count + p.missed);
+        };
+        wrong(&[1_000, 2_000], passed).unwrap_or_default()
+    };
+    assert_eq!([with(|_| ()), with(|p| p.late = 1), with(|p| (p.count, p.overflow) = (3, 1))], ["", both, both]);
+}
+
+#[test]
 fn sums_are_what_the_slots_allow() {
     let outside = "the sums lie outside what the histogram allows";
     // 1,000 and three times 2,998,272 to 3,000,319.
