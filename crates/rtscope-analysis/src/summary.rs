@@ -66,9 +66,8 @@ impl Row {
     fn of(d: &Distribution, corrected: Option<&Corrected>) -> Self {
         let thread = d.parts().thread.as_ref();
         let values = d.standard().into_iter().zip(corrected.map_or_else(Default::default, Corrected::standard));
-        let percentiles = Quantile::STANDARD.iter().zip(values).filter_map(|(q, (raw, corrected))| {
-            (raw.is_some() || corrected.is_some()).then(|| Percentile { name: q.to_string(), raw, corrected })
-        });
+        let known = Quantile::STANDARD.iter().zip(values).filter(|(_, (raw, corrected))| raw.is_some() || corrected.is_some());
+        let percentiles = known.map(|(q, (raw, corrected))| Percentile { name: q.to_string(), raw, corrected });
         Self {
             label: d.label().into(),
             cpu: thread.and_then(|t| t.cpu),

@@ -198,18 +198,22 @@ impl Archive {
             let keys = self.keys(&Filter::default())?;
             let mut next = keys.iter();
             let mut signed = Vec::new();
-            self.each_record(&keys, rows::Rows::of, |rows| {
-                let Some(key) = next.next() else { return Ok(()) };
-                let kept = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
-                if !kept.sound || rows.summary.as_ref() != Some(&kept.summary) || rows.started_ns != kept.started_ns {
-                    return Err(ArchiveError::damaged(&rows.id, "its summary is not that of its record"));
-                }
-                if rows::distributions(&self.db, key.0).map_err(|e| self.sql(e))? != rows.distributions {
-                    return Err(ArchiveError::damaged(&rows.id, "the summary of its distributions is not that of its record"));
-                }
-                signed.extend(rows.key.map(|key| (rows.id, key)));
-                Ok(())
-            })?;
+            self.each_record(
+                &keys,
+                |record| rows::Rows::of(&record),
+                |rows| {
+                    let Some(key) = next.next() else { return Ok(()) };
+                    let kept = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
+                    if !kept.sound || rows.summary.as_ref() != Some(&kept.summary) || rows.started_ns != kept.started_ns {
+                        return Err(ArchiveError::damaged(&rows.id, "its summary is not that of its record"));
+                    }
+                    if rows::distributions(&self.db, key.0).map_err(|e| self.sql(e))? != rows.distributions {
+                        return Err(ArchiveError::damaged(&rows.id, "the summary of its distributions is not that of its record"));
+                    }
+                    signed.extend(rows.key.map(|key| (rows.id, key)));
+                    Ok(())
+                },
+            )?;
             Ok(Sound { runs: keys.len() as u64, signed })
         })
     }

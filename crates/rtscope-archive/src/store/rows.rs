@@ -226,12 +226,12 @@ pub(super) struct Rows {
 pub(super) type Columns = (String, u64, u64, Option<u64>, Option<u64>, Option<f64>);
 
 impl Rows {
-    pub(super) fn of(record: Record) -> Self {
+    pub(super) fn of(record: &Record) -> Self {
         let columns = |d: &Distribution| (d.label().to_owned(), d.count(), d.missed(), d.min(), d.max(), d.mean());
         Self {
             id: record.id().into(),
-            summary: RunSummary::of(&record).ok(),
-            started_ns: started_ns(&record),
+            summary: RunSummary::of(record).ok(),
+            started_ns: started_ns(record),
             distributions: record.distributions().iter().map(columns).collect(),
             key: record.parts().signature.as_ref().map(|s| s.key.clone()),
         }

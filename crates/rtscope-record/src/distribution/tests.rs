@@ -299,7 +299,7 @@ proptest! {
     fn all_standard_percentiles_at_once_are_each_by_itself(
         samples in prop::collection::vec((any::<u64>(), 1u64..60_000), 0..40), overflow in 0u64..100, missed in 0u64..100,
     ) {
-        let mut p = DistributionParts { overflow, missed, ..DistributionParts::empty("x") };
+        let mut p = DistributionParts { missed, overflow, ..DistributionParts::empty("x") };
         for &(value, n) in &samples {
             p.histogram.record(value >> 20, n).unwrap();
         }
