@@ -13,15 +13,33 @@ pub(crate) fn us(ns: f64) -> String {
 
 /// Microseconds with two decimals, from ns, or a dash.
 pub(crate) fn us_opt(ns: Option<u64>) -> String {
-    match ns {
-        None => NONE.into(),
-        // Between two decimals, the value in binary decides; elsewhere whole numbers say the same sooner.
-        Some(ns) if ns % 10 == 5 || ns > 1 << 40 => us(ns as f64),
-        Some(ns) => {
-            let hundredths = (ns + 5) / 10;
-            format!("{}.{:02}", hundredths / 100, hundredths % 100)
-        }
+    ns.map_or_else(|| NONE.into(), us_whole)
+}
+
+/// Microseconds with two decimals, from whole ns.
+pub(crate) fn us_whole(ns: u64) -> String {
+    decimals(ns, 10, 100).unwrap_or_else(|| us(ns as f64))
+}
+
+/// Seconds with six decimals, from whole ns.
+pub(crate) fn seconds(ns: u64) -> String {
+    decimals(ns, 1_000, 1_000_000).unwrap_or_else(|| format!("{:.6}", rtscope_record::Nanos(ns).as_secs_f64()))
+}
+
+/// `n` parts, of which `lost` make the last decimal and `last` of those the unit, as a float would be written, sooner. `None` where the
+/// float's value in binary decides: between two decimals, and beyond its digits.
+fn decimals(n: u64, lost: u64, last: u64) -> Option<String> {
+    if n % lost == lost / 2 || n > 1 << 40 {
+        return None;
     }
+    let shown = (n + lost / 2) / lost;
+    let mut digits = itoa::Buffer::new();
+    let mut text = String::with_capacity(16);
+    text.push_str(digits.format(shown / last));
+    text.push('.');
+    // A 1 ahead keeps the zeros at the start.
+    text.push_str(&digits.format(last + shown % last)[1..]);
+    Some(text)
 }
 
 /// Microseconds with two decimals, from fractional ns, or a dash.
@@ -63,13 +81,14 @@ pub(crate) fn share(s: &Share) -> String {
 
 /// Whole number with a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(n);
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(c);
+    let (first, rest) = digits.split_at((digits.len() - 1) % 3 + 1);
+    text.push_str(first);
+    for at in (0..rest.len()).step_by(3) {
+        text.push(',');
+        text.push_str(&rest[at..at + 3]);
     }
     text
 }
@@ -184,8 +203,9 @@ mod tests {
     proptest! {
         #[test]
         fn whole_nanoseconds_are_written_as_fractional_ones(ns in any::<u64>(), shift in 0u32..64) {
-            for ns in [ns >> shift, (ns >> shift) / 10 * 10 + 5, 1 << 40, (1 << 40) + 1] {
+            for ns in [ns >> shift, (ns >> shift) / 10 * 10 + 5, (ns >> shift) / 1_000 * 1_000 + 500, 1 << 40, (1 << 40) + 1] {
                 prop_assert_eq!(us_opt(Some(ns)), us(ns as f64));
+                prop_assert_eq!(seconds(ns), format!("{:.6}", ns as f64 / 1e9));
             }
         }
     }

@@ -4,11 +4,11 @@ use super::findings::one;
 use super::grid::{Cell, Grid, blanks};
 use super::{Paint, Style, verdict_paint};
 use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
-use crate::format::{NONE, clean, count, time, us, us_f64, us_opt};
+use crate::format::{NONE, clean, count, seconds, time, us_f64, us_opt, us_whole};
 use crate::{ReportError, summarize};
 use rtscope_analysis::summary::Row;
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Clock, Effect, Nanos, Record, Test, Warning};
+use rtscope_record::{Clock, Effect, Record, Test, Warning};
 use std::fmt::Write as _;
 
 /// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
@@ -172,7 +172,7 @@ fn percentiles(test: Test, all: &Row, style: Style) -> String {
         let text = format!(
             "No sample in {} exceeded {} us. If they were independent, p < {p:.2e} for the next one at 95 % (rule of three).",
             count(all.count),
-            us(max as f64)
+            us_whole(max)
         );
         out += &super::wrapped(style, "", &text);
     }
@@ -193,7 +193,7 @@ fn worst(record: &Record, style: Style) -> String {
     let mut out = format!("\n{}\n", style.paint(Paint::Bold, &title));
     let mut grid = Grid::new().right("us", 0).right("at s", 0).left("", 0);
     for (w, label) in &all[..shown] {
-        grid.row(vec![us(w.value as f64).into(), format!("{:.6}", Nanos(w.at).as_secs_f64()).into(), (*label).into()]);
+        grid.row(vec![us_whole(w.value).into(), seconds(w.at).into(), (*label).into()]);
     }
     out += &grid.render(style);
     out
