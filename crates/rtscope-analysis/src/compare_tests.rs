@@ -166,20 +166,14 @@ fn what_one_side_has_is_shown_without_a_ratio() {
     (d.missed, d.late, d.passed, d.expected) = (1, 1, None, Some(3));
     counted.distributions.push(Distribution::new(d).unwrap());
     let counted = Record::new(counted).unwrap();
-    let shown =
-        |c: &Comparison| c.loads[0].rows.iter().map(|r| (r.metric.clone(), r.a.is_some(), r.b.is_some())).collect::<Vec<_>>();
-    for (a, b) in [(&nothing, &stall), (&stall, &nothing)] {
-        let (rows, of_a) = (shown(&compare(&[a.clone()], &[b.clone()]).unwrap()), std::ptr::eq(a, &raw const stall));
-        for metric in ["p50", "corrected p50"] {
-            assert!(rows.contains(&(metric.into(), of_a, !of_a)), "{metric}: {rows:?}");
-        }
+    let of = |a: &Record, b: &Record| compare(std::slice::from_ref(a), std::slice::from_ref(b)).unwrap();
+    let there = |c: &Comparison, metric| (row(c, 0, metric).a.is_some(), row(c, 0, metric).b.is_some());
+    for metric in ["p50", "corrected p50"] {
+        assert_eq!(there(&of(&nothing, &stall), metric), (false, true), "{metric}");
+        assert_eq!(there(&of(&stall, &nothing), metric), (true, false), "{metric}");
     }
-    for (a, b) in [(&counted, &stall), (&stall, &counted)] {
-        let c = compare(&[a.clone()], &[b.clone()]).unwrap();
-        assert_eq!(
-            (row(&c, 0, "late").a, row(&c, 0, "late").b),
-            if std::ptr::eq(a, &raw const counted) { (Some(1.0), Some(0.0)) } else { (Some(0.0), Some(1.0)) }
-        );
+    for (c, a, b) in [(of(&counted, &stall), 1.0, 0.0), (of(&stall, &counted), 0.0, 1.0)] {
+        assert_eq!((row(&c, 0, "late").a, row(&c, 0, "late").b), (Some(a), Some(b)));
         assert!(!c.loads[0].rows.iter().any(|r| r.metric == "dropped"), "neither lost any");
     }
 }
@@ -189,7 +183,7 @@ fn a_guess_is_called_one_on_whichever_side_it_is() {
     let stall = || Build::new("none").cpu(0, 1_000_000, &[10_000, 3_500_000]);
     let (known, guess, nothing) = (stall().record(), stall().import().record(), Build::new("none").cpu(0, 1_000_000, &[]).record());
     let name = |a: &Record, b: &Record| {
-        let c = compare(&[a.clone()], &[b.clone()]).unwrap();
+        let c = compare(std::slice::from_ref(a), std::slice::from_ref(b)).unwrap();
         c.loads[0].rows.iter().map(|r| r.metric.clone()).find(|m| m != "p50" && m.contains("p50")).unwrap()
     };
     assert_eq!([name(&known, &known), name(&known, &nothing), name(&nothing, &known)], ["corrected p50"; 3]);
