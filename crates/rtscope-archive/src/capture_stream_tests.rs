@@ -40,7 +40,7 @@ fn in_pieces(bytes: &[u8], kind: Kind, sizes: &[usize]) -> String {
     said(Capture::read(pieces(), kind, &Request::default()).and_then(|c| Capture::read(pieces(), kind, &all(c.count()))))
 }
 
-/// The bytes 0 to 255 of a text that was damaged there.
+/// A file with another byte at a place, or cut off there.
 fn damaged(bytes: &[u8], at: usize, to: Option<u8>) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let at = at % bytes.len();
@@ -119,9 +119,9 @@ impl Read for Endless {
         let rest = &self.text[self.at.min(self.text.len())..];
         let n = if rest.is_empty() { buffer.len() } else { rest.len().min(buffer.len()) };
         if rest.is_empty() {
-            buffer.fill(self.then)
+            buffer.fill(self.then);
         } else {
-            buffer[..n].copy_from_slice(&rest[..n])
+            buffer[..n].copy_from_slice(&rest[..n]);
         }
         self.at += n;
         assert!(self.at < 16 * LONGEST, "it is read on and on");

@@ -118,9 +118,13 @@ mod tests {
 
     fn sliced(samples: &[(u64, f64)], threshold: Option<f64>, hysteresis: Option<f64>) -> (Vec<(u64, bool)>, Analog) {
         let mut swing = Swing::default();
-        samples.iter().for_each(|s| swing.take(s.1));
+        for s in samples {
+            swing.take(s.1);
+        }
         let mut slicer = Slicer::new(swing, &Request { threshold, hysteresis, ..Request::default() });
-        samples.iter().for_each(|s| slicer.take(s.0, s.1));
+        for s in samples {
+            slicer.take(s.0, s.1);
+        }
         let (levels, analog) = slicer.finish();
         (levels.edges().collect(), analog)
     }

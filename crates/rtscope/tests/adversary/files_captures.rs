@@ -55,11 +55,13 @@ fn a_table_larger_than_the_memory_is_read() {
     let digits = "0".repeat(2000);
     // A column that is not wanted has voltages, which differ from row to row.
     let block = format!("14,1,1,0.1{digits}\n14,1,1,0.2{digits}\n");
-    let (head, tail) = ("time [us],s,a,v\n0,0,0,0.5\n10,1,0,1\n13,1,1,1\n", "20,0,1,3\n25,0,0,3\n99,0,0,3\n");
+    let (head, tail) = ("time [us],s,a,v\n0,0,0,0.5\n10,1,0,1\n13,1,1,1\n", "20,0,1,0.5\n25,0,0,3\n99,0,0,3\n");
     long(&w, "long.csv", head, &block, tail);
     taken(&w, "--json --stimulus s --answer A --timeout 9us long.csv", "rising 1 3000;falling 1 5000;");
     // A voltage is read twice: its threshold follows from all of it.
-    taken(&w, "--json --answer v --threshold 2 --semi-period 6us long.csv", "");
+    let voltage =
+        "--json --stimulus s --stimulus-edges falling --answer v --answer-edges rising --threshold 2 --timeout 9us long.csv";
+    taken(&w, voltage, "falling 1 4600;");
 }
 
 #[test]
@@ -92,7 +94,11 @@ fn a_dump_of_very_many_variables_is_read() {
     (0..300_000).for_each(|n| writeln!(vcd, "$var wire 1 v{n} wire_{n} $end").unwrap());
     vcd += "$enddefinitions $end\n#0 0v0 0v7\n#5 1v0\n#7 0v0\n#9 1v0\n#11 0v0";
     w.file("wide.vcd", &vcd);
-    taken(&w, "--json --answer wire_0 --semi-period 2us wide.vcd", "rising 1 0;falling 2 0;");
+    taken(
+        &w,
+        "--json --answer wire_0 --semi-period 2us wide.vcd",
+        "rising late 1 0;rising early 0 null;falling late 2 0;falling early 0 null;",
+    );
     let said = import(&w, "wide.vcd").ends_with(2);
     assert!(said.err.contains("wire_39 and 299960 more") && said.err.len() < 2000, "{}", said.err);
 }
