@@ -54,9 +54,18 @@ impl Quantile {
     }
 }
 
+/// What [`Quantile::STANDARD`] are called, as they are written.
+const NAMES: [&str; Quantile::STANDARD.len()] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999"];
+
 /// The values at [`Quantile::STANDARD`] that are known, by name.
-pub(crate) fn named(values: [Option<u64>; Quantile::STANDARD.len()]) -> BTreeMap<String, u64> {
-    Quantile::STANDARD.iter().zip(values).filter_map(|(q, value)| Some((q.to_string(), value?))).collect()
+pub(crate) fn named(values: [Option<u64>; NAMES.len()]) -> BTreeMap<String, u64> {
+    NAMES.iter().zip(values).filter_map(|(&name, value)| Some((name.into(), value?))).collect()
+}
+
+/// Whether `stated` is what [`named`] says of `values`; makes no names, for this is asked of every distribution that is read.
+pub(crate) fn are_named(stated: &BTreeMap<String, u64>, values: [Option<u64>; NAMES.len()]) -> bool {
+    stated.len() == values.iter().flatten().count()
+        && NAMES.iter().zip(values).all(|(&name, value)| stated.get(name).copied() == value)
 }
 
 impl FromStr for Quantile {
@@ -105,6 +114,25 @@ impl fmt::Display for Quantile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_have_the_names_of_their_quantiles() {
+        assert_eq!(NAMES.map(String::from), Quantile::STANDARD.map(|q| q.to_string()));
+        let values = [Some(1), Some(1), None, Some(3), None, None, None];
+        let stated = named(values);
+        assert_eq!(stated, [("p50", 1), ("p90", 1), ("p99", 3)].map(|(name, value)| (name.to_owned(), value)).into());
+        assert!(are_named(&stated, values) && are_named(&BTreeMap::new(), [None; 7]));
+        let other = |change: &dyn Fn(&mut BTreeMap<String, u64>)| {
+            let mut other = stated.clone();
+            change(&mut other);
+            assert!(!are_named(&other, values), "{other:?}");
+        };
+        other(&|m| drop(m.remove("p90")));
+        other(&|m| drop(m.insert("p90".into(), 2)));
+        other(&|m| drop(m.insert("p95".into(), 2)));
+        other(&|m| drop(m.insert("p10".into(), 1)));
+        other(&|m| drop((m.remove("p90"), m.insert("p10".into(), 1))));
+    }
 
     #[test]
     fn parses_and_prints() {

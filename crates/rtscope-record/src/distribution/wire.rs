@@ -4,6 +4,7 @@ use super::{Distribution, DistributionError, DistributionParts, Moments, PassedO
 use crate::correction::{Basis, Corrected};
 use crate::hdr;
 use crate::linear::LinearBins;
+use crate::quantile::are_named;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -167,7 +168,7 @@ impl TryFrom<Wire<'_>> for Distribution {
         if !close(w.mean, d.mean()) || !close(w.stddev, d.stddev()) {
             return Err(wrong("mean or standard deviation differ from what the sums give"));
         }
-        if w.percentiles != d.percentiles() {
+        if !are_named(&w.percentiles, d.standard()) {
             return Err(wrong("percentiles differ from what the histogram gives"));
         }
         // Older records have what HdrHistogram's rule gave under this name.
