@@ -122,16 +122,14 @@ mod tests {
         let stated = named(values);
         assert_eq!(stated, [("p50", 1), ("p90", 1), ("p99", 3)].map(|(name, value)| (name.to_owned(), value)).into());
         assert!(are_named(&stated, values) && are_named(&BTreeMap::new(), [None; 7]));
-        let other = |change: &dyn Fn(&mut BTreeMap<String, u64>)| {
+        for (out, put) in
+            [("p90", None), ("p90", Some(("p90", 2))), ("", Some(("p95", 2))), ("", Some(("p10", 1))), ("p90", Some(("p10", 1)))]
+        {
             let mut other = stated.clone();
-            change(&mut other);
+            other.remove(out);
+            other.extend(put.map(|(name, value)| (name.to_owned(), value)));
             assert!(!are_named(&other, values), "{other:?}");
-        };
-        other(&|m| drop(m.remove("p90")));
-        other(&|m| drop(m.insert("p90".into(), 2)));
-        other(&|m| drop(m.insert("p95".into(), 2)));
-        other(&|m| drop(m.insert("p10".into(), 1)));
-        other(&|m| drop((m.remove("p90"), m.insert("p10".into(), 1))));
+        }
     }
 
     #[test]
