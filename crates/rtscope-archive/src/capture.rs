@@ -18,6 +18,7 @@ mod vcd;
 pub use analog::{Analog, Threshold};
 pub use levels::Levels;
 
+use crate::hex::hex;
 use input::Patient;
 use names::Names;
 use rtscope_record::Source;
@@ -182,10 +183,6 @@ pub fn id(started: &str, source: &Source, way: &str) -> String {
     let digits: String = started.split('.').next().unwrap_or(started).chars().filter(char::is_ascii_alphanumeric).collect();
     let hash = hex(&Sha256::digest(format!("{} {way}", source.sha256)));
     format!("{}Z-{}", digits.trim_end_matches('Z'), &hash[..8])
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"))
 }
 
 impl Capture {

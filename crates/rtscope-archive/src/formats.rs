@@ -14,7 +14,7 @@ pub use hdr::{write_hgrm, write_log};
 
 use crate::signature::SignatureError;
 use rtscope_record::{Distribution, DistributionError, LinearBins, Record, RecordError, RecordParts, Space};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
@@ -331,13 +331,4 @@ fn with_bins(record: &Record) -> Result<Option<Record>, ExportError> {
         *d = Distribution::new(p)?;
     }
     Ok(Some(Record::new(parts)?))
-}
-
-/// Bytes as lower-case hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, b| {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{b:02x}");
-        text
-    })
 }

@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod formats;
+mod hex;
 pub mod raw;
 pub mod signature;
 pub mod store;

@@ -50,13 +50,13 @@ impl SecretKey {
 
     /// The public key, 64 hex digits.
     pub fn public(&self) -> String {
-        crate::formats::hex(self.0.verifying_key().as_bytes())
+        crate::hex::hex(self.0.verifying_key().as_bytes())
     }
 
     /// `record` with a signature of this key, in place of one that it may have. `name` is what the key's owner calls it here.
     pub fn sign(&self, record: Record, name: &str) -> Result<Record, SignatureError> {
         let text = signed_text(&record)?;
-        let value = crate::formats::hex(&self.0.sign(text.as_bytes()).to_bytes());
+        let value = crate::hex::hex(&self.0.sign(text.as_bytes()).to_bytes());
         let signature = Some(Signature { name: name.into(), key: self.public(), value });
         let parts = RecordParts { signature, ..record.into_parts() };
         Record::new(parts).map_err(|e: RecordError| SignatureError::Json(e.to_string()))
@@ -82,7 +82,7 @@ pub fn check(record: &Record) -> Result<(), SignatureError> {
 
 /// The text that is signed: its purpose, and the SHA-256 of the record's canonical form.
 fn signed_text(record: &Record) -> Result<String, SignatureError> {
-    Ok(format!("{PURPOSE}{}", crate::formats::hex(&Sha256::digest(canonical_form(record)?.as_bytes()))))
+    Ok(format!("{PURPOSE}{}", crate::hex::hex(&Sha256::digest(canonical_form(record)?.as_bytes()))))
 }
 
 /// The record as RFC 8785 (JCS) writes it, but for integers beyond 2^53, which are written in full; without what is derived, and with

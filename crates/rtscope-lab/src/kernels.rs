@@ -3,6 +3,7 @@
 //! A fetched kernel stays as it is until it is fetched again on purpose, so that tomorrow's run boots what today's did.
 
 mod boot;
+mod candidate;
 mod fetch;
 mod headers;
 mod manifest;

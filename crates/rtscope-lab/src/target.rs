@@ -5,6 +5,11 @@ use rtscope_record::{Record, RecordError};
 use std::io;
 use std::sync::{Arc, Mutex};
 
+/// Whether a target of this name is one of the lab's virtual machines.
+pub fn is_lab(target: &str) -> bool {
+    target.starts_with("lab:")
+}
+
 /// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {

@@ -1,11 +1,13 @@
 //! From a plan to its runs: what each is, what it is called, and in which order they are taken.
 
-use super::plan::{Plan, is_lab};
+use super::plan::Plan;
 use super::test_plan::TestPlan;
+use crate::target::is_lab;
 use crate::vm::TimeModel;
 use rtscope_record::Clock;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// One run of a campaign.
@@ -57,6 +59,20 @@ impl Run {
     }
 }
 
+impl Plan {
+    /// Every run, in the order in which they are taken.
+    pub fn runs(&self) -> Vec<Run> {
+        expand(self)
+    }
+
+    /// What tells this campaign from another, hex: its name and its runs. Blanks, comments, the order of the lists, title and jobs are not
+    /// part of it.
+    pub fn digest(&self) -> String {
+        let keys: BTreeSet<String> = self.runs().into_iter().map(|r| r.key).collect();
+        hash(std::iter::once(self.name.as_str()).chain(keys.iter().map(String::as_str)))
+    }
+}
+
 /// SHA-256 of texts, each with its length before it, hex.
 pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut sha = Sha256::new();
@@ -73,7 +89,7 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Every run, those in virtual time first. Time models and targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
 /// by then falls on all targets alike.
-pub(super) fn expand(plan: &Plan) -> Vec<Run> {
+fn expand(plan: &Plan) -> Vec<Run> {
     let mut runs = Vec::new();
     for repetition in 1..=plan.repetitions {
         for load in &plan.loads {

@@ -1,13 +1,12 @@
 //! The plan of a campaign: a TOML file, read with every fault told by its line.
 
-use super::matrix::{Run, expand};
 use super::test_plan::TestPlan;
 use crate::load::Load;
 use crate::ssh::Address;
+use crate::target::is_lab;
 use crate::vm::TimeModel;
 use rtscope_record::{Clock, Nanos};
 use serde::Deserialize;
-use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -193,23 +192,6 @@ impl Plan {
         let name = file.name.into_inner();
         Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
     }
-
-    /// Every run, in the order in which they are taken.
-    pub fn runs(&self) -> Vec<Run> {
-        expand(self)
-    }
-
-    /// What tells this campaign from another, hex: its name and its runs. Blanks, comments, the order of the lists, title and jobs are not
-    /// part of it.
-    pub fn digest(&self) -> String {
-        let keys: BTreeSet<String> = self.runs().into_iter().map(|r| r.key).collect();
-        super::matrix::hash(std::iter::once(self.name.as_str()).chain(keys.iter().map(String::as_str)))
-    }
-}
-
-/// Whether a target is one of the lab's virtual machines.
-pub(super) fn is_lab(target: &str) -> bool {
-    target.starts_with("lab:")
 }
 
 fn check_name(name: &str) -> Result<(), String> {

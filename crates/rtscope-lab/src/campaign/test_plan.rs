@@ -1,7 +1,7 @@
 //! One test of a campaign's plan, and the settings that follow from it.
 
-use super::plan::is_lab;
 use crate::lines::{About, LineOptions, LineOptionsError, Who};
+use crate::target::is_lab;
 use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Handler, Inject, Nanos, Policy, Settings, Space, Test};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -1,24 +1,11 @@
 //! Fetching one of Debian's kernels: from the series to the exact package, its files to their places.
 
+use super::candidate::Candidate;
 use super::manifest::{CONFIG, VMLINUZ};
 use super::{Arch, Kernel, KernelError, KernelName, Series, headers};
 use crate::debian::{Apt, DebianError, Package, Paragraph, upstream};
 use std::fs;
 use std::path::Path;
-
-/// A kernel's package in one version.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) package: String,
-    pub(super) version: String,
-}
-
-impl Candidate {
-    /// What `uname -r` says in it.
-    pub(super) fn release(&self) -> &str {
-        self.package.strip_prefix("linux-image-").unwrap_or(&self.package)
-    }
-}
 
 /// Fetches into the empty directory `work`.
 pub(super) fn fetch(

@@ -1,6 +1,6 @@
 //! A kernel's headers, made to work where they were unpacked: `make -C HEADERS M=DIR CONFIG_DEBUG_INFO_BTF_MODULES= modules`.
 
-use super::fetch::Candidate;
+use super::candidate::Candidate;
 use super::{Arch, KernelError};
 use crate::debian::{Apt, Package};
 use std::fs;

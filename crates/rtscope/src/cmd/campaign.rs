@@ -46,7 +46,7 @@ fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
     if models.is_empty() {
         return Ok(plan);
     }
-    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| t.starts_with("lab:")) {
+    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| rtscope_lab::target::is_lab(t)) {
         return Err(Failure::usage("--model is for campaigns in the lab's virtual time", "leave it out"));
     }
     plan.models = models.to_vec();

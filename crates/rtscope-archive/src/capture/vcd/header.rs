@@ -6,21 +6,6 @@ use crate::capture::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-/// Words that begin something: at the beginning of a line none of them is part of a comment, so that a missing `$end` is found out.
-pub(super) const COMMANDS: [&[u8]; 12] = [
-    b"$comment",
-    b"$date",
-    b"$version",
-    b"$timescale",
-    b"$scope",
-    b"$upscope",
-    b"$var",
-    b"$enddefinitions",
-    b"$dumpvars",
-    b"$dumpall",
-    b"$dumpon",
-    b"$dumpoff",
-];
 /// Bits of a vector that may be lines; a wider one is a number.
 const WIDEST: u8 = 64;
 

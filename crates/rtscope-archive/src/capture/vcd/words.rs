@@ -1,11 +1,26 @@
 //! The words of a dump, through a buffer: blanks part them, lines mean nothing but are counted for errors.
 
-use super::header::COMMANDS;
 use super::text;
 use crate::capture::input::{CHUNK, unread};
 use crate::capture::{CaptureError, LONGEST};
 use std::io::Read;
 use std::ops::Range;
+
+/// Words that begin something: at the beginning of a line none of them is part of a comment, so that a missing `$end` is found out.
+const COMMANDS: [&[u8]; 12] = [
+    b"$comment",
+    b"$date",
+    b"$version",
+    b"$timescale",
+    b"$scope",
+    b"$upscope",
+    b"$var",
+    b"$enddefinitions",
+    b"$dumpvars",
+    b"$dumpall",
+    b"$dumpon",
+    b"$dumpoff",
+];
 
 /// What a command of the head may say that is kept, bytes.
 const SAID: usize = LONGEST;

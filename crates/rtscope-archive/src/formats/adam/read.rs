@@ -1,7 +1,8 @@
 //! From the response program's text to records.
 
 use super::{BAD, OWN, RESOLUTION};
-use crate::formats::{ImportError, ImportOptions, hex};
+use crate::formats::{ImportError, ImportOptions};
+use crate::hex::hex;
 use jiff::Timestamp;
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Origin, Policy, Record, RecordParts, Settings, Source, Space,

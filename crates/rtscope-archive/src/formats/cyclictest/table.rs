@@ -3,7 +3,8 @@
 use super::command::{Command, unknown_settings};
 use super::kept::Kept;
 use super::{NO_MINIMUM, TextOptions};
-use crate::formats::{ImportError, ImportOptions, hex};
+use crate::formats::{ImportError, ImportOptions};
+use crate::hex::hex;
 use jiff::Timestamp;
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Origin, Record, RecordParts, Source, Space,
