@@ -198,12 +198,16 @@ pub(super) fn each<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// Gives `each` all runs, oldest first.
-pub(super) fn each_key(db: &Connection, mut each: impl FnMut(i64)) -> Result<(), rusqlite::Error> {
-    let mut statement = db.prepare_cached("SELECT key FROM run ORDER BY started_ns, key")?;
+/// Gives `each` all runs, oldest first: the key and whether the columns are those that were written with the record, else the id.
+pub(super) fn each_key<E: From<rusqlite::Error>>(
+    db: &Connection,
+    mut each: impl FnMut(i64, Result<(), String>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS}, {REST} FROM run ORDER BY started_ns, key"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        each(row.get(0)?);
+        let sound = if is_sound(row)? { Ok(()) } else { Err(row.get("id")?) };
+        each(row.get("key")?, sound)?;
     }
     Ok(())
 }
@@ -216,9 +220,14 @@ pub(super) fn one(db: &Connection, key: i64) -> Result<Found, rusqlite::Error> {
 /// A row of [`COLUMNS`] and [`REST`].
 fn found(row: &Row<'_>) -> Result<Found, rusqlite::Error> {
     let count = row.as_ref().column_count();
-    let kept: Option<Vec<u8>> = row.get(count - 2)?;
-    let sound = kept.is_some_and(|kept| digest(row, count - 2).is_ok_and(|own| own.as_slice() == kept));
-    Ok(Found { key: row.get(count - 1)?, summary: summary(row)?, started_ns: row.get(count - 4)?, sound })
+    Ok(Found { key: row.get(count - 1)?, summary: summary(row)?, started_ns: row.get(count - 4)?, sound: is_sound(row)? })
+}
+
+/// Whether the columns of a row of [`COLUMNS`] and [`REST`] are those that were written with the record.
+fn is_sound(row: &Row<'_>) -> Result<bool, rusqlite::Error> {
+    let place = row.as_ref().column_count() - 2;
+    let kept: Option<Vec<u8>> = row.get(place)?;
+    Ok(kept.is_some_and(|kept| digest(row, place).is_ok_and(|own| own.as_slice() == kept)))
 }
 
 /// Writes down what the summary columns of the run with this key are.

@@ -66,19 +66,27 @@ impl Archive {
         filter: &Filter,
         mut each: impl FnMut(list::Found) -> Result<(), E>,
     ) -> Result<(), E> {
-        list::each(&self.db, filter, |found| each(found).map_err(Stop::Own)).map_err(|stop| match stop {
-            Stop::Sql(e) => self.sql(e).into(),
-            Stop::Own(e) => e,
-        })
+        list::each(&self.db, filter, |found| each(found).map_err(Stop::Own)).map_err(|stop| self.stopped(stop))
     }
 
-    /// The runs that pass `filter`, oldest first. A run whose summary was changed apart from its record is an error where the filter asks
-    /// for something of it.
+    fn stopped<E: From<ArchiveError>>(&self, stop: Stop<E>) -> E {
+        match stop {
+            Stop::Sql(e) => self.sql(e).into(),
+            Stop::Own(e) => e,
+        }
+    }
+
+    /// The runs that pass `filter`, oldest first. A run whose summary was changed apart from its record is an error.
     pub fn keys(&self, filter: &Filter) -> Result<Vec<Key>, ArchiveError> {
         let mut keys = Vec::new();
         if filter.passes_all() {
-            list::each_key(&self.db, |key| keys.push(Key(key))).map_err(|e| self.sql(e))?;
-            return Ok(keys);
+            // Without the summaries, of which nothing is asked.
+            let each = list::each_key(&self.db, |key, sound| {
+                sound.map_err(|id| Stop::Own(changed(&id)))?;
+                keys.push(Key(key));
+                Ok(())
+            });
+            return each.map(|()| keys).map_err(|stop| self.stopped(stop));
         }
         self.each_found(filter, |found| {
             keys.push(Key(sound(found)?.key));
@@ -160,6 +168,10 @@ fn sound(found: list::Found) -> Result<list::Found, ArchiveError> {
     if found.sound {
         return Ok(found);
     }
+    Err(changed(&found.summary.id))
+}
+
+fn changed(id: &str) -> ArchiveError {
     let what = "its summary in the archive was changed apart from its record, which `rtscope show` reads by its id";
-    Err(ArchiveError::damaged(&found.summary.id, what))
+    ArchiveError::damaged(id, what)
 }
