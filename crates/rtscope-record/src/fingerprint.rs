@@ -171,6 +171,23 @@ mod tests {
     }
 
     #[test]
+    fn many_slots_and_more_of_points_passed_over_have_one_too() {
+        let mut p = of(&(0..2000).map(|i| i * 1000).collect::<Vec<_>>()).into_parts();
+        (p.missed, p.expected) = (3000, Some(5000));
+        p.passed = crate::PassedOver::of_stalls((1..=3000).map(|i| (i * 1000, 1)), 1).unwrap();
+        let slots = |p: &crate::DistributionParts| (p.histogram.occupied(), p.passed.as_ref().map(|x| x.histogram.occupied()));
+        let of = |p: crate::DistributionParts| Fingerprint::of(&[Distribution::new(p).unwrap()]).to_string();
+        assert_eq!((slots(&p), of(p)), ((1978, Some(2513)), "3883789052ce1c67725d74440606f791".into()));
+    }
+
+    #[test]
+    fn a_line_has_the_room_of_its_longest_from_the_start() {
+        let mut text = String::new();
+        pair(&mut text, "passed ", u64::MAX, u64::MAX);
+        assert_eq!(text.capacity(), text.len(), "it was reserved at once");
+    }
+
+    #[test]
     fn it_is_written_as_32_lower_hex_digits() {
         let text = "00000000000000000000000000abcdef";
         let own = Fingerprint(0xab_cdef);

@@ -50,7 +50,7 @@ pub(crate) fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
                     out.truncate(written);
                     return Some(out);
                 }
-                TINFLStatus::HasMoreOutput if out.len() < most => out.resize((out.len() * 2).clamp(64, most), 0),
+                TINFLStatus::HasMoreOutput if out.len() < most => out.resize((out.len() * 2).max(64).min(most), 0),
                 _ => return None,
             }
         }
@@ -96,6 +96,23 @@ mod tests {
         assert!(packed.len() < 2000);
         assert_eq!(unpack(&packed, 1_000_000).as_ref(), Some(&much));
         assert_eq!(unpack(&packed, 999_999), None);
+        // As zlib itself packs a hundred sevens.
+        let sevens = [0x78, 0x9c, 0x63, 0x67, 0xa7, 0x3d, 0x00, 0x00, 0x8a, 0x7a, 0x02, 0xbd];
+        assert_eq!((unpack(&sevens, 100), unpack(&sevens, 63)), (Some(vec![7; 100]), None), "the limit is below the least room");
         assert_eq!((unpack(&[], 10), unpack(&pack(&[]), 0)), (None, Some(Vec::new())));
+    }
+
+    #[test]
+    fn what_packs_badly_is_taken_in_several_rounds() {
+        let mut state = 1u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .take(300_000)
+        .collect();
+        let packed = pack(&noise);
+        assert!(packed == compress_to_vec_zlib(&noise, 6) && packed.len() > noise.len());
+        assert!(unpack(&packed, noise.len()) == Some(noise));
     }
 }
