@@ -2,13 +2,13 @@
 
 use super::plan::Plan;
 use super::test_plan::TestPlan;
+use crate::digest::hex;
 use crate::target::is_lab;
 use crate::vm::TimeModel;
 use rtscope_record::Clock;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// One run of a campaign.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,11 +80,7 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
         sha.update((text.len() as u64).to_le_bytes());
         sha.update(text);
     }
-    let mut hex = String::with_capacity(64);
-    for byte in sha.finalize() {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    hex(sha.finalize())
 }
 
 /// Every run, those in virtual time first. Time models and targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
