@@ -69,7 +69,7 @@ impl Eq for Histogram {}
 
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Histogram").field("counts", &self.counts).field("total", &self.total).finish()
+        f.debug_struct("Histogram").field("counts", &self.counts).field("total", &self.total).finish_non_exhaustive()
     }
 }
 
