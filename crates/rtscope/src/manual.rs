@@ -1,4 +1,4 @@
-//! Holds the manual's reference against the code: commands and options, exit codes, variables, codes of warnings.
+//! Holds the manual against the code: commands and options, exit codes, variables, codes of warnings; and that its links lead somewhere.
 //!
 //! `docs/commands.md` is written by `UPDATE_DOCS=1 cargo test -p rtscope manual`; of the others a test says what is missing.
 
@@ -174,4 +174,35 @@ fn warnings_are_in_the_manual() {
         }
     }
     assert!(missing.is_empty(), "codes that the manual does not have: {missing:?}");
+}
+
+/// What a heading is called in a link, as the usual renderers of Markdown make it.
+fn anchor(heading: &str) -> String {
+    let plain = heading.trim_start_matches('#').trim().to_lowercase();
+    plain.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages: Vec<PathBuf> = fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().path()).collect();
+    pages.extend(fs::read_dir(root()).unwrap().map(|e| e.unwrap().path()));
+    pages.retain(|p| p.extension().is_some_and(|e| e == "md"));
+    assert!(pages.len() > 20, "{pages:?}");
+    let mut broken = Vec::new();
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") || link.contains(char::is_whitespace) {
+                continue;
+            }
+            let (file, place) = link.split_once('#').map_or((link, None), |(f, p)| (f, Some(p)));
+            let file = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            let found = file.exists()
+                && place.is_none_or(|p| fs::read_to_string(&file).unwrap().lines().any(|l| l.starts_with('#') && anchor(l) == p));
+            if !found {
+                broken.push(format!("{}: {link}", page.file_name().unwrap().to_string_lossy()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
