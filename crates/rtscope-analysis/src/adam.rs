@@ -3,16 +3,13 @@
 //!
 //! The runs of one kernel on one machine, of one space, load and clock are merged exactly; nothing else is.
 
-mod figures;
+pub use crate::edges::{EdgeFigures, edge_figures};
 
-pub use figures::EdgeFigures;
-pub(crate) use figures::edge_of;
-
-use crate::compare::{Finding, finding};
-use crate::share::Share;
+use crate::edges::figures;
+use crate::finding::{Finding, finding};
+use crate::kernel::{Kernel, Role};
 use crate::summary::{clock_words, machine_name, time_model, virtual_machine};
-use crate::versus::{Kernel, Role};
-use rtscope_record::{Clock, Distribution, DistributionError, Nanos, Record, Space, Test, Verdict};
+use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -231,56 +228,6 @@ fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, AdamError> 
 
 fn worst(records: &[&Record]) -> Verdict {
     records.iter().map(|r| r.verdict()).max().unwrap_or(Verdict::Invalid)
-}
-
-/// The figures of both edges, and of each, of records that are of one test.
-fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
-    let mut labels: Vec<Distribution> = Vec::new();
-    // Of each run before it is merged: its worst samples decide more than the histogram does.
-    let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
-    for r in records {
-        let timeout = r.parts().settings.lines.as_ref().filter(|_| r.parts().test == Test::Response).map(|l| l.timeout.0);
-        for d in r.distributions() {
-            match labels.iter_mut().find(|l| l.label() == d.label()) {
-                Some(l) => *l = l.merge(d, d.label(), 0)?,
-                None => labels.push(d.clone()),
-            }
-            let own: Vec<Share> = thresholds.iter().map(|t| Share::of(d, t.0, timeout)).collect();
-            match shares.iter_mut().find(|s| s.0 == d.label()) {
-                Some(s) => s.1 = s.1.iter().zip(own).map(|(a, b)| a.plus(b)).collect(),
-                None => shares.push((d.label().into(), own)),
-            }
-        }
-    }
-    let share_of = |parts: &[&Distribution]| -> Vec<Share> {
-        let own = |t: &Nanos, i: usize| {
-            let all = shares.iter().filter(|s| parts.iter().any(|d| d.label() == s.0));
-            all.fold(Share::none(t.0), |sum, s| sum.plus(s.1[i]))
-        };
-        thresholds.iter().enumerate().map(|(i, t)| own(t, i)).collect()
-    };
-    let make = |name: &str, parts: &[&Distribution]| EdgeFigures::of(name, parts, share_of(parts));
-    let all: Vec<&Distribution> = labels.iter().collect();
-    let mut names: Vec<&str> = Vec::new();
-    for d in &all {
-        let name = edge_of(d.label()).0;
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let of_edge = |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| edge_of(d.label()).0 == name).collect() };
-    let edges = names.iter().map(|n| make(n, &of_edge(n))).collect::<Result<Vec<_>, _>>()?;
-    Ok((make("both", &all)?, edges))
-}
-
-/// The figures of both edges of one record, and of each, with their signs; without shares.
-pub fn edge_figures(record: &Record) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
-    figures(&[record], &[])
-}
-
-/// [`edge_figures`] of records of one test, merged.
-pub(crate) fn merged_figures(records: &[&Record]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
-    figures(records, &[])
 }
 
 fn remarks(groups: &[Group]) -> Vec<Finding> {

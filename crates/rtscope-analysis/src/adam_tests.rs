@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::fixtures::Build;
-use rtscope_record::Effect;
+use crate::share::Share;
 use rtscope_record::lines::Instrument;
 use rtscope_record::system::Preemption;
+use rtscope_record::{Distribution, Effect};
 
 fn response(id: &str, release: &str, preemption: Preemption, space: Space, rising: &[u64], falling: &[u64]) -> Build {
     let mut b = Build::lines(id, Test::Response, &[("rising", rising, 0), ("falling", falling, 0)]);

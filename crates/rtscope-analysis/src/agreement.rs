@@ -6,8 +6,8 @@
 
 mod pairs;
 
-use crate::adam::{EdgeFigures, merged_figures};
-use crate::compare::{Finding, finding};
+use crate::edges::{EdgeFigures, edge_of, merged_figures};
+use crate::finding::{Finding, finding};
 use pairs::{Pulse, Unpaired, pair};
 use rtscope_record::{Distribution, DistributionError, Record, Test};
 use serde::Serialize;
@@ -188,7 +188,7 @@ fn overlap(a: &Record, b: &Record) -> bool {
 }
 
 fn of_edge<'a>(records: &[&'a Record], edge: Option<&str>) -> Vec<&'a Distribution> {
-    let is = |d: &&Distribution| edge.is_none_or(|e| crate::adam::edge_of(d.label()).0 == e);
+    let is = |d: &&Distribution| edge.is_none_or(|e| edge_of(d.label()).0 == e);
     records.iter().flat_map(|r| r.distributions()).filter(is).collect()
 }
 
@@ -199,7 +199,7 @@ fn pulses<'a>(record: &'a Record, edge: Option<&str>) -> Option<Vec<Pulse<'a>>> 
         if d.worst().len() as u64 != d.count() {
             return None;
         }
-        let (name, early) = crate::adam::edge_of(d.label());
+        let (name, early) = edge_of(d.label());
         for w in d.worst() {
             let value = i64::try_from(w.value).ok()?;
             // Of an answer the moment of its stimulus, which both saw alike.
@@ -255,7 +255,7 @@ fn points(parts: &[&Distribution]) -> Vec<(f64, u64)> {
     let mut found = Vec::new();
     for d in parts {
         let (min, max) = (d.min().unwrap_or(0), d.max().unwrap_or(0));
-        let sign = if crate::adam::edge_of(d.label()).1 { -1.0 } else { 1.0 };
+        let sign = if edge_of(d.label()).1 { -1.0 } else { 1.0 };
         let slots = d.histogram().iter().map(|(low, high, n)| (low.max(min), high.min(max.max(low)), n));
         found.extend(
             slots.chain([(min, max, d.overflow())]).map(|(low, high, n)| (sign * f64::midpoint(low as f64, high as f64), n)),

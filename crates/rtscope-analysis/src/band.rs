@@ -1,5 +1,6 @@
 //! What becomes of a ratio under other time models: its range, and whether the conclusion would be another.
 
+use crate::finding::{Finding, finding};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -37,14 +38,14 @@ impl Band {
 }
 
 /// What to beware of, where a conclusion flips.
-pub(crate) fn findings(bands: &[Band]) -> Vec<crate::Finding> {
+pub(crate) fn findings(bands: &[Band]) -> Vec<Finding> {
     let flips: Vec<String> = bands.iter().filter(|b| b.flips).map(|b| format!("{} under {}", b.metric, b.load)).collect();
     if flips.is_empty() {
         return Vec::new();
     }
     let message =
         format!("better in one time model and worse in another: {}; what follows depends on what things cost", flips.join(", "));
-    vec![crate::compare::finding("model-flips", message, "do not conclude from these; measure on the board")]
+    vec![finding("model-flips", message, "do not conclude from these; measure on the board")]
 }
 
 #[cfg(test)]

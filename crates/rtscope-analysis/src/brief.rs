@@ -1,9 +1,9 @@
 //! What comparisons take of a record: what they tell of it, and its figures as one. Small, so that of very many records these are kept and not
 //! the records, and made wherever a record is read.
 
-use crate::compare::Aspects;
+use crate::differences::Aspects;
+use crate::kernel::Kernel;
 use crate::summary::{clock_words, virtual_machine};
-use crate::versus::Kernel;
 use rtscope_record::{Distribution, DistributionError, Record, Verdict};
 
 /// What is told of a record beside its figures.

@@ -1,72 +1,23 @@
 //! Two selections side by side: metric x A x B x ratio B/A for each load, and every reason why the ratio may mislead.
 
-mod differences;
+mod error;
 mod metrics;
 mod side;
 
-pub(crate) use differences::{Aspects, differences};
-pub use side::{Entry, Tally};
+pub use crate::finding::{Finding, NAMED, first_of};
+pub use error::CompareError;
+pub use metrics::{MetricRow, Unit};
+pub use side::{Entry, Side, Tally};
 
 use crate::agreement::{Agreement, agreement};
 use crate::band::Band;
+use crate::differences::differences;
+use crate::finding::finding;
 use metrics::metrics;
-use rtscope_record::{DistributionError, Record, Verdict};
+use rtscope_record::Record;
 use serde::Serialize;
 use side::{Pick, sides};
 use std::collections::BTreeSet;
-
-/// What a figure counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Events.
-    Count,
-}
-
-/// Why a comparison must be read with care, or which part of it is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// A stable name for programs, such as `clock-differs`.
-    pub code: String,
-    /// What was found and why it matters.
-    pub message: String,
-    /// What mends it.
-    pub remedy: String,
-}
-
-/// One side of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Side {
-    /// Ids of its records, in the order given.
-    pub ids: Vec<String>,
-    /// Kernel releases, each once.
-    pub kernels: Vec<String>,
-    /// Preemption models, each once.
-    pub preemption: Vec<String>,
-    /// Clock and machine in words, each once.
-    pub clocks: Vec<String>,
-    /// Whether any record was taken in a virtual machine.
-    pub virtual_machine: bool,
-    /// The worst verdict among its records.
-    pub verdict: Verdict,
-}
-
-/// One figure of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MetricRow {
-    /// "mean", "p99.9", "corrected p99.9", "missed" ...
-    pub metric: String,
-    /// What it counts.
-    pub unit: Unit,
-    /// Of A; `None` where A can't tell.
-    pub a: Option<f64>,
-    /// Of B; `None` where B can't tell.
-    pub b: Option<f64>,
-    /// B / A; `None` where one is unknown or A is 0.
-    pub ratio: Option<f64>,
-}
 
 /// The figures under one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,43 +53,6 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// What the comparison does not say: there are no intervals yet.
     pub note: String,
-}
-
-/// Why two selections can't be compared.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CompareError {
-    /// A selection is empty.
-    #[error("selection {0} holds no record: nothing to compare (see `rtscope list`)")]
-    Empty(&'static str),
-    /// The sides share no load.
-    #[error("A was measured under {a}, B under {b}: they have no load in common; measure both under the same load (--load)")]
-    NoCommonLoad {
-        /// Loads of A.
-        a: String,
-        /// Loads of B.
-        b: String,
-    },
-    /// The sides were measured in different time models of the lab.
-    #[error(
-        "A is in time model {a} of the lab, B in time model {b}: what things cost differs, so there is no ratio; measure both in one model (--model N; \
-         records without a model are of model 1)"
-    )]
-    NoCommonModel {
-        /// Models of A.
-        a: String,
-        /// Models of B.
-        b: String,
-    },
-    /// The counts of one side exceed a u64.
-    #[error("the records of {side} under `{load}` can't be merged: {error}")]
-    Merge {
-        /// "A" or "B".
-        side: &'static str,
-        /// Which load.
-        load: String,
-        /// Why.
-        error: DistributionError,
-    },
 }
 
 /// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
@@ -256,22 +170,6 @@ fn bands(rows: &[LoadRows]) -> Vec<Band> {
         }
     }
     found
-}
-
-pub(crate) fn finding(code: &str, message: String, remedy: impl Into<String>) -> Finding {
-    Finding { code: code.into(), message, remedy: remedy.into() }
-}
-
-/// Names that a message holds; of more only the number is told.
-pub const NAMED: usize = 10;
-
-/// The first `most` of `names`, and how many more there are.
-pub fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
-    let text = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(most) {
-        0 => text,
-        more => format!("{text} and {more} more"),
-    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use super::metrics::Figures;
 use super::*;
-use crate::adam::merged_figures;
+use crate::edges::merged_figures;
 use crate::fixtures::Build;
 use crate::summary::time_model;
 use proptest::prelude::*;
 use rtscope_record::correction::Corrected;
-use rtscope_record::{Clock, Distribution, Effect, Test};
+use rtscope_record::{Clock, Distribution, DistributionError, Effect, Test, Verdict};
 
 type Change = fn(&mut Build);
 

@@ -3,67 +3,22 @@
 //! Records in host time and in virtual time, of different time models of the lab, of different machines, or of another space never meet in a
 //! ratio: they form blocks of their own. A block holds one stock kernel and the RT kernel of the same series, or a kernel that has no partner.
 
+mod block;
 mod figures;
 mod findings;
-mod kernel;
 mod tally;
 
-pub use figures::{Figures, Overall, Ratios};
-pub use kernel::{Kernel, Role};
+pub use crate::kernel::{Kernel, Role};
+pub use block::Block;
+pub use figures::{Figures, LoadFigures, Overall, Ratios};
 pub use tally::{Entry, Tally};
 
 use crate::band::Band;
-use crate::compare::Finding;
-use rtscope_record::{Clock, DistributionError, Record, Space};
+use crate::finding::Finding;
+use rtscope_record::{Clock, DistributionError, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tally::{Group, Place};
-
-/// The figures of each kernel of a block under one load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LoadFigures {
-    /// Name of the load.
-    pub load: String,
-    /// One for each of the block's kernels, in their order; `None` where it was not measured under this load.
-    pub figures: Vec<Option<Figures>>,
-    /// Stock/RT; `None` in a block of one kernel, where one of them was not measured, and where one is INVALID.
-    pub ratios: Option<Ratios>,
-}
-
-/// A stock kernel and its RT partner, or a kernel without one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Block {
-    /// Major and minor number of the kernels, such as "6.12"; "unknown" where a record does not say.
-    pub series: String,
-    /// Architecture as `uname -m` has it; may be empty.
-    pub arch: String,
-    /// Board, else processor; empty where a record does not say.
-    pub machine: String,
-    /// Where the measured task ran.
-    pub space: Space,
-    /// Whose time the figures are in.
-    pub clock: Clock,
-    /// The time model of the lab, in virtual time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<u32>,
-    /// Clock and machine in words, such as "virtual in qemu".
-    pub clock_words: String,
-    /// Whether it is a virtual machine.
-    pub virtual_machine: bool,
-    /// Stock, then RT; or the one.
-    pub kernels: Vec<Kernel>,
-    /// The loads of either, in the order of the records.
-    pub loads: Vec<LoadFigures>,
-    /// The highest latency of both over the loads that have ratios; `None` where there is none.
-    pub overall: Option<Overall>,
-}
-
-impl Block {
-    /// Whether it holds a stock kernel and its RT partner.
-    pub fn is_pair(&self) -> bool {
-        self.kernels.len() == 2
-    }
-}
 
 /// Stock kernels against PREEMPT_RT.
 #[derive(Debug, Clone, PartialEq, Serialize)]

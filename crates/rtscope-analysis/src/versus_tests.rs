@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use proptest::prelude::*;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Effect, Test, Verdict};
+use rtscope_record::{Effect, Space, Test, Verdict};
 
 type Change = fn(&mut Build);
 

@@ -1,7 +1,8 @@
 //! Captures as streams: what is read in pieces of any size is what is read whole, and nothing is kept that has no end.
 
 use super::{ANALOG, SR, TIMES, VCD, all, csv, edges, whole};
-use crate::capture::{Capture, CaptureError, Kind, LONGEST, Request};
+use crate::capture::error::LONGEST;
+use crate::capture::{Capture, CaptureError, Kind, Request};
 use proptest::prelude::*;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 

@@ -1,11 +1,20 @@
 //! Inputs: files that are read, of a size that is bounded.
 
-use super::{bits, kind, me, refused, regular};
+use crate::own::me;
+use crate::regular::{bits, kind, refused, regular};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+/// Largest file of settings, state or metadata that is read, bytes.
+pub const SMALL: u64 = 64 << 20;
+/// Largest file of a program, kernel or module that is read, bytes.
+pub const LARGE: u64 = 1 << 30;
+
+/// Largest file that is read as a stream, bytes: what reads it holds little of it, but is not to go on for ever.
+pub const STREAMED: u64 = 64 << 30;
 
 /// Without waiting, and without becoming the terminal of this process.
 fn flags() -> i32 {

@@ -1,6 +1,6 @@
 //! What is for this user's processes alone: directories, and files of state and locks in them.
 
-use super::{bits, kind, refused, regular};
+use crate::regular::{bits, kind, refused, regular};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 static UMASK: OnceLock<u32> = OnceLock::new();
 
 /// Has every file and directory that this process and its children make be this user's alone, whatever the umask it was started with; what
-/// the user asked for by name is still made as that one says ([`Beside`](super::Beside)). For the beginning of a program.
+/// the user asked for by name is still made as that one says ([`Beside`](crate::Beside)). For the beginning of a program.
 pub fn private_by_default() {
     let was = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     UMASK.get_or_init(|| was.bits());

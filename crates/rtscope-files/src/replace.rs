@@ -1,7 +1,8 @@
 //! Outputs: files that appear under their name whole or not at all, whatever lies there.
 
-use super::own::users_umask;
-use super::{bits, interrupted, kind, me, refused};
+use crate::own::{me, users_umask};
+use crate::regular::{bits, kind, refused};
+use crate::wait::interrupted;
 use rustix::fs::OFlags;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -25,7 +26,7 @@ pub struct Beside {
 
 impl Beside {
     /// Begins a file that is to be at `path` with `mode`: 0600 for what is kept for oneself, 0666 for what the user asked for by name,
-    /// of which the user's own umask takes away ([`private_by_default`](super::private_by_default)).
+    /// of which the user's own umask takes away ([`private_by_default`](crate::private_by_default)).
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
         if let Some(file) = stream(path)? {
             return Ok(Self { file, path: path.into(), part: None });

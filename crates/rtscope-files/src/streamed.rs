@@ -1,6 +1,7 @@
 //! Files that are too large to be held: read as streams, and more than once.
 
-use super::{input::too_large, regular};
+use crate::input::too_large;
+use crate::regular::regular;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::time::SystemTime;

@@ -5,10 +5,11 @@
 //! answered in time is an event too: how late it would have been nobody knows, but later than every one that was answered. Only of what
 //! another tool measured (and of older records) nothing but the samples is known: there HdrHistogram's rule guesses, and goes by its name.
 
-use crate::distribution::Distribution;
+use crate::distribution::{Distribution, Moments, mean_of};
 use crate::histogram::{CountOverflow, Histogram, progression, slot_highest, slot_of};
 use crate::quantile::{Quantile, named};
-use crate::record::{Record, RecordParts, Test};
+use crate::record::{Record, RecordParts};
+use crate::words::Test;
 use std::collections::BTreeMap;
 
 /// What a corrected view rests on.
@@ -112,14 +113,14 @@ impl Corrected {
             histogram.merge(&p.histogram).ok()?;
         }
         let sum = match d.parts().moments {
-            crate::Moments::Exact { sum, .. } => Some(sum.saturating_add(passed.map_or(0, |p| p.sum))),
+            Moments::Exact { sum, .. } => Some(sum.saturating_add(passed.map_or(0, |p| p.sum))),
             // Another tool's mean, and nothing to add to it.
-            crate::Moments::Reported { .. } => None,
+            Moments::Reported { .. } => None,
         };
         Some(Self {
             basis: Basis::Events,
             unanswered: 0,
-            mean: sum.map(|s| crate::distribution::mean_of(s, histogram.total())).or(d.mean()),
+            mean: sum.map(|s| mean_of(s, histogram.total())).or(d.mean()),
             histogram,
             min,
             max,
@@ -215,6 +216,13 @@ impl Corrected {
     /// The standard percentiles that are known.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
         named(self.standard())
+    }
+}
+
+impl Distribution {
+    /// The standard percentiles of the corrected view, where it is exact; see [`Corrected::exact`].
+    pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
+        Corrected::exact(self).map_or_else(BTreeMap::new, |c| c.percentiles())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a machine that is to be measured: pure rules from a [`System`] snapshot to [`Warning`]s.
+//! What is wrong with a machine that is to be measured: pure rules from a [`System`](crate::System) snapshot to [`Warning`](crate::Warning)s.
 //!
 //! Each rule looks at one property, knows one or two codes, and says what was found, why it matters and what mends it. A property
 //! that the snapshot does not have (`None`) is no finding, but for the preemption model. The effects follow the design: `Invalid`
@@ -40,108 +40,18 @@
 //! | `throttled-since-boot` | Note | it was slowed down at some time before |
 
 pub mod again;
+mod context;
 mod cpu;
 mod host;
 mod kernel;
 mod lab;
 mod machines;
+mod rules;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod text_tests;
 
+pub use lab::in_the_lab;
 pub use machines::of_machines;
-
-use crate::settings::Settings;
-use crate::system::System;
-use crate::warning::Warning;
-
-/// What a rule looks at.
-struct Context<'a> {
-    system: &'a System,
-    settings: &'a Settings,
-    /// CPUs that the measuring threads run on.
-    measured: Vec<u32>,
-}
-
-type Rule = fn(&Context) -> Option<Warning>;
-
-/// In the order in which findings of one effect are listed: what matters most first.
-const RULES: [Rule; 28] = [
-    kernel::preemption,
-    host::virtual_machine,
-    host::rtprio_limit,
-    host::memlock_limit,
-    kernel::clocksource,
-    kernel::high_resolution_timers,
-    cpu::frequency_scaling,
-    cpu::deep_idle_states,
-    host::throttled,
-    host::hot,
-    kernel::tracing_on,
-    kernel::kernel_debugging,
-    host::rt_tasks,
-    host::swap,
-    cpu::isolation,
-    cpu::irqs,
-    cpu::irqbalance,
-    cpu::smt,
-    cpu::turbo,
-    cpu::frequency_not_highest,
-    kernel::rt_throttling,
-    kernel::fair_server,
-    kernel::timer_migration,
-    kernel::tracer_set,
-    host::kernel_rt_threads,
-    host::tasks_hidden,
-    host::container,
-    host::throttled_since_boot,
-];
-
-/// Every finding about `system` that matters for a run with `settings`, worst effect first.
-///
-/// Rules about CPUs look at those that `settings` will measure on, which are all that the process may use if it names none.
-pub fn findings(system: &System, settings: &Settings) -> Vec<Warning> {
-    let context = Context { system, settings, measured: measured(system, settings) };
-    let mut found: Vec<Warning> = RULES.iter().filter_map(|rule| rule(&context)).collect();
-    found.sort_by_key(|warning| std::cmp::Reverse(warning.effect));
-    found
-}
-
-/// What was found in a guest of the lab, in place of what it could know itself about the machine that it is on.
-pub fn in_the_lab(found: Vec<Warning>, clock: crate::Clock, cpus: u32, model: u32) -> Vec<Warning> {
-    lab::in_the_lab(found, clock, cpus, model)
-}
-
-/// CPUs that the measuring threads of such a run may be on.
-fn measured(system: &System, settings: &Settings) -> Vec<u32> {
-    let named = if settings.migrate { settings.cpus.len() } else { settings.cpus.len().min(settings.threads as usize) };
-    match (&settings.cpus[..named], system.cpu.allowed.as_slice()) {
-        ([], []) => system.cpu.online.clone(),
-        ([], allowed) => allowed.to_vec(),
-        (cpus, _) => cpus.to_vec(),
-    }
-}
-
-impl Context<'_> {
-    /// Of `cpus`, those that are measured.
-    fn of_measured(&self, cpus: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        cpus.into_iter().filter(|cpu| self.measured.contains(cpu)).collect()
-    }
-
-    /// Online CPUs that are not measured.
-    fn others(&self) -> Vec<u32> {
-        self.system.cpu.online.iter().copied().filter(|cpu| !self.measured.contains(cpu)).collect()
-    }
-}
-
-/// `CPU 3` or `CPUs 0-3`.
-pub(crate) fn cpus(of: &[u32]) -> String {
-    let plural = if of.len() == 1 { "" } else { "s" };
-    format!("CPU{plural} {}", crate::system::cpu_list(of))
-}
-
-/// A remedy of commands for root, with the way back.
-fn commands(now: &str, back: &str) -> String {
-    format!("as root: `{now}` (back: `{back}`)")
-}
+pub use rules::findings;

@@ -1,7 +1,7 @@
 //! Where a record came from, and the best verdict that this allows.
 
-use crate::record::{Clock, RecordParts, word_enum};
 use crate::warning::{Effect, Verdict, Warning};
+use crate::words::{Clock, word_enum};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -21,22 +21,6 @@ word_enum! {
 }
 
 impl Origin {
-    /// What follows from the rest of a record.
-    ///
-    /// An older record of the FPGA instrument says only in words that it was the emulator.
-    pub fn derived(of: &RecordParts) -> Self {
-        let emulated = |i: &crate::Instrument| i.emulated || i.what.contains("FPGA instrument, emulator");
-        if of.source.is_some() || of.target == "import" {
-            Self::Imported
-        } else if of.lab.is_some() || of.target.starts_with("lab:") {
-            Self::Lab
-        } else if of.target.starts_with("fake:") || of.instrument.as_ref().is_some_and(emulated) {
-            Self::Emulator
-        } else {
-            Self::Measured
-        }
-    }
-
     /// The best verdict for a record of this origin in the time of `clock`.
     ///
     /// `VALID` is for machines. The lab's virtual time is a model: its figures come again, and mean what they say of that model. Of a file
@@ -73,7 +57,7 @@ pub fn warning(origin: Origin) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::record::tests::parts;
-    use crate::{Instrument, Lab, Record, RecordError, Source};
+    use crate::{Instrument, Lab, Record, RecordError, RecordParts, Source};
     use proptest::prelude::*;
 
     fn source() -> Source {

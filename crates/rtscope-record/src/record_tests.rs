@@ -1,7 +1,10 @@
 //! Records: round trip, refusal, and the JSON Schema that the manual carries.
 
 use super::*;
+#[cfg(feature = "schema")]
+use crate::json_schema;
 use crate::warning::Effect;
+use crate::{LoadProof, Settings, System};
 
 pub(crate) fn parts() -> RecordParts {
     RecordParts {

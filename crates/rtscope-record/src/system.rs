@@ -1,6 +1,6 @@
 //! What the machine was like while it was measured. Collected by the probe; here only the facts, `None` where the machine does not say.
 
-use crate::settings::Policy;
+use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -269,6 +269,12 @@ pub struct Temperature {
     pub milli_celsius: i64,
     /// Lowest passive or critical trip point, thousandths of a degree.
     pub trip_milli_celsius: Option<i64>,
+}
+
+/// `CPU 3` or `CPUs 0-3`.
+pub(crate) fn cpus(of: &[u32]) -> String {
+    let plural = if of.len() == 1 { "" } else { "s" };
+    format!("CPU{plural} {}", cpu_list(of))
 }
 
 /// CPU numbers as the kernel writes them: `0-3,8`. The numbers may come in any order; `none` for no CPU.

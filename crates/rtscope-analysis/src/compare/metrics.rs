@@ -1,9 +1,34 @@
 //! The rows of a comparison: each figure of A beside that of B, and B/A.
 
-use super::{MetricRow, Unit};
-use crate::adam::EdgeFigures;
+use crate::edges::EdgeFigures;
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Distribution, Quantile};
+use serde::Serialize;
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Events.
+    Count,
+}
+
+/// One figure of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricRow {
+    /// "mean", "p99.9", "corrected p99.9", "missed" ...
+    pub metric: String,
+    /// What it counts.
+    pub unit: Unit,
+    /// Of A; `None` where A can't tell.
+    pub a: Option<f64>,
+    /// Of B; `None` where B can't tell.
+    pub b: Option<f64>,
+    /// B / A; `None` where one is unknown or A is 0.
+    pub ratio: Option<f64>,
+}
 
 /// What was measured of one side under one load.
 pub(super) struct Figures<'a> {

@@ -1,18 +1,37 @@
 //! One side of a comparison, record by record: what is told of it, and its figures merged exactly under each load.
 
-use super::differences::{Aspects, note};
+use super::error::CompareError;
 use super::metrics::Figures;
-use super::{CompareError, Finding, NAMED, Side, finding, first_of};
-use crate::adam::merged_figures;
 use crate::brief::{Brief, Sum};
+use crate::differences::{Aspects, note};
+use crate::edges::merged_figures;
+use crate::finding::{Finding, NAMED, finding, first_of};
 use crate::summary::time_model;
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Record, Test, Verdict};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The worst samples that are kept of all that is merged.
 const WORST: usize = 32;
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// Ids of its records, in the order given.
+    pub ids: Vec<String>,
+    /// Kernel releases, each once.
+    pub kernels: Vec<String>,
+    /// Preemption models, each once.
+    pub preemption: Vec<String>,
+    /// Clock and machine in words, each once.
+    pub clocks: Vec<String>,
+    /// Whether any record was taken in a virtual machine.
+    pub virtual_machine: bool,
+    /// The worst verdict among its records.
+    pub verdict: Verdict,
+}
 
 /// What a side takes of a record. It is small, and can be made on any thread; of tests over lines it holds the record, which the view of a
 /// second instrument may be held against.

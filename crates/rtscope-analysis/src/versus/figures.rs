@@ -1,8 +1,7 @@
 //! The figures of one kernel under one load, and what stock is to RT.
 
-use super::LoadFigures;
 use super::tally::UnderLoad;
-use crate::Seeds;
+use crate::seeds::Seeds;
 use rtscope_record::{Distribution, DistributionError, Quantile, Verdict};
 use serde::Serialize;
 
@@ -104,6 +103,17 @@ impl Ratios {
 
 fn ratio(stock: Option<f64>, rt: Option<f64>) -> Option<f64> {
     stock.zip(rt).and_then(|(a, b)| (b > 0.0).then_some(a / b))
+}
+
+/// The figures of each kernel of a block under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadFigures {
+    /// Name of the load.
+    pub load: String,
+    /// One for each of the block's kernels, in their order; `None` where it was not measured under this load.
+    pub figures: Vec<Option<Figures>>,
+    /// Stock/RT; `None` in a block of one kernel, where one of them was not measured, and where one is INVALID.
+    pub ratios: Option<Ratios>,
 }
 
 /// The highest latency of both kernels of a pair, over the loads that both were soundly measured under.

@@ -1,7 +1,11 @@
 //! What a reader of stock against RT must beware of.
 
-use super::{Block, Group, LoadFigures, Role};
-use crate::compare::{Aspects, Finding, NAMED, differences, finding, first_of};
+use super::block::Block;
+use super::figures::LoadFigures;
+use super::tally::Group;
+use crate::differences::{Aspects, differences};
+use crate::finding::{Finding, NAMED, finding, first_of};
+use crate::kernel::Role;
 use rtscope_record::Verdict;
 
 /// Samples of one kernel are this many times those of the other: the maxima are not of equal chances.

@@ -1,8 +1,8 @@
 //! The records of stock against RT, one by one: the figures of each kernel under each load, merged exactly.
 
-use super::kernel::{Kernel, Version};
 use crate::brief::{Brief, Sum};
-use crate::compare::Aspects;
+use crate::differences::Aspects;
+use crate::kernel::{Kernel, Version};
 use crate::seeds::Maxima;
 use crate::summary::{clock_words, time_model};
 use rtscope_record::{Clock, Record, Space, Test, Verdict};

@@ -1,6 +1,7 @@
 //! From voltages to levels: a threshold with hysteresis, as a Schmitt trigger has it.
 
-use super::{Levels, Request};
+use super::levels::Levels;
+use super::request::Request;
 
 /// Of the swing, the hysteresis where none is asked for.
 const HYSTERESIS: f64 = 0.1;

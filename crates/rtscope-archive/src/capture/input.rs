@@ -1,6 +1,6 @@
 //! What is read: a file from its start, and the hash of it on the way.
 
-use super::CaptureError;
+use super::error::CaptureError;
 use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

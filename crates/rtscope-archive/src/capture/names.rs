@@ -1,6 +1,7 @@
 //! Which channels of a file are meant. Of a million names only those are kept that somebody will see.
 
-use super::{CaptureError, Request};
+use super::error::CaptureError;
+use super::request::Request;
 
 /// Names that are kept for the reader of an error.
 const SHOWN: usize = 40;

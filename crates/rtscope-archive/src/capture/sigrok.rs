@@ -1,10 +1,14 @@
 //! sigrok's session files: a ZIP archive with an INI file `metadata` and the samples in parts.
 
 use super::analog::{Slicer, Swing};
+use super::content::{Capture, Channel};
 use super::decimal::sample_rate;
+use super::error::CaptureError;
 use super::input::{CHUNK, Hashed};
+use super::kind::Kind;
+use super::levels::Levels;
 use super::names::Names;
-use super::{Capture, CaptureError, Channel, Kind, Levels, Request};
+use super::request::Request;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use zip::ZipArchive;

@@ -8,9 +8,12 @@ mod head;
 mod rows;
 mod steps;
 
+use super::content::{Capture, Channel};
+use super::error::CaptureError;
 use super::input::{CHUNK, Hashed, unread};
+use super::kind::Kind;
 use super::names::Names;
-use super::{Capture, CaptureError, Channel, Kind, Request};
+use super::request::Request;
 use column::{Survey, Trace};
 use csv::{ByteRecord, ReaderBuilder};
 use head::{Head, Times};

@@ -7,17 +7,17 @@ mod header;
 mod words;
 
 use super::analog::{Slicer, Swing};
+use super::content::{Capture, Channel};
+use super::error::CaptureError;
 use super::input::Hashed;
+use super::kind::Kind;
+use super::levels::Levels;
 use super::names::Names;
-use super::{Capture, CaptureError, Channel, Kind, Levels, Request};
+use super::request::Request;
 use header::{Header, Variable};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
-use words::Words;
-
-fn text(word: &[u8]) -> String {
-    String::from_utf8_lossy(word).into_owned()
-}
+use words::{Words, text};
 
 pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
     let mut names = Names::new(request);

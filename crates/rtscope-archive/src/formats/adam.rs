@@ -10,18 +10,12 @@
 //!
 //! The periodic program's text has lengths of intervals, but neither the semi-period nor how many were longer: it can't be a jitter's record.
 
+mod program;
 mod read;
 mod write;
 
 pub(super) use read::read;
 pub(super) use write::write;
-
-/// The programs' limit of a sample that counts, ns.
-const BAD: u64 = 500_000;
-/// What the programs' figures are rounded to, ns.
-const RESOLUTION: u64 = 100;
-/// What the lines begin with that only rtscope writes.
-const OWN: &str = "# rtscope: ";
 
 /// Whether a text is a report of these programs.
 pub(super) fn detect(text: &str) -> bool {

@@ -1,6 +1,6 @@
 //! HdrHistogram's two text forms: the interval log (version 1.3) and the percentile table that its plotter reads (`.hgrm`).
 
-use super::ExportError;
+use super::error::ExportError;
 use rtscope_record::{Distribution, Record, hdr};
 use std::fmt::Write;
 

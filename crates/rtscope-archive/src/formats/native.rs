@@ -1,6 +1,6 @@
 //! rtscope's own records as JSON: one, an array of them, or one after the other (a line each, or not).
 
-use super::{ExportError, ImportError};
+use super::error::{ExportError, ImportError};
 use rtscope_record::Record;
 use serde_json::Value;
 

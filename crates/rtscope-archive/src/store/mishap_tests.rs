@@ -2,8 +2,12 @@
 
 use super::tests::{archive, numbered};
 use super::*;
+use rusqlite::Connection;
+use std::fs;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 #[test]
 fn a_locked_archive_says_so_and_the_record_is_spilled_and_taken_in_later() {

@@ -1,8 +1,11 @@
 //! Reading many records: one thread fetches their rows, others put them together and check them, and they are given out in order. Only a
 //! few are in memory at a time, however many are asked for.
 
+use super::connection::Archive;
+use super::error::ArchiveError;
+use super::list::{Filter, RunSummary};
 use super::rows::Fetched;
-use super::{Archive, ArchiveError, Filter, RunSummary, list, rows};
+use super::{list, rows};
 use rtscope_record::{Record, Test};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

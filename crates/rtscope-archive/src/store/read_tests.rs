@@ -2,6 +2,8 @@
 
 use super::tests::{archive, numbered};
 use super::*;
+use rusqlite::Connection;
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

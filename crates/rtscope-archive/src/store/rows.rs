@@ -1,6 +1,7 @@
 //! A record to rows and back: its text with the histograms cut out, each at a known place, and the sums for listings.
 
-use super::{ArchiveError, Inserted, RunSummary, list};
+use super::error::ArchiveError;
+use super::list::{self, RunSummary};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rtscope_record::{Distribution, Record, hdr};
@@ -27,6 +28,15 @@ impl RowError {
             Self::Archive(e) => e,
         }
     }
+}
+
+/// What [`Archive::insert`](super::Archive::insert) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inserted {
+    /// It is in the archive now.
+    New,
+    /// The very same record was there already.
+    Identical,
 }
 
 /// A record ready to be written.

@@ -1,6 +1,6 @@
 //! The archive's tables, how an older archive becomes one of today, and how a file that is no archive is told from one.
 
-use super::ArchiveError;
+use super::error::ArchiveError;
 use super::list;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;

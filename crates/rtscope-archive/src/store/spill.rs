@@ -1,7 +1,7 @@
 //! Where a just-measured record goes when the archive can't take it: a JSON file, written whole or not at all, and read back later.
 
-use super::{Archive, ArchiveError};
-use crate::store::error::SpillError;
+use super::connection::Archive;
+use super::error::{ArchiveError, SpillError};
 use rtscope_files::Beside;
 use rtscope_record::Record;
 use std::fs::{self, DirBuilder, File};

@@ -3,7 +3,10 @@
 use super::*;
 use proptest::prelude::*;
 use rtscope_record::{Clock, Distribution, Effect, LoadProcess, LoadProof, RecordParts, Settings, Space, System, Test, Warning};
+use rusqlite::Connection;
 use sha2::Digest as _;
+use std::fs;
+use std::path::Path;
 
 fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
     let half = samples.len() / 2;

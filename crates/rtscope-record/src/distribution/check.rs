@@ -1,6 +1,7 @@
 //! What may not be in a distribution: figures that contradict its histogram.
 
-use super::{DistributionParts, Moments};
+use super::parts::{DistributionParts, Moments};
+use super::passed::PassedOver;
 use crate::histogram::{Histogram, slot_of};
 use crate::linear::LinearBins;
 
@@ -64,7 +65,7 @@ pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
 
 /// What takes a look at every slot.
 fn of_slots(p: &DistributionParts) -> Option<&'static str> {
-    if let Some(what) = p.passed.as_ref().and_then(super::PassedOver::contradiction) {
+    if let Some(what) = p.passed.as_ref().and_then(PassedOver::contradiction) {
         return Some(what);
     }
     if let Moments::Exact { sum, sum_sq } = p.moments {

@@ -1,6 +1,7 @@
 //! Every contradiction by itself, and what comes nearest to it without being one.
 
 use super::*;
+use crate::linear::LinearBins;
 
 type Change = fn(&mut DistributionParts);
 

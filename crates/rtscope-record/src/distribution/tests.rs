@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::correction::Corrected;
+use crate::linear::LinearBins;
 use proptest::prelude::*;
 
 fn sample() -> DistributionParts {

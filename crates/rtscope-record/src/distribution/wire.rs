@@ -5,7 +5,8 @@ use crate::correction::{Basis, Corrected};
 use crate::hdr;
 use crate::linear::LinearBins;
 use crate::quantile::are_named;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -126,6 +127,13 @@ impl<'a> Wire<'a> {
             thread: p.thread.as_ref().map(Cow::Borrowed),
             linear: p.linear.as_ref().map(Cow::Borrowed),
         }
+    }
+}
+
+// By hand, so that the distribution need not know how it is written.
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Wire::deserialize(from)?.try_into().map_err(D::Error::custom)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::distribution::DistributionParts;
-use crate::settings::Policy;
+use crate::policy::Policy;
 use serde_json::{Value, json};
 
 fn of(samples: &[u64], change: impl FnOnce(&mut DistributionParts)) -> Distribution {

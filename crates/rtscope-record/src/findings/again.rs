@@ -3,11 +3,13 @@
 //! The probe holds each record of its own against them, and so does every import. Only what was known during the run alone (that memory could
 //! not be locked, that a stressor lay in memory ...) can't be derived again.
 
+use super::machines::{is_autonomous, of_machines};
 use crate::distribution::Distribution;
 use crate::lines::Stamp;
-use crate::record::{RecordParts, Space, Test};
-use crate::settings::Policy;
+use crate::policy::Policy;
+use crate::record::RecordParts;
 use crate::warning::{Effect, Warning};
+use crate::words::{Space, Test};
 
 /// A run of which less than this share of the asked time went by, in percent, was cut short.
 const WHOLE: u128 = 90;
@@ -20,7 +22,7 @@ pub fn of_record(of: &RecordParts) -> Vec<Warning> {
         if of.target.starts_with("fake:") {
             all.push(fake());
         } else {
-            all.extend(super::of_machines(of));
+            all.extend(of_machines(of));
             all.extend(of_threads(of));
         }
         all.extend(of_request(of));
@@ -62,11 +64,6 @@ pub fn interrupted() -> Warning {
         "the run was ended before its time; the figures are of the part that ran",
         "let it run to its end",
     )
-}
-
-/// A line whose stamps and edges no task of the host makes.
-pub(super) fn is_autonomous(line: &str) -> bool {
-    line.starts_with("wire:") || line.starts_with("fpga:")
 }
 
 /// What was asked for is itself a reason.

@@ -1,7 +1,7 @@
 //! Findings about the processors: frequency, idle states, isolation, interrupts, SMT.
 
-use super::{Context, commands, cpus};
-use crate::system::cpu_list;
+use super::context::{Context, commands};
+use crate::system::{cpu_list, cpus};
 use crate::warning::{Effect, Warning};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Findings about the machine as a whole: limits, memory, virtualization, other tasks, heat.
 
-use super::{Context, commands};
-use crate::settings::Policy;
+use super::context::{Context, commands};
+use crate::policy::Policy;
 use crate::system::{RtTask, cpu_list};
 use crate::warning::{Effect, Warning};
 

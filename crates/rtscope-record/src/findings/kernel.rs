@@ -1,6 +1,6 @@
 //! Findings about the kernel: preemption, clock, timers, throttling, tracers.
 
-use super::{Context, commands};
+use super::context::{Context, commands};
 use crate::system::{Preemption, System};
 use crate::warning::{Effect, Warning};
 

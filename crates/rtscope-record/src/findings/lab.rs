@@ -1,11 +1,11 @@
 //! Findings about runs in the virtual lab: what a virtual machine's time is worth.
 
-use crate::record::Clock;
 use crate::warning::{Effect, Warning};
+use crate::words::Clock;
 
 /// What the guest's probe found, seen from outside: in virtual time no hypervisor is in any latency, but neither is a cache or a board;
 /// in the host's time everything of the host's is.
-pub(super) fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32, model: u32) -> Vec<Warning> {
+pub fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32, model: u32) -> Vec<Warning> {
     found.retain(|w| w.code != "virtual-machine");
     match clock {
         Clock::Virtual => {
@@ -15,7 +15,7 @@ pub(super) fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32, model
                 format!(
                     "the figures are in instruction-counted virtual time, time model {model} ({}): they repeat to the last bit and compare kernels \
                      within one model, but know no caches, no memory and no board, and are of one seed",
-                    crate::time_model_meaning(model)
+                    crate::lab::meaning(model)
                 ),
                 "measure on the board for its own figures",
             ));

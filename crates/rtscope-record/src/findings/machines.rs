@@ -1,8 +1,9 @@
 //! Whose findings a record has: those of the machine under test, and of the instrument's machine what touches its times.
 
-use super::findings;
+use super::rules::findings;
+use crate::policy::Policy;
 use crate::record::RecordParts;
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::warning::{Effect, Warning};
 
 /// What there is of the instrument's machine when that is another one than the DUT's: what delays or falsifies its own stimuli and stamps.
@@ -31,7 +32,7 @@ pub fn of_machines(of: &RecordParts) -> Vec<Warning> {
         Some(_) => findings(&of.system, &of_dut(&of.settings)),
     };
     let lines = of.settings.lines.as_ref();
-    if let Some(host) = instrument.filter(|_| lines.is_some_and(|l| !super::again::is_autonomous(&l.answer))) {
+    if let Some(host) = instrument.filter(|_| lines.is_some_and(|l| !is_autonomous(&l.answer))) {
         let mut here = findings(host, &of.settings);
         here.retain(|w| OF_INSTRUMENT.contains(&w.code.as_str()));
         found.extend(here.into_iter().map(|w| Warning {
@@ -47,6 +48,11 @@ pub fn of_machines(of: &RecordParts) -> Vec<Warning> {
         }
         None => found,
     }
+}
+
+/// A line whose stamps and edges no task of the host makes.
+pub(super) fn is_autonomous(line: &str) -> bool {
+    line.starts_with("wire:") || line.starts_with("fpga:")
 }
 
 /// Nothing at all is known of the machine whose latency this is.

@@ -1,7 +1,8 @@
 //! A machine without fault has no finding; each fault has exactly its own.
 
 use super::findings;
-use crate::settings::{Policy, Settings};
+use crate::policy::Policy;
+use crate::settings::Settings;
 use crate::system::{FairServer, IdleState, Preemption, RtTask, System, Temperature, Tracing};
 use crate::warning::Effect::{self, Inconclusive, Invalid, Note};
 use proptest::prelude::*;

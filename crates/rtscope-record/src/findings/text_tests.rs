@@ -2,8 +2,9 @@
 
 use super::tests::{clean, settings, task};
 use super::{findings, in_the_lab};
+use crate::policy::Policy;
 use crate::record::Clock;
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::system::{FairServer, Preemption, RtTask, System, Temperature};
 use crate::warning::Effect::{self, Inconclusive, Invalid, Note};
 use crate::warning::Warning;

@@ -1,87 +1,12 @@
 //! What the kernel saw of a load while it ran, and what that says against the figures: one that froze, lost workers or slowed down.
 
-use super::{LoadProcess, LoadProof};
+use super::kept::{LoadProcess, LoadProof, LoadStep, LoadWorkers};
 use crate::warning::{Effect, Warning};
-use serde::{Deserialize, Serialize};
 
 /// What is seen in the first of it is what the rest is held against, ns.
 const CALIBRATION_NS: u64 = 2_000_000_000;
 /// Less of worker-time without work says nothing: it is one look, ns.
 const ONE_LOOK_NS: u64 = 400_000_000;
-
-/// What the kernel saw of a whole load, from the moment it was up until it was told to end.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LoadCourse {
-    /// By its name, this load leaves no CPU idle.
-    #[serde(default)]
-    pub fills_cpus: bool,
-    /// Each CPU that it could use. A process counts for the CPU that it was last seen on.
-    #[serde(default)]
-    pub cpus: Vec<LoadCpu>,
-    /// The run in steps of one length; the last may be shorter.
-    #[serde(default)]
-    pub steps: Vec<LoadStep>,
-}
-
-/// What became of the time of one CPU, ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LoadCpu {
-    /// Number of the CPU.
-    pub cpu: u32,
-    /// The load's.
-    pub load_ns: u64,
-    /// Nobody's.
-    pub idle_ns: u64,
-}
-
-/// A step of the run, over all CPUs of the load, ns. What is neither the load's nor idle was the measurement's and other programs'.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LoadStep {
-    /// How long it was.
-    pub ns: u64,
-    /// CPU time of the load.
-    pub load_ns: u64,
-    /// CPU time of nobody.
-    pub idle_ns: u64,
-}
-
-/// Workers of one kind in a process of a load: those of a stressor, or an end of iperf3.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LoadWorkers {
-    /// Name of the stressor, or `iperf3`.
-    pub name: String,
-    /// How many there were.
-    pub count: u32,
-    /// How many of them ended before they were told to.
-    #[serde(default)]
-    pub gone: u32,
-    /// How often one was seen stopped by a signal.
-    #[serde(default)]
-    pub stopped: u32,
-    /// How many had their priority or policy changed.
-    #[serde(default)]
-    pub reniced: u32,
-    /// CPU time of all of them, with what they started, ns.
-    pub cpu_ns: u64,
-    /// How long they were watched, all together, ns.
-    pub watched_ns: u64,
-    /// For how much of that they used no CPU time and waited neither for a CPU nor for a disk, or were gone, ns.
-    #[serde(default)]
-    pub idle_ns: u64,
-    /// The same of the first 2 s.
-    #[serde(default)]
-    pub early_idle_ns: u64,
-    /// `watched_ns` of the first 2 s.
-    #[serde(default)]
-    pub early_watched_ns: u64,
-    /// Longest time in which none of them did anything, ns.
-    #[serde(default)]
-    pub longest_idle_ns: u64,
-}
 
 fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }

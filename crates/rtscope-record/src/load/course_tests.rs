@@ -1,4 +1,5 @@
 use super::*;
+use crate::load::LoadCourse;
 
 const S: u64 = 1_000_000_000;
 const HALF: u64 = S / 2;

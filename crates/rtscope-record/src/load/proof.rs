@@ -1,6 +1,7 @@
 //! What a load proof says against the figures taken under it.
 
-use super::{LoadProcess, LoadProof, course};
+use super::course;
+use super::kept::{LoadProcess, LoadProof};
 use crate::warning::{Effect, Warning};
 
 /// Warnings that follow from `proof` alone: the same for a run that has just ended and for an archived record.

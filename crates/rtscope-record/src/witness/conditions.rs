@@ -1,7 +1,7 @@
 //! From observations to warnings: what the machine did meanwhile.
 
-use super::findings::{amount, seconds};
-use super::{Change, Changed, Witness};
+use super::seen::{Change, Changed, CpuSeen, Witness};
+use super::words::{amount, seconds};
 use crate::warning::{Effect, Warning};
 
 /// Frequencies that differ by more than one part in so many are said.
@@ -125,7 +125,7 @@ pub(super) fn in_short(c: &Change) -> String {
 }
 
 fn stolen(w: &Witness) -> Option<Warning> {
-    let of = |c: &super::CpuSeen| Some((c.cpu, c.steal_ns.filter(|&ns| ns > 0)?));
+    let of = |c: &CpuSeen| Some((c.cpu, c.steal_ns.filter(|&ns| ns > 0)?));
     let stolen: Vec<(u32, u64)> = w.cpus.iter().filter_map(of).collect();
     stolen.first()?;
     let told: Vec<String> = stolen.iter().take(8).map(|(cpu, ns)| format!("CPU {cpu} {}", amount(*ns))).collect();

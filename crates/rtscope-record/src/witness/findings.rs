@@ -1,8 +1,12 @@
 //! From observations to warnings: threads, rivals, duration. What the machine itself did is in `conditions.rs`.
 
-use super::{Rival, ThreadSeen, ThreadState, Witness, conditions};
+use super::conditions;
+use super::seen::{Changed, OtherRun, Rival, Starved, ThreadSeen, ThreadState, Witness};
+use super::words::{amount, seconds};
 use crate::distribution::Distribution;
-use crate::settings::{Policy, Settings};
+use crate::policy::Policy;
+use crate::settings::Settings;
+use crate::system::cpus;
 use crate::units::Nanos;
 use crate::warning::{Effect, Warning};
 
@@ -28,19 +32,7 @@ pub fn findings(w: &Witness, settings: &Settings, distributions: &[Distribution]
     all
 }
 
-/// `1.234 s`
-pub(super) fn seconds(ns: u64) -> String {
-    format!("{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1000)
-}
-
-/// A time for people, three digits or so: `1.243s`, `12.3us`.
-pub(super) fn amount(ns: u64) -> String {
-    let digits = ns.checked_ilog10().unwrap_or(0).saturating_sub(2) / 3 * 3;
-    let unit = 10u64.pow(digits.min(6));
-    Nanos(ns / unit * unit).to_string()
-}
-
-fn starved(s: &super::Starved, w: &Witness) -> Warning {
+fn starved(s: &Starved, w: &Witness) -> Warning {
     let by = s.by.as_ref().map_or_else(
         || "by whom could not be seen from here".into(),
         |r| format!("{} kept CPU {} ({} of CPU time seen)", r.in_words(), r.cpu, seconds(r.ran_ns)),
@@ -93,16 +85,11 @@ fn moved(t: &ThreadSeen, s: &Settings) -> Option<Warning> {
         return None;
     }
     let times = if moves > 0 { format!(", the kernel moved it {moves} times") } else { String::new() };
-    let seen =
-        if elsewhere.is_empty() { String::new() } else { format!(", and was seen on {}", crate::findings::cpus(&elsewhere)) };
+    let seen = if elsewhere.is_empty() { String::new() } else { format!(", and was seen on {}", cpus(&elsewhere)) };
     Some(Warning::new(
         "thread-moved",
         Effect::Invalid,
-        format!(
-            "{} was pinned to {}{seen}{times}: its figures are not of that CPU alone",
-            t.label,
-            crate::findings::cpus(&pinned.cpus)
-        ),
+        format!("{} was pinned to {}{seen}{times}: its figures are not of that CPU alone", t.label, cpus(&pinned.cpus)),
         "find who changes CPU sets or takes CPUs offline (taskset, cpuset, hotplug), and measure again",
     ))
 }
@@ -146,7 +133,7 @@ fn rivals(w: &Witness) -> Vec<Warning> {
 }
 
 fn other_runs(w: &Witness) -> Vec<Warning> {
-    let one = |o: &super::OtherRun| {
+    let one = |o: &OtherRun| {
         let since = match (o.before_ns, o.first_at) {
             (0, 0) => "since about the start of this one".into(),
             (0, at) => format!("from {} of this one on", seconds(at)),
@@ -184,7 +171,7 @@ fn longer(w: &Witness) -> Option<Warning> {
 
 /// All threads late together, and none of them because it waited for its CPU: nothing at all ran.
 fn stalled(w: &Witness, distributions: &[Distribution]) -> Option<Warning> {
-    use super::Changed::{Continued, Paused, Suspended};
+    use Changed::{Continued, Paused, Suspended};
     if w.changes.iter().any(|c| matches!(c.what, Paused | Continued | Suspended)) || w.starved.is_some() {
         return None;
     }
@@ -212,7 +199,7 @@ fn stalled(w: &Witness, distributions: &[Distribution]) -> Option<Warning> {
 }
 
 fn unwitnessed(w: &Witness) -> Option<Warning> {
-    let paused = w.changes.iter().any(|c| matches!(c.what, super::Changed::Paused | super::Changed::Continued));
+    let paused = w.changes.iter().any(|c| matches!(c.what, Changed::Paused | Changed::Continued));
     if w.longest_gap_ns <= BLIND.max(w.every_ns.saturating_mul(5)) || paused || w.starved.is_some() {
         return None;
     }

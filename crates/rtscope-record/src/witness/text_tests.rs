@@ -93,9 +93,9 @@ fn times_are_cut_to_three_digits_or_a_few_more() {
         (1_234_567_890, "1.234s"),
         (123_456_789_012, "123.456s"),
     ] {
-        assert_eq!(crate::witness::findings::amount(ns), words, "{ns}");
+        assert_eq!(crate::witness::words::amount(ns), words, "{ns}");
     }
-    assert_eq!(crate::witness::findings::seconds(61_002_999_999), "61.002 s");
+    assert_eq!(crate::witness::words::seconds(61_002_999_999), "61.002 s");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Options of `import` for captures of logic analyzers and oscilloscopes.
 
-use super::micros;
+use super::values::micros;
 use clap::{Args, ValueEnum};
 use rtscope_record::{Nanos, limits};
 

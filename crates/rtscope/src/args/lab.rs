@@ -1,5 +1,6 @@
 //! The command line of `rtscope lab`.
 
+use super::values::{Json, seconds};
 use crate::error::Failure;
 use clap::{Args, Subcommand};
 use rtscope_lab::vm::{LabOptions, TimeModel};
@@ -98,7 +99,7 @@ pub(crate) struct Run {
     #[arg(long, default_value = "none", value_name = "LOAD")]
     pub load: String,
     /// Longest virtual time that it may take
-    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = super::seconds)]
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = seconds)]
     pub limit: Nanos,
     /// Put a file of this host into the guest first; may be repeated
     #[arg(long, value_name = "FILE:PATH")]
@@ -148,7 +149,7 @@ pub(crate) struct Verify {
     #[arg(long, default_value = "full", value_name = "LOAD")]
     pub load: String,
     /// Virtual time to measure
-    #[arg(short = 'D', long, default_value = "2s", value_name = "TIME", value_parser = super::seconds)]
+    #[arg(short = 'D', long, default_value = "2s", value_name = "TIME", value_parser = seconds)]
     pub duration: Nanos,
     /// The load on this host during the second run
     #[arg(long, default_value = "full", value_name = "LOAD")]
@@ -241,7 +242,7 @@ pub(crate) struct Kernels {
 #[derive(Debug, Subcommand)]
 pub(crate) enum KernelsCommand {
     /// Which kernels there are, and which are fetched (the default)
-    List(super::Json),
+    List(Json),
     /// Fetch kernels of Debian with modules, configuration and headers, and the guest's tools
     Fetch(Fetch),
     /// Remove kernels from the cache

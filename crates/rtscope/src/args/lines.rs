@@ -1,6 +1,6 @@
 //! The command line of tests over lines, and of the device under test.
 
-use super::{micros, seconds};
+use super::values::{micros, seconds};
 use clap::{Args, Subcommand};
 use rtscope_record::{Handler, Inject, Nanos};
 

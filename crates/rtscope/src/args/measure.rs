@@ -1,6 +1,7 @@
 //! `rtscope measure` on the command line.
 
-use super::{lab, lines, micros, seconds};
+use super::values::{micros, seconds};
+use super::{lab, lines};
 use clap::Args;
 use rtscope_analysis::Confidence;
 use rtscope_record::{Nanos, Policy, limits};

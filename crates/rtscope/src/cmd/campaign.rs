@@ -9,14 +9,13 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
 use crate::progress::campaign::CampaignProgress;
-use rtscope_archive::{Archive, Filter};
 use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
 use rtscope_record::{Clock, Record};
 use rtscope_report::table;
-use status::Status;
+use status::{Status, summaries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +71,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let dir = directory(a.state.as_deref(), &plan)?;
     let stop = measure::stop_on_signals()?;
     let mut state = State::open(&dir, &plan)?;
-    let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: measure::cpus(None)? };
+    let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: super::run::cpus(None)? };
     let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
     let progress = CampaignProgress::new(&plan, context.quiet);
     let mut shelf = Shelf { context, progress: &progress };
@@ -217,11 +216,6 @@ impl Keeper for Shelf<'_> {
             Err(f) => Err(f.message.into()),
         }
     }
-}
-
-/// Every run of the archive in short.
-fn summaries(archive: &Archive) -> Result<Vec<rtscope_archive::RunSummary>, rtscope_archive::ArchiveError> {
-    archive.list(&Filter::default())
 }
 
 impl From<PlanError> for Failure {

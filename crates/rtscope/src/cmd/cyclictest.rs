@@ -3,7 +3,7 @@
 mod options;
 
 use crate::cmd::measure;
-use crate::cmd::run::{Machine, Request};
+use crate::cmd::run::{Machine, Request, cpus, failure};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
@@ -71,8 +71,8 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         output::note(&format!("rtscope: {name} has no effect here"));
     }
     let archive = std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into);
-    let context = Context::new(&crate::args::Global { archive, memory_limit: crate::args::Size(1 << 30), quiet: true })?;
-    let allowed = measure::cpus(None)?;
+    let context = Context::new(&crate::args::Global { archive, memory_limit: crate::args::values::Size(1 << 30), quiet: true })?;
+    let allowed = cpus(None)?;
     let settings = o.settings(&allowed, measure::command())?;
     let format = TextOptions {
         dialect: o.dialect,
@@ -104,7 +104,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         }
     });
     let (again, error) = (screen.again, screen.error);
-    let mut record = measured.map_err(|e| measure::failure(&e))?;
+    let mut record = measured.map_err(|e| failure(&e))?;
     if o.load != "none" {
         // The session ran no load of its own: what ran beside it is what the caller says.
         let mut parts = record.into_parts();

@@ -2,10 +2,11 @@
 
 mod lines;
 
-use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
+use super::run::{Machine, Request, cpus_of, failure, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
-use crate::args::{Measure, MeasureTest, seconds};
+use crate::args::values::{micros, name, seconds};
+use crate::args::{Measure, MeasureTest};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
@@ -15,21 +16,15 @@ use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_files::Beside;
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, MeasureError, StopHandle};
+use rtscope_lab::{Load, StopHandle};
 use rtscope_probe::protocol::Event;
 use rtscope_probe::sys::signals::Listener;
-use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
-
-/// Hidden first argument: be a stage of the load's supervisor.
-pub(crate) const SUPERVISOR: &str = "__load-supervisor";
-/// Hidden first argument: be the probe, where no `rtscope-probe` lies beside this program.
-pub(crate) const PROBE: &str = "__probe";
 
 /// Measures under each load in turn.
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
@@ -197,7 +192,7 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
         }
     }
     for n in &names {
-        crate::args::name(n).map_err(|e| Failure::usage(format!("--load: {e}"), "write it shorter"))?;
+        name(n).map_err(|e| Failure::usage(format!("--load: {e}"), "write it shorter"))?;
     }
     names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
 }
@@ -223,7 +218,7 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
     let given = |e: String| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
     let interval = match (a.interval, &context.measure.interval) {
         (Some(i), _) => i,
-        (None, Some(text)) => crate::args::micros(text).map_err(given)?,
+        (None, Some(text)) => micros(text).map_err(given)?,
         (None, None) => Nanos(1_000_000),
     };
     let duration = match (a.duration, a.loops, &context.measure.duration) {
@@ -273,16 +268,6 @@ pub(crate) fn command() -> Vec<String> {
     words
 }
 
-/// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
-pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
-    match list {
-        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
-        None => {
-            rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
-        }
-    }
-}
-
 /// An id for a record: sorts by time, and is unique by 24 random bits for each second.
 pub(crate) fn fresh_id() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
@@ -316,12 +301,6 @@ pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure
         }
     });
     Ok(ignores_ctrl_c)
-}
-
-/// What a failed session is to its user.
-pub(crate) fn failure(e: &MeasureError) -> Failure {
-    let text = e.to_string();
-    if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
 }
 
 /// Keeps a record: in the archive, else beside it, else anywhere at all. Only the first is a success.

@@ -1,6 +1,7 @@
 //! What the program says of itself, and small tools: loads, raw samples, schema, completions, man pages.
 
-use crate::args::{Cli, Json, Summarize};
+use crate::args::values::Json;
+use crate::args::{Cli, Summarize};
 use crate::error::{Code, Failure};
 use crate::output;
 use clap::CommandFactory;
@@ -62,8 +63,8 @@ pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
 
 /// The JSON Schema of a record.
 pub(crate) fn schema() -> Result<Code, Failure> {
-    let text = serde_json::to_string_pretty(&rtscope_record::record::json_schema())
-        .map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+    let text =
+        serde_json::to_string_pretty(&rtscope_record::json_schema()).map_err(|e| Failure::failed(e.to_string(), "report this"))?;
     output::result(&(text + "\n"))?;
     Ok(Code::Done)
 }

@@ -1,6 +1,6 @@
 //! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
 
-use super::measure::{PROBE, SUPERVISOR};
+use crate::args::values::name;
 use crate::config::{Context, cache_root, ssh_options};
 use crate::error::Failure;
 use crate::keys::{self, Signer};
@@ -12,10 +12,16 @@ use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
 use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
 use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
+use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Origin, Record, Settings, Space, Test};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+
+/// Hidden first argument: be a stage of the load's supervisor.
+pub(crate) const SUPERVISOR: &str = "__load-supervisor";
+/// Hidden first argument: be the probe, where no `rtscope-probe` lies beside this program.
+pub(crate) const PROBE: &str = "__probe";
 
 /// What is asked of a run.
 #[derive(Debug)]
@@ -177,9 +183,19 @@ fn cache() -> Result<PathBuf, TargetError> {
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
 pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
-        return ssh_cpus(target, &ssh_options()?).map_err(|e| super::measure::failure(&e.into()));
+        return ssh_cpus(target, &ssh_options()?).map_err(|e| failure(&e.into()));
     }
-    super::measure::cpus(list)
+    cpus(list)
+}
+
+/// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
+pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
+    match list {
+        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        None => {
+            rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
+        }
+    }
 }
 
 fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError> {
@@ -205,7 +221,7 @@ pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
 
 /// Refuses what no run can be taken on.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
-    crate::args::name(text).map_err(|e| Failure::usage(format!("--target: {e}"), "write it shorter"))?;
+    name(text).map_err(|e| Failure::usage(format!("--target: {e}"), "write it shorter"))?;
     match (text.strip_prefix("fake:"), lab_kernel(text)) {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
@@ -223,6 +239,12 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
             "use local, ssh:HOST, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE",
         )),
     }
+}
+
+/// What a failed session is to its user.
+pub(crate) fn failure(e: &MeasureError) -> Failure {
+    let text = e.to_string();
+    if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
 }
 
 /// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.

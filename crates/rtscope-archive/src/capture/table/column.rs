@@ -1,7 +1,8 @@
 //! A column of values: levels as long as nothing but 0 and 1 comes, else voltages.
 
 use crate::capture::analog::{Analog, Slicer, Swing};
-use crate::capture::{Levels, Request};
+use crate::capture::levels::Levels;
+use crate::capture::request::Request;
 
 /// What is found out of a column when it is read first.
 #[derive(Debug, Clone, Default)]

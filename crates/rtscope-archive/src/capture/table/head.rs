@@ -1,7 +1,7 @@
 //! What stands above the rows: titles, units, sample rates, in the ways of several instruments.
 
-use crate::capture::CaptureError;
 use crate::capture::decimal::{date_and_time, picoseconds, sample_rate};
+use crate::capture::error::CaptureError;
 
 /// Lines before the first row, at most.
 pub(super) const MOST_LINES: usize = 200;

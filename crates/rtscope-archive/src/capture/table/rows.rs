@@ -1,7 +1,7 @@
 //! The text of a table as a stream: its coding, its first lines, and rows that end some time.
 
+use crate::capture::error::{CaptureError, LONGEST};
 use crate::capture::input::{CHUNK, unread};
-use crate::capture::{CaptureError, LONGEST};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// Bytes above the rows, at most.

@@ -1,7 +1,7 @@
 //! The head of a dump: its unit of time, and its variables in their scopes.
 
-use super::words::Words;
-use super::{CaptureError, text};
+use super::words::{Words, text};
+use crate::capture::error::CaptureError;
 use crate::capture::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

@@ -1,10 +1,14 @@
 //! The words of a dump, through a buffer: blanks part them, lines mean nothing but are counted for errors.
 
-use super::text;
+use crate::capture::error::{CaptureError, LONGEST};
 use crate::capture::input::{CHUNK, unread};
-use crate::capture::{CaptureError, LONGEST};
 use std::io::Read;
 use std::ops::Range;
+
+/// A word as text, whatever it holds.
+pub(super) fn text(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).into_owned()
+}
 
 /// Words that begin something: at the beginning of a line none of them is part of a comment, so that a missing `$end` is found out.
 const COMMANDS: [&[u8]; 12] = [

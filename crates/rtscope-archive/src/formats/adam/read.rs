@@ -1,7 +1,8 @@
 //! From the response program's text to records.
 
-use super::{BAD, OWN, RESOLUTION};
-use crate::formats::{ImportError, ImportOptions};
+use super::program::{BAD, OWN, RESOLUTION};
+use crate::formats::error::ImportError;
+use crate::formats::format::ImportOptions;
 use crate::hex::hex;
 use jiff::Timestamp;
 use rtscope_record::{

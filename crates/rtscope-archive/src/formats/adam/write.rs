@@ -1,7 +1,7 @@
 //! The programs' text from a record: their lines with right figures in them, and rtscope's own lines behind.
 
-use super::{BAD, OWN};
-use crate::formats::ExportError;
+use super::program::{BAD, OWN};
+use crate::formats::error::ExportError;
 use rtscope_record::{Distribution, Moments, Record, Test};
 use std::fmt::Write as _;
 

@@ -2,7 +2,8 @@
 
 use super::command::Command;
 use super::table::{Average, Column, Table};
-use crate::formats::{ImportError, ImportOptions};
+use crate::formats::error::ImportError;
+use crate::formats::format::ImportOptions;
 use rtscope_record::system::Preemption;
 use rtscope_record::{Effect, Record, System, ThreadInfo, Warning};
 use serde_json::Value;

@@ -2,9 +2,9 @@
 //! object (`overflow`, `missed`, `expected`, `schema`).
 
 use super::kept::Kept;
+use super::options::{Dialect, TextOptions};
 use super::table::printed_extremes;
-use super::{Dialect, TextOptions};
-use crate::formats::ExportError;
+use crate::formats::error::ExportError;
 use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Moments, Record, Test};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The smallest pieces of cyclictest's text: numbers, `T:` lines, terminal escapes.
 
-use crate::formats::ImportError;
+use crate::formats::error::ImportError;
 
 /// The line without the cursor movements that cyclictest prints between its live figures.
 pub(super) fn without_escapes(line: &str) -> &str {

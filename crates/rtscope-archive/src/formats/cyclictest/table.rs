@@ -2,8 +2,9 @@
 
 use super::command::{Command, unknown_settings};
 use super::kept::Kept;
-use super::{NO_MINIMUM, TextOptions};
-use crate::formats::{ImportError, ImportOptions};
+use super::options::{NO_MINIMUM, TextOptions};
+use crate::formats::error::ImportError;
+use crate::formats::format::ImportOptions;
 use crate::hex::hex;
 use jiff::Timestamp;
 use rtscope_record::{

@@ -1,12 +1,12 @@
 //! Reads cyclictest's text: `T:` lines, a histogram in either dialect, or both.
 
-use super::NO_MINIMUM;
 use super::command::Command;
 use super::lines::{ThreadLine, number, numbers, shortened, thread_line, without_escapes};
+use super::options::{Dialect, NO_MINIMUM, TextOptions};
 use super::table::{Average, Column, Table};
 use super::text_write::write_text;
-use super::{Dialect, TextOptions};
-use crate::formats::{ImportError, ImportOptions};
+use crate::formats::error::ImportError;
+use crate::formats::format::ImportOptions;
 use rtscope_record::{Record, ThreadInfo};
 use std::collections::BTreeMap;
 

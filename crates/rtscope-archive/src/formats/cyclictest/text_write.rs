@@ -1,9 +1,9 @@
 //! Writes cyclictest's text from a record: the very lines, in either dialect.
 
 use super::kept::Kept;
+use super::options::{Dialect, NO_MINIMUM, TextOptions};
 use super::table::{printed_average, printed_extremes};
-use super::{Dialect, NO_MINIMUM, TextOptions};
-use crate::formats::ExportError;
+use crate::formats::error::ExportError;
 use rtscope_record::{Distribution, LinearBins, Policy, Record, Test};
 use std::fmt::Write;
 

@@ -1,10 +1,11 @@
 //! cyclictest's `-v` stream: one line `thread:cycle:latency` for each sample, as Dewit's data are.
 
-use super::TextOptions;
 use super::command::Command;
 use super::lines::{number, shortened};
+use super::options::TextOptions;
 use super::table::{Average, Column, Table};
-use crate::formats::{ImportError, ImportOptions};
+use crate::formats::error::ImportError;
+use crate::formats::format::ImportOptions;
 use rtscope_record::{Effect, Record, ThreadInfo, Warning};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 
 use crate::config::Context;
 use crate::error::Failure;
-use rtscope_archive::RunSummary;
+use rtscope_archive::{Archive, ArchiveError, Filter, RunSummary};
 use rtscope_lab::campaign::{self, Outcome, Plan, Run, TestPlan};
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
@@ -50,6 +50,11 @@ struct RunStatus {
     run: Run,
 }
 
+/// Every run of the archive in short.
+pub(super) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, ArchiveError> {
+    archive.list(&Filter::default())
+}
+
 /// A verdict that is not known counts as the worst, as in a listing.
 fn verdict(of: &RunSummary) -> Verdict {
     serde_json::from_value(of.verdict.clone().into()).unwrap_or(Verdict::Invalid)
@@ -61,7 +66,7 @@ impl Status {
         let (past, running) = campaign::look(dir, plan)?;
         let (runs, digest) = (plan.runs(), plan.digest());
         let kept: BTreeMap<String, RunSummary> = if context.is_there() {
-            super::summaries(&context.open_existing()?)?.into_iter().map(|s| (s.id.clone(), s)).collect()
+            summaries(&context.open_existing()?)?.into_iter().map(|s| (s.id.clone(), s)).collect()
         } else {
             BTreeMap::new()
         };

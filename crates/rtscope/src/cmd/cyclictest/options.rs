@@ -1,5 +1,6 @@
 //! cyclictest's option syntax, with its habits: bundled short options, arguments that may stand apart even where they are optional.
 
+use crate::cmd::run::cpus;
 use crate::error::Failure;
 use lexopt::{Arg, Parser, ValueExt};
 use rtscope_archive::formats::cyclictest::Dialect;
@@ -101,7 +102,7 @@ fn number(parser: &mut Parser, name: &str) -> Result<u64, Failure> {
 
 /// `-D`: seconds, or with s, m, h or d.
 fn duration(text: &str) -> Result<Nanos, Failure> {
-    crate::args::seconds(text).map_err(|e| usage(format!("-D: {e}")))
+    crate::args::values::seconds(text).map_err(|e| usage(format!("-D: {e}")))
 }
 
 /// A CPU set that names at least one CPU.
@@ -207,7 +208,7 @@ impl Options {
                 }
                 "rtscope-load" => {
                     let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
-                    o.load = crate::args::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
+                    o.load = crate::args::values::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
                 }
                 known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "R" | "resolution" | "X" | "F" | "fifo"
                 | "smi" | "spike" | "spike-nodes" | "tracemark" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
@@ -233,10 +234,10 @@ impl Options {
             Affinity::All => allowed.to_vec(),
             Affinity::Set(set) => match set.strip_prefix('!') {
                 Some(not) => {
-                    let not = crate::cmd::measure::cpus(Some(not))?;
+                    let not = cpus(Some(not))?;
                     allowed.iter().copied().filter(|c| !not.contains(c)).collect()
                 }
-                None => crate::cmd::measure::cpus(Some(set))?,
+                None => cpus(Some(set))?,
             },
         };
         let policy = match self.policy {

@@ -1,6 +1,6 @@
 //! `rtscope lab boot` and `rtscope lab shell`: whether a kernel comes up, and what it looks like from inside.
 
-use super::{guest_failure, open};
+use super::guest::{guest_failure, open};
 use crate::args::lab::{Boot, Shell};
 use crate::config::{Context, cache_root};
 use crate::error::{Code, Failure};

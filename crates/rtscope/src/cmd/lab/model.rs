@@ -1,6 +1,6 @@
 //! `rtscope lab model`: what elementary things cost in the lab and on this host, side by side.
 
-use super::{guest_failure, open};
+use super::guest::{guest_failure, open};
 use crate::args::lab::Model;
 use crate::cmd::measure::stop_on_signals;
 use crate::config::Context;

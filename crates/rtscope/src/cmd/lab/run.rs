@@ -1,6 +1,6 @@
 //! `rtscope lab run`: any program in a guest, in virtual time.
 
-use super::{guest_failure, open};
+use super::guest::{guest_failure, open};
 use crate::args::lab::Run;
 use crate::config::Context;
 use crate::error::{Code, Failure};

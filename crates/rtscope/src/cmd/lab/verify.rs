@@ -1,9 +1,9 @@
 //! `rtscope lab verify`: the same run again, under a loaded host and from another boot; every figure must be the same.
 
-use super::open;
+use super::guest::open;
 use crate::args::lab::Verify;
 use crate::cmd::measure::{self, fresh_id, stop_on_signals};
-use crate::cmd::run::start_options;
+use crate::cmd::run::{failure, start_options};
 use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     if going {
         let mut options = start_options(context)?;
         options.stop = stop.clone();
-        let running = host_load.start(&options).map_err(|e| measure::failure(&MeasureError::from(e)))?;
+        let running = host_load.start(&options).map_err(|e| failure(&MeasureError::from(e)))?;
         going = take(format!("this host under its own load `{host_load}`"), &guest)?;
         drop(running);
     }
@@ -130,7 +130,7 @@ fn once(
     match outcome {
         Ok(record) => Ok(Some(record)),
         Err(vm::VmError::Interrupted) => Ok(None),
-        Err(e) => Err(measure::failure(&e.into())),
+        Err(e) => Err(failure(&e.into())),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::lines::LineArgs;
 use crate::args::{Measure, MeasureTest};
+use crate::cmd::run::lab_kernel;
 use crate::error::Failure;
 use rtscope_lab::lines::{About, Who};
 use rtscope_lab::modules::{PERIODIC, RESPONSE};
@@ -13,7 +14,7 @@ use rtscope_record::{Settings, Space, Test};
 /// Where the DUT is, if that is another machine.
 pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
     let Some(text) = a.lines.dut.as_deref().filter(|who| is_ssh(who)) else { return Ok(None) };
-    if super::lab_kernel(&a.target).is_some() {
+    if lab_kernel(&a.target).is_some() {
         let message = format!("{text} has no wire into a virtual machine");
         return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
     }
@@ -47,7 +48,7 @@ pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Setting
     let about = About {
         test,
         space,
-        in_lab: super::lab_kernel(&a.target).is_some(),
+        in_lab: lab_kernel(&a.target).is_some(),
         brings_dut: a.guest.guest_module.iter().any(|m| m.contains(RESPONSE) || m.contains(PERIODIC)),
         cpus_named: a.affinity.is_some(),
         settings,

@@ -1,6 +1,6 @@
 //! What was measured differently, so that a ratio compares the measurements and not the machines.
 
-use super::{Finding, finding};
+use crate::finding::{Finding, finding};
 use rtscope_record::Record;
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ impl Aspects {
 }
 
 /// Adds a text that is there mostly.
-pub(super) fn note(set: &mut BTreeSet<String>, text: &str) {
+pub(crate) fn note(set: &mut BTreeSet<String>, text: &str) {
     if !text.is_empty() && !set.contains(text) {
         set.insert(text.into());
     }

@@ -85,14 +85,14 @@ fn short(release: &str) -> String {
 
 /// The numbers of a release, for order and series: those of "6.1.0-42-rt-amd64" are 6, 1, 0, 42.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version {
+pub(crate) struct Version {
     numbers: Vec<u64>,
     /// The short form, so that 6.12.95+deb12 and 6.12.95+deb13 differ.
     text: String,
 }
 
 impl Version {
-    pub(super) fn of(release: &str) -> Self {
+    pub(crate) fn of(release: &str) -> Self {
         let text = short(release);
         let plain = text.split('+').next().unwrap_or_default();
         let numbers = plain.split(['.', '-']).map_while(|p| p.parse().ok()).collect();
@@ -100,7 +100,7 @@ impl Version {
     }
 
     /// Major and minor number.
-    pub(super) fn series(&self) -> Option<(u64, u64)> {
+    pub(crate) fn series(&self) -> Option<(u64, u64)> {
         match self.numbers.as_slice() {
             [major, minor, ..] => Some((*major, *minor)),
             _ => None,

@@ -1,7 +1,7 @@
-//! The figures of an edge: of a latency, or of a jitter that has a sign.
+//! The figures of an edge: of a latency, or of a jitter that has a sign; and of both edges of some records together.
 
 use crate::share::Share;
-use rtscope_record::{Distribution, DistributionError, Moments, Quantile};
+use rtscope_record::{Distribution, DistributionError, Moments, Nanos, Quantile, Record, Test};
 use serde::Serialize;
 
 /// What was measured of an edge; times in ns. Jitter is signed: early is below zero.
@@ -54,7 +54,7 @@ fn signed(v: u64) -> i64 {
 
 impl EdgeFigures {
     /// From distributions of one edge or of both.
-    pub(super) fn of(edge: &str, parts: &[&Distribution], shares: Vec<Share>) -> Result<Self, DistributionError> {
+    pub(crate) fn of(edge: &str, parts: &[&Distribution], shares: Vec<Share>) -> Result<Self, DistributionError> {
         let sum = |f: fn(&Distribution) -> u64| parts.iter().map(|d| f(d)).fold(0, u64::saturating_add);
         let samples = sum(Distribution::count);
         let ends = |pick: fn(&Distribution) -> [Option<u64>; 2]| {
@@ -95,6 +95,56 @@ impl EdgeFigures {
             shares,
         })
     }
+}
+
+/// The figures of both edges, and of each, of records that are of one test.
+pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    let mut labels: Vec<Distribution> = Vec::new();
+    // Of each run before it is merged: its worst samples decide more than the histogram does.
+    let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
+    for r in records {
+        let timeout = r.parts().settings.lines.as_ref().filter(|_| r.parts().test == Test::Response).map(|l| l.timeout.0);
+        for d in r.distributions() {
+            match labels.iter_mut().find(|l| l.label() == d.label()) {
+                Some(l) => *l = l.merge(d, d.label(), 0)?,
+                None => labels.push(d.clone()),
+            }
+            let own: Vec<Share> = thresholds.iter().map(|t| Share::of(d, t.0, timeout)).collect();
+            match shares.iter_mut().find(|s| s.0 == d.label()) {
+                Some(s) => s.1 = s.1.iter().zip(own).map(|(a, b)| a.plus(b)).collect(),
+                None => shares.push((d.label().into(), own)),
+            }
+        }
+    }
+    let share_of = |parts: &[&Distribution]| -> Vec<Share> {
+        let own = |t: &Nanos, i: usize| {
+            let all = shares.iter().filter(|s| parts.iter().any(|d| d.label() == s.0));
+            all.fold(Share::none(t.0), |sum, s| sum.plus(s.1[i]))
+        };
+        thresholds.iter().enumerate().map(|(i, t)| own(t, i)).collect()
+    };
+    let make = |name: &str, parts: &[&Distribution]| EdgeFigures::of(name, parts, share_of(parts));
+    let all: Vec<&Distribution> = labels.iter().collect();
+    let mut names: Vec<&str> = Vec::new();
+    for d in &all {
+        let name = edge_of(d.label()).0;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of_edge = |name: &str| -> Vec<&Distribution> { all.iter().copied().filter(|d| edge_of(d.label()).0 == name).collect() };
+    let edges = names.iter().map(|n| make(n, &of_edge(n))).collect::<Result<Vec<_>, _>>()?;
+    Ok((make("both", &all)?, edges))
+}
+
+/// The figures of both edges of one record, and of each, with their signs; without shares.
+pub fn edge_figures(record: &Record) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(&[record], &[])
+}
+
+/// [`edge_figures`] of records of one test, merged.
+pub(crate) fn merged_figures(records: &[&Record]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
+    figures(records, &[])
 }
 
 /// Mean and variance over distributions with signs.

@@ -1,0 +1,41 @@
+//! A stock kernel and its RT partner with their figures under each load.
+
+use super::figures::{LoadFigures, Overall};
+use crate::kernel::Kernel;
+use rtscope_record::{Clock, Space};
+use serde::Serialize;
+
+/// A stock kernel and its RT partner, or a kernel without one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Block {
+    /// Major and minor number of the kernels, such as "6.12"; "unknown" where a record does not say.
+    pub series: String,
+    /// Architecture as `uname -m` has it; may be empty.
+    pub arch: String,
+    /// Board, else processor; empty where a record does not say.
+    pub machine: String,
+    /// Where the measured task ran.
+    pub space: Space,
+    /// Whose time the figures are in.
+    pub clock: Clock,
+    /// The time model of the lab, in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
+    /// Clock and machine in words, such as "virtual in qemu".
+    pub clock_words: String,
+    /// Whether it is a virtual machine.
+    pub virtual_machine: bool,
+    /// Stock, then RT; or the one.
+    pub kernels: Vec<Kernel>,
+    /// The loads of either, in the order of the records.
+    pub loads: Vec<LoadFigures>,
+    /// The highest latency of both over the loads that have ratios; `None` where there is none.
+    pub overall: Option<Overall>,
+}
+
+impl Block {
+    /// Whether it holds a stock kernel and its RT partner.
+    pub fn is_pair(&self) -> bool {
+        self.kernels.len() == 2
+    }
+}

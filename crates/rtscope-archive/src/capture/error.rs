@@ -1,0 +1,54 @@
+//! Why a capture can't be used, and how long a line of one may be.
+
+/// Longest line of a table and longest word of a dump, bytes: one without an end is found out within bounded memory.
+pub(super) const LONGEST: usize = 1 << 20;
+
+/// Why a capture can't be used. Nothing of it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file is not what it should be.
+    #[error("{0}")]
+    File(String),
+    /// Something is wrong at a line.
+    #[error("line {line}: {what}")]
+    Line {
+        /// From 1.
+        line: u64,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// There is no such channel (usage).
+    #[error("there is no channel `{wanted}` in it: it has {}", .has.join(", "))]
+    NoChannel {
+        /// As asked for.
+        wanted: String,
+        /// Those that there are, as many as one may read.
+        has: Vec<String>,
+    },
+    /// Several channels have this name (usage).
+    #[error("{count} channels are called `{wanted}`: name one by its place, from #1 to #{all}")]
+    Ambiguous {
+        /// As asked for.
+        wanted: String,
+        /// How many have the name.
+        count: usize,
+        /// Number of channels.
+        all: usize,
+    },
+}
+
+impl CaptureError {
+    /// The request was wrong (exit code 2), not the file (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NoChannel { .. } | Self::Ambiguous { .. })
+    }
+
+    pub(super) fn line(line: u64, what: impl Into<String>) -> Self {
+        Self::Line { line, what: what.into() }
+    }
+
+    /// A line or word that goes on for ever.
+    pub(super) fn endless(line: u64, what: &str) -> Self {
+        Self::line(line, format!("{what} is longer than {} MiB: this is no such file, or it is damaged", LONGEST >> 20))
+    }
+}

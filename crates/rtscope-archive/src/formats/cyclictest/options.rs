@@ -1,0 +1,59 @@
+//! cyclictest's own options, as far as they shape its output, and what it prints where there was no sample.
+
+use super::kept::Kept;
+use rtscope_record::Record;
+
+/// cyclictest's two ways of writing a histogram as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// rt-tests up to 2.6: every bin a row, `# Total:`, a sum column only with several threads.
+    A,
+    /// rt-tests 2.7 and later: rows of zeros left out, no `# Total:`, a sum column also with one thread.
+    B,
+}
+
+/// What to print: cyclictest's own options, as far as they shape its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Which dialect.
+    pub dialect: Dialect,
+    /// `-h N`: print the histogram with `N` bins; more are printed where the record has more.
+    pub histogram: Option<u64>,
+    /// `-H N`: a column with the sum of all threads.
+    pub sum: bool,
+    /// `-N`: nanoseconds instead of microseconds.
+    pub nanoseconds: bool,
+    /// `-q`: no `T:` lines beside a histogram.
+    pub quiet: bool,
+    /// Two comment lines more than cyclictest has, with the missed and the expected periods of each thread.
+    pub missed: bool,
+    /// The lines before the figures: `# /dev/cpu_dma_latency set to 0us` when the record says that it was held.
+    pub header: bool,
+}
+
+impl TextOptions {
+    /// What suits a record: the options that its source was written with, or that its settings name.
+    pub fn of(record: &Record, dialect: Dialect) -> Self {
+        let bins = record.distributions().iter().filter_map(|d| d.parts().linear.as_ref());
+        let kept = Kept::of(record);
+        let all_ns = record.distributions().iter().all(|d| d.parts().linear.as_ref().is_none_or(|l| l.unit_ns == 1));
+        let histogram = bins.clone().map(|l| l.size).max();
+        Self {
+            dialect,
+            histogram,
+            sum: kept.as_ref().is_some_and(|k| k.sum),
+            nanoseconds: kept.as_ref().map_or(histogram.is_some() && all_ns, |k| k.nanoseconds),
+            quiet: kept.as_ref().is_none_or(|k| !k.thread_lines),
+            missed: record.distributions().iter().any(|d| d.parts().expected.is_some()),
+            header: true,
+        }
+    }
+
+    /// Width of the unit that figures are printed in, ns.
+    pub fn unit_ns(&self) -> u64 {
+        if self.nanoseconds { 1 } else { 1000 }
+    }
+}
+
+/// The minimum that cyclictest starts from, and prints where there was no sample.
+pub(super) const NO_MINIMUM: u64 = 1_000_000;

@@ -1,0 +1,112 @@
+//! Formats by name, and what an importer has to be told beside a file.
+
+use rtscope_record::Space;
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+/// Formats by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// rtscope's own record: one, an array, or one a line.
+    Json,
+    /// cyclictest's text as up to rt-tests 2.6: every bin a row, `# Total:`. Read: either dialect.
+    CyclictestA,
+    /// cyclictest's text as from rt-tests 2.7: empty rows left out, no `# Total:`. Read: either dialect.
+    CyclictestB,
+    /// cyclictest's `-v` stream of samples. A record keeps no samples in order, so that it can only be read.
+    CyclictestV,
+    /// cyclictest's `--json`.
+    CyclictestJson,
+    /// The text that Adam's measurement programs print. Read: that of the response program.
+    Adam,
+    /// Bins as `label,low_ns,high_ns,count`. Written only.
+    Csv,
+    /// HdrHistogram's interval log, one line for each distribution. Written only.
+    Hdr,
+    /// HdrHistogram's percentile table (`.hgrm`) of all distributions merged. Written only.
+    Hgrm,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 9] = [
+        Self::Json,
+        Self::CyclictestA,
+        Self::CyclictestB,
+        Self::CyclictestV,
+        Self::CyclictestJson,
+        Self::Adam,
+        Self::Csv,
+        Self::Hdr,
+        Self::Hgrm,
+    ];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::CyclictestA => "cyclictest-a",
+            Self::CyclictestB => "cyclictest-b",
+            Self::CyclictestV => "cyclictest-v",
+            Self::CyclictestJson => "cyclictest-json",
+            Self::Adam => "adam",
+            Self::Csv => "csv",
+            Self::Hdr => "hdr",
+            Self::Hgrm => "hgrm",
+        }
+    }
+
+    /// Whether [`import`](super::import) reads it.
+    pub fn is_read(self) -> bool {
+        !matches!(self, Self::Csv | Self::Hdr | Self::Hgrm)
+    }
+
+    /// Whether [`export`](super::export) writes it.
+    pub fn is_written(self) -> bool {
+        self != Self::CyclictestV
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    /// `cyclictest` alone is dialect A, the one that plotting scripts expect.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|f| f.as_str() == text);
+        known.or((text == "cyclictest").then_some(Self::CyclictestA)).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|f| f.as_str()).collect();
+            format!("`{text}` is not a format: use one of {}", names.join(", "))
+        })
+    }
+}
+
+/// What an importer can't learn from the file itself.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// The file's name, for messages and for the record's source.
+    pub file_name: String,
+    /// When the run started, where the file does not say: the file's modification time.
+    pub started: SystemTime,
+    /// The format; found by looking when `None`.
+    pub format: Option<Format>,
+    /// What load ran meanwhile; "unknown" when `None`.
+    pub load: Option<String>,
+    /// Where the measured task ran, where the file does not say; user space when `None`.
+    pub space: Option<Space>,
+    /// The figures are in nanoseconds (cyclictest's `-N`): `None` goes by the file, and by microseconds where it does not say.
+    pub nanoseconds: Option<bool>,
+}
+
+impl ImportOptions {
+    /// Nothing known but the name and a time.
+    pub fn new(file_name: impl Into<String>, started: SystemTime) -> Self {
+        Self { file_name: file_name.into(), started, format: None, load: None, space: None, nanoseconds: None }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a distribution consists of, before anybody looked whether it adds up.
+
+use super::passed::PassedOver;
+use crate::histogram::Histogram;
+use crate::linear::LinearBins;
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+
+/// One of the worst samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Worst {
+    /// The sample, ns.
+    pub value: u64,
+    /// When it was taken, ns since the run's start.
+    pub at: u64,
+}
+
+/// The thread that took the samples.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadInfo {
+    /// Thread id on the target; 0 when unknown.
+    pub tid: u32,
+    /// The CPU it was pinned to; `None` when it was free to migrate.
+    pub cpu: Option<u32>,
+    /// The policy it really ran under; `None` when unknown (an imported file).
+    pub policy: Option<Policy>,
+    /// The priority it really ran at.
+    pub priority: u8,
+    /// Its own grid, ns.
+    pub interval: u64,
+    /// Its last sample, ns (cyclictest's `Act`).
+    #[serde(default)]
+    pub last: Option<u64>,
+    /// Its first grid point, ns since the run's start.
+    #[serde(default)]
+    pub first_at: Option<u64>,
+}
+
+/// How the mean is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Moments {
+    /// Exact sum and sum of squares of every sample, ns and ns².
+    Exact {
+        /// Sum, ns.
+        sum: u128,
+        /// Sum of squares, ns².
+        sum_sq: u128,
+    },
+    /// Only a mean that another tool reported, ns (overflowed samples make the sums unknowable).
+    Reported {
+        /// Mean, ns.
+        mean: f64,
+    },
+}
+
+/// The parts of a [`Distribution`](crate::Distribution) before they are checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DistributionParts {
+    /// "cpu0", "rising" ...
+    pub label: String,
+    /// Samples taken, overflowed ones included.
+    pub count: u64,
+    /// Lowest sample, ns; `None` only when `count` is 0.
+    pub min: Option<u64>,
+    /// Highest sample, ns; `None` only when `count` is 0.
+    pub max: Option<u64>,
+    /// Sums.
+    pub moments: Moments,
+    /// Events that gave no sample because they were passed over or never answered.
+    pub missed: u64,
+    /// The latencies of all `missed` events, where they are known: points of a grid that were passed over. `None` where nothing was missed,
+    /// or where it is not known how late the missed events were.
+    pub passed: Option<PassedOver>,
+    /// Of `missed`: stimuli whose answer came after the time-out; such answers are in no histogram.
+    pub late: u64,
+    /// Samples or edges that nobody asked for; never part of `count`.
+    pub spurious: u64,
+    /// Samples of `count` whose value the histogram does not hold (only in imported data).
+    pub overflow: u64,
+    /// Samples that were taken and then lost; never part of `count`.
+    pub dropped: u64,
+    /// Events that should have given a sample: grid points passed, stimuli sent. `None` when a foreign tool does not say.
+    pub expected: Option<u64>,
+    /// Every sample but the overflowed.
+    pub histogram: Histogram,
+    /// The worst samples, in descending order of value.
+    pub worst: Vec<Worst>,
+    /// The thread that took them.
+    pub thread: Option<ThreadInfo>,
+    /// Exact equal-width bins beside the histogram.
+    pub linear: Option<LinearBins>,
+    /// Width of the unit that values were rounded down to, ns: 1 here, 1000 in most imported data.
+    pub resolution: u64,
+}
+
+impl DistributionParts {
+    /// Parts of an empty distribution with this label.
+    pub fn empty(label: &str) -> Self {
+        Self {
+            label: label.into(),
+            count: 0,
+            min: None,
+            max: None,
+            moments: Moments::Exact { sum: 0, sum_sq: 0 },
+            missed: 0,
+            passed: None,
+            late: 0,
+            spurious: 0,
+            overflow: 0,
+            dropped: 0,
+            expected: None,
+            histogram: Histogram::new(),
+            worst: Vec::new(),
+            thread: None,
+            linear: None,
+            resolution: 1,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What a rule looks at, and how its remedy is written.
+
+use crate::settings::Settings;
+use crate::system::System;
+
+/// What a rule looks at.
+pub(super) struct Context<'a> {
+    pub(super) system: &'a System,
+    pub(super) settings: &'a Settings,
+    /// CPUs that the measuring threads run on.
+    pub(super) measured: Vec<u32>,
+}
+
+impl Context<'_> {
+    /// Of `cpus`, those that are measured.
+    pub(super) fn of_measured(&self, cpus: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        cpus.into_iter().filter(|cpu| self.measured.contains(cpu)).collect()
+    }
+
+    /// Online CPUs that are not measured.
+    pub(super) fn others(&self) -> Vec<u32> {
+        self.system.cpu.online.iter().copied().filter(|cpu| !self.measured.contains(cpu)).collect()
+    }
+}
+
+/// A remedy of commands for root, with the way back.
+pub(super) fn commands(now: &str, back: &str) -> String {
+    format!("as root: `{now}` (back: `{back}`)")
+}

@@ -1,0 +1,71 @@
+//! The words of a record: enumerations that are one word each, and those of them that all the rest is about.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// An enumeration that is one word each in a record.
+macro_rules! word_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            /// As written in a record.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text { $($word => Ok(Self::$variant),)+ _ => Err(format!(concat!("`{}` is none of", $(" ", $word),+), text)) }
+            }
+        }
+    };
+}
+
+pub(crate) use word_enum;
+
+word_enum! {
+    /// What is measured.
+    Test {
+        /// Wake-up latency of a timer.
+        Timer = "timer",
+        /// Answer to a stimulus on a line.
+        Response = "response",
+        /// A line toggled by a timer.
+        Periodic = "periodic",
+        /// Highest stimulus frequency that is answered.
+        Sustained = "sustained",
+    }
+}
+
+word_enum! {
+    /// Where the measured task runs.
+    Space {
+        /// User space.
+        User = "user",
+        /// Kernel space.
+        Kernel = "kernel",
+    }
+}
+
+word_enum! {
+    /// Whose time the figures are in.
+    Clock {
+        /// The machine's own clock.
+        Host = "host",
+        /// Instruction-counted time of a virtual machine.
+        Virtual = "virtual",
+    }
+}

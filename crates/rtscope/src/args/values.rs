@@ -1,0 +1,71 @@
+//! What several commands take: times, sizes, names, and the wish for JSON.
+
+use clap::Args;
+use rtscope_record::{Nanos, limits};
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+/// A size such as `512MiB`, `4GiB`, `2G`; units are powers of 1024.
+pub(crate) fn size(text: &str) -> Result<Size, String> {
+    let wrong = || "write a size such as 512MiB or 4GiB, of 64MiB at least".to_owned();
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        "t" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).ok_or_else(wrong)?;
+    if bytes < 64 << 20 { Err(wrong()) } else { Ok(Size(bytes)) }
+}
+
+/// A name that goes into a record.
+pub(crate) fn name(text: &str) -> Result<String, String> {
+    let fits = text.len() <= limits::NAME;
+    fits.then(|| text.to_owned()).ok_or_else(|| format!("a name has {} bytes at most, this one {}", limits::NAME, text.len()))
+}
+
+fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, String> {
+    let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
+    text.parse().map_err(|e: rtscope_record::units::ParseNanosError| e.to_string())
+}
+
+/// A time whose bare number is microseconds.
+pub(crate) fn micros(text: &str) -> Result<Nanos, String> {
+    with_default_unit(text, "us")
+}
+
+/// A time whose bare number is seconds.
+pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
+    with_default_unit(text, "s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!((size("1GiB"), size("512m"), size("64 MiB")), (Ok(Size(1 << 30)), Ok(Size(512 << 20)), Ok(Size(64 << 20))));
+        for bad in ["", "1", "GiB", "-1GiB", "1.5GiB", "63MiB", "99999999999999999999GiB", "16777216TiB"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bare_numbers_are_what_cyclictest_takes_them_for() {
+        assert_eq!((micros("200"), seconds("60")), (Ok(Nanos(200_000)), Ok(Nanos(60_000_000_000))));
+        assert_eq!(micros("2ms"), Ok(Nanos(2_000_000)));
+    }
+}

@@ -1,0 +1,203 @@
+//! The house's own order, read from its sources: no circles among the files of a crate, and crates that know only what is below them.
+//!
+//! What counts as an arrow from one file to another: a name that the first one's code takes from the second, in a `use` line or by a path in
+//! the midst of code, in a macro's call or an attribute too. A name that is passed on by `use` counts at every file that passes it on and
+//! where it is defined, so that no re-export hides a circle; a file of nothing but `mod` and `use` lines (most crates' roots) is looked
+//! through. A child that takes from its parent what takes from the child is a circle as any other. What does not count: `mod` lines,
+//! visibilities such as `pub(super)`, links in comments, methods of a type that was had from elsewhere, and all that is there in tests only.
+
+mod arrows;
+mod circles;
+mod made;
+mod rooms;
+mod tree;
+
+use arrows::{Arrows, arrows};
+use circles::{Circle, circles, words};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tree::Tree;
+
+/// Circles that are still to be opened. One that is opened, or becomes another, must leave this list.
+const STILL_TO_OPEN: &[&[&str]] = &[
+    &[
+        "rtscope-lab/src/debian.rs",
+        "rtscope-lab/src/debian/apt.rs",
+        "rtscope-lab/src/kernels.rs",
+        "rtscope-lab/src/kernels/fetch.rs",
+        "rtscope-lab/src/kernels/headers.rs",
+        "rtscope-lab/src/kernels/manifest.rs",
+        "rtscope-lab/src/kernels/name.rs",
+        "rtscope-lab/src/kernels/own.rs",
+    ],
+    &["rtscope-lab/src/guest.rs", "rtscope-lab/src/guest/work.rs"],
+    &[
+        "rtscope-lab/src/image.rs",
+        "rtscope-lab/src/image/archive.rs",
+        "rtscope-lab/src/image/modules.rs",
+        "rtscope-lab/src/image/tools.rs",
+    ],
+    &[
+        "rtscope-lab/src/journal.rs",
+        "rtscope-lab/src/load.rs",
+        "rtscope-lab/src/load/args.rs",
+        "rtscope-lab/src/load/handle.rs",
+        "rtscope-lab/src/load/place.rs",
+        "rtscope-lab/src/modules.rs",
+        "rtscope-lab/src/modules/build.rs",
+        "rtscope-lab/src/modules/load.rs",
+        "rtscope-lab/src/supervisor.rs",
+        "rtscope-lab/src/supervisor/crew.rs",
+        "rtscope-lab/src/supervisor/init.rs",
+        "rtscope-lab/src/supervisor/network.rs",
+        "rtscope-lab/src/supervisor/outer.rs",
+        "rtscope-lab/src/supervisor/space.rs",
+        "rtscope-lab/src/supervisor/wire.rs",
+    ],
+    &[
+        "rtscope-lab/src/session.rs",
+        "rtscope-lab/src/vm.rs",
+        "rtscope-lab/src/vm/executed.rs",
+        "rtscope-lab/src/vm/guests.rs",
+        "rtscope-lab/src/vm/machine.rs",
+        "rtscope-lab/src/vm/memory.rs",
+        "rtscope-lab/src/vm/qemu.rs",
+        "rtscope-lab/src/vm/qmp.rs",
+        "rtscope-lab/src/vm/state.rs",
+        "rtscope-lab/src/vm/target.rs",
+    ],
+    &["rtscope-lab/src/ssh.rs", "rtscope-lab/src/ssh/dut.rs", "rtscope-lab/src/ssh/errand.rs"],
+    &[
+        "rtscope-probe/src/fake.rs",
+        "rtscope-probe/src/serve.rs",
+        "rtscope-probe/src/timer.rs",
+        "rtscope-probe/src/timer/kernel.rs",
+        "rtscope-probe/src/timer/thread.rs",
+        "rtscope-probe/src/wired/asked.rs",
+        "rtscope-probe/src/wired/bench.rs",
+        "rtscope-probe/src/wired/device.rs",
+        "rtscope-probe/src/wired/module.rs",
+        "rtscope-probe/src/wired/remarks.rs",
+        "rtscope-probe/src/witness.rs",
+        "rtscope-probe/src/witness/machine.rs",
+        "rtscope-probe/src/witness/rescue.rs",
+        "rtscope-probe/src/witness/tick.rs",
+    ],
+    &[
+        "rtscope-probe/src/lines.rs",
+        "rtscope-probe/src/lines/gpio.rs",
+        "rtscope-probe/src/lines/serial.rs",
+        "rtscope-probe/src/lines/soft.rs",
+        "rtscope-probe/src/lines/spec.rs",
+        "rtscope-probe/src/lines/sysfs.rs",
+    ],
+    &[
+        "rtscope-probe/src/spool.rs",
+        "rtscope-probe/src/spool/dut.rs",
+        "rtscope-probe/src/spool/follow.rs",
+        "rtscope-probe/src/spool/keeper.rs",
+        "rtscope-probe/src/spool/who.rs",
+    ],
+    &["rtscope-probe/src/sys/rt.rs", "rtscope-probe/src/sys/sched.rs"],
+    &["rtscope-probe/src/wired/asking.rs", "rtscope-probe/src/wired/kernel.rs"],
+    &["rtscope-report/src/html/mod.rs", "rtscope-report/src/html/page.rs"],
+    &["rtscope-report/src/html/sections.rs", "rtscope-report/src/html/versus.rs"],
+    &[
+        "rtscope-report/src/sheet.rs",
+        "rtscope-report/src/sheet/by_load.rs",
+        "rtscope-report/src/svg/draw.rs",
+        "rtscope-report/src/svg/latency.rs",
+        "rtscope-report/src/svg/mod.rs",
+        "rtscope-report/src/svg/overview.rs",
+        "rtscope-report/src/svg/percentile.rs",
+        "rtscope-report/src/svg/response.rs",
+        "rtscope-report/src/svg/versus.rs",
+        "rtscope-report/src/svg/worst.rs",
+        "rtscope-report/src/table/adam.rs",
+        "rtscope-report/src/table/campaign.rs",
+        "rtscope-report/src/table/caveats.rs",
+        "rtscope-report/src/table/comparison.rs",
+        "rtscope-report/src/table/detail.rs",
+        "rtscope-report/src/table/findings.rs",
+        "rtscope-report/src/table/grid.rs",
+        "rtscope-report/src/table/instrument.rs",
+        "rtscope-report/src/table/intervals.rs",
+        "rtscope-report/src/table/kernels.rs",
+        "rtscope-report/src/table/lab.rs",
+        "rtscope-report/src/table/list.rs",
+        "rtscope-report/src/table/loads.rs",
+        "rtscope-report/src/table/mod.rs",
+        "rtscope-report/src/table/strip.rs",
+        "rtscope-report/src/table/versus.rs",
+    ],
+];
+
+/// The folder of the crates.
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All texts of the crates that lie in files ending like this, by their paths from the folder of the crates on.
+fn texts(dir: &Path, before: &str, ending: &str, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())) {
+        let path = entry.expect("a directory is read to its end").path();
+        let name = format!("{before}{}", path.file_name().unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            texts(&path, &format!("{name}/"), ending, found);
+        } else if name.ends_with(ending) {
+            found.insert(name, fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+        }
+    }
+}
+
+fn sources() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    texts(&crates(), "", ".rs", &mut found);
+    found.retain(|file, _| file.contains("/src/"));
+    assert!(found.len() > 200, "only {} files are there", found.len());
+    found
+}
+
+/// What `known` and the circles that are there differ in, in words; `None` where they are the same.
+fn differs(arrows: &Arrows, known: &[&[&str]]) -> Option<String> {
+    let known: Vec<Circle> = known.iter().map(|files| files.iter().map(ToString::to_string).collect()).collect();
+    let there = circles(arrows);
+    let new = there.iter().filter(|c| !known.contains(c)).map(|c| {
+        let words = words(c, arrows);
+        format!("{words}carry what they share down into a module of its own\n")
+    });
+    let gone = known.iter().filter(|c| !there.contains(c));
+    let gone = gone.map(|c| format!("this circle is not there (any more, or in this form): strike it from STILL_TO_OPEN: {c:?}\n"));
+    let text: String = new.chain(gone).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+#[test]
+fn no_files_of_a_crate_form_a_circle() {
+    let sources = sources();
+    let tree = Tree::read(&sources);
+    assert_eq!(tree.unread(&sources), [""; 0], "no `mod` line leads to these");
+    if let Some(text) = differs(&arrows(&tree), STILL_TO_OPEN) {
+        panic!("{text}");
+    }
+}
+
+#[test]
+fn crates_know_only_what_is_below_them() {
+    let mut manifests = BTreeMap::new();
+    texts(&crates(), "", "/Cargo.toml", &mut manifests);
+    assert_eq!(manifests.len(), rooms::ORDER.len(), "a crate has no place in the order: {:?}", manifests.keys());
+    assert_eq!(rooms::upward(&manifests), [""; 0], "see \"The rooms\" in ARCHITECTURE.md");
+}
+
+#[test]
+fn the_order_is_the_one_that_is_written_down() {
+    let text = fs::read_to_string(crates().join("../ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        plain.contains(rooms::WRITTEN),
+        "ARCHITECTURE.md and `ORDER` in rooms.rs are to say the same, in these words: {}",
+        rooms::WRITTEN
+    );
+}
