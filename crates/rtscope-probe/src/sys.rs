@@ -54,3 +54,8 @@ pub fn read_some(fd: i32) -> io::Result<usize> {
     let n = unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) };
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
+
+/// Whether the pipe `fd` is at its end; what waits in it is thrown away. So a driver that is gone is told from one that only wrote.
+pub fn ended(fd: i32) -> bool {
+    read_some(fd).is_ok_and(|n| n == 0)
+}
