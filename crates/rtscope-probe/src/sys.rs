@@ -6,6 +6,7 @@ pub mod entry;
 pub mod host;
 pub mod machine;
 pub mod mapped;
+mod mask;
 pub mod memory;
 pub mod modules;
 pub mod process;
