@@ -1,6 +1,6 @@
 //! A device under test as the work of a keeper: says when it listens, and at its end what it did.
 
-use super::keeper::say;
+use super::events::say;
 use crate::measured::Failure;
 use crate::protocol::{DutPlan, Event};
 use crate::snapshot::Root;
