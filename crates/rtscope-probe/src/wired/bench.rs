@@ -1,12 +1,12 @@
 //! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
 
 use super::asked::Asked;
-use super::asking::Shape;
 use super::books::Brief;
 use super::device::{Device, Duty};
 use super::fpga::{self, Fpga};
-use super::kernel::{self, Order, Taker};
+use super::kernel::{self, Taker};
 use super::module::ModuleDut;
+use super::order::{Order, Shape};
 use super::remarks;
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};

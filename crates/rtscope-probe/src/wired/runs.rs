@@ -1,11 +1,11 @@
 //! The three tests over lines, each from its open lines to its distributions.
 
-use super::asking::Shape;
 use super::bench::{Bench, Cells, Rig, Taken};
 use super::books::{Books, Brief, LABELS};
 use super::device::Duty;
 use super::fpga;
-use super::kernel::{self, Order, Taker};
+use super::kernel::{self, Taker};
+use super::order::{Order, Shape};
 use super::periodic::{WaveBooks, observe};
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
