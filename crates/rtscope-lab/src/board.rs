@@ -1,8 +1,9 @@
 //! The other end of a target over ssh: the program `rtscope-board` is the probe with its keeper (`rtscope_probe::spool`), and, where a load is asked
 //! for, the session and the load's supervisor as well. So a load on a board is started, watched, proved and ended as on this machine.
 
+use crate::job::Reexec;
 use crate::journal::JournalError;
-use crate::load::{self, Load, Reexec, StartOptions};
+use crate::load::{self, Load, StartOptions};
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
 use crate::supervisor;

@@ -2,23 +2,21 @@
 
 pub(crate) mod achieved;
 mod args;
+mod error;
 mod handle;
 mod place;
 mod table;
 
+pub use error::LoadError;
 pub use handle::LoadHandle;
 pub use rtscope_record::load::warnings;
 
+use crate::job::{Iperf3Job, Isolation, Reexec, Sized, StressNgJob};
 use crate::journal::{Journal, JournalError};
-use crate::supervisor::find_program;
-use crate::supervisor::wire::{Iperf3Job, StressNgJob};
+use crate::programs::find_program;
 use crate::target::StopHandle;
-use rtscope_probe::sys;
-use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
-use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 use table::{Entry, LOADS};
@@ -29,130 +27,6 @@ const CUSTOM: &str = "stress-ng:";
 const CUSTOM_DISK_MIB: u64 = 128;
 /// Left free on the disk beside what the load writes, MiB.
 const SPARE_MIB: u64 = 256;
-
-/// Why a load can't be had.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// Not a name of a load.
-    #[error("`{name}` is no load: use {known} or stress-ng:ARGS")]
-    Unknown {
-        /// As given.
-        name: String,
-        /// Names that there are.
-        known: String,
-    },
-    /// An argument of `stress-ng:ARGS` is refused.
-    #[error("stress-ng argument `{word}` is refused: {reason}")]
-    Argument {
-        /// The word, or all of them.
-        word: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// A tool is not installed.
-    #[error("the load `{load}` needs {tool}, which is not installed: apt-get install {tool}")]
-    Missing {
-        /// Name of the load.
-        load: String,
-        /// Name of tool and package.
-        tool: &'static str,
-    },
-    /// The directory for the load's files can't be used.
-    #[error("the load can't use the directory {path}: {reason}; choose another with --load-dir", path = path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// Too little room for what the load writes.
-    #[error(
-        "the load `{load}` may write {need_mib} MiB, but {path} has {free_mib} MiB left: free some, or choose another with --load-dir",
-        path = path.display()
-    )]
-    DiskFull {
-        /// Name of the load.
-        load: String,
-        /// Where.
-        path: PathBuf,
-        /// MiB wanted free.
-        need_mib: u64,
-        /// MiB free.
-        free_mib: u64,
-    },
-    /// Cleaning up after a crash could not be assured.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The supervisor can't be started.
-    #[error("the load's supervisor {program} can't be started: {source}", program = program.display())]
-    Supervisor {
-        /// Which program.
-        program: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It was ended while it started. Nothing of it is left running.
-    #[error("interrupted while the load started; nothing was measured")]
-    Interrupted,
-    /// It did not come up. Nothing of it is left running.
-    #[error("the load `{load}` did not start: {message}; {remedy}")]
-    Start {
-        /// Name of the load.
-        load: String,
-        /// What failed, with what the tool said.
-        message: String,
-        /// What to do.
-        remedy: String,
-    },
-}
-
-impl LoadError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Argument { .. })
-    }
-}
-
-/// How strongly a load is kept apart from the rest of the machine, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Isolation {
-    /// PID, mount, IPC and network namespaces (root), else as below.
-    #[default]
-    Namespaces,
-    /// The same in a user namespace, else as below.
-    UserNamespace,
-    /// No namespaces: a process tree that is killed as one.
-    ProcessTree,
-}
-
-/// How to start this program again as a stage of the supervisor: it must call [`crate::supervisor::main`] with what follows `args`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reexec {
-    /// Absolute path of the program.
-    pub program: PathBuf,
-    /// Its first arguments: the hidden sub-command.
-    pub args: Vec<String>,
-}
-
-impl Reexec {
-    /// The running program, with `sub_command` as its first argument.
-    pub fn this_program(sub_command: &str) -> io::Result<Self> {
-        Ok(Self { program: std::env::current_exe()?, args: vec![sub_command.into()] })
-    }
-
-    /// From within a stage: the running program with the arguments before the stage's own three.
-    pub(crate) fn of_this_stage() -> io::Result<Self> {
-        let args: Vec<String> = std::env::args().skip(1).collect();
-        let own = args.len().saturating_sub(3);
-        Ok(Self { program: std::env::current_exe()?, args: args[..own].to_vec() })
-    }
-
-    pub(crate) fn stage(&self, words: &[&str]) -> Command {
-        let mut command = sys::process::command(&self.program);
-        command.args(&self.args).args(words);
-        command
-    }
-}
 
 /// What a start needs to know.
 #[derive(Debug, Clone)]
@@ -203,19 +77,6 @@ pub struct Load {
 enum What {
     Named(&'static Entry),
     Custom(Vec<String>),
-}
-
-/// Everything to be run for a load on so many CPUs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sized {
-    pub(crate) stress_ng: Vec<StressNgJob>,
-    pub(crate) iperf3: Option<Iperf3Job>,
-    /// The directory must lie on a disk.
-    pub(crate) on_disk: bool,
-    /// MiB to be free before it starts.
-    pub(crate) need_mib: u64,
-    /// It leaves no CPU idle.
-    pub(crate) fills_cpus: bool,
 }
 
 impl Load {

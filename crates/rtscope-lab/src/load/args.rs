@@ -1,6 +1,6 @@
 //! The words of `stress-ng:ARGS`: split like a shell would, but never given to one, and checked for options that break the proof.
 
-use super::LoadError;
+use super::error::LoadError;
 
 /// Long options that are refused, with the reason. getopt takes any unambiguous beginning of a name, so beginnings are refused too.
 const REFUSED: &[(&str, &str)] = &[

@@ -1,8 +1,10 @@
 //! A running load: start it and wait until it works, ask how it is, end it and get the proof.
 
-use super::{Load, LoadError, Sized, StartOptions, place};
+use super::error::LoadError;
+use super::{Load, StartOptions, place};
+use crate::job::{Job, Sized};
 use crate::journal::SCRATCH_PREFIX;
-use crate::supervisor::wire::{Job, Order, Report, receive, send};
+use crate::supervisor::wire::{Order, Report, receive, send};
 use rtscope_record::{LoadCourse, LoadProcess, LoadProof, Warning};
 use std::fs;
 use std::io::{self, BufReader, Read};

@@ -1,6 +1,7 @@
 //! Where a load's directory may be: on a disk with room enough.
 
-use super::{LoadError, Sized};
+use super::error::LoadError;
+use crate::job::Sized;
 use rtscope_probe::sys::process::file_system;
 use rtscope_record::{Effect, Warning};
 use std::fs::{self, File};

@@ -1,10 +1,13 @@
 //! The tools of a load together: start, watch, end, and collect what they did.
 
 use super::network::{self, Place};
+use super::stage::Kind;
 use super::tool::{Files, Role, Tool};
 use super::watch::Watch;
-use super::wire::{Job, Report};
-use super::{Kind, find_program, process_tree};
+use super::wire::Report;
+use crate::job::Job;
+use crate::process_tree;
+use crate::programs::find_program;
 use rtscope_probe::sys;
 use rtscope_record::{Effect, LoadCourse, LoadProcess, Warning};
 use std::time::{Duration, Instant};

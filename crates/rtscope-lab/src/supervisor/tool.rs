@@ -1,7 +1,7 @@
 //! One tool of a load: its process, its files, and whether it does work yet.
 
-use super::process_tree::{self, Process};
 use crate::load::achieved;
+use crate::process_tree::{self, Process};
 use rtscope_probe::sys;
 use rtscope_record::{LoadProcess, LoadWorkers};
 use std::collections::BTreeMap;

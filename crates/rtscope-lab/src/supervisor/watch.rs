@@ -1,7 +1,7 @@
 //! Looks at a load's processes while it runs: how much CPU time they use, and who of them stopped, ended or was held up.
 
-use super::process_tree::{self, Family, Process};
 use super::tool::{Role, Tool};
+use crate::process_tree::{self, Family, Process};
 use rtscope_probe::sys;
 use rtscope_record::load::{LoadCourse, LoadCpu, LoadStep, LoadWorkers};
 use std::collections::HashMap;
