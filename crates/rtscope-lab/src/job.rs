@@ -53,8 +53,8 @@ impl Reexec {
 pub(crate) struct Job {
     /// How to start the next stage.
     pub(crate) reexec: Reexec,
-    /// stress-ng processes.
-    pub(crate) stress_ng: Vec<StressNgJob>,
+    /// Tools that stand alone.
+    pub(crate) tools: Vec<ToolJob>,
     /// iperf3 client and server.
     pub(crate) iperf3: Option<Iperf3Job>,
     /// Strongest isolation to try.
@@ -73,10 +73,12 @@ pub(crate) struct Job {
     pub(crate) stop_timeout: Duration,
 }
 
-/// One stress-ng process.
+/// One process of a tool that stands alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StressNgJob {
-    /// Arguments that choose the stressors.
+pub(crate) struct ToolJob {
+    /// The tool's role.
+    pub(crate) role: String,
+    /// Arguments that say what it is to do.
     pub(crate) args: Vec<String>,
     /// It is up when at least this many processes of it have had CPU time.
     pub(crate) workers: u32,
@@ -94,7 +96,7 @@ pub(crate) struct Iperf3Job {
 /// Everything to be run for a load on so many CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sized {
-    pub(crate) stress_ng: Vec<StressNgJob>,
+    pub(crate) tools: Vec<ToolJob>,
     pub(crate) iperf3: Option<Iperf3Job>,
     /// The directory must lie on a disk.
     pub(crate) on_disk: bool,

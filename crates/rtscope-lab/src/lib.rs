@@ -24,6 +24,7 @@ pub mod session;
 pub mod ssh;
 pub mod supervisor;
 pub mod target;
+mod tools;
 pub mod vm;
 
 pub use debian::DebianError;

@@ -16,9 +16,9 @@ mod crew;
 mod init;
 mod network;
 mod outer;
+mod running;
 mod space;
 mod stage;
-mod tool;
 mod watch;
 pub(crate) mod wire;
 

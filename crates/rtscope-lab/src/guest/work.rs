@@ -140,6 +140,10 @@ fn failed(e: &MeasureError) -> Said {
             format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
             "take a smaller load: a guest's disk is in its memory, 2 GiB at most".to_owned(),
         ),
+        MeasureError::Load(LoadError::Missing { load, tool }) => (
+            format!("the load `{load}` needs {tool}, which guests of the lab do not have"),
+            "measure under it on a real machine, here or by --target ssh:HOST".to_owned(),
+        ),
         e => (e.to_string(), "`rtscope lab shell` looks around in the same guest".to_owned()),
     };
     Said::Failed { message, remedy, usage: e.is_usage() }

@@ -8,16 +8,18 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Not a name of a load.
-    #[error("`{name}` is no load: use {known} or stress-ng:ARGS")]
+    #[error("`{name}` is no load: use {known}")]
     Unknown {
         /// As given.
         name: String,
         /// Names that there are.
         known: String,
     },
-    /// An argument of `stress-ng:ARGS` is refused.
-    #[error("stress-ng argument `{word}` is refused: {reason}")]
+    /// An argument of `NAME:ARGS` is refused.
+    #[error("{tool} argument `{word}` is refused: {reason}")]
     Argument {
+        /// The tool.
+        tool: &'static str,
         /// The word, or all of them.
         word: String,
         /// Why.

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn sized(on_disk: bool, need_mib: u64) -> Sized {
-        Sized { stress_ng: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
+        Sized { tools: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
     }
 
     #[test]
