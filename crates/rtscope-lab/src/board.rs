@@ -1,17 +1,18 @@
 //! The other end of a target over ssh: the program `rtscope-board` is the probe with its keeper (`rtscope_probe::spool`), and, where a load is asked
 //! for, the session and the load's supervisor as well. So a load on a board is started, watched, proved and ended as on this machine.
 
+use crate::job::Reexec;
 use crate::journal::JournalError;
-use crate::load::{self, Load, Reexec, StartOptions};
+use crate::load::{self, Load, StartOptions};
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
 use crate::supervisor;
 use crate::target::{StopHandle, TargetError};
+use rtscope_probe::measured::Failure;
 use rtscope_probe::program;
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_probe::spool::{self, LOADED};
 use rtscope_probe::sys::rt::{self, Woken};
-use rtscope_probe::timer::Failure;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;

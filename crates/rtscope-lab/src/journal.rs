@@ -4,7 +4,7 @@
 //! killed, or lost its power, leaves them, and the next start's [`Journal::replay`] undoes what they list.
 
 use crate::modules;
-use crate::supervisor::process_tree;
+use crate::process_tree;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};

@@ -1,158 +1,30 @@
-//! Loads: what else the device under test does while it is measured. Named ones stand in the table `load/table.rs`; `stress-ng:ARGS` is the user's own.
+//! Loads: what else the device under test does while it is measured. Named ones stand in the table `load/table.rs`; `NAME:ARGS` is a tool with arguments
+//! of the user's own.
 
-pub(crate) mod achieved;
 mod args;
+mod error;
 mod handle;
 mod place;
 mod table;
 
+pub use error::LoadError;
 pub use handle::LoadHandle;
 pub use rtscope_record::load::warnings;
 
+use crate::job::{Iperf3Job, Isolation, Reexec, Sized, ToolJob};
 use crate::journal::{Journal, JournalError};
-use crate::supervisor::find_program;
-use crate::supervisor::wire::{Iperf3Job, StressNgJob};
+use crate::programs::find_program;
 use crate::target::StopHandle;
-use rtscope_probe::sys;
-use serde::{Deserialize, Serialize};
+use crate::tools::tool::{OwnJob, Refused, Tool};
+use crate::tools::{self, iperf3};
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
-use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 use table::{Entry, LOADS};
 
-/// What a load's name starts with when the rest are stress-ng's arguments.
-const CUSTOM: &str = "stress-ng:";
-/// To be free for a custom load, MiB: what it writes is not known before, and it is ended when it leaves too little.
-const CUSTOM_DISK_MIB: u64 = 128;
 /// Left free on the disk beside what the load writes, MiB.
 const SPARE_MIB: u64 = 256;
-
-/// Why a load can't be had.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// Not a name of a load.
-    #[error("`{name}` is no load: use {known} or stress-ng:ARGS")]
-    Unknown {
-        /// As given.
-        name: String,
-        /// Names that there are.
-        known: String,
-    },
-    /// An argument of `stress-ng:ARGS` is refused.
-    #[error("stress-ng argument `{word}` is refused: {reason}")]
-    Argument {
-        /// The word, or all of them.
-        word: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// A tool is not installed.
-    #[error("the load `{load}` needs {tool}, which is not installed: apt-get install {tool}")]
-    Missing {
-        /// Name of the load.
-        load: String,
-        /// Name of tool and package.
-        tool: &'static str,
-    },
-    /// The directory for the load's files can't be used.
-    #[error("the load can't use the directory {path}: {reason}; choose another with --load-dir", path = path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// Too little room for what the load writes.
-    #[error(
-        "the load `{load}` may write {need_mib} MiB, but {path} has {free_mib} MiB left: free some, or choose another with --load-dir",
-        path = path.display()
-    )]
-    DiskFull {
-        /// Name of the load.
-        load: String,
-        /// Where.
-        path: PathBuf,
-        /// MiB wanted free.
-        need_mib: u64,
-        /// MiB free.
-        free_mib: u64,
-    },
-    /// Cleaning up after a crash could not be assured.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The supervisor can't be started.
-    #[error("the load's supervisor {program} can't be started: {source}", program = program.display())]
-    Supervisor {
-        /// Which program.
-        program: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It was ended while it started. Nothing of it is left running.
-    #[error("interrupted while the load started; nothing was measured")]
-    Interrupted,
-    /// It did not come up. Nothing of it is left running.
-    #[error("the load `{load}` did not start: {message}; {remedy}")]
-    Start {
-        /// Name of the load.
-        load: String,
-        /// What failed, with what the tool said.
-        message: String,
-        /// What to do.
-        remedy: String,
-    },
-}
-
-impl LoadError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Argument { .. })
-    }
-}
-
-/// How strongly a load is kept apart from the rest of the machine, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Isolation {
-    /// PID, mount, IPC and network namespaces (root), else as below.
-    #[default]
-    Namespaces,
-    /// The same in a user namespace, else as below.
-    UserNamespace,
-    /// No namespaces: a process tree that is killed as one.
-    ProcessTree,
-}
-
-/// How to start this program again as a stage of the supervisor: it must call [`crate::supervisor::main`] with what follows `args`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reexec {
-    /// Absolute path of the program.
-    pub program: PathBuf,
-    /// Its first arguments: the hidden sub-command.
-    pub args: Vec<String>,
-}
-
-impl Reexec {
-    /// The running program, with `sub_command` as its first argument.
-    pub fn this_program(sub_command: &str) -> io::Result<Self> {
-        Ok(Self { program: std::env::current_exe()?, args: vec![sub_command.into()] })
-    }
-
-    /// From within a stage: the running program with the arguments before the stage's own three.
-    pub(crate) fn of_this_stage() -> io::Result<Self> {
-        let args: Vec<String> = std::env::args().skip(1).collect();
-        let own = args.len().saturating_sub(3);
-        Ok(Self { program: std::env::current_exe()?, args: args[..own].to_vec() })
-    }
-
-    pub(crate) fn stage(&self, words: &[&str]) -> Command {
-        let mut command = sys::process::command(&self.program);
-        command.args(&self.args).args(words);
-        command
-    }
-}
 
 /// What a start needs to know.
 #[derive(Debug, Clone)]
@@ -202,41 +74,37 @@ pub struct Load {
 #[derive(Debug, Clone)]
 enum What {
     Named(&'static Entry),
-    Custom(Vec<String>),
-}
-
-/// Everything to be run for a load on so many CPUs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sized {
-    pub(crate) stress_ng: Vec<StressNgJob>,
-    pub(crate) iperf3: Option<Iperf3Job>,
-    /// The directory must lie on a disk.
-    pub(crate) on_disk: bool,
-    /// MiB to be free before it starts.
-    pub(crate) need_mib: u64,
-    /// It leaves no CPU idle.
-    pub(crate) fills_cpus: bool,
+    Own { role: &'static str, job: OwnJob },
 }
 
 impl Load {
-    /// Reads `none`, `background`, `calculation`, `disk`, `network`, `full`, `dewit` or `stress-ng:ARGS`. ARGS are split at white space, quotes
-    /// keep blanks; they never reach a shell. Fails with an unknown name, or arguments that would break the proof or outlive the run.
+    /// Reads a name of the table (`none`, `background` ...) or a tool with arguments of one's own (`stress-ng:ARGS`). ARGS are split at white
+    /// space, quotes keep blanks; they never reach a shell. Fails with an unknown name, or arguments that would break the proof or
+    /// outlive the run.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
-        if let Some(rest) = text.strip_prefix(CUSTOM) {
-            let words = args::split(rest)?;
-            args::check(&words)?;
-            return Ok(Self { name: text.into(), kind: What::Custom(words) });
+        if let Some((tool, own, words)) = tools::in_text(text) {
+            let refused = |Refused { word, reason }| LoadError::Argument { tool: tool.program(), word, reason };
+            let job = args::split(words).and_then(|words| (own.read)(&words)).map_err(refused)?;
+            return Ok(Self { name: text.into(), kind: What::Own { role: tool.role(), job } });
         }
-        let entry = LOADS.iter().find(|l| l.name == text).ok_or_else(|| LoadError::Unknown {
-            name: text.into(),
-            known: LOADS.iter().map(|l| l.name).collect::<Vec<_>>().join(", "),
-        })?;
+        let entry =
+            LOADS.iter().find(|l| l.name == text).ok_or_else(|| LoadError::Unknown { name: text.into(), known: all_names() })?;
         Ok(Self { name: entry.name.into(), kind: What::Named(entry) })
     }
 
     /// Name and description of every named load, mildest first.
     pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
         LOADS.iter().map(|l| (l.name, l.about))
+    }
+
+    /// The same of the tools that take arguments of one's own: `stress-ng:ARGS` ...
+    pub fn with_arguments() -> impl Iterator<Item = (String, &'static str)> {
+        tools::with_arguments().map(|(tool, own)| (format!("{}:ARGS", tool.program()), own.about))
+    }
+
+    /// Whether `text` is a tool with arguments of one's own, right or wrong: they may hold anything, commas too.
+    pub fn has_arguments(text: &str) -> bool {
+        tools::in_text(text).is_some()
     }
 
     /// As given.
@@ -246,14 +114,16 @@ impl Load {
 
     /// Whether it does nothing.
     pub fn is_none(&self) -> bool {
-        matches!(self.kind, What::Named(e) if e.stress_ng.is_empty() && e.iperf3.is_none())
+        matches!(self.kind, What::Named(e) if e.runs.is_empty() && e.iperf3.is_none())
     }
 
     /// Tools (and Debian packages) that it needs.
     pub fn tools(&self) -> Vec<&'static str> {
         let sized = self.sized(1);
-        let stress = (!sized.stress_ng.is_empty()).then_some("stress-ng");
-        stress.into_iter().chain(sized.iperf3.map(|_| "iperf3")).collect()
+        let alone = sized.tools.iter().filter_map(|job| tools::of_role(&job.role)).map(Tool::program);
+        let mut used: Vec<&str> = alone.chain(sized.iperf3.map(|_| iperf3::Client.program())).collect();
+        used.dedup();
+        used
     }
 
     /// Tools that it needs and that are not installed.
@@ -264,26 +134,27 @@ impl Load {
     pub(crate) fn sized(&self, cpus: u32) -> Sized {
         let cpus = cpus.max(1);
         match &self.kind {
-            What::Custom(words) => Sized {
-                stress_ng: vec![StressNgJob { args: words.clone(), workers: 1 }],
+            What::Own { role, job } => Sized {
+                tools: vec![ToolJob { role: (*role).into(), args: job.args.clone(), workers: job.workers }],
                 iperf3: None,
                 on_disk: true,
-                need_mib: CUSTOM_DISK_MIB,
+                need_mib: job.disk_mib,
                 fills_cpus: false,
             },
             What::Named(entry) => {
-                let stress = |s: &table::StressNg| {
-                    let words: Vec<&str> = s.args.split(' ').collect();
+                let job = |run: &table::Run| {
+                    let words: Vec<&str> = run.args.split(' ').collect();
                     let per_cpu = u32::try_from(words.iter().filter(|w| **w == "N").count()).unwrap_or(u32::MAX);
-                    StressNgJob {
+                    ToolJob {
+                        role: run.tool.into(),
                         args: words.iter().map(|&w| if w == "N" { cpus.to_string() } else { w.to_owned() }).collect(),
                         workers: per_cpu.saturating_mul(cpus).max(1),
                     }
                 };
-                let disk = |s: &table::StressNg| s.disk_mib.0 * u64::from(cpus) + s.disk_mib.1;
-                let on_disk = entry.stress_ng.iter().any(|s| s.on_disk);
+                let disk = |run: &table::Run| run.disk_mib.0 * u64::from(cpus) + run.disk_mib.1;
+                let on_disk = entry.runs.iter().any(|run| run.on_disk);
                 Sized {
-                    stress_ng: entry.stress_ng.iter().map(stress).collect(),
+                    tools: entry.runs.iter().map(job).collect(),
                     iperf3: entry.iperf3.map(|i| Iperf3Job {
                         streams: i.streams_per_cpu.saturating_mul(cpus).clamp(i.bounds.0, i.bounds.1),
                         window: i.window.map(Into::into),
@@ -291,11 +162,19 @@ impl Load {
                     on_disk,
                     fills_cpus: entry.fills_cpus,
                     // Logs and figures of the others are small, yet a full disk would lose them.
-                    need_mib: entry.stress_ng.iter().map(disk).sum::<u64>() + if on_disk { SPARE_MIB } else { 16 },
+                    need_mib: entry.runs.iter().map(disk).sum::<u64>() + if on_disk { SPARE_MIB } else { 16 },
                 }
             }
         }
     }
+}
+
+/// All names, as in a sentence.
+fn all_names() -> String {
+    let mut names: Vec<String> =
+        LOADS.iter().map(|l| l.name.to_owned()).chain(Load::with_arguments().map(|(name, _)| name)).collect();
+    let last = names.pop().unwrap_or_default();
+    format!("{} or {last}", names.join(", "))
 }
 
 impl FromStr for Load {

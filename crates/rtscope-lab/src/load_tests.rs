@@ -4,13 +4,13 @@ use super::*;
 use proptest::prelude::*;
 
 fn args(load: &str, cpus: u32) -> Vec<String> {
-    Load::parse(load).unwrap().sized(cpus).stress_ng.iter().map(|s| s.args.join(" ")).collect()
+    Load::parse(load).unwrap().sized(cpus).tools.iter().map(|s| s.args.join(" ")).collect()
 }
 
 #[test]
 fn every_load_is_sized_by_the_number_of_cpus() {
     assert_eq!(args("calculation", 3), ["--cpu 3 --matrix 3"]);
-    assert_eq!(Load::parse("calculation").unwrap().sized(3).stress_ng[0].workers, 6);
+    assert_eq!(Load::parse("calculation").unwrap().sized(3).tools[0].workers, 6);
     assert_eq!(args("full", 2), [args("background", 2), args("calculation", 2), args("disk", 2)].concat());
     assert_eq!(Load::parse("network").unwrap().sized(4).iperf3, Some(Iperf3Job { streams: 32, window: None }));
     assert_eq!(Load::parse("network").unwrap().sized(64).iperf3.unwrap().streams, 128);
@@ -20,10 +20,15 @@ fn every_load_is_sized_by_the_number_of_cpus() {
 #[test]
 fn dewit_is_all_stressors_and_a_hundred_streams() {
     let sized = Load::parse("dewit").unwrap().sized(16);
-    assert_eq!(sized.stress_ng.len(), 1);
-    assert_eq!(sized.stress_ng[0].args, ["--all", "1", "--exclude", "cpu-online,swap,reboot"]);
-    assert_eq!(sized.stress_ng[0].workers, 1);
+    assert_eq!(sized.tools.len(), 1);
+    assert_eq!(sized.tools[0].args, ["--all", "1", "--exclude", "cpu-online,swap,reboot"]);
+    assert_eq!(sized.tools[0].workers, 1);
     assert_eq!(sized.iperf3, Some(Iperf3Job { streams: 100, window: Some("64K".into()) }));
+}
+
+#[test]
+fn every_load_runs_tools_that_there_are() {
+    assert!(LOADS.iter().flat_map(|l| l.runs).all(|run| tools::of_role(run.tool).is_some_and(|t| t.role() == t.program())));
 }
 
 #[test]
@@ -36,7 +41,7 @@ fn none_is_nothing_and_needs_no_tool() {
 #[test]
 fn own_arguments_are_passed_as_they_are() {
     let load = Load::parse("stress-ng:--cpu 2 --cpu-method 'a b'").unwrap();
-    assert_eq!(load.sized(9).stress_ng[0].args, ["--cpu", "2", "--cpu-method", "a b"]);
+    assert_eq!(load.sized(9).tools[0].args, ["--cpu", "2", "--cpu-method", "a b"]);
     // A guest of the lab has less than 2 GiB on its disk, a board may have less: what writes too much is ended.
     assert!(load.sized(9).need_mib < 1024);
     assert_eq!(load.to_string(), "stress-ng:--cpu 2 --cpu-method 'a b'");

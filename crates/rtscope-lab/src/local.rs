@@ -1,6 +1,6 @@
 //! The target `local`: a probe as a child process on this machine.
 
-use crate::supervisor::process_tree;
+use crate::process_tree;
 use crate::target::{StopHandle, Target, TargetError};
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_probe::sys;

@@ -2,7 +2,7 @@
 
 use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
 use crate::modules::ModuleError;
-use crate::supervisor::find_program;
+use crate::programs::find_program;
 use crate::target::{StopHandle, Target, TargetError};
 use crate::vm::{GuestError, Progress, VmError};
 use rtscope_probe::protocol::{Event, Plan};

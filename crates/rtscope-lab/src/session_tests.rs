@@ -1,8 +1,8 @@
 //! Sessions without a load, with targets that need no clock. Those with real loads are in `tests/supervision`.
 
 use super::*;
+use crate::job::{Isolation, Reexec};
 use crate::journal::Journal;
-use crate::load::{Isolation, Reexec};
 use crate::local::tests::{plan, record};
 use rtscope_record::Verdict;
 use std::time::Duration;

@@ -16,42 +16,13 @@ mod crew;
 mod init;
 mod network;
 mod outer;
-pub(crate) mod process_tree;
+mod running;
 mod space;
-mod tool;
+mod stage;
 mod watch;
 pub(crate) mod wire;
 
-use rtscope_probe::sys;
-use rtscope_record::Policy;
-use serde::{Deserialize, Serialize};
-use std::fs;
-use std::path::PathBuf;
-
-/// How a stage is kept apart from the rest of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
-    /// PID, mount, IPC and, where iproute2 is there, network namespaces.
-    Root,
-    /// The same in a user namespace of its own.
-    User,
-    /// No namespaces: a tree of processes that is killed as one.
-    Tree,
-}
-
-impl Kind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Root => "root",
-            Self::User => "user",
-            Self::Tree => "tree",
-        }
-    }
-
-    fn of(word: &str) -> Option<Self> {
-        [Self::Root, Self::User, Self::Tree].into_iter().find(|k| k.word() == word)
-    }
-}
+use stage::Kind;
 
 /// Runs one stage. The command line's hidden sub-command calls this with the arguments that follow its name, and exits with what it
 /// returns; it must call it early, from its only thread, with standard input and output as it found them.
@@ -65,31 +36,4 @@ pub fn main(args: impl IntoIterator<Item = String>) -> u8 {
         ["server", interface, address, command @ ..] => network::server(interface, address, command),
         _ => 2,
     }
-}
-
-/// Name of a stage in process lists. Not the program's own, so that `pkill -9 rtscope` leaves the supervisor the time to clean up.
-fn call_myself(name: &str) {
-    let _ = fs::write("/proc/self/comm", name);
-}
-
-/// Undoes what a stage may have been started with: blocked signals, and a real-time policy that a load would starve the machine with.
-fn ordinary_process() {
-    sys::signals::at_start();
-    let _ = sys::rt::set_policy(Policy::Other, 0, 0);
-}
-
-/// Keeps the calling thread of a stage awake under its own load. Without privilege it must do without.
-fn stay_awake() {
-    let _ = sys::rt::come_before_ordinary_tasks();
-}
-
-/// A program in `$PATH` or in the system directories that an ordinary user's `$PATH` lacks.
-pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(system)
-        .map(|dir| dir.join(name))
-        .find(|file| fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }

@@ -2,11 +2,12 @@
 //!
 //! The sampling loop is the real one; only the clock is a fake, so a run of an hour takes a moment.
 
+use crate::measured::{Failure, Measured};
 use crate::protocol::Plan;
+use crate::timer::check;
 use crate::timer::grid::Grid;
 use crate::timer::sampler::Sampler;
 use crate::timer::sampling::{Fake, Until, sample};
-use crate::timer::{Failure, Measured, check};
 use rtscope_record::{Effect, ThreadInfo, Warning};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 
 pub mod fake;
 pub mod lines;
+pub mod measured;
 pub mod program;
 pub mod protocol;
 pub mod serve;

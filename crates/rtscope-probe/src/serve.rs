@@ -1,9 +1,9 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
+use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
 use crate::sys::rt;
-use crate::timer::{self, Failure, Measured};
-use crate::{fake, snapshot, wired};
+use crate::{fake, snapshot, timer, wired};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
@@ -39,11 +39,6 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
 /// Who is speaking.
 pub(crate) fn hello(unattended: Vec<Unattended>) -> Event {
     Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into(), unattended }
-}
-
-/// Whether the driver's pipe is at its end. Anything it writes after the plan is read and ignored.
-pub fn ended(fd: i32) -> bool {
-    crate::sys::read_some(fd).is_ok_and(|n| n == 0)
 }
 
 fn read_plan(input: impl Read) -> Result<Plan, Failure> {

@@ -1,12 +1,15 @@
-use super::keeper::{alive, has_last_word};
+use super::events::has_last_word;
+use super::files::{put, read};
+use super::who::alive;
 use super::*;
 use crate::protocol::{DutPlan, Errand, Event, Identity, PROTOCOL, Work};
 use rtscope_record::{DutSettings, Inject};
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A directory of a keeper whose program is a shell script: `work` is what it does in place of the probe, `$1` being the plan or `dut`.
 fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {

@@ -6,6 +6,7 @@ pub mod entry;
 pub mod host;
 pub mod machine;
 pub mod mapped;
+mod mask;
 pub mod memory;
 pub mod modules;
 pub mod process;
@@ -53,4 +54,9 @@ pub fn read_some(fd: i32) -> io::Result<usize> {
     // SAFETY: the buffer is valid for its length; the kernel writes at most that many bytes.
     let n = unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) };
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
+}
+
+/// Whether the pipe `fd` is at its end; what waits in it is thrown away. So a driver that is gone is told from one that only wrote.
+pub fn ended(fd: i32) -> bool {
+    read_some(fd).is_ok_and(|n| n == 0)
 }

@@ -1,64 +1,24 @@
 //! The timer test in user space: absolute sleeps on a grid, one thread for each distribution, latency = wake-up - intended time; and that
 //! in the kernel, by a module.
 
+pub(crate) mod conditions;
 pub mod grid;
 pub mod kernel;
+pub(crate) mod live;
 pub mod passed;
 pub mod sampler;
 pub mod sampling;
 mod thread;
 
-use crate::protocol::{Event, Live, Plan};
+use crate::measured::{Failure, Measured};
+use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
 use crate::sys::rt::{self, Signals, Woken};
 use crate::witness::{Order, Witness};
-use rtscope_record::{Distribution, Instrument, Policy, Settings, Warning};
-use sampler::{LiveCell, Ring};
+use rtscope_record::{Policy, Settings, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 use thread::{Outcome, Worker};
-
-/// Why nothing could be measured.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Failure {
-    /// What failed.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: String,
-    /// The request was wrong, not the machine.
-    pub usage: bool,
-}
-
-impl Failure {
-    /// The request was wrong.
-    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: remedy.into(), usage: true }
-    }
-
-    /// The machine could not do it.
-    pub fn machine(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: remedy.into(), usage: false }
-    }
-}
-
-/// What a run of the test gives.
-#[derive(Debug)]
-pub struct Measured {
-    /// One for each thread.
-    pub distributions: Vec<Distribution>,
-    /// What its readers must know.
-    pub warnings: Vec<Warning>,
-    /// From the common start to the end, ns.
-    pub elapsed_ns: u64,
-    /// It was ended before its time.
-    pub interrupted: bool,
-    /// What stimulated and timed, for a test over lines.
-    pub instrument: Option<Instrument>,
-    /// What was seen of the run while it ran.
-    pub witness: Option<rtscope_record::Witness>,
-}
 
 /// Refuses settings that can't be measured. `allowed` are the CPUs this process may use.
 pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
@@ -110,7 +70,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let allowed = rt::allowed_cpus().map_err(|e| Failure::machine(format!("sched_getaffinity: {e}"), "report this"))?;
     check(s, &allowed)?;
     let mut warnings = Vec::new();
-    let _awake = hold_dma_latency(s, &mut warnings);
+    let _awake = conditions::hold_dma_latency(s, &mut warnings);
     rt::one_arena();
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
     let witness = Witness::start(Root::of_this_machine(), &Order::of(s, &allowed).for_plan(plan))?;
@@ -118,7 +78,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     // After the samplers exist, so that they are locked too; before the loops, so that no page is touched first in them.
     if s.mlockall {
         if let Err(e) = rt::lock_memory() {
-            warnings.push(memory_not_locked(&e));
+            warnings.push(conditions::memory_not_locked(&e));
         }
     }
     // The reporter wakes up seldom; after the run it must not wait for its turn behind the load.
@@ -187,7 +147,7 @@ impl Watch<'_> {
             let wait = if limit.load(Relaxed) == 0 || rest < 1_000_000_000 { 5 } else { tick };
             match self.signals.wait(if interrupted { -1 } else { input }, wait) {
                 Woken::Signal => interrupted = true,
-                Woken::Input if crate::serve::ended(input) => interrupted = true,
+                Woken::Input if crate::sys::ended(input) => interrupted = true,
                 Woken::Input => input = self.input,
                 Woken::Timeout => {}
             }
@@ -215,56 +175,3 @@ impl Watch<'_> {
         }
     }
 }
-
-/// Keeps the CPUs out of deep idle states while the file is open (kernel `Documentation/power/pm_qos_interface.rst`).
-pub(crate) fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs::File> {
-    use std::io::Write;
-    if !s.hold_dma_latency {
-        return None;
-    }
-    let path = "/dev/cpu_dma_latency";
-    let held = std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(&0i32.to_ne_bytes()).map(|()| f));
-    match held {
-        Ok(file) => Some(file),
-        Err(e) => {
-            warnings.push(Warning::new(
-                "dma-latency-not-held",
-                rtscope_record::Effect::Note,
-                format!("{path}: {e}: idle states may add their exit latency"),
-                "run as root, or give the user write access to /dev/cpu_dma_latency",
-            ));
-            None
-        }
-    }
-}
-
-pub(crate) fn memory_not_locked(e: &std::io::Error) -> Warning {
-    Warning::new(
-        "memory-not-locked",
-        rtscope_record::Effect::Invalid,
-        format!("mlockall: {e}: page faults may be part of the latencies"),
-        "run as root, or raise the limit: `ulimit -l unlimited` (memlock in /etc/security/limits.conf)",
-    )
-}
-
-/// The figures of one thread, for a progress event.
-pub(crate) fn live(cell: &LiveCell, label: &str, tid: u32, priority: u8, interval: u64) -> Live {
-    let count = cell.count.load(Relaxed);
-    Live {
-        label: label.into(),
-        tid,
-        priority,
-        interval,
-        count,
-        missed: cell.missed.load(Relaxed),
-        min: if count == 0 { 0 } else { cell.min.load(Relaxed) },
-        last: cell.last.load(Relaxed),
-        sum: cell.sum.load(Relaxed),
-        max: cell.max.load(Relaxed),
-    }
-}
-
-/// How long after the last thread is ready the grid starts.
-const LEAD: Duration = Duration::from_millis(2);
-
-type SharedRing = Option<Arc<Ring>>;

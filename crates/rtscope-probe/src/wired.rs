@@ -14,6 +14,7 @@ pub mod fpga;
 pub mod kernel;
 pub mod module;
 pub mod narrow;
+pub mod order;
 pub mod pairing;
 pub mod periodic;
 pub mod recorded;

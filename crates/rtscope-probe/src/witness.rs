@@ -12,11 +12,11 @@ mod tasks;
 mod threads;
 mod tick;
 
+use crate::measured::Failure;
 use crate::protocol::Plan;
 use crate::snapshot::Root;
 use crate::sys::rt;
 use crate::sys::sched::{Alarm, Continued};
-use crate::timer::Failure;
 use crate::timer::sampler::LiveCell;
 use rtscope_record::witness::Starved;
 use rtscope_record::{Policy, Settings};

@@ -12,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::limits;
 use crate::origin::{self, Origin};
 use crate::warning::{Verdict, Warning};
+use std::borrow::Cow;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "rtscope-record/1";

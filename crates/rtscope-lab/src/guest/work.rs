@@ -4,7 +4,8 @@ use super::mailbox::Mailbox;
 use super::setup::{self, DISK};
 use super::{PROBE, SUPERVISOR};
 use crate::Journal;
-use crate::load::{self, Isolation, Load, LoadError, Reexec, StartOptions};
+use crate::job::{Isolation, Reexec};
+use crate::load::{self, Load, LoadError, StartOptions};
 use crate::local::{Local, ProbeCommand};
 use crate::modules::{self, ModuleError};
 use crate::session::{self, MeasureError, Step};
@@ -138,6 +139,10 @@ fn failed(e: &MeasureError) -> Said {
         MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => (
             format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
             "take a smaller load: a guest's disk is in its memory, 2 GiB at most".to_owned(),
+        ),
+        MeasureError::Load(LoadError::Missing { load, tool }) => (
+            format!("the load `{load}` needs {tool}, which guests of the lab do not have"),
+            "measure under it on a real machine, here or by --target ssh:HOST".to_owned(),
         ),
         e => (e.to_string(), "`rtscope lab shell` looks around in the same guest".to_owned()),
     };

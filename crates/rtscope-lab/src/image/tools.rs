@@ -6,19 +6,19 @@ use crate::debian::{Apt, Package};
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
+use crate::tools;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-const PACKAGES: [&str; 7] = ["busybox-static", "stress-ng", "iperf3", "rt-tests", "iproute2", "e2fsprogs", "util-linux"];
+/// Debian's packages beside those of the loads' tools.
+const PACKAGES: [&str; 5] = ["busybox-static", "rt-tests", "iproute2", "e2fsprogs", "util-linux"];
 
 /// What is taken of them, by its place in the guest.
-const FILES: [&str; 12] = [
+const FILES: [&str; 10] = [
     "/usr/bin/busybox",
-    "/usr/bin/stress-ng",
-    "/usr/bin/iperf3",
     "/usr/bin/cyclictest",
     "/usr/bin/hackbench",
     "/usr/bin/ip",
@@ -29,6 +29,24 @@ const FILES: [&str; 12] = [
     "/usr/sbin/mke2fs",
     "/etc/mke2fs.conf",
 ];
+
+/// The same of the tools that loads run: package and place.
+fn of_loads() -> Vec<(&'static str, &'static str)> {
+    let mut all: Vec<_> = tools::TOOLS.iter().filter_map(|tool| Some((tool.program(), tool.in_guests()?))).collect();
+    all.dedup();
+    all
+}
+
+fn packages() -> Vec<&'static str> {
+    PACKAGES.into_iter().chain(of_loads().into_iter().map(|(package, _)| package)).collect()
+}
+
+/// All of it, in the order that tools in the cache are held against.
+fn files() -> Vec<&'static str> {
+    let (shell, rest) = FILES.split_at(1);
+    let of_loads = of_loads().into_iter().map(|(_, place)| place);
+    shell.iter().copied().chain(of_loads).chain(rest.iter().copied()).collect()
+}
 
 /// Further names.
 const LINKS: [(&str, &str); 2] = [("usr/sbin/mkfs.ext4", "mke2fs"), ("usr/sbin/ip", "../bin/ip")];
@@ -66,7 +84,7 @@ impl Tools {
         let tools: Self = serde_json::from_slice(&text).map_err(|_| ImageError::NoTools { arch })?;
         let root = dir.join("root");
         let whole = digest::count(&root).is_ok_and(|(_, bytes)| bytes == tools.bytes);
-        if tools.arch != arch || tools.taken != FILES || !whole {
+        if tools.arch != arch || tools.taken != files() || !whole {
             return Err(ImageError::NoTools { arch });
         }
         Ok(Self { dir, ..tools })
@@ -136,7 +154,7 @@ fn make(cache: &Path, arch: Arch, work: &Path, on_step: &mut dyn FnMut(&str)) ->
     let apt = Apt::open(cache, arch, on_step)?;
     // apt runs in directories of its own.
     let debs = debs.canonicalize().map_err(ImageError::io(&debs))?;
-    apt.download_closure(&PACKAGES, &debs, on_step)?;
+    apt.download_closure(&packages(), &debs, on_step)?;
     on_step("unpacking the guest's tools");
     let packages = Package::unpack_all(&debs, &all, &mut |_| {})?;
     take(&all, &root)?;
@@ -148,17 +166,18 @@ pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(
     let root = made.join("root");
     let (_, bytes) = digest::count(&root).map_err(ImageError::io(&root))?;
     let sha256 = digest::tree(&root).map_err(ImageError::io(&root))?;
-    let tools = Tools { arch, packages, sha256, bytes, taken: FILES.map(str::to_owned).into(), dir: PathBuf::new() };
+    let tools =
+        Tools { arch, packages, sha256, bytes, taken: files().into_iter().map(str::to_owned).collect(), dir: PathBuf::new() };
     let manifest = made.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&tools).map_err(|e| ImageError::unreadable(&manifest, e))?;
     rtscope_files::write(&manifest, text.as_ref(), 0o600).map_err(ImageError::io(&manifest))
 }
 
-/// Copies [`FILES`] with the libraries that they need from the unpacked packages.
+/// Copies [`files`] with the libraries that they need from the unpacked packages.
 fn take(all: &Path, root: &Path) -> Result<(), ImageError> {
     let libraries = library_dirs(all);
     let library = |name: &str| libraries.iter().map(|d| format!("{d}/{name}")).find(|p| real(all, p).is_some());
-    let mut open: Vec<String> = FILES.map(str::to_owned).into();
+    let mut open: Vec<String> = files().into_iter().map(str::to_owned).collect();
     open.extend(library(ALSO));
     let mut seen = BTreeSet::new();
     while let Some(path) = open.pop() {

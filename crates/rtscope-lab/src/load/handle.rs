@@ -1,8 +1,11 @@
 //! A running load: start it and wait until it works, ask how it is, end it and get the proof.
 
-use super::{Load, LoadError, Sized, StartOptions, place};
+use super::error::LoadError;
+use super::{Load, StartOptions, place};
+use crate::job::{Job, Sized};
 use crate::journal::SCRATCH_PREFIX;
-use crate::supervisor::wire::{Job, Order, Report, receive, send};
+use crate::supervisor::wire::{Order, Report, receive, send};
+use crate::tools;
 use rtscope_record::{LoadCourse, LoadProcess, LoadProof, Warning};
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -51,7 +54,7 @@ impl Load {
         let token = place::token().map_err(|e| LoadError::Directory { path: "/dev/urandom".into(), reason: e.to_string() })?;
         let job = Job {
             reexec: options.reexec.clone(),
-            stress_ng: sized.stress_ng.clone(),
+            tools: sized.tools.clone(),
             iperf3: sized.iperf3.clone(),
             isolation: options.isolation,
             scratch: base.join(format!("{SCRATCH_PREFIX}{token}")),
@@ -232,10 +235,12 @@ impl LoadHandle {
             let known = |p: &LoadProcess| LoadProcess { died_early: p.died_early || died_early, stderr: why.clone(), ..p.clone() };
             return self.seen.iter().map(known).collect();
         }
-        let stress =
-            self.sized.stress_ng.iter().map(|s| std::iter::once("stress-ng".to_owned()).chain(s.args.iter().cloned()).collect());
+        let alone = self.sized.tools.iter().map(|job| {
+            let program = tools::of_role(&job.role).map_or_else(|| job.role.clone(), |tool| tool.program().to_owned());
+            std::iter::once(program).chain(job.args.iter().cloned()).collect()
+        });
         let iperf3 = self.sized.iperf3.iter().map(|i| vec!["iperf3".to_owned(), "-P".into(), i.streams.to_string()]);
-        stress
+        alone
             .chain(iperf3)
             .map(|command| LoadProcess { command, died_early, stderr: why.clone(), ..LoadProcess::default() })
             .collect()

@@ -1,6 +1,7 @@
 //! Where a load's directory may be: on a disk with room enough.
 
-use super::{LoadError, Sized};
+use super::error::LoadError;
+use crate::job::Sized;
 use rtscope_probe::sys::process::file_system;
 use rtscope_record::{Effect, Warning};
 use std::fs::{self, File};
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     fn sized(on_disk: bool, need_mib: u64) -> Sized {
-        Sized { stress_ng: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
+        Sized { tools: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
     }
 
     #[test]

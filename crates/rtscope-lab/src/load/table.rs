@@ -7,18 +7,20 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// One line for the help.
     pub(crate) about: &'static str,
-    /// stress-ng processes to run at once.
-    pub(crate) stress_ng: &'static [StressNg],
+    /// Tools to run at once.
+    pub(crate) runs: &'static [Run],
     /// An iperf3 client and server to run beside them.
     pub(crate) iperf3: Option<Iperf3>,
     /// It leaves no CPU idle: one that does is not what its name says.
     pub(crate) fills_cpus: bool,
 }
 
-/// One stress-ng process.
+/// One process of a tool.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct StressNg {
-    /// Its options, separated by blanks; the word `N` stands for the number of CPUs, and each `N` adds that many workers.
+pub(crate) struct Run {
+    /// The tool.
+    pub(crate) tool: &'static str,
+    /// Its arguments, separated by blanks; the word `N` stands for the number of CPUs, and each `N` adds that many workers.
     pub(crate) args: &'static str,
     /// It is meant to write to a disk, so its directory must not lie in memory.
     pub(crate) on_disk: bool,
@@ -37,16 +39,19 @@ pub(crate) struct Iperf3 {
     pub(crate) window: Option<&'static str>,
 }
 
+const STRESS_NG: &str = "stress-ng";
+
 /// What a scheduler is busy with on any machine: context switches by pipe (`switch`), bulk data and wake-ups (`pipe`), futexes (`sem`),
 /// event counters (`eventfd`), local sockets (`sockpair`). All of it is short kernel work that ends in a wake-up.
-const SCHEDULING: StressNg =
-    StressNg { args: "--switch N --pipe N --sem N --eventfd N --sockpair N", on_disk: false, disk_mib: (0, 1) };
+const SCHEDULING: Run =
+    Run { tool: STRESS_NG, args: "--switch N --pipe N --sem N --eventfd N --sockpair N", on_disk: false, disk_mib: (0, 1) };
 
 /// Integer, floating-point and bit work (`cpu` walks through all its methods), and cache and memory traffic (`matrix`).
-const CALCULATION: StressNg = StressNg { args: "--cpu N --matrix N", on_disk: false, disk_mib: (0, 1) };
+const CALCULATION: Run = Run { tool: STRESS_NG, args: "--cpu N --matrix N", on_disk: false, disk_mib: (0, 1) };
 
 /// Writes that wait for the disk: `O_SYNC` and `O_DIRECT` writes (`hdd`), `sync_file_range` (`sync-file`) and allocation (`fallocate`).
-const DISK: StressNg = StressNg {
+const DISK: Run = Run {
+    tool: STRESS_NG,
     args: "--hdd N --hdd-bytes 64M --hdd-opts direct,sync --sync-file N --sync-file-bytes 16M --fallocate 1 --fallocate-bytes 16M",
     on_disk: true,
     disk_mib: (64 + 16, 16),
@@ -56,44 +61,45 @@ const MANY_STREAMS: Iperf3 = Iperf3 { streams_per_cpu: 8, bounds: (16, 128), win
 
 /// Dewit 2024: one worker of everything. Left out are three stressors that change the machine for good when they are killed in the act, or
 /// take CPUs away from the measuring threads: `cpu-online`, `swap` and `reboot`.
-const EVERYTHING: StressNg = StressNg { args: "--all 1 --exclude cpu-online,swap,reboot", on_disk: true, disk_mib: (0, 8192) };
+const EVERYTHING: Run =
+    Run { tool: STRESS_NG, args: "--all 1 --exclude cpu-online,swap,reboot", on_disk: true, disk_mib: (0, 8192) };
 
 /// Every load by name, mildest first.
 pub(crate) const LOADS: &[Entry] = &[
-    Entry { name: "none", about: "nothing beside the measurement", stress_ng: &[], iperf3: None, fills_cpus: false },
+    Entry { name: "none", about: "nothing beside the measurement", runs: &[], iperf3: None, fills_cpus: false },
     Entry {
         name: "background",
         about: "scheduling and IPC traffic (stress-ng)",
-        stress_ng: &[SCHEDULING],
+        runs: &[SCHEDULING],
         iperf3: None,
         fills_cpus: false,
     },
     Entry {
         name: "calculation",
         about: "CPU and matrix work on every CPU (stress-ng)",
-        stress_ng: &[CALCULATION],
+        runs: &[CALCULATION],
         iperf3: None,
         fills_cpus: true,
     },
-    Entry { name: "disk", about: "synchronous and direct writes (stress-ng)", stress_ng: &[DISK], iperf3: None, fills_cpus: false },
+    Entry { name: "disk", about: "synchronous and direct writes (stress-ng)", runs: &[DISK], iperf3: None, fills_cpus: false },
     Entry {
         name: "network",
         about: "many TCP streams between two network namespaces, or over loopback (iperf3)",
-        stress_ng: &[],
+        runs: &[],
         iperf3: Some(MANY_STREAMS),
         fills_cpus: false,
     },
     Entry {
         name: "full",
         about: "background, calculation, disk and network together",
-        stress_ng: &[SCHEDULING, CALCULATION, DISK],
+        runs: &[SCHEDULING, CALCULATION, DISK],
         iperf3: Some(MANY_STREAMS),
         fills_cpus: true,
     },
     Entry {
         name: "dewit",
         about: "stress-ng --all 1 and iperf3 -w 64K -P 100, as in Dewit 2024",
-        stress_ng: &[EVERYTHING],
+        runs: &[EVERYTHING],
         iperf3: Some(Iperf3 { streams_per_cpu: 0, bounds: (100, 100), window: Some("64K") }),
         fills_cpus: false,
     },
@@ -109,7 +115,7 @@ mod tests {
         let names: BTreeSet<_> = LOADS.iter().map(|l| l.name).collect();
         assert_eq!(names.len(), LOADS.len());
         for load in LOADS {
-            assert_eq!(load.name == "none", load.stress_ng.is_empty() && load.iperf3.is_none(), "{}", load.name);
+            assert_eq!(load.name == "none", load.runs.is_empty() && load.iperf3.is_none(), "{}", load.name);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{ALL, ModuleError};
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
-use crate::supervisor::find_program;
+use crate::programs::find_program;
 use rtscope_probe::sys;
 use std::fs;
 use std::path::{Path, PathBuf};

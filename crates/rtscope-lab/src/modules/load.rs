@@ -3,7 +3,7 @@
 use super::{ModuleError, Target, WIRE, Wanted, build};
 use crate::journal::{Entered, Journal, Undo};
 use crate::kernels::Arch;
-use crate::supervisor::find_program;
+use crate::programs::find_program;
 use rtscope_probe::lines::gpio;
 use rtscope_probe::sys;
 use std::fs;

@@ -1,10 +1,16 @@
 //! The tools of a load together: start, watch, end, and collect what they did.
 
 use super::network::{self, Place};
-use super::tool::{Files, Role, Tool};
+use super::running::{Files, Running};
+use super::stage::Kind;
 use super::watch::Watch;
-use super::wire::{Job, Report};
-use super::{Kind, find_program, process_tree};
+use super::wire::Report;
+use crate::job::Job;
+use crate::process_tree;
+use crate::programs::find_program;
+use crate::tools;
+use crate::tools::iperf3::{Client, Server};
+use crate::tools::tool::{Part, Tool};
 use rtscope_probe::sys;
 use rtscope_record::{Effect, LoadCourse, LoadProcess, Warning};
 use std::time::{Duration, Instant};
@@ -30,13 +36,10 @@ pub(super) struct Crew<'a> {
     ended_why: Option<String>,
     kind: Kind,
     net: bool,
-    tools: Vec<Tool>,
+    tools: Vec<Running>,
     place: Option<Place>,
     watch: Option<Watch>,
 }
-
-/// How long stress-ng is to run, s. Not 0, which it calls endless: its 0.15 has stressors that then end at once (fpunch).
-const A_YEAR: &str = "31536000";
 
 impl<'a> Crew<'a> {
     pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
@@ -48,12 +51,10 @@ impl<'a> Crew<'a> {
     pub(super) fn start(&mut self) -> Result<Vec<Report>, Failure> {
         // The network first: its preparation needs no CPU that it would have to fight for.
         let reports = self.start_network()?;
-        for stress in &self.job.stress_ng {
-            let files = self.files()?;
-            let own = ["--timeout", A_YEAR, "--metrics", "--yaml"].map(str::to_owned);
-            let paths = [files.figures.display().to_string(), "--temp-path".into(), files.dir.display().to_string()];
-            let args: Vec<String> = stress.args.iter().cloned().chain(own).chain(paths).collect();
-            self.launch(Role::StressNg { workers: stress.workers }, "stress-ng", &args, None, files)?;
+        for job in &self.job.tools {
+            let unknown = || (format!("this supervisor knows no tool `{}`", job.role), "use one version of rtscope".to_owned());
+            let tool = tools::of_role(&job.role).ok_or_else(unknown)?;
+            self.launch(tool, job.workers, &job.args, None)?;
         }
         Ok(reports)
     }
@@ -68,9 +69,12 @@ impl<'a> Crew<'a> {
     }
 
     /// Starts a program, directly or by way of a stage, and remembers it.
-    fn launch(&mut self, role: Role, program: &str, args: &[String], stage: Option<&[&str]>, files: Files) -> Result<u32, Failure> {
+    fn launch(&mut self, tool: &'static dyn Tool, workers: u32, args: &[String], stage: Option<&[&str]>) -> Result<u32, Failure> {
+        let program = tool.program();
         let missing = || (format!("{program} is not installed"), format!("apt-get install {program}"));
         let path = find_program(program).ok_or_else(missing)?;
+        let files = self.files()?;
+        let args = tool.command(args, &files.paths());
         let mut command = match stage {
             None => sys::process::command(&path),
             Some(words) => {
@@ -79,12 +83,12 @@ impl<'a> Crew<'a> {
                 command
             }
         };
-        command.args(args);
-        let shown = std::iter::once(program.to_owned()).chain(args.iter().cloned()).collect();
-        let tool = Tool::start(role, shown, command, files)
+        command.args(&args);
+        let shown = std::iter::once(program.to_owned()).chain(args).collect();
+        let running = Running::start(tool, workers, shown, command, files)
             .map_err(|e| (format!("{program} can't be started: {e}"), format!("check {}", path.display())))?;
-        let pid = tool.pid;
-        self.tools.push(tool);
+        let pid = running.pid;
+        self.tools.push(running);
         Ok(pid)
     }
 
@@ -128,26 +132,15 @@ impl<'a> Crew<'a> {
     /// Server, then the way to it, then client.
     fn start_pair(&mut self, place: &Place) -> Result<(), Failure> {
         let Some(iperf3) = self.job.iperf3.clone() else { return Ok(()) };
-        let port = place.port.to_string();
-        let words = |text: &[&str]| text.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
-        // One client (-1), figures as JSON at the end only (-i 0): with 100 streams an hour of intervals would fill the memory.
-        let args = words(&["-s", "-1", "-J", "-i", "0", "-B", &place.address, "-p", &port]);
         let stage = network::server_stage();
-        let files = self.files()?;
-        let server = self.launch(Role::Server, "iperf3", &args, place.apart.then_some(&stage[..]), files)?;
+        let args = Server::args(&place.address, place.port);
+        let server = self.launch(&Server, 1, &args, place.apart.then_some(&stage[..]))?;
         let ready = if place.apart { network::join(server) } else { Ok(()) };
         ready.and_then(|()| network::wait_for(server, place.port)).map_err(|why| {
-            let said = self.tools.last().map(Tool::last_words).unwrap_or_default();
+            let said = self.tools.last().map(Running::last_words).unwrap_or_default();
             (format!("the iperf3 server is not ready: {why} ({said})"), "check that `iperf3 -s` and `ip` work".into())
         })?;
-        let streams = iperf3.streams.to_string();
-        // By bytes and never by time: iperf3 allows a day at most (-t), and this many bytes take a thousand years.
-        let mut args = words(&["-c", &place.address, "-p", &port, "-P", &streams, "-n", "9000000T", "-J", "-i", "0"]);
-        if let Some(window) = &iperf3.window {
-            args.extend(["-w".to_owned(), window.clone()]);
-        }
-        let files = self.files()?;
-        self.launch(Role::Client, "iperf3", &args, None, files)?;
+        self.launch(&Client, 1, &Client::args(&iperf3, &place.address, place.port), None)?;
         self.place = Some(place.clone());
         Ok(())
     }
@@ -182,7 +175,7 @@ impl<'a> Crew<'a> {
 
     /// Ends a load that is about to fill the disk (`stress-ng --all` takes tens of gigabytes in seconds); says so, once.
     pub(super) fn spare_the_disk(&mut self) -> Option<String> {
-        if self.ended_why.is_some() || self.job.stress_ng.is_empty() {
+        if self.ended_why.is_some() || self.job.tools.is_empty() {
             return None;
         }
         let free = sys::process::file_system(&self.job.scratch).ok()?.free_bytes;
@@ -200,12 +193,8 @@ impl<'a> Crew<'a> {
     pub(super) fn ended_while_starting(&self) -> Option<Failure> {
         // A server ends with its client, so the client's words say more.
         let ended = self.tools.iter().filter(|t| t.ended.is_some());
-        let tool = ended.max_by_key(|t| t.role != Role::Server)?;
-        let remedy = match tool.role {
-            Role::StressNg { .. } => "run the command by hand to see what it lacks",
-            Role::Client | Role::Server => "check that iperf3 works: `iperf3 -s -1 &` then `iperf3 -c 127.0.0.1 -t 1`",
-        };
-        Some((format!("`{}` ended before the load was up ({})", tool.name(), tool.last_words()), remedy.into()))
+        let tool = ended.max_by_key(|t| t.tool.part() != Part::Server)?;
+        Some((format!("`{}` ended before the load was up ({})", tool.name(), tool.last_words()), tool.tool.by_hand().into()))
     }
 
     /// Tools that do no work yet, with the reason.
@@ -216,7 +205,7 @@ impl<'a> Crew<'a> {
 
     /// The failure when the time is up before the load is.
     pub(super) fn too_slow(&self, missing: &[String]) -> Failure {
-        let said: Vec<String> = self.tools.iter().map(Tool::last_words).filter(|w| w != "still running").collect();
+        let said: Vec<String> = self.tools.iter().map(Running::last_words).filter(|w| w != "still running").collect();
         let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
         let message = format!("the load was not up after {} s: {}{said}", self.job.up_timeout.as_secs_f64(), missing.join("; "));
         (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
@@ -244,7 +233,7 @@ impl<'a> Crew<'a> {
         }
         let processes = process_tree::all();
         self.tools.iter_mut().for_each(|t| t.look(&processes));
-        self.tools.iter().map(Tool::seen).collect()
+        self.tools.iter().map(Running::seen).collect()
     }
 
     /// What was seen of all of them, once it was up.
@@ -258,17 +247,17 @@ impl<'a> Crew<'a> {
         self.collect(true);
         let begin = Instant::now();
         let limit = self.job.stop_timeout;
-        self.signal_all(libc::SIGINT, |t| t.role != Role::Server);
+        self.signal_all(libc::SIGINT, |t| t.tool.part() != Part::Server);
         let mut next_kill = Duration::ZERO;
         let (mut urged, mut killed, mut clients_gone) = (false, false, None::<Instant>);
         while self.tools.iter().any(|t| t.ended.is_none()) {
             std::thread::sleep(Duration::from_millis(10));
             self.collect(false);
-            if clients_gone.is_none() && self.tools.iter().all(|t| t.role != Role::Client || t.ended.is_some()) {
+            if clients_gone.is_none() && self.tools.iter().all(|t| t.tool.part() != Part::Client || t.ended.is_some()) {
                 clients_gone = Some(Instant::now());
             }
             if clients_gone.is_some_and(|at| at.elapsed() > SERVER_GRACE) {
-                self.signal_all(libc::SIGINT, |t| t.role == Role::Server);
+                self.signal_all(libc::SIGINT, |t| t.tool.part() == Part::Server);
                 clients_gone = None;
             }
             let spent = begin.elapsed();
@@ -300,13 +289,13 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn signal_all(&self, number: i32, which: impl Fn(&Tool) -> bool) {
+    fn signal_all(&self, number: i32, which: impl Fn(&Running) -> bool) {
         self.tools.iter().filter(|t| t.ended.is_none() && which(t)).for_each(|t| signal(t.pid, number));
     }
 
     /// What each did, once stopped.
     pub(super) fn achieved(&self) -> Vec<LoadProcess> {
-        let mut all: Vec<LoadProcess> = self.tools.iter().map(Tool::done).collect();
+        let mut all: Vec<LoadProcess> = self.tools.iter().map(Running::done).collect();
         if let Some(why) = &self.ended_why {
             for p in all.iter_mut().filter(|p| p.died_early) {
                 p.stderr = [why, p.stderr.as_str()].join("\n");

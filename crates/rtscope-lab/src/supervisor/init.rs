@@ -1,12 +1,14 @@
 //! The init stage: the first process of the load's own world. What it leaves behind when it ends, the kernel kills.
 
 use super::crew::Crew;
-use super::wire::{Job, Order, Report, receive, send};
-use super::{Kind, call_myself, find_program, ordinary_process, process_tree, stay_awake};
+use super::stage::{Kind, call_myself, ordinary_process, stay_awake};
+use super::wire::{Order, Report, receive, send};
+use crate::job::Job;
+use crate::process_tree;
+use crate::programs::ip;
 use rtscope_probe::sys;
 use std::io::{self, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -82,15 +84,6 @@ fn private_tmp(job: &Job, kind: Kind) {
         // Without it a socket may be left, and a disk that fills up ends the load.
         let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"), "size=64m");
     }
-}
-
-/// Runs iproute2. Only while nothing collects ended children by [`sys::process::reap`].
-pub(super) fn ip(args: &[&str]) -> Result<(), String> {
-    let program = find_program("ip").ok_or("`ip` is not installed: apt-get install iproute2")?;
-    let command = format!("ip {}", args.join(" "));
-    let out = sys::process::command(program).args(args).stdin(Stdio::null()).output().map_err(|e| format!("`{command}`: {e}"))?;
-    let said = String::from_utf8_lossy(&out.stderr);
-    if out.status.success() { Ok(()) } else { Err(format!("`{command}`: {}", said.trim())) }
 }
 
 fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Order>) -> u8 {

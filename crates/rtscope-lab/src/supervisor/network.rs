@@ -1,8 +1,8 @@
 //! The network load's two ends: two network namespaces and a veth pair between them, or loopback.
 
-use super::init::ip;
-use super::process_tree;
-use super::{Kind, call_myself};
+use super::stage::{Kind, call_myself};
+use crate::process_tree;
+use crate::programs::ip;
 use rtscope_probe::sys;
 use std::fs;
 use std::io::{self, Write};

@@ -1,9 +1,11 @@
 //! The outer stage: the load's directory and journal, the choice of isolation, and the end of everything.
 
-use super::wire::{Job, Order, Report, receive, send};
-use super::{Kind, call_myself, find_program, ordinary_process, process_tree, stay_awake};
+use super::stage::{Kind, call_myself, ordinary_process, stay_awake};
+use super::wire::{Order, Report, receive, send};
+use crate::job::{Isolation, Job};
 use crate::journal::{self, Entered, Journal, MARKER, Undo};
-use crate::load::Isolation;
+use crate::process_tree;
+use crate::programs::find_program;
 use rtscope_probe::sys;
 use rtscope_record::{Effect, Warning};
 use std::fs;

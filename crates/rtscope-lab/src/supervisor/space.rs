@@ -1,8 +1,8 @@
 //! The space stage: enters the namespaces and waits for the first process in them. It has one thread, as a new user namespace demands.
 
+use super::stage::{Kind, call_myself};
 use super::wire::{Report, send};
-use super::{Kind, call_myself};
-use crate::load::Reexec;
+use crate::job::Reexec;
 use rtscope_probe::sys;
 use std::fs;
 use std::io;

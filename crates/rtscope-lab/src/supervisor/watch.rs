@@ -1,7 +1,8 @@
 //! Looks at a load's processes while it runs: how much CPU time they use, and who of them stopped, ended or was held up.
 
-use super::process_tree::{self, Family, Process};
-use super::tool::{Role, Tool};
+use super::running::Running;
+use crate::process_tree::{self, Family, Process};
+use crate::tools::tool::Workers;
 use rtscope_probe::sys;
 use rtscope_record::load::{LoadCourse, LoadCpu, LoadStep, LoadWorkers};
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ const QUIET_LOOKS: u32 = 3;
 /// A process by its number and its start, which no other has.
 type Id = (u32, u64);
 
-/// A direct child of stress-ng, or an end of iperf3, with all that it starts.
+/// A process that does a tool's work, with all that it starts.
 #[derive(Debug)]
 struct Worker {
     tool: usize,
@@ -73,7 +74,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Begins when the load is up.
-    pub(super) fn new(tools: &[Tool], fills_cpus: bool) -> Self {
+    pub(super) fn new(tools: &[Running], fills_cpus: bool) -> Self {
         let cpus = sys::rt::allowed_cpus().unwrap_or_default();
         let course = LoadCourse {
             fills_cpus,
@@ -99,7 +100,7 @@ impl Watch {
     }
 
     /// Looks when it is time.
-    pub(super) fn glance(&mut self, tools: &[Tool]) {
+    pub(super) fn glance(&mut self, tools: &[Running]) {
         if Instant::now() >= self.next {
             self.look(tools);
         }
@@ -116,7 +117,7 @@ impl Watch {
     }
 
     /// Looks now: takes down what happened since the last time.
-    pub(super) fn look(&mut self, tools: &[Tool]) {
+    pub(super) fn look(&mut self, tools: &[Running]) {
         let now = Instant::now();
         let ns = as_ns(now - self.last);
         let early = now - self.began <= CALIBRATION + LOOK / 2;
@@ -134,7 +135,10 @@ impl Watch {
                 *used.entry(p.cpu).or_default() += own.saturating_sub(before);
                 times.insert(id(p), (own, p.collected_ticks.saturating_mul(process_tree::TICK_NS)));
             }
-            let direct = if matches!(tool.role, Role::StressNg { .. }) { family.children(main.pid) } else { vec![main] };
+            let direct = match tool.tool.workers() {
+                Workers::Children => family.children(main.pid),
+                Workers::Itself => vec![main],
+            };
             for p in direct.into_iter().filter(|p| !p.ended) {
                 self.join(number, p, &family, &times);
             }

@@ -1,57 +1,12 @@
 //! What the supervisor's stages say to each other: orders down by standard input, reports up by standard output, one JSON object a line.
 
-use crate::load::{Isolation, Reexec};
+use crate::job::Job;
 use rtscope_record::{LoadCourse, LoadProcess, Warning};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Longest line, bytes. The longest are reports with the figures of `--all`: some 40 kB.
 const LONGEST_LINE: u64 = 4 << 20;
-
-/// What is to run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Job {
-    /// How to start the next stage.
-    pub(crate) reexec: Reexec,
-    /// stress-ng processes.
-    pub(crate) stress_ng: Vec<StressNgJob>,
-    /// iperf3 client and server.
-    pub(crate) iperf3: Option<Iperf3Job>,
-    /// Strongest isolation to try.
-    pub(crate) isolation: Isolation,
-    /// The load's directory, made by the outer stage in an existing one.
-    pub(crate) scratch: PathBuf,
-    /// Token in its name and its marker.
-    pub(crate) token: String,
-    /// Directory of the journal.
-    pub(crate) journal: PathBuf,
-    /// It leaves no CPU idle.
-    pub(crate) fills_cpus: bool,
-    /// How long the load may take until it is up.
-    pub(crate) up_timeout: Duration,
-    /// How long its processes may take to end when asked, before they are killed.
-    pub(crate) stop_timeout: Duration,
-}
-
-/// One stress-ng process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StressNgJob {
-    /// Arguments that choose the stressors.
-    pub(crate) args: Vec<String>,
-    /// It is up when at least this many processes of it have had CPU time.
-    pub(crate) workers: u32,
-}
-
-/// An iperf3 pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Iperf3Job {
-    /// `-P`
-    pub(crate) streams: u32,
-    /// `-w`
-    pub(crate) window: Option<String>,
-}
 
 /// What a stage is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use super::wire::SIZE;
 use super::{TimeModel, VmError, memory};
 use crate::digest;
 use crate::kernels::Arch;
-use crate::supervisor::find_program;
+use crate::programs::find_program;
 use rtscope_probe::sys;
 use rtscope_record::{Clock, Processor};
 use sha2::{Digest, Sha256};

@@ -1,10 +1,10 @@
 //! A device under test as the work of a keeper: says when it listens, and at its end what it did.
 
-use super::keeper::say;
+use super::events::say;
+use crate::measured::Failure;
 use crate::protocol::{DutPlan, Event};
 use crate::snapshot::Root;
 use crate::sys::rt::{self, Signals, Woken};
-use crate::timer::Failure;
 use crate::wired::device::{Device, Duty};
 use std::io::Write;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The follower: passes a spool on over one connection, and orders back to the keeper.
 
-use super::keeper::{alive, has_last_word, say};
-use super::{GLANCE, put, read, who};
+use super::events::{has_last_word, say};
+use super::files::{GLANCE, put, read};
+use super::who::{self, alive};
 use crate::protocol::{Event, Identity};
 use crate::serve::hello;
 use std::fs::{self, File};

@@ -1,10 +1,11 @@
 //! The keeper: takes an errand, has it done apart from any connection, and ends and removes everything in every case.
 
-use super::{GLANCE, LOADED, follow, put, read, who};
-use crate::protocol::{Errand, Event, Identity, PROTOCOL, Work};
+use super::events::{has_last_word, last_line, say};
+use super::files::{GLANCE, put, read};
+use super::{follow, who};
+use crate::protocol::{Errand, Event, PROTOCOL, Work};
 use crate::serve::hello;
 use crate::sys;
-use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -12,6 +13,8 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// First arguments of the program for a plan, and for a DUT's, with a load: more than the probe alone can do (`rtscope-board`).
+pub const LOADED: [&str; 2] = ["session", "loaded-dut"];
 /// An errand is a line of at most this many bytes.
 const LONGEST_ERRAND: u64 = 1 << 20;
 /// How long work that was asked to end may take before it is killed.
@@ -37,13 +40,6 @@ pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Wri
             3
         }
     }
-}
-
-pub(super) fn say(out: &mut dyn Write, event: &Event) -> io::Result<()> {
-    let mut line = serde_json::to_vec(event)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    out.flush()
 }
 
 fn read_errand(input: &mut impl Read) -> io::Result<Errand> {
@@ -209,41 +205,4 @@ fn finish(dir: &Path, event: &Event) -> io::Result<()> {
     spool.seek(SeekFrom::End(0))?;
     say(&mut spool, event)?;
     fs::write(dir.join("done"), b"")
-}
-
-/// Of an event, only which one it is: what reads a whole record is a fifth of the program, and for its driver.
-#[derive(Deserialize)]
-struct Word {
-    event: String,
-}
-
-/// Whether the spool's last event is there whole, and the last that there can be.
-pub(super) fn has_last_word(dir: &Path) -> io::Result<bool> {
-    let (_, line) = last_line(dir)?;
-    let word: Option<Word> = line.ends_with(b"\n").then(|| serde_json::from_slice(&line).ok()).flatten();
-    Ok(word.is_some_and(|w| Event::LAST.contains(&w.event.as_str())))
-}
-
-/// The spool's last line, whole or not, and where it begins. The spool may be long: it is read from its end.
-fn last_line(dir: &Path) -> io::Result<(u64, Vec<u8>)> {
-    let mut spool = File::open(dir.join("events"))?;
-    let all = spool.metadata()?.len();
-    let mut part = 1 << 16;
-    loop {
-        let from = all.saturating_sub(part);
-        spool.seek(SeekFrom::Start(from))?;
-        let mut text = vec![0; usize::try_from(all - from).unwrap_or(usize::MAX)];
-        spool.read_exact(&mut text)?;
-        let before = text.strip_suffix(b"\n").unwrap_or(&text).iter().rposition(|&b| b == b'\n');
-        if before.is_some() || from == 0 {
-            let at = before.map_or(0, |at| at + 1);
-            return Ok((from + at as u64, text.split_off(at)));
-        }
-        part *= 4;
-    }
-}
-
-/// The keeper of `dir`, if it lives.
-pub(super) fn alive(dir: &Path) -> bool {
-    read::<Identity>(dir, "owner").is_some_and(|o| who::is_alive(&o))
 }

@@ -1,6 +1,6 @@
 //! Who is alive: processes by id and start time, and the directories that belong to them.
 
-use super::read;
+use super::files::read;
 use crate::protocol::{Identity, Unattended};
 use std::collections::BTreeSet;
 use std::fs;
@@ -85,4 +85,9 @@ pub(super) fn sweep(own: &Path) -> Vec<Unattended> {
 /// Whether a driver is connected to the work in `dir`.
 pub(super) fn is_followed(dir: &Path) -> bool {
     read::<Identity>(dir, "follower").is_some_and(|f| is_alive(&f))
+}
+
+/// The keeper of `dir`, if it lives.
+pub(super) fn alive(dir: &Path) -> bool {
+    read::<Identity>(dir, "owner").is_some_and(|o| is_alive(&o))
 }

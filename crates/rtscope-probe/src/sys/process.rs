@@ -66,9 +66,9 @@ pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
 
 /// Has the child that `command` will start stay on this one CPU, with all its threads. Where the kernel refuses, it goes where it likes.
 pub fn on_one_cpu(command: &mut Command, cpu: u32) {
-    let mask = super::rt::cpu_mask(&[cpu]);
+    let mask = super::mask::cpu_mask(&[cpu]);
     let request = move || {
-        let _ = super::rt::set_affinity(&mask);
+        let _ = super::mask::set_affinity(&mask);
         Ok(())
     };
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.

@@ -1,6 +1,7 @@
 //! Real-time scheduling, locked memory, the clock and the absolute sleep.
 
 use super::check;
+use super::mask::{cpu_mask, set_affinity};
 use super::sched::{self, Wanted};
 use super::signals::{is_from_terminal, is_ignored};
 use rtscope_record::Policy;
@@ -140,24 +141,6 @@ pub fn pin(cpu: u32) -> io::Result<()> {
 /// Restricts the calling thread to these CPUs. `EINVAL` when none of them is there.
 pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     set_affinity(&cpu_mask(cpus))
-}
-
-/// These CPUs as the kernel reads them.
-pub(super) fn cpu_mask(cpus: &[u32]) -> Vec<u64> {
-    let words = cpus.iter().max().map_or(1, |&c| c as usize / 64 + 1);
-    let mut mask = vec![0u64; words];
-    for &cpu in cpus {
-        // The kernel reads native words; little-endian machines and 64-bit big-endian ones agree on this layout.
-        mask[cpu as usize / 64] |= 1 << (cpu % 64);
-    }
-    mask
-}
-
-/// Restricts the calling thread to the CPUs of `mask`. Allocates nothing.
-pub(super) fn set_affinity(mask: &[u64]) -> io::Result<()> {
-    // SAFETY: the mask is valid for the stated number of bytes and only read; 0 is the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(mask), mask.as_ptr()) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// CPUs that the calling thread may run on, ascending.

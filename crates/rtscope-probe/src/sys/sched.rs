@@ -1,7 +1,7 @@
 //! What the scheduler knows of any thread, and what it may be told of one: policy, CPUs; timers that wake a thread; clocks and slack.
 
 use super::check;
-use super::rt::cpu_mask;
+use super::mask::cpu_mask;
 use rtscope_record::Policy;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

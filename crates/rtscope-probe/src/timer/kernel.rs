@@ -1,7 +1,9 @@
 //! The timer test in the kernel: the module rtscope_timer expires a timer on each CPU and stamps its callback; here its records are booked.
 
+use super::conditions::hold_dma_latency;
+use super::live::live;
 use super::sampler::{LiveCell, Sampler};
-use super::{Failure, Measured, live};
+use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
 use crate::sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
@@ -28,7 +30,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let s = &plan.settings;
     let config = config(s)?;
     let mut warnings = Vec::new();
-    let _awake = super::hold_dma_latency(s, &mut warnings);
+    let _awake = hold_dma_latency(s, &mut warnings);
     let mut timer = Timer::open().map_err(failed("open"))?;
     timer.configure(&config).map_err(failed("configure"))?;
     let mut books = Books::new(s);
@@ -55,7 +57,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     loop {
         match signals.wait(if interrupted { -1 } else { driver }, GLANCE) {
             Woken::Signal => interrupted = true,
-            Woken::Input if crate::serve::ended(driver) => interrupted = true,
+            Woken::Input if crate::sys::ended(driver) => interrupted = true,
             Woken::Input => driver = input,
             Woken::Timeout => {}
         }

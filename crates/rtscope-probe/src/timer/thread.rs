@@ -1,9 +1,10 @@
 //! The measuring threads: what each gets (policy, priority, CPU, grid), how they start together, and what each leaves.
 
 use super::grid::Grid;
-use super::sampler::{LiveCell, Sampler};
+use super::live::live;
+use super::sampler::{LiveCell, Ring, Sampler};
 use super::sampling::{Ended, Kernel, Until, sample};
-use super::{Failure, LEAD, SharedRing, live};
+use crate::measured::Failure;
 use crate::protocol::Live;
 use crate::sys::rt;
 use crate::witness::{Post, Witness};
@@ -12,10 +13,15 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+/// How long after the last thread is ready the grid starts.
+const LEAD: Duration = Duration::from_millis(2);
 /// Stack of a measuring thread: `MCL_FUTURE` locks all of it.
 const STACK: usize = 64 * 1024;
 const PREFAULT: usize = 24 * 1024;
+
+type SharedRing = Option<Arc<Ring>>;
 
 /// What a thread is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What is asked of a test over lines, checked.
 
 use crate::lines::LineSpec;
+use crate::measured::Failure;
 use crate::sys::rt;
-use crate::timer::Failure;
 use crate::witness::Order;
 use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
 use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};

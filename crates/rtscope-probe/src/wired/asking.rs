@@ -4,22 +4,9 @@
 //! level have a pairing of their own then, and an answer is one by its level. Answers come in the order of their stimuli all the same.
 
 use super::books::{Outcome, Sink};
-use super::kernel::Order;
+use super::order::{Order, Shape};
 use super::pairing::{Closed, Pairing};
 use crate::lines::Edge;
-
-/// What the stimulus looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shape {
-    /// Width of its pulses, ns; `None`: single edges in turn.
-    pub pulse: Option<u64>,
-    /// The pulse's edge back asks as well.
-    pub both_edges: bool,
-    /// It rests high.
-    pub active_low: bool,
-    /// Of any line: shorter pulses are taken out, ns; 0: none are.
-    pub min_width: u64,
-}
 
 /// The stimuli to one level, or to both in turn, and their answers.
 #[derive(Debug)]

@@ -1,23 +1,25 @@
 //! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
 
 use super::asked::Asked;
-use super::asking::Shape;
 use super::books::Brief;
 use super::device::{Device, Duty};
 use super::fpga::{self, Fpga};
-use super::kernel::{self, Order, Taker};
+use super::kernel::{self, Taker};
 use super::module::ModuleDut;
+use super::order::{Order, Shape};
 use super::remarks;
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
 use super::wires::Real;
 use crate::lines::{LineError, LineSpec};
+use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
 use crate::sys::rt::{self, Signals, Woken};
 use crate::sys::wire::Wire;
+use crate::timer::conditions;
+use crate::timer::live::live;
 use crate::timer::sampler::LiveCell;
-use crate::timer::{self, Failure, Measured};
 use crate::witness::{Post, Witness};
 use rtscope_record::lines::LineFacts;
 use rtscope_record::{Distribution, Instrument, Nanos, Policy, Space, Test, ThreadInfo, Warning};
@@ -44,16 +46,16 @@ impl From<LineError> for Failure {
     }
 }
 
-/// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`timer::run`].
+/// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`crate::timer::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let asked = Asked::of(plan.test, &plan.settings)?;
     let s = asked.settings;
     let mut warnings = Vec::new();
-    let _awake = timer::hold_dma_latency(s, &mut warnings);
+    let _awake = conditions::hold_dma_latency(s, &mut warnings);
     rt::one_arena();
     if s.mlockall {
         if let Err(e) = rt::lock_memory() {
-            warnings.push(timer::memory_not_locked(&e));
+            warnings.push(conditions::memory_not_locked(&e));
         }
     }
     let witness = Witness::start(Root::of_this_machine(), &asked.watch(plan.test).for_plan(plan))?;
@@ -364,7 +366,7 @@ impl Bench<'_> {
                 }
                 match self.signals.wait(if self.interrupted { -1 } else { driver }, 10) {
                     Woken::Signal => self.interrupted = true,
-                    Woken::Input if crate::serve::ended(driver) => self.interrupted = true,
+                    Woken::Input if crate::sys::ended(driver) => self.interrupted = true,
                     Woken::Input => driver = self.input,
                     Woken::Timeout => {}
                 }
@@ -372,7 +374,7 @@ impl Bench<'_> {
                 if self.plan.progress_ms > 0 && !cells.is_empty() && now >= next_progress {
                     next_progress = now + u64::from(self.plan.progress_ms) * 1_000_000;
                     let figures = |(label, cell): &(&'static str, Arc<LiveCell>)| {
-                        timer::live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
+                        live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
                     };
                     say(Event::Progress { elapsed_ns: now - start, threads: cells.iter().map(figures).collect() });
                 }

@@ -2,8 +2,8 @@
 
 use super::dut::{self, Done};
 use crate::lines::{Input, LineError, LineSpec, Output};
+use crate::measured::Failure;
 use crate::sys::rt;
-use crate::timer::Failure;
 use crate::witness::Post;
 use rtscope_record::{DutSettings, Effect, Inject, Policy, Warning};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! The FPGA instrument: it gives the stimuli and stamps all edges; here its stream is paired and booked.
 
-use super::asking::{Asking, Shape};
+use super::asking::Asking;
 use super::books::Sink;
-use super::kernel::{Order, Taker};
+use super::kernel::Taker;
 use super::narrow::{Narrow, Of};
+use super::order::{Order, Shape};
 use super::pairing::Closed;
 use super::stimulate::{Ended, Own};
 use crate::lines::{Edge, LineError};

@@ -1,7 +1,7 @@
 //! The instrument in the kernel module rtscope_wire: drives stimuli and stamps answers in hard-IRQ context; here its records are booked.
 
-use super::asking::Shape;
 use super::books::{Outcome, Sink};
+use super::order::Order;
 use super::periodic::WaveBooks;
 use super::stimulate::{Ended, Own};
 use crate::lines::{Edge, LineError};
@@ -18,25 +18,6 @@ const GLANCE: u64 = 50_000_000;
 const LEAD: u64 = 1_000_000;
 /// Largest ring, records of 64 bytes.
 const RING: u64 = 1 << 17;
-
-/// What a run of the instrument is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// Listen only.
-    pub capture: bool,
-    /// Shortest and longest interval, ns.
-    pub intervals: (u64, u64),
-    /// Longest time to an answer, ns.
-    pub timeout: u64,
-    /// Stimuli, or edges.
-    pub count: u64,
-    /// Of the intervals.
-    pub seed: u64,
-    /// Who answers.
-    pub inject: WireInject,
-    /// What the stimulus looks like; single edges from low, but for the FPGA instrument.
-    pub shape: Shape,
-}
 
 /// The null wire: stimulus to answer, inside the instrument.
 pub const NULL_WIRE: WireInject =

@@ -1,8 +1,8 @@
 //! The device under test as a kernel module: is it there and of this version, and what does it say of itself after a run?
 
 use super::device::Duty;
+use crate::measured::Failure;
 use crate::sys::modules::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
-use crate::timer::Failure;
 use rtscope_record::{Effect, Warning};
 use std::io;
 

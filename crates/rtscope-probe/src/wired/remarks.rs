@@ -3,8 +3,8 @@
 use super::asked::Asked;
 use super::stimulate::{Ended, Own};
 use crate::lines::LineSpec;
+use crate::measured::Failure;
 use crate::sys::rt;
-use crate::timer::Failure;
 use rtscope_record::lines::{LineFacts, Stamp};
 use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Settings, Test, Warning};
 

@@ -1,20 +1,20 @@
 //! The three tests over lines, each from its open lines to its distributions.
 
-use super::asking::Shape;
 use super::bench::{Bench, Cells, Rig, Taken};
 use super::books::{Books, Brief, LABELS};
 use super::device::Duty;
 use super::fpga;
-use super::kernel::{self, Order, Taker};
+use super::kernel::{self, Taker};
+use super::order::{Order, Shape};
 use super::periodic::{WaveBooks, observe};
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
 use super::sustained::{judge, search};
 use super::wires::{Real, Wires};
 use crate::lines::LineError;
+use crate::measured::Failure;
 use crate::protocol::Event;
 use crate::sys::rt;
-use crate::timer::Failure;
 use rtscope_record::lines::{Confirmation, Trial};
 use rtscope_record::{Distribution, Effect, LineSettings, Nanos, Warning};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -150,6 +150,6 @@ fn check(common: &DutCommon, input: Option<&String>, duty: Duty) -> Result<(), F
     }
 }
 
-fn failure(e: rtscope_probe::timer::Failure) -> Failure {
+fn failure(e: rtscope_probe::measured::Failure) -> Failure {
     if e.usage { Failure::usage(e.message, e.remedy) } else { Failure::failed(e.message, e.remedy) }
 }

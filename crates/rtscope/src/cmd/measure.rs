@@ -186,8 +186,8 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
     for word in words {
         match word.as_str() {
             "all" => names.extend(ALL),
-            // stress-ng's own arguments may hold commas.
-            w if w.starts_with("stress-ng:") => names.push(w),
+            // A tool's own arguments may hold commas.
+            w if Load::has_arguments(w) => names.push(w),
             w => names.extend(w.split(',')),
         }
     }
@@ -379,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loads_are_split_but_not_stress_ngs_arguments() {
+    fn loads_are_split_but_not_a_tools_arguments() {
         let names = |w: &str| loads(&[w.into()]).unwrap().iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
         assert_eq!(names("none,disk"), ["none", "disk"]);
         assert_eq!(names("all").len(), 6);

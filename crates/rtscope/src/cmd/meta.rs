@@ -20,7 +20,9 @@ pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
         text += &format!("{name:<12} {what}{note}\n");
         rows.push(serde_json::json!({"name": name, "what": what, "missing": missing}));
     }
-    text += "stress-ng:ARGS  stress-ng with your own arguments, such as 'stress-ng:--cpu 2 --vm 1'\n";
+    for (name, what) in Load::with_arguments() {
+        text += &format!("{name:<14}  {what}\n");
+    }
     if a.json {
         output::json(&rows)?;
     } else {

@@ -1,7 +1,7 @@
-//! One tool of a load: its process, its files, and whether it does work yet.
+//! One tool of a load that runs: its process, its files, and whether it does work yet.
 
-use super::process_tree::{self, Process};
-use crate::load::achieved;
+use crate::process_tree::Process;
+use crate::tools::tool::{Paths, Seen, Tool};
 use rtscope_probe::sys;
 use rtscope_record::{LoadProcess, LoadWorkers};
 use std::collections::BTreeMap;
@@ -13,21 +13,6 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// How much of a log is kept, bytes.
 const TAIL: u64 = 2048;
-/// CPU time after which the workers of a stress-ng are at work, ns.
-const AT_WORK_NS: u64 = 20_000_000;
-/// Bytes after which an iperf3 client is at work.
-const AT_WORK_BYTES: u64 = 1 << 20;
-
-/// What it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Role {
-    /// stress-ng with so many workers, or more.
-    StressNg { workers: u32 },
-    /// The sending end of iperf3.
-    Client,
-    /// The receiving end of iperf3.
-    Server,
-}
 
 /// Where its files are.
 #[derive(Debug, Clone)]
@@ -35,9 +20,9 @@ pub(super) struct Files {
     /// What it says to people.
     log: PathBuf,
     /// What it says to programs.
-    pub(super) figures: PathBuf,
+    figures: PathBuf,
     /// A directory of its own.
-    pub(super) dir: PathBuf,
+    dir: PathBuf,
 }
 
 impl Files {
@@ -47,15 +32,22 @@ impl Files {
         fs::create_dir(&dir)?;
         Ok(Self { log: scratch.join(format!("{number}.log")), figures: scratch.join(format!("{number}.figures")), dir })
     }
+
+    /// Where the tool may write.
+    pub(super) fn paths(&self) -> Paths<'_> {
+        Paths { figures: &self.figures, dir: &self.dir }
+    }
 }
 
 /// A tool that was started.
 #[derive(Debug)]
-pub(super) struct Tool {
-    pub(super) role: Role,
+pub(super) struct Running {
+    pub(super) tool: &'static dyn Tool,
     pub(super) pid: u32,
     pub(super) ended: Option<ExitStatus>,
     pub(super) early: bool,
+    /// It is at work when so many of its processes are.
+    least_workers: u32,
     /// What the kernel said of it when it was told to end.
     seen: BTreeMap<String, f64>,
     /// What was seen of its workers until then.
@@ -64,16 +56,22 @@ pub(super) struct Tool {
     files: Files,
 }
 
-impl Tool {
-    /// Starts `command`. It dies with this process.
-    pub(super) fn start(role: Role, command: Vec<String>, mut start: Command, files: Files) -> io::Result<Self> {
+impl Running {
+    /// Starts `start`, in messages and records `command`. It dies with this process.
+    pub(super) fn start(
+        tool: &'static dyn Tool,
+        least_workers: u32,
+        command: Vec<String>,
+        mut start: Command,
+        files: Files,
+    ) -> io::Result<Self> {
         let log = File::create(&files.log)?;
-        // stress-ng writes its figures itself, and its errors to standard output.
-        let out = if matches!(role, Role::StressNg { .. }) { log.try_clone()? } else { File::create(&files.figures)? };
+        let out = if tool.prints_figures() { File::create(&files.figures)? } else { log.try_clone()? };
         start.stdin(Stdio::null()).stdout(out).stderr(log).current_dir(&files.dir).env("LC_ALL", "C");
         sys::process::die_with_spawner(&mut start, libc::SIGKILL);
         let pid = start.spawn()?.id();
-        Ok(Self { role, pid, ended: None, early: false, seen: BTreeMap::new(), workers: Vec::new(), command, files })
+        let (seen, workers) = (BTreeMap::new(), Vec::new());
+        Ok(Self { tool, pid, ended: None, early: false, least_workers, seen, workers, command, files })
     }
 
     /// For messages.
@@ -86,38 +84,18 @@ impl Tool {
         if self.ended.is_some() {
             return;
         }
-        let (name, value) = match self.role {
-            Role::StressNg { .. } => {
-                let own = processes.iter().filter(|p| p.pid == self.pid);
-                let ns: u64 = process_tree::descendants(processes, self.pid).into_iter().chain(own).map(process_tree::cpu_ns).sum();
-                ("stress-ng.cpu_seconds", ns as f64 / 1e9)
-            }
-            Role::Client => ("iperf3.bytes_written", process_tree::bytes_written(self.pid).unwrap_or(0) as f64),
-            Role::Server => return,
-        };
-        self.seen.insert(name.into(), value);
+        if let Some((name, value)) = self.tool.account(&self.among(processes)) {
+            self.seen.insert(name.into(), value);
+        }
     }
 
     /// Why it is not at work yet; `None` when it is.
     pub(super) fn not_at_work(&self, processes: &[Process]) -> Option<String> {
-        match self.role {
-            Role::StressNg { workers } => {
-                let mut total: u64 = 0;
-                let mut running = 0;
-                for worker in process_tree::descendants(processes, self.pid).into_iter().filter(|p| !p.ended) {
-                    let cpu = process_tree::cpu_ns(worker);
-                    total = total.saturating_add(cpu);
-                    running += u32::from(cpu > 0);
-                }
-                let at_work = running >= workers && total >= AT_WORK_NS;
-                (!at_work).then(|| format!("{running} of {workers} workers have run, for {} ms of CPU time", total / 1_000_000))
-            }
-            Role::Client => {
-                let bytes = process_tree::bytes_written(self.pid).unwrap_or(0);
-                (bytes < AT_WORK_BYTES).then(|| format!("it has sent {bytes} bytes"))
-            }
-            Role::Server => None,
-        }
+        self.tool.not_at_work(&self.among(processes))
+    }
+
+    fn among<'a>(&self, processes: &'a [Process]) -> Seen<'a> {
+        Seen { pid: self.pid, workers: self.least_workers, processes }
     }
 
     /// How it ended and what it said last, for messages.
@@ -136,16 +114,10 @@ impl Tool {
 
     fn complaint(&self) -> String {
         let mut said = tail(&self.files.log);
-        if !matches!(self.role, Role::StressNg { .. }) {
-            if let Some(error) = achieved::iperf3(&self.figures(), self.side()).error {
-                said = if said.is_empty() { error } else { format!("{error}\n{said}") };
-            }
+        if let Some(error) = self.tool.said(&self.figures()).error {
+            said = if said.is_empty() { error } else { format!("{error}\n{said}") };
         }
         said
-    }
-
-    fn side(&self) -> &'static str {
-        if self.role == Role::Server { "sum_received" } else { "sum_sent" }
     }
 
     /// What was taken down by [`Self::look`].
@@ -161,14 +133,9 @@ impl Tool {
 
     /// What it did, once it has ended.
     pub(super) fn done(&self) -> LoadProcess {
-        let mut achieved = match self.role {
-            Role::StressNg { .. } => achieved::stress_ng(&self.figures()),
-            Role::Client | Role::Server => achieved::iperf3(&self.figures(), self.side()).achieved,
-        };
+        let mut achieved = self.tool.said(&self.figures()).achieved;
         let exit_code = self.ended.and_then(|s| s.code());
-        let stress_ng = matches!(self.role, Role::StressNg { .. });
-        // An interrupted iperf3 exits with 1 and says that it was interrupted.
-        let wrong = self.early || achieved.is_empty() || (stress_ng && exit_code != Some(0));
+        let wrong = self.early || achieved.is_empty() || !self.tool.ends_with(exit_code);
         achieved.extend(self.seen.clone());
         LoadProcess {
             command: self.command.clone(),

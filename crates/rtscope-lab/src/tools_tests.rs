@@ -1,7 +1,11 @@
-//! The tools' outputs, whole and damaged.
+//! The table, and the tools' outputs, whole and damaged.
 
+use super::tool::{Achieved, Paths};
 use super::*;
+use crate::job::Iperf3Job;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 const YAML: &str = "---
 system-info:
@@ -36,6 +40,31 @@ const JSON: &str = r#"{ "start": {"version": "iperf 3.12"}, "intervals": [],
  "error": "interrupt - the client has terminated" }"#;
 
 #[test]
+fn every_tool_has_a_role_and_a_name_of_its_own() {
+    let roles: BTreeSet<_> = TOOLS.iter().map(|t| t.role()).collect();
+    assert_eq!(roles.len(), TOOLS.len());
+    assert!(roles.iter().all(|role| of_role(role).is_some_and(|t| t.role() == *role)));
+    let own: Vec<_> = with_arguments().map(|(t, _)| t.program()).collect();
+    assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), own.len());
+    assert!(own.iter().all(|name| in_text(&format!("{name}:--x a:b")).is_some_and(|(t, _, words)| t.program() == *name && words == "--x a:b")));
+    assert!(in_text("stress-ng").is_none() && in_text("iperf3:-c x").is_none() && in_text(":").is_none());
+}
+
+#[test]
+fn tools_are_told_what_they_were_always_told() {
+    let paths = Paths { figures: Path::new("/d/0.figures"), dir: Path::new("/d/0") };
+    let command = |tool: &dyn Tool, args: &[String]| tool.command(args, &paths).join(" ");
+    let own = ["--cpu".to_owned(), "2".to_owned()];
+    let expected = "--cpu 2 --timeout 31536000 --metrics --yaml /d/0.figures --temp-path /d/0";
+    assert_eq!(command(&stress_ng::StressNg, &own), expected);
+    let server = iperf3::Server::args("10.217.0.2", 5201);
+    assert_eq!(command(&iperf3::Server, &server), "-s -1 -J -i 0 -B 10.217.0.2 -p 5201");
+    let job = Iperf3Job { streams: 100, window: Some("64K".into()) };
+    let client = iperf3::Client::args(&job, "10.217.0.2", 5201);
+    assert_eq!(command(&iperf3::Client, &client), "-c 10.217.0.2 -p 5201 -P 100 -n 9000000T -J -i 0 -w 64K");
+}
+
+#[test]
 fn bogo_operations_are_read_from_the_metrics_section_only() {
     let expected: Achieved = [
         ("cpu.bogo_ops", 1641.0),
@@ -45,20 +74,20 @@ fn bogo_operations_are_read_from_the_metrics_section_only() {
     ]
     .map(|(k, v)| (k.into(), v))
     .into();
-    assert_eq!(stress_ng(YAML), expected);
-    assert_eq!(stress_ng(&YAML.replace('\n', "\r\n")), expected);
+    assert_eq!(stress_ng::figures(YAML), expected);
+    assert_eq!(stress_ng::figures(&YAML.replace('\n', "\r\n")), expected);
 }
 
 #[test]
 fn each_end_of_iperf3_knows_its_own_sum() {
-    let client = iperf3(JSON, "sum_sent");
+    let client = iperf3::figures(JSON, "sum_sent");
     let expected = [("iperf3.bytes", 6_244_270_080.0), ("iperf3.gbit_per_s", 24.673_302_618_16), ("iperf3.retransmits", 17.0)]
         .map(|(k, v)| (k.into(), v));
     assert_eq!(client.achieved, Achieved::from(expected));
     assert!(client.error.unwrap().contains("interrupt"));
     let server = [("iperf3.bytes".into(), 0.0)];
-    assert_eq!(iperf3(JSON, "sum_received").achieved, Achieved::from(server));
-    let refused = iperf3(r#"{"start":{},"error":"unable to connect to server: Connection refused"}"#, "sum_sent");
+    assert_eq!(iperf3::figures(JSON, "sum_received").achieved, Achieved::from(server));
+    let refused = iperf3::figures(r#"{"start":{},"error":"unable to connect to server: Connection refused"}"#, "sum_sent");
     assert_eq!(refused.achieved, Achieved::new());
     assert!(refused.error.unwrap().contains("refused"));
 }
@@ -93,8 +122,8 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_passed_over(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let text = String::from_utf8_lossy(&bytes);
-        prop_assert!(sane(&stress_ng(&text)));
-        prop_assert!(sane(&iperf3(&text, "sum_sent").achieved));
+        prop_assert!(sane(&stress_ng::figures(&text)));
+        prop_assert!(sane(&iperf3::figures(&text, "sum_sent").achieved));
     }
 
     #[test]
@@ -104,13 +133,13 @@ proptest! {
         line in 0usize..40,
         twice: bool,
     ) {
-        prop_assert!(sane(&stress_ng(&damage(YAML, cut, &flips, line, twice))));
-        prop_assert!(sane(&iperf3(&damage(JSON, cut, &flips, line, twice), "sum_sent").achieved));
+        prop_assert!(sane(&stress_ng::figures(&damage(YAML, cut, &flips, line, twice))));
+        prop_assert!(sane(&iperf3::figures(&damage(JSON, cut, &flips, line, twice), "sum_sent").achieved));
     }
 
     #[test]
     fn numbers_beyond_all_bounds_do_no_harm(number in "-?[0-9]{1,400}(\\.[0-9]{1,9})?(e[+-]?[0-9]{1,5})?") {
-        prop_assert!(sane(&stress_ng(&YAML.replace("1641", &number))));
-        prop_assert!(sane(&iperf3(&JSON.replace("6244270080", &number), "sum_sent").achieved));
+        prop_assert!(sane(&stress_ng::figures(&YAML.replace("1641", &number))));
+        prop_assert!(sane(&iperf3::figures(&JSON.replace("6244270080", &number), "sum_sent").achieved));
     }
 }
