@@ -4,8 +4,8 @@ use super::data::{charts, inert};
 use super::sections::{comparison, record_section, summary};
 use super::{Options, tables};
 use crate::ReportError;
-use crate::facts::run_names;
 use crate::format::escape;
+use crate::names::run_names;
 use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
 use base64::Engine as _;
 use rtscope_analysis::{AdamError, VersusError};
@@ -58,7 +58,7 @@ pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportE
         if lines.is_some() {
             out += "<a href=\"#lines\">Response and periodic</a>";
         }
-        for (i, name) in run_names(records).iter().enumerate() {
+        for (i, name) in run_names(&records.iter().collect::<Vec<_>>()).iter().enumerate() {
             let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(name));
         }
         out += "</nav>\n";

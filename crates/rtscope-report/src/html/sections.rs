@@ -1,12 +1,12 @@
 //! The sections of the page: summary, comparison, and one for each record.
 
-use super::tables::{clock_badge, distributions, facts, loads, percentiles, verdict_badge, warnings, worst};
-use crate::facts::{load_achieved, load_course, process_end, run_names, settings_facts, system_facts, witness_facts};
+use super::tables::{clock_badge, facts, table, verdict_badge, warnings};
+use crate::caveats::Caveats;
+use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{count, escape, time};
-use crate::sheet::{mean, min_max};
+use crate::instrument::witness;
 use crate::svg::{self, Axis, Use};
-use crate::table::{OFFSET, figure, how, machine_caveats, metric, offset, ratio, witness};
-use crate::{ReportError, instrument, shown, summarize};
+use crate::{ReportError, instrument, sheets, shown, summarize};
 use rtscope_analysis::compare::Side;
 use rtscope_analysis::{Agreement, Comparison, Finding, Summary};
 use rtscope_record::{Effect, Record, Test, Verdict};
@@ -15,11 +15,10 @@ use std::fmt::Write as _;
 
 /// The runs at a glance and as a table, with what a reader must know first.
 pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, ReportError> {
-    let summaries = records.iter().map(summarize).collect::<Result<Vec<_>, _>>()?;
     let mut out =
         String::from("<section id=\"summary\" aria-labelledby=\"summary-title\">\n<h2 id=\"summary-title\">Summary</h2>\n");
     out += &banner(records);
-    out += &loads(records, &summaries, &run_names(records))?;
+    out.extend(sheets::loads::loads(records)?.iter().map(table));
     let _ = write!(out, "<figure class=\"picture\">{overview}</figure>\n</section>\n");
     Ok(out)
 }
@@ -27,7 +26,7 @@ pub(super) fn summary(records: &[Record], overview: &str) -> Result<String, Repo
 /// What bears on every figure of the page: virtual machines, and runs that are not VALID.
 fn banner(records: &[Record]) -> String {
     let mut out = String::new();
-    for [what, follows] in machine_caveats(records) {
+    for [what, follows] in Caveats::of_all(records).of_machines() {
         let _ = writeln!(out, "<p class=\"banner doubtful\"><strong>{}</strong> {}</p>", escape(&what), escape(&follows));
     }
     for (verdict, effect, class, meaning) in [
@@ -88,29 +87,8 @@ pub(super) fn comparison(c: &Comparison) -> String {
     for f in &c.findings {
         out += &banner_of(f);
     }
-    for l in &c.loads {
-        let _ = writeln!(
-            out,
-            "<div class=\"scroll\"><table class=\"figures narrow\"><caption>Load {}{} (A {}, B {} merged)</caption><thead><tr><th scope=\"col\">Metric</th>\
-             <th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">B/A</th></tr></thead><tbody>",
-            escape(&l.load),
-            l.model.map_or_else(String::new, |m| format!(", time model {m}")),
-            l.a_runs,
-            l.b_runs
-        );
-        for r in &l.rows {
-            let _ = writeln!(
-                out,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"strong\">{}</td></tr>",
-                escape(&metric(r)),
-                figure(r, r.a),
-                figure(r, r.b),
-                ratio(r)
-            );
-        }
-        out += "</tbody></table></div>\n";
-    }
-    out += &super::versus::bands(&c.bands, "B/A");
+    out.extend(c.loads.iter().map(|l| table(&sheets::comparison::metrics(l))));
+    out.extend(sheets::lab::bands(&c.bands, "B/A of").map(|s| table(&s)));
     out.extend(c.agreement.iter().map(agreement));
     let _ = write!(out, "<p class=\"muted\">Note: {}.</p>\n</section>\n", escape(&c.note));
     out
@@ -123,30 +101,7 @@ fn agreement(a: &Agreement) -> String {
         let _ = writeln!(out, "<p><strong>{name}</strong> {}</p>", escape(&witness(w)));
     }
     out.extend(a.findings.iter().map(banner_of));
-    let head = |names: &[&str]| names.iter().map(|n| format!("<th scope=\"col\">{n}</th>")).collect::<Vec<_>>().concat();
-    let own = ["Min/max", "Mean", "Samples"];
-    let _ = writeln!(
-        out,
-        "<div class=\"scroll\"><table class=\"figures\"><caption>{} of both, and B minus A, µs</caption><thead><tr><th scope=\"col\" rowspan=\"2\">Edge</th>\
-         <th scope=\"colgroup\" colspan=\"3\">A</th><th scope=\"colgroup\" colspan=\"3\">B</th><th scope=\"colgroup\" colspan=\"4\">B minus A</th></tr>\
-         <tr>{}{}{}</tr></thead><tbody>",
-        shown::samples(a.test),
-        head(&own),
-        head(&own),
-        head(&OFFSET)
-    );
-    for e in &a.edges {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&e.edge));
-        for f in [&e.a, &e.b] {
-            let _ = write!(out, "<td>{}</td><td>{}</td><td>{}</td>", min_max(a.test, f), mean(a.test, f.mean), count(f.samples));
-        }
-        for cell in offset(e.offset.as_ref()) {
-            let _ = write!(out, "<td>{cell}</td>");
-        }
-        out += "</tr>\n";
-    }
-    let _ = write!(out, "</tbody></table></div>\n<p class=\"muted\">{}</p>\n", escape(&how(a)));
-    out
+    out + &table(&sheets::comparison::agreement(a))
 }
 
 /// Whether a few samples lie so far out that a linear axis would hide the rest.
@@ -217,24 +172,15 @@ pub(super) fn record_section(i: usize, record: &Record) -> Result<String, Report
     if !found.is_empty() {
         let _ = write!(out, "<h3>Warnings</h3>\n{}", warnings(&found));
     }
-    out += &distributions(&s);
-    // Late and early jitter have no figures in common.
-    if let Some(all) = s.merged.as_ref().filter(|_| s.test != Test::Periodic) {
-        out += &percentiles(record.parts().test, all);
-        if let (Some(bound), Some(max)) = (all.exceedance, all.max) {
-            let _ = writeln!(
-                out,
-                "<p class=\"muted\">No sample in {} exceeded {}. If they were independent, the chance that the next one does is below {bound:.2e} at 95 % \
-                 (rule of three).</p>",
-                count(all.count),
-                time(max as f64)
-            );
-        }
+    out += &table(&sheets::record::distributions(&s));
+    if let Some(all) = sheets::record::merged(&s) {
+        out += &table(&sheets::record::percentiles(s.test, all));
     }
     let mut details = |title: &str, body: &str| {
         let _ = write!(out, "<details><summary>{title}</summary>\n{body}</details>\n");
     };
-    details("Worst samples", &worst(record));
+    let none = || "<p class=\"muted\">No worst samples were kept.</p>\n".to_owned();
+    details("Worst samples", &sheets::record::worst(record, usize::MAX).map_or_else(none, |s| table(&s)));
     if p.load_proof.is_some() {
         details("Load proof", &load_proof(record));
     }

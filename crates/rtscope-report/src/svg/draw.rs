@@ -1,7 +1,7 @@
 //! A small SVG writer: a frame with titles, axes with ticks, a legend, and lines, all of it escaped.
 
 use super::{COLOURS, DARK, LIGHT, STYLE, Use};
-use crate::format::{coordinate, escape};
+use crate::format::{coordinate, cut, escape};
 use std::fmt::Write as _;
 
 /// Width of a plot in user units, where it stands alone.
@@ -79,16 +79,6 @@ pub(super) fn series_class(i: usize) -> String {
         0 => format!("s{}", i % COLOURS),
         dash => format!("s{} d{dash}", i % COLOURS),
     }
-}
-
-/// `text` cut to what fits in a line.
-pub(super) fn cut(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
-        return text.into();
-    }
-    let mut t: String = text.chars().take(longest.saturating_sub(1)).collect();
-    t.push('…');
-    t
 }
 
 fn legend_columns(keys: &[Key], width: f64) -> usize {

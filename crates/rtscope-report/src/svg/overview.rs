@@ -1,9 +1,9 @@
 //! Runs at a glance: for each a bar from minimum to maximum on one logarithmic axis, with median, p99.9 and maximum marked.
 
-use super::draw::{Canvas, Size, WIDTH, cut, log_ticks};
+use super::draw::{Canvas, Size, WIDTH, log_ticks};
 use super::{COLOURS, Use};
-use crate::facts::run_names;
 use crate::format::{escape, time};
+use crate::names::labels;
 use crate::shown::quantities;
 use crate::{ReportError, summarize};
 use rtscope_record::Record;
@@ -26,7 +26,8 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     clocks.sort_unstable();
     clocks.dedup();
     let sub = [format!("bar: minimum to maximum · tick: median · diamond: p99.9 · clock: {}", clocks.join(", "))];
-    let what = quantities(records);
+    let every: Vec<&Record> = records.iter().collect();
+    let what = quantities(&every);
     let title = format!("{what} by load");
     let mut out = Canvas::head(Size::ALONE, usage, [title.as_str(); 2], &sub, height);
     let at = |v: f64| LABEL + (v.max(low).log10() - low.log10()) / (high.log10() - low.log10()) * (WIDTH - LABEL - VALUES);
@@ -41,16 +42,10 @@ pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
         "<text class=\"label\" text-anchor=\"middle\" x=\"{middle:.1}\" y=\"{:.1}\">{what} (µs), logarithmic</text>",
         bottom + 35.0
     );
-    for (i, ((s, bar), name)) in summaries.iter().zip(&bars).zip(run_names(records)).enumerate() {
+    for (i, ((s, bar), name)) in summaries.iter().zip(&bars).zip(labels(&every, 22)).enumerate() {
         let y = TOP + i as f64 * ROW + ROW / 2.0;
         let colour = i % COLOURS;
-        let _ = writeln!(
-            out,
-            "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            LABEL - 12.0,
-            y + 4.0,
-            escape(&cut(&name, 22))
-        );
+        let _ = writeln!(out, "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", LABEL - 12.0, y + 4.0, escape(&name));
         let Some((min, max, m)) = bar else {
             let _ = writeln!(out, "<text class=\"sub\" x=\"{LABEL:.1}\" y=\"{:.1}\">no samples</text>", y + 4.0);
             continue;

@@ -3,9 +3,9 @@
 //! Source: Adam 2021, Figures 7 and 8, which have one bar for both edges; here each edge has its own.
 
 use super::Use;
-use super::draw::{Canvas, Size, WIDTH, cut, linear_ticks, log_ticks};
-use crate::format::{escape, time, us};
-use crate::sheet::space_name;
+use super::draw::{Canvas, Size, WIDTH, linear_ticks, log_ticks};
+use crate::format::{cut, escape, time, us};
+use crate::shown::space_name;
 use rtscope_analysis::Adam;
 use rtscope_analysis::adam::{EdgeFigures, Group};
 use rtscope_analysis::versus::Role;
