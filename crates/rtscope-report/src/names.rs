@@ -15,14 +15,51 @@ pub(crate) fn run_names(records: &[&Record]) -> Vec<String> {
     numbered(kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect())
 }
 
-/// [`run_names`] in at most `longest` characters each, for the labels of a picture.
-pub(crate) fn labels(records: &[&Record], longest: usize) -> Vec<String> {
+/// The runs of one kernel.
+pub(crate) struct Group {
+    pub(crate) kernel: String,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// A run among those of its kernel.
+pub(crate) struct Run {
+    /// Which of all records.
+    pub(crate) index: usize,
+    /// What tells it from the others of its kernel.
+    pub(crate) name: String,
+    /// The same in at most [`LONGEST`] characters.
+    pub(crate) label: String,
+}
+
+/// Characters of a label.
+pub(crate) const LONGEST: usize = 30;
+
+/// The runs by kernel, both in the order of the records.
+pub(crate) fn groups(records: &[Record]) -> Vec<Group> {
+    let mut members: Vec<(String, Vec<usize>)> = Vec::new();
+    for (i, r) in records.iter().enumerate() {
+        let kernel = Kernel::of(r).label;
+        match members.iter_mut().find(|m| m.0 == kernel) {
+            Some(m) => m.1.push(i),
+            None => members.push((kernel, vec![i])),
+        }
+    }
+    let group = |(kernel, members): (String, Vec<usize>)| {
+        let names = run_names(&members.iter().map(|&i| &records[i]).collect::<Vec<_>>());
+        let labels = labels(&names, LONGEST);
+        let runs = members.into_iter().zip(names.into_iter().zip(labels));
+        Group { kernel, runs: runs.map(|(index, (name, label))| Run { index, name, label }).collect() }
+    };
+    members.into_iter().map(group).collect()
+}
+
+/// `names` in at most `longest` characters each, no two alike.
+fn labels(names: &[String], longest: usize) -> Vec<String> {
     let room = |names: &[String], longest| names.iter().map(|n| cut(n, longest)).collect::<Vec<_>>();
-    let names = run_names(records);
-    let short = room(&names, longest);
+    let short = room(names, longest);
     // Cut names may be alike: the numbers take the place of their ends.
     let digits = names.len().to_string().len() + 2;
-    if several(&short) { numbered(room(&names, longest.saturating_sub(digits))) } else { short }
+    if several(&short) { numbered(room(names, longest.saturating_sub(digits))) } else { short }
 }
 
 fn several(names: &[String]) -> bool {
@@ -58,7 +95,9 @@ pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
         let mut named: BTreeMap<String, &Kernel> = BTreeMap::new();
         kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
     };
-    let way = ways.into_iter().find(apart).unwrap_or(ways[3]);
+    // Where all have one name, it tells nothing.
+    let alike = kernels.windows(2).all(|k| k[0].label == k[1].label);
+    let way = if alike { ways[0] } else { ways.into_iter().find(apart).unwrap_or(ways[3]) };
     let more: [fn(&Record) -> String; 4] = [
         |r| format!(" {}", r.parts().test),
         |r| format!(" {}", r.parts().space),

@@ -2,9 +2,10 @@
 
 use super::data::charts;
 use super::document::document;
-use super::navigation::{groups, navigation};
+use super::navigation::navigation;
 use super::{comparison, lines, run, summary, versus};
 use crate::ReportError;
+use crate::names::groups;
 use maud::{Markup, html};
 use rtscope_analysis::{Adam, AdamError, Versus, VersusError, clock_words, machine_name};
 use rtscope_record::Record;

@@ -1,10 +1,10 @@
 //! The sections of the page for its runs, kernel by kernel: figures, charts, warnings, tables and facts of each.
 
-use super::navigation::Group;
 use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warnings};
 use super::table::table;
 use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{count, time};
+use crate::names::Group;
 use crate::svg::{self, Axis, Use};
 use crate::{ReportError, instrument, sheets, shown, summarize};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use rtscope_analysis::Summary;
 use rtscope_record::{Record, Test};
 
 /// Runs that are all open when a page opens; of more, a reader opens those that he looks for.
-const OPEN: usize = 12;
+const OPEN: usize = 16;
 
 /// The runs of a kernel; where there are `several` kernels, under its name.
 pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Markup, ReportError> {

@@ -76,6 +76,9 @@ fn micro(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Bytes of the longest figure that stays on one line.
+const LONG: usize = 14;
+
 fn class(c: &Cell<'_>, column: &Column<'_>, first: bool) -> Option<String> {
     let meaning = match c.mark {
         Some(Mark::Main) => "strong",
@@ -86,7 +89,9 @@ fn class(c: &Cell<'_>, column: &Column<'_>, first: bool) -> Option<String> {
         Some(Mark::Invalid) => "invalid",
         Some(Mark::Ratio | Mark::Verdict(_)) | None => "",
     };
-    let parts = [if is_word(column) { "word" } else { "" }, meaning, if first { "first" } else { "" }];
+    // Only figures of broken records are so long; they must not push the others out of sight.
+    let long = if c.text.len() > LONG { "long" } else { "" };
+    let parts = [if is_word(column) { "word" } else { long }, meaning, if first { "first" } else { "" }];
     let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }
