@@ -156,7 +156,10 @@ pub(crate) fn write(out: &mut String, mut sheet: Sheet<'_>, style: Style) {
     for row in &sheet.rows {
         grid.line(out, &layout, style, row);
     }
-    *out += &layout.foot();
+    let foot = layout.foot();
+    if !foot.is_empty() {
+        wrap(out, style, "", &foot);
+    }
     for note in &sheet.notes {
         wrap(out, style, "", note);
     }
@@ -236,7 +239,7 @@ mod tests {
         let narrow = lines(Some(30));
         assert_eq!(narrow[0], "      stock    RT");
         assert_eq!(narrow[1], "load      max   max  clock");
-        assert_eq!(narrow[4], "(too narrow for: stock mean, RT mean; --json has everything)");
+        assert_eq!(narrow[4..].join(" "), "(too narrow for: stock mean, RT mean; --json has everything)");
     }
 
     #[test]
