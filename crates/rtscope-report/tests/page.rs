@@ -176,7 +176,7 @@ fn an_invalid_kernel_is_marked_and_has_no_ratio() {
     let section = bodies(&html, "<section class=\"versus\" id=\"versus\"", "</section>")[0];
     let row = bodies(section, "<th scope=\"row\">background</th>", "</tr>")[0];
     assert!(row.contains("invalid\">") && row.contains("INVALID</span> (stock)"), "{row}");
-    assert_eq!(row.matches("<td class=\"first\">-</td>").count() + row.matches("<td>-</td>").count(), 4, "{row}");
+    assert_eq!(row.matches("<td class=\"first\">-</td>").count() + row.matches("<td>-</td>").count(), 6, "{row}");
     for wanted in ["Linux 6.12, no partner", "clock: host in kvm", "policy-differs", "no-partner", "too few samples"] {
         assert!(section.contains(wanted), "{wanted}");
     }

@@ -56,6 +56,7 @@ pub(crate) fn seeds(records: &[Record]) -> Result<Option<Sheet<'static>>, Report
         .right("seeds", 1, |k| k.seeds.seeds.to_string().into())
         .right("mean us", 0, |k| us_f64(k.all.as_ref().and_then(Distribution::mean)).into())
         .right("p99.9 us", 1, |k| k.at(Quantile::STANDARD[4]))
+        .right("p99.99 us", 4, |k| k.at(Quantile::STANDARD[5]))
         .group("max over seeds, us")
         .right("lowest", 2, |k| us_opt(Some(k.seeds.lowest)).into())
         .right("median", 0, |k| us_opt(Some(k.seeds.median)).into())

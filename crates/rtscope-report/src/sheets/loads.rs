@@ -93,6 +93,7 @@ fn of_test(test: Test, members: &[usize], records: &[Record]) -> Result<Sheet<'s
         .when(wave, |c| c.right("drift ppm", 1, |r| r.drift().into()))
         .when(!wave, |c| {
             c.right("p99.9 us", 1, |r| us_opt(r.at("p99.9").and_then(|p| p.raw)).into())
+                .right("p99.99 us", 4, |r| us_opt(r.at("p99.99").and_then(|p| p.raw)).into())
                 .right("corr. p99.9", 3, |r| corrected_cell(r.all(), r.at("p99.9")).into())
         })
         .left("verdict", 0, |r| Cell::verdict(r.s.verdict))

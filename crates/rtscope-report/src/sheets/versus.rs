@@ -29,6 +29,7 @@ pub(crate) fn loads(b: &Block) -> Sheet<'_> {
             .right("mean", 3, move |l| figure(l, i, |f| us_f64(f.and_then(|f| f.mean))))
             .right("p99", 4, move |l| figure(l, i, |f| us_opt(f.and_then(|f| f.p99))))
             .right("p99.9", 1, move |l| figure(l, i, |f| us_opt(f.and_then(|f| f.p99_9))))
+            .right("p99.99", 7, move |l| figure(l, i, |f| us_opt(f.and_then(|f| f.p99_99))))
             .right("max", 0, move |l| match figure(l, i, |f| us_opt(f.and_then(|f| f.max))) {
                 max if max.mark.is_some() => max,
                 max => Cell::main(max.text),
@@ -42,6 +43,7 @@ pub(crate) fn loads(b: &Block) -> Sheet<'_> {
             c.right("mean", 5, |l| ratio(l, |r| r.mean))
                 .right("p99", 6, |l| ratio(l, |r| r.p99))
                 .right("p99.9", 2, |l| ratio(l, |r| r.p99_9))
+                .right("p99.99", 8, |l| ratio(l, |r| r.p99_99))
                 .right("max", 0, |l| Cell { mark: Some(Mark::Ratio), ..ratio(l, |r| r.max) })
         })
         .group("")

@@ -1,7 +1,7 @@
 //! Vinh & Chau's tables: for each task of a kernel a row for each load, jitter or interrupt latency.
 
 use super::adam::places;
-use crate::format::{count, us_f64};
+use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
 use crate::shown::{mean, release, signed_us, space_name};
 use rtscope_analysis::adam::{Adam, Group};
@@ -74,6 +74,7 @@ fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet<'_>
         .right("max us", 0, |g| Cell::main(signed_us(g.test, g.both.max)))
         .right("min us", 0, |g| signed_us(g.test, g.both.min).into())
         .right("std dev us", 0, |g| us_f64(g.both.stddev).into())
+        .when(task[0].test == Test::Response, |c| c.right("p99.99 us", 2, |g| us_opt(g.both.p99_99).into()))
         .right("samples", 1, |g| count(g.both.samples).into())
         .right("missed", 0, |g| Cell::trouble(g.both.missed))
         .when(late, |c| c.right("of them late", 0, |g| Cell::trouble(g.both.late)))
