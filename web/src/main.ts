@@ -6,6 +6,7 @@ import { HEIGHT } from "./chart";
 import type { RecordData } from "./data";
 import { latencyChart } from "./latency";
 import { percentileChart } from "./percentile";
+import { wayAbout } from "./navigation";
 import { watchTheme } from "./theme";
 import { worstChart } from "./worst";
 
@@ -34,7 +35,14 @@ class Figure {
       this.draw();
     });
     resetButton?.addEventListener("click", () => this.chart?.reset());
-    this.draw();
+    // What is folded away has no width to draw in, and a hundred runs would take long: it is drawn when it is opened.
+    const folded = figure.closest<HTMLDetailsElement>("details.whole");
+    if (!folded || folded.open) this.draw();
+    else folded.addEventListener("toggle", () => this.drawn || this.draw(), { once: true });
+  }
+
+  private get drawn(): boolean {
+    return this.chart !== undefined;
   }
 
   private width(): number {
@@ -64,9 +72,13 @@ class Figure {
     }
   }
 
+  redraw(): void {
+    if (this.drawn) this.draw();
+  }
+
   resize(): void {
     const plot = this.chart?.plot;
-    if (plot && plot.width !== this.width()) plot.setSize({ width: this.width(), height: HEIGHT });
+    if (plot && this.figure.clientWidth > 0 && plot.width !== this.width()) plot.setSize({ width: this.width(), height: HEIGHT });
   }
 }
 
@@ -95,12 +107,13 @@ function start(): void {
     const make = KINDS[element.dataset.chart as keyof typeof KINDS];
     if (data && make) figures.push(new Figure(element, data, make));
   });
-  watchTheme(document.querySelector("button.theme"), () => figures.forEach((f) => f.draw()));
+  watchTheme(document.querySelector("button.theme"), () => figures.forEach((f) => f.redraw()));
   new ResizeObserver(() => figures.forEach((f) => f.resize())).observe(document.querySelector("main") ?? document.body);
   document.querySelectorAll<HTMLButtonElement>("button.download").forEach((b) => {
     b.hidden = false;
     b.addEventListener("click", () => download(b.dataset.id ?? ""));
   });
+  wayAbout();
   document.documentElement.dataset.ready = "true";
 }
 

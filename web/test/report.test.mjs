@@ -356,8 +356,23 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     });
   }
 
+  test("at 1280 pixels nothing is cut off or goes sideways", async () => {
+    const { page, close } = await open({ viewport: { width: 1280, height: 900 } });
+    const seen = await page.evaluate(() => {
+      const cut = [];
+      for (const t of document.querySelectorAll("svg text")) {
+        const [a, s] = [t.getBoundingClientRect(), t.ownerSVGElement.getBoundingClientRect()];
+        if (a.width > 0 && (a.left < s.left - 1 || a.right > s.right + 1)) cut.push(t.textContent);
+      }
+      const wide = [...document.querySelectorAll(".scroll, nav, .panel")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 60));
+      return { over: document.documentElement.scrollWidth - innerWidth, cut, wide };
+    });
+    assert.deepEqual(seen, { over: 0, cut: [], wide: [] });
+    await close();
+  });
+
   // Only a report of stock and RT kernels has this section (sample_report's kind `kernels`).
-  const versus = report && existsSync(report) && readFileSync(report, "utf8").includes('<section id="versus"');
+  const versus = report && existsSync(report) && readFileSync(report, "utf8").includes(' id="versus"');
   const paired = { skip: versus ? false : "no stock kernel beside its RT partner in this report" };
 
   test("stock against RT: the table says what the records hold, and the clock", paired, async () => {

@@ -35,6 +35,9 @@ pub struct EdgeFigures {
     pub p90: Option<u64>,
     /// 95 % are at most this; as the median.
     pub p95: Option<u64>,
+    /// 99.99 % are at most this; as the median.
+    #[serde(rename = "p99.99")]
+    pub p99_99: Option<u64>,
     /// Of the stimuli, for each threshold; of a jitter the amount counts.
     pub shares: Vec<Share>,
 }
@@ -92,6 +95,7 @@ impl EdgeFigures {
             p50: at("p50"),
             p90: at("p90"),
             p95: at("p95"),
+            p99_99: at("p99.99"),
             shares,
         })
     }

@@ -1,6 +1,7 @@
-//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big]`.
+//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|15|100]`.
 //!
-//! The browser tests in web/test open it; `big` is the largest page the tests measure (6 records, 4 CPUs, about 10,000 slots each).
+//! The browser tests in web/test open it; `big` is the largest page the tests measure (6 records, 4 CPUs, about 10,000 slots each); a number is a page of so many
+//! runs of many kernels and loads, the same run again among them.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/sample/mod.rs"]
@@ -26,9 +27,33 @@ fn big() -> Vec<Record> {
     sample::LOADS.iter().map(|l| wide(l)).collect()
 }
 
+/// `n` runs of many kinds.
+fn many(n: usize) -> Vec<Record> {
+    let kinds = [sample::kernels(1_200), sample::board(1_200), sample::virtual_machine(600), sample::responses(300)].concat();
+    // A few of each first, so that fifteen are of several kernels too.
+    let order: Vec<usize> = (0..kinds.len()).map(|i| i * 7 % kinds.len()).collect();
+    let run = |i: usize| {
+        let mut p = kinds[order[i % order.len()]].clone().into_parts();
+        let round = i / order.len();
+        p.id = format!("{}-{i:03}", p.id);
+        p.started = format!("2026-11-21T{:02}:{:02}:00Z", 8 + i / 60, i % 60);
+        if i % 11 == 5 {
+            p.load = "stress-ng:--cpu 2 --io 4 --vm 1 --vm-bytes 128M --timer 1 --timer-freq 100000".into();
+        }
+        if round % 3 == 1 {
+            p.system.kernel.release = p.system.kernel.release.replace("6.12", "6.17").replace("6.1.0-42", "6.6.0-15");
+        }
+        if let Some(lab) = &mut p.lab {
+            lab.seed = 1 + round as u64 % 2;
+        }
+        Record::new(p).expect("counts add up")
+    };
+    (0..n).map(run).collect()
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big]")?;
+    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big|15|100]")?;
     let records = match args.next().as_deref() {
         None | Some("board") => sample::board(20_000),
         Some("vm") => sample::virtual_machine(5_000),
@@ -36,7 +61,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("kernels") => sample::kernels(5_000),
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
-        Some(other) => return Err(format!("`{other}` is none of board, vm, odd, kernels, troubled, big").into()),
+        Some(other) => match other.parse() {
+            Ok(n) if (1..=1_000).contains(&n) => many(n),
+            _ => return Err(format!("`{other}` is none of board, vm, odd, kernels, troubled, big, and no number of runs").into()),
+        },
     };
     let comparison =
         (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;

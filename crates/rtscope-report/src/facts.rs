@@ -1,9 +1,8 @@
 //! Settings, system and load proof of a record as (name, value) lines, for the terminal and the page alike.
 
 use crate::format::{count, time};
-use rtscope_analysis::versus::Kernel;
 use rtscope_record::load::{LoadCourse, LoadStep, LoadWorkers};
-use rtscope_record::{Lab, LoadProcess, Record, Space, Test};
+use rtscope_record::{Lab, LoadProcess, Record, Test};
 use std::collections::BTreeMap;
 
 /// Name and value of one fact.
@@ -13,47 +12,6 @@ pub(crate) type Fact = (&'static str, String);
 pub(crate) fn handler(device: &str) -> &str {
     let how = device.rsplit_once(", ").map_or(device, |d| d.1);
     ["handler ", "context "].iter().find_map(|p| how.strip_prefix(p)).unwrap_or(how)
-}
-
-/// What each record is called where all of them are listed: its load, as much of its kernel as tells the kernels apart, and test, space,
-/// handler, time model and seed where they differ.
-pub(crate) fn run_names(records: &[Record]) -> Vec<String> {
-    let seed = |r: &Record| r.parts().lab.as_ref().map(|lab| lab.seed);
-    let differ = records.windows(2).any(|w| seed(&w[0]) != seed(&w[1]));
-    let shown = |r: &Record| seed(r).filter(|_| differ).map_or_else(String::new, |n| format!(" seed {n}"));
-    kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect()
-}
-
-/// [`run_names`] without seeds: runs of one name are of one kind.
-pub(crate) fn kind_names(records: &[Record]) -> Vec<String> {
-    let kernels: Vec<Kernel> = records.iter().map(Kernel::of).collect();
-    let ways: [fn(&Kernel) -> String; 4] = [
-        |_| String::new(),
-        |k| format!(" {}", k.role.as_str()),
-        |k| format!(" {} {}", k.series(), k.role.as_str()),
-        |k| format!(" {}", k.label),
-    ];
-    let apart = |way: &fn(&Kernel) -> String| {
-        let mut named: BTreeMap<String, &Kernel> = BTreeMap::new();
-        kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
-    };
-    let way = ways.into_iter().find(apart).unwrap_or(ways[3]);
-    let more: [fn(&Record) -> String; 4] = [
-        |r| format!(" {}", r.parts().test),
-        |r| format!(" {}", r.parts().space),
-        |r| {
-            r.parts()
-                .instrument
-                .as_ref()
-                .map(|i| format!(" {}", handler(&i.dut)))
-                .filter(|_| r.parts().space == Space::Kernel)
-                .unwrap_or_default()
-        },
-        |r| r.parts().lab.as_ref().map_or_else(String::new, |lab| format!(" model {}", lab.model)),
-    ];
-    let differ = more.map(|of| records.windows(2).any(|w| of(&w[0]) != of(&w[1])));
-    let rest = |r: &Record| more.iter().zip(differ).filter(|m| m.1).map(|m| (m.0)(r)).collect::<String>();
-    records.iter().zip(&kernels).map(|(r, k)| r.parts().load.clone() + &way(k) + &rest(r)).collect()
 }
 
 /// A set of CPUs as the kernel writes it: `0-3,8`.

@@ -134,6 +134,16 @@ pub(crate) fn clean(text: &str) -> String {
     rtscope_record::text::visible_line(text).into_owned()
 }
 
+/// `text` in at most `longest` characters, the last of them an ellipsis where there were more.
+pub(crate) fn cut(text: &str, longest: usize) -> String {
+    if text.chars().count() <= longest {
+        return text.into();
+    }
+    let mut t: String = text.chars().take(longest.saturating_sub(1)).collect();
+    t.push('…');
+    t
+}
+
 /// Text for the content or an attribute of XML or HTML. What would reorder or hide text there is written out, as on a terminal; other
 /// characters that XML 1.0 forbids are replaced.
 pub(crate) fn escape(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use crate::facts::Fact;
 use crate::format::{clean, count, time, us};
+use rtscope_analysis::agreement::Witness;
 use rtscope_record::lines::{LineFacts, Phase, Stamp};
 use rtscope_record::{Nanos, Record};
 
@@ -121,4 +122,11 @@ fn phase(p: &Phase) -> String {
         count(p.late),
         count(p.spurious)
     )
+}
+
+/// An instrument in words.
+pub(crate) fn witness(w: &Witness) -> String {
+    let own = w.null_wire.map_or_else(String::new, |n| format!(", null wire {}", time(n as f64)));
+    let error = w.uncertainty.map_or_else(String::new, |u| format!(", at most {} too high", time(u as f64)));
+    format!("{}{error}{own}", w.what)
 }

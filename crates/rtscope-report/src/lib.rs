@@ -8,11 +8,14 @@ pub mod html;
 pub mod svg;
 pub mod table;
 
+mod caveats;
 mod curve;
 mod facts;
 mod format;
 mod instrument;
+mod names;
 mod sheet;
+mod sheets;
 mod shown;
 
 use rtscope_record::DistributionError;

@@ -1,314 +1,209 @@
-//! The papers' tables as sheets of cells, for the terminal and the page alike.
+//! The one model of a table: columns, cells, marks and notes, which the terminal and the page draw alike. A column is declared once, with
+//! its head, when it may be left out, and what its cells say of a row.
 
-mod by_load;
-
-pub(crate) use by_load::{BY_LOAD_NOTE, by_load};
-
-use crate::facts::handler;
-use crate::format::{NONE, count, share, us, us_f64};
-use crate::table::{Paint, verdict_paint};
-use rtscope_analysis::adam::{Adam, EdgeFigures, External, Group};
+use crate::format::{NONE, count};
 use rtscope_analysis::versus::Role;
-use rtscope_record::{Nanos, Space, Test, Verdict};
-use std::fmt::Write as _;
+use rtscope_record::Verdict;
+use std::borrow::Cow;
 
-/// A column of a sheet.
-pub(crate) struct Column {
-    /// Head that it shares with its neighbours; empty for none.
-    pub(crate) group: &'static str,
-    pub(crate) head: String,
-    pub(crate) right: bool,
-    /// As a grid's: 0 stays always.
-    pub(crate) expendable: u8,
+/// To which side a column's cells stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
 }
 
-/// A cell of a sheet.
-pub(crate) struct Cell {
-    pub(crate) text: String,
-    pub(crate) paint: Option<Paint>,
-    /// It is a verdict.
-    pub(crate) verdict: Option<Verdict>,
+/// What a cell means beyond its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The figure that one looks for first.
+    Main,
+    /// How many times one kernel's highest figure is the other's.
+    Ratio,
+    /// Nothing to see.
+    Quiet,
+    Good,
+    Doubtful,
+    Bad,
+    /// A figure of an INVALID run: it means something else than it says.
+    Invalid,
+    Verdict(Verdict),
 }
 
-impl<T: Into<String>> From<T> for Cell {
+/// A cell; text of its row is borrowed.
+pub(crate) struct Cell<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) mark: Option<Mark>,
+    /// Which of the shown records the row is of, where a page has a section for it.
+    pub(crate) run: Option<usize>,
+    /// Of the text in characters, once a renderer has measured it.
+    pub(crate) width: usize,
+}
+
+impl<'a, T: Into<Cow<'a, str>>> From<T> for Cell<'a> {
     fn from(text: T) -> Self {
-        Self { text: text.into(), paint: None, verdict: None }
+        Self { text: text.into(), mark: None, run: None, width: 0 }
     }
 }
 
-impl Cell {
-    fn painted(text: impl Into<String>, paint: Paint) -> Self {
-        Self { paint: Some(paint), ..text.into().into() }
+impl<'a> Cell<'a> {
+    pub(crate) fn marked(text: impl Into<Cow<'a, str>>, mark: Mark) -> Self {
+        Self::marked_if(true, text, mark)
     }
 
-    fn verdict(v: Verdict) -> Self {
-        Self { verdict: Some(v), ..Self::painted(v.as_str(), verdict_paint(v)) }
+    /// Marked where that `applies`.
+    pub(crate) fn marked_if(applies: bool, text: impl Into<Cow<'a, str>>, mark: Mark) -> Self {
+        Self { mark: applies.then_some(mark), ..text.into().into() }
+    }
+
+    pub(crate) fn main(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::marked(text, Mark::Main)
+    }
+
+    pub(crate) fn verdict(v: Verdict) -> Self {
+        Self::marked(v.as_str(), Mark::Verdict(v))
+    }
+
+    /// A clock in words, and whether it is that of a virtual machine.
+    pub(crate) fn clock(words: impl Into<Cow<'a, str>>, virtual_machine: bool) -> Self {
+        Self::marked_if(virtual_machine, words, Mark::Doubtful)
     }
 
     /// A number of what went wrong: none is nothing to see.
-    fn trouble(n: u64) -> Self {
-        if n > 0 { Self::painted(count(n), Paint::Doubtful) } else { count(n).into() }
+    pub(crate) fn trouble(n: u64) -> Self {
+        Self::marked_if(n > 0, count(n), Mark::Doubtful)
+    }
+
+    /// What stands where there is no figure.
+    pub(crate) fn none() -> Self {
+        NONE.into()
+    }
+
+    fn into_owned(self) -> Cell<'static> {
+        Cell { text: Cow::Owned(self.text.into_owned()), mark: self.mark, run: self.run, width: self.width }
+    }
+}
+
+/// A head that neighbouring columns share; empty for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Group<'a> {
+    pub(crate) head: Cow<'a, str>,
+    /// The kernel that these columns are of, which has a colour on a page.
+    pub(crate) role: Option<Role>,
+}
+
+/// What stands above the cells of a column.
+#[derive(Debug, Clone)]
+pub(crate) struct Column<'a> {
+    pub(crate) head: Cow<'a, str>,
+    pub(crate) align: Align,
+    /// 0 stays always; where there is too little room, the highest number goes first, with all columns of that number.
+    pub(crate) expendable: u8,
+    pub(crate) group: Group<'a>,
+}
+
+type Make<'a, R> = Box<dyn for<'r> Fn(&'r R) -> Cell<'r> + 'a>;
+
+/// The columns of a table whose rows are made of `R`s.
+pub(crate) struct Columns<'a, R> {
+    heads: Vec<Column<'a>>,
+    cells: Vec<Make<'a, R>>,
+    group: Group<'a>,
+}
+
+impl<'a, R> Columns<'a, R> {
+    pub(crate) fn new() -> Self {
+        Self { heads: Vec::with_capacity(16), cells: Vec::with_capacity(16), group: Group::default() }
+    }
+
+    /// A column of texts.
+    pub(crate) fn left(self, head: impl Into<Cow<'a, str>>, expendable: u8, cell: impl for<'r> Fn(&'r R) -> Cell<'r> + 'a) -> Self {
+        self.column(head.into(), Align::Left, expendable, Box::new(cell))
+    }
+
+    /// A column of numbers.
+    pub(crate) fn right(
+        self,
+        head: impl Into<Cow<'a, str>>,
+        expendable: u8,
+        cell: impl for<'r> Fn(&'r R) -> Cell<'r> + 'a,
+    ) -> Self {
+        self.column(head.into(), Align::Right, expendable, Box::new(cell))
+    }
+
+    fn column(mut self, head: Cow<'a, str>, align: Align, expendable: u8, cell: Make<'a, R>) -> Self {
+        self.heads.push(Column { head, align, expendable, group: self.group.clone() });
+        self.cells.push(cell);
+        self
+    }
+
+    /// The common head of the columns that follow; an empty one ends it.
+    pub(crate) fn group(mut self, head: impl Into<Cow<'a, str>>) -> Self {
+        self.group = Group { head: head.into(), role: None };
+        self
+    }
+
+    /// The columns that follow are figures of the kernel of this role, in us.
+    pub(crate) fn kernel(mut self, role: Role) -> Self {
+        self.group = Group { head: format!("{} us", role.as_str()).into(), role: Some(role) };
+        self
+    }
+
+    /// With what `more` adds where that is `wanted`.
+    pub(crate) fn when(self, wanted: bool, more: impl FnOnce(Self) -> Self) -> Self {
+        if wanted { more(self) } else { self }
+    }
+
+    pub(crate) fn heads(&self) -> &[Column<'a>] {
+        &self.heads
+    }
+
+    /// The cells of a row.
+    pub(crate) fn row<'r>(&self, of: &'r R) -> Vec<Cell<'r>> {
+        self.cells.iter().map(|cell| cell(of)).collect()
+    }
+
+    /// The table of `rows`, which it borrows from.
+    pub(crate) fn sheet<'r>(self, rows: impl IntoIterator<Item = &'r R>) -> Sheet<'r>
+    where
+        R: 'r,
+        'a: 'r,
+    {
+        let rows = rows.into_iter().map(|r| self.row(r)).collect();
+        Sheet { rows, columns: self.heads, ..Sheet::default() }
+    }
+
+    /// The table of `rows` that are not kept.
+    pub(crate) fn sheet_of(self, rows: impl IntoIterator<Item = R>) -> Sheet<'a> {
+        let owned = |r: R| self.row(&r).into_iter().map(Cell::into_owned).collect();
+        let rows = rows.into_iter().map(owned).collect();
+        Sheet { rows, columns: self.heads, ..Sheet::default() }
     }
 }
 
 /// A table.
-pub(crate) struct Sheet {
+#[derive(Default)]
+pub(crate) struct Sheet<'a> {
     pub(crate) title: String,
-    pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Vec<Cell>>,
+    /// What follows the title on its line, with what parts it from that.
+    pub(crate) about: String,
+    pub(crate) columns: Vec<Column<'a>>,
+    pub(crate) rows: Vec<Vec<Cell<'a>>>,
+    /// Sentences below it.
+    pub(crate) notes: Vec<String>,
 }
 
-impl Sheet {
-    fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), columns: Vec::new(), rows: Vec::new() }
+impl Sheet<'_> {
+    pub(crate) fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
     }
 
-    fn column(mut self, group: &'static str, head: impl Into<String>, right: bool, expendable: u8) -> Self {
-        self.columns.push(Column { group, head: head.into(), right, expendable });
+    pub(crate) fn about(self, about: impl Into<String>) -> Self {
+        Self { about: about.into(), ..self }
+    }
+
+    pub(crate) fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
         self
     }
-
-    fn left(self, head: &str, expendable: u8) -> Self {
-        self.column("", head, false, expendable)
-    }
-
-    fn right(self, head: &str, expendable: u8) -> Self {
-        self.column("", head, true, expendable)
-    }
 }
-
-/// Whether a kernel is PREEMPT_RT, as the paper's column has it.
-pub(crate) fn preempt_rt(role: Role) -> &'static str {
-    match role {
-        Role::Rt => "yes",
-        Role::Stock => "no",
-        Role::Unknown => "unknown",
-    }
-}
-
-fn release(g: &Group) -> &str {
-    if g.kernel.release.is_empty() { "unknown" } else { &g.kernel.release }
-}
-
-/// What says where a group was measured. What all groups share stands in the title, the rest in columns of its own.
-type Where = (&'static str, u8, fn(&Group) -> Cell);
-const WHERE: [Where; 4] =
-    [
-        ("hardware", 3, |g| g.machine.as_str().into()),
-        ("system", 6, |g| g.os.as_str().into()),
-        ("load", 0, |g| g.load.as_str().into()),
-        ("clock", 0, |g| {
-            if g.virtual_machine { Cell::painted(&g.clock_words, Paint::Doubtful) } else { g.clock_words.as_str().into() }
-        }),
-    ];
-
-/// The title with what `groups` share, and what they differ in.
-fn places(title: &str, groups: &[&Group]) -> (String, Vec<&'static Where>) {
-    let (mut title, mut differ) = (title.to_owned(), Vec::new());
-    for place in &WHERE {
-        let mut values: Vec<String> = groups.iter().map(|g| (place.2)(g).text).collect();
-        values.sort();
-        values.dedup();
-        match values.as_slice() {
-            [one] if one.is_empty() => {}
-            [one] => {
-                let name = if matches!(place.0, "load" | "clock") { format!("{} ", place.0) } else { String::new() };
-                let _ = write!(title, " · {name}{one}");
-            }
-            _ => differ.push(place),
-        }
-    }
-    (title, differ)
-}
-
-/// User space, or kernel space with its handler.
-pub(crate) fn space_name(g: &Group) -> String {
-    match handler(&g.device) {
-        "" => g.space.to_string(),
-        how => format!("{}, {how}", g.space),
-    }
-}
-
-/// us of a latency, or with its sign of a jitter.
-pub(crate) fn signed_us(test: Test, ns: Option<i64>) -> String {
-    let Some(ns) = ns else { return NONE.into() };
-    let text = us(ns.unsigned_abs() as f64);
-    match ns.signum() {
-        -1 => format!("-{text}"),
-        1 if test == Test::Periodic => format!("+{text}"),
-        _ => text,
-    }
-}
-
-/// Minimum and maximum as the paper writes them: "49.00/147.00".
-pub(crate) fn min_max(test: Test, e: &EdgeFigures) -> String {
-    format!("{}/{}", signed_us(test, e.min), signed_us(test, e.max))
-}
-
-fn spread(e: &EdgeFigures) -> String {
-    match (e.stddev, e.variance) {
-        (Some(s), Some(v)) => format!("{}/{}", us(s), us(v / 1e3)),
-        _ => NONE.into(),
-    }
-}
-
-/// Mean of a latency, or with its sign of a jitter, us.
-pub(crate) fn mean(test: Test, mean: Option<f64>) -> String {
-    if test == Test::Periodic { mean.map_or_else(|| NONE.into(), |m| format!("{:+.2}", m / 1e3)) } else { us_f64(mean) }
-}
-
-/// "below 160 us".
-pub(crate) fn below(threshold: Nanos) -> String {
-    format!("below {threshold}")
-}
-
-/// Table 2: a row for each group of `test`, and with `edges` one for each edge; `None` where there is none.
-pub(crate) fn second(a: &Adam, test: Test, edges: bool) -> Option<Sheet> {
-    let groups: Vec<&Group> = a.groups.iter().filter(|g| g.test == test).collect();
-    if groups.is_empty() {
-        return None;
-    }
-    let any = |f: &dyn Fn(&Group) -> bool| groups.iter().any(|g| f(g));
-    let (late, spurious) = (any(&|g| g.both.late > 0), any(&|g| g.both.spurious > 0));
-    let external = any(&|g| g.external.is_some());
-    let title = match test {
-        Test::Periodic => "Periodic tasks: jitter in us, early below zero",
-        _ => "Response latency in us",
-    };
-    let (title, places) = places(title, &groups);
-    let mut sheet = Sheet::new(title).left("kernel", 0).right("samples", 2).left("space", 0).left("PREEMPT_RT", 0);
-    for p in &places {
-        sheet = sheet.left(p.0, p.1);
-    }
-    if test == Test::Periodic {
-        sheet = sheet.right("period", 3);
-    }
-    if edges {
-        sheet = sheet.left("edge", 0);
-    }
-    let (own, beside) = if external { ("this instrument", "the other instrument") } else { ("", "") };
-    let worst = if test == Test::Periodic { "min/max" } else { "min/max (wcrl)" };
-    sheet = sheet.column(own, worst, true, 0).column(own, "mean", true, 4).column(own, "stdev/var", true, 1);
-    for t in &a.thresholds {
-        sheet = sheet.column(own, below(*t), true, 0);
-    }
-    sheet = sheet.column(own, "missed", true, 0);
-    for (shown, head) in [(late, "of them late"), (spurious, "spurious")] {
-        if shown {
-            sheet = sheet.column(own, head, true, 0);
-        }
-    }
-    if external {
-        sheet = sheet.column(beside, "min/max", true, 0).column(beside, "mean", true, 1);
-    }
-    sheet = sheet.left("verdict", 0);
-    for g in groups {
-        let mut figures = vec![(&g.both, g.external.as_ref().map(|e| &e.both))];
-        if edges {
-            let other = |e: &EdgeFigures| {
-                let same = |x: &External| x.edges.iter().position(|o| o.edge == e.edge);
-                g.external.as_ref().and_then(|x| Some(&x.edges[same(x)?]))
-            };
-            // One edge alone is both.
-            figures.extend(g.edges.iter().filter(|_| g.edges.len() > 1).map(|e| (e, other(e))));
-        }
-        for (e, other) in figures {
-            let mut row: Vec<Cell> =
-                vec![release(g).into(), count(e.samples).into(), space_name(g).into(), preempt_rt(g.kernel.role).into()];
-            row.extend(places.iter().map(|p| (p.2)(g)));
-            if test == Test::Periodic {
-                row.push(Nanos(g.interval.0.saturating_mul(2)).to_string().into());
-            }
-            if edges {
-                row.push(e.edge.as_str().into());
-            }
-            row.extend([Cell::painted(min_max(test, e), Paint::Bold), mean(test, e.mean).into(), spread(e).into()]);
-            row.extend(e.shares.iter().map(|s| share(s).into()));
-            row.push(Cell::trouble(e.missed));
-            row.extend([(late, e.late), (spurious, e.spurious)].into_iter().filter(|s| s.0).map(|s| Cell::trouble(s.1)));
-            if external {
-                row.push(other.map_or_else(|| NONE.into(), |o| min_max(test, o)).into());
-                row.push(other.map_or_else(|| NONE.into(), |o| mean(test, o.mean)).into());
-            }
-            row.push(Cell::verdict(g.verdict));
-            sheet.rows.push(row);
-        }
-    }
-    Some(sheet)
-}
-
-/// Table 1: a row for each kernel and load, with its periodic and response tasks beside each other.
-pub(crate) fn first(a: &Adam) -> Sheet {
-    let groups: Vec<&Group> = a.groups.iter().collect();
-    let (title, places) = places("Latency by hardware and kernel, us", &groups);
-    let mut sheet = Sheet::new(title).left("kernel", 0).left("PREEMPT_RT", 0);
-    for p in &places {
-        sheet = sheet.left(p.0, p.1);
-    }
-    let waves = groups.iter().any(|g| g.test == Test::Periodic);
-    if waves {
-        sheet = sheet.column("periodic tasks", "period", true, 1).column("periodic tasks", "jitter", true, 1);
-    }
-    let spaces: Vec<(Space, &str)> =
-        SPACES.into_iter().filter(|s| groups.iter().any(|g| g.test == Test::Response && g.space == s.0)).collect();
-    for space in &spaces {
-        sheet = sheet.column(space.1, "min, max", true, 0);
-        for t in &a.thresholds {
-            sheet = sheet.column(space.1, below(*t), true, 0);
-        }
-    }
-    sheet = sheet.left("verdict", 0);
-    let place = |g: &Group| {
-        (g.machine.clone(), g.os.clone(), g.kernel.release.clone(), g.kernel.role, g.load.clone(), g.clock_words.clone())
-    };
-    let mut seen = Vec::new();
-    for g in &a.groups {
-        let here = place(g);
-        if seen.contains(&here) {
-            continue;
-        }
-        let same: Vec<&Group> = a.groups.iter().filter(|o| place(o) == here).collect();
-        seen.push(here);
-        let of = |test: Test, space: Option<Space>| -> Vec<&Group> {
-            same.iter().copied().filter(|g| g.test == test && space.is_none_or(|s| g.space == s)).collect()
-        };
-        let periodic = of(Test::Periodic, None);
-        let response: Vec<Vec<&Group>> = spaces.iter().map(|s| of(Test::Response, Some(s.0))).collect();
-        let lines = response.iter().map(Vec::len).chain([periodic.len()]).max().unwrap_or(0);
-        for i in 0..lines {
-            let mut row: Vec<Cell> = vec![release(g).into(), preempt_rt(g.kernel.role).into()];
-            row.extend(places.iter().map(|p| (p.2)(g)));
-            let shown: Vec<&Group> =
-                [periodic.get(i)].into_iter().chain(response.iter().map(|r| r.get(i))).flatten().copied().collect();
-            if waves {
-                row.extend(match periodic.get(i) {
-                    Some(p) => [
-                        Nanos(p.interval.0.saturating_mul(2)).to_string().into(),
-                        format!("{} ({})", min_max(Test::Periodic, &p.both), space_name(p)).into(),
-                    ],
-                    None => [NONE.into(), NONE.into()],
-                });
-            }
-            for r in &response {
-                match r.get(i) {
-                    Some(r) => {
-                        let how = if r.device.is_empty() { String::new() } else { format!(" ({})", handler(&r.device)) };
-                        let (min, max) = (signed_us(Test::Response, r.both.min), signed_us(Test::Response, r.both.max));
-                        row.push(Cell::painted(format!("{min}, {max}{how}"), Paint::Bold));
-                        row.extend(r.both.shares.iter().map(|s| share(s).into()));
-                    }
-                    None => row.extend((0..=a.thresholds.len()).map(|_| NONE.into())),
-                }
-            }
-            row.push(Cell::verdict(shown.iter().map(|g| g.verdict).max().unwrap_or(Verdict::Invalid)));
-            sheet.rows.push(row);
-        }
-    }
-    sheet
-}
-
-const SPACES: [(Space, &str); 2] = [(Space::User, "response, user space"), (Space::Kernel, "response, kernel space")];
-
-/// What the tables do not say by themselves.
-pub(crate) const NOTE: &str = "The share is of all stimuli: one that was not answered in time is not below. Where the histogram can't \
-    decide, it is given as bounds. stdev and var (us²) are of both edges together unless an edge is named.";

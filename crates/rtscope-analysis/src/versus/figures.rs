@@ -29,6 +29,9 @@ pub struct Figures {
     /// `None` where the count does not support it.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<u64>,
+    /// `None` where the count does not support it.
+    #[serde(rename = "p99.99")]
+    pub p99_99: Option<u64>,
     /// Highest sample.
     pub max: Option<u64>,
     /// Of runs of the lab: the maxima of their seeds.
@@ -56,6 +59,7 @@ impl Figures {
             mean: all.and_then(Distribution::mean),
             p99: at(P99),
             p99_9: at(P99_9),
+            p99_99: at(P99_99),
             max: all.and_then(Distribution::max),
             seeds: merged.maxima.seeds(),
             all: all.cloned(),
@@ -70,6 +74,7 @@ impl Figures {
 
 const P99: Quantile = Quantile::STANDARD[3];
 const P99_9: Quantile = Quantile::STANDARD[4];
+const P99_99: Quantile = Quantile::STANDARD[5];
 
 /// Stock/RT: above 1 where RT is the better one. `None` where one of both can't tell or RT's figure is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -81,6 +86,9 @@ pub struct Ratios {
     /// Of the 99.9th percentiles.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<f64>,
+    /// Of the 99.99th percentiles.
+    #[serde(rename = "p99.99")]
+    pub p99_99: Option<f64>,
     /// Of the maxima.
     pub max: Option<f64>,
 }
@@ -96,6 +104,7 @@ impl Ratios {
             mean: ratio(stock.mean, rt.mean),
             p99: whole(stock.p99, rt.p99),
             p99_9: whole(stock.p99_9, rt.p99_9),
+            p99_99: whole(stock.p99_99, rt.p99_99),
             max: whole(stock.max, rt.max),
         })
     }

@@ -1,109 +1,123 @@
-//! The page around the sections: head with its security policy, header, navigation, foot, data and script.
+//! The whole page: header, the way about, summary, comparisons, and a section for each record.
 
-use super::data::{charts, inert};
-use super::sections::{comparison, record_section, summary};
-use super::{Options, tables};
+use super::data::charts;
+use super::document::document;
+use super::navigation::navigation;
+use super::{comparison, lines, run, summary, versus};
 use crate::ReportError;
-use crate::facts::run_names;
-use crate::format::escape;
-use crate::svg::{DARK, LIGHT, STYLE, Use, overview};
-use base64::Engine as _;
-use rtscope_analysis::{AdamError, VersusError};
+use crate::names::groups;
+use maud::{Markup, html};
+use rtscope_analysis::{Adam, AdamError, Versus, VersusError, clock_words, machine_name};
 use rtscope_record::Record;
-use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
-const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
-const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
-const PAGE_STYLE: &str = include_str!("page.css");
+/// What else goes into a page.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Heading of the page; "rtscope report" when empty.
+    pub title: &'a str,
+    /// A comparison to show above the records.
+    pub comparison: Option<&'a rtscope_analysis::Comparison>,
+    /// Thresholds of the response and periodic tests, for the share of stimuli below them; the usual one when empty.
+    pub below: &'a [rtscope_record::Nanos],
+    /// Version of the program that writes the page, for its foot.
+    pub version: &'a str,
+}
 
-/// The page of `records`, in the order given. Everything in it is computed from them.
+impl Options<'_> {
+    fn heading(&self) -> &str {
+        if self.title.is_empty() { "rtscope report" } else { self.title }
+    }
+}
+
+/// The page of `records` as a file of its own.
 pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportError> {
+    let body = content(records, options)?;
+    let data = charts(records).map_err(|e| ReportError::Json { id: records[0].id().into(), error: e.to_string() })?;
+    document(options.heading(), options.version, body, records, &data)
+}
+
+/// What the page of `records` shows, in the order given. Everything in it is computed from them.
+fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportError> {
     if records.is_empty() {
         return Err(ReportError::Empty);
     }
-    let versus = match rtscope_analysis::versus(records) {
-        Ok(v) => Some(v),
-        Err(VersusError::Empty | VersusError::NoPair(_)) => None,
-        Err(e) => return Err(e.into()),
-    };
-    let lines = match rtscope_analysis::adam(records, &[], options.below) {
-        Ok(a) => Some(a),
-        Err(AdamError::Empty) => None,
-        Err(e) => return Err(e.into()),
-    };
-    let style = style();
-    let title = if options.title.is_empty() { "rtscope report" } else { options.title };
-    let mut out = String::with_capacity(512 * 1024);
-    let _ = write!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"rtscope {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>{style}</style>\n</head>\n",
-        hash(SCRIPT),
-        hash(&style),
-        escape(options.version),
-        escape(title),
-    );
-    out += "<body>\n<a class=\"skip\" href=\"#main\">Skip to the figures</a>\n<header>\n<div class=\"bar\">";
-    let _ = writeln!(out, "<h1>{}</h1><button class=\"theme\" type=\"button\" hidden>Dark theme</button></div>", escape(title));
-    out += &tables::machine_line(records);
-    out += "</header>\n";
-    if records.len() > 1 {
-        out += "<nav aria-label=\"Runs\"><a href=\"#summary\">Summary</a>";
-        if versus.is_some() {
-            out += "<a href=\"#versus\">Stock against RT</a>";
+    let versus = stock_against_rt(records)?;
+    let lines = over_lines(records, options)?;
+    let groups = groups(records);
+    let parts = [
+        ("summary", "Summary", true),
+        ("versus", "Stock against RT", versus.is_some()),
+        ("lines", "Response and periodic", lines.is_some()),
+        ("comparison", "Comparison", options.comparison.is_some()),
+    ];
+    let runs = groups.iter().map(|g| run::group(g, records, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
+    Ok(html! {
+        a.skip href="#main" { "Skip to the figures" }
+        header {
+            div.bar {
+                h1 { (options.heading()) }
+                button.theme type="button" hidden { "Dark theme" }
+            }
+            (machine_line(records))
         }
-        if lines.is_some() {
-            out += "<a href=\"#lines\">Response and periodic</a>";
+        @if records.len() > 1 { (navigation(&parts, &groups, records)) }
+        main id="main" {
+            (summary::summary(records)?)
+            @if let Some(v) = &versus { (versus::versus(v)) }
+            @if let Some(a) = &lines { (lines::lines(a)) }
+            @if let Some(c) = options.comparison { (comparison::comparison(c)) }
+            @for run in &runs { (run) }
         }
-        for (i, name) in run_names(records).iter().enumerate() {
-            let _ = write!(out, "<a href=\"#run-{i}\">{}</a>", escape(name));
+        footer {
+            p {
+                "Made by rtscope" @if !options.version.is_empty() { " " (options.version) }
+                " from " (records.len()) " record" @if records.len() != 1 { "s" }
+                "; the records themselves are inside this file. Charts by uPlot (MIT licence)."
+            }
         }
-        out += "</nav>\n";
-    }
-    out += "<main id=\"main\">\n";
-    out += &summary(records, &overview(records, Use::Page)?)?;
-    if let Some(v) = &versus {
-        out += &super::versus::versus(v);
-    }
-    if let Some(a) = &lines {
-        out += &super::adam::adam(a);
-    }
-    if let Some(c) = options.comparison {
-        out += &comparison(c);
-    }
-    for (i, r) in records.iter().enumerate() {
-        out += &record_section(i, r)?;
-    }
-    out += "</main>\n";
-    let version = if options.version.is_empty() { String::new() } else { format!(" {}", escape(options.version)) };
-    let _ = writeln!(
-        out,
-        "<footer><p>Made by rtscope{version} from {} record{}; the records themselves are inside this file. Charts by uPlot (MIT licence).</p></footer>",
-        records.len(),
-        if records.len() == 1 { "" } else { "s" }
-    );
-    for r in records {
-        let json = serde_json::to_string(r).map_err(|e| ReportError::Json { id: r.id().into(), error: e.to_string() })?;
-        let _ = writeln!(out, "<script type=\"application/json\" id=\"record-{}\">{}</script>", escape(r.id()), inert(&json));
-    }
-    let data = charts(records).map_err(|e| ReportError::Json { id: records[0].id().into(), error: e.to_string() })?;
-    let _ = writeln!(out, "<script type=\"application/json\" id=\"charts\">{data}</script>");
-    let _ = writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>");
-    Ok(out)
+    })
 }
 
-/// The page's style: colours of both themes, the plots' rules, uPlot's and the page's own.
-fn style() -> String {
-    let flat = |css: &str| css.trim().replace('\n', "");
-    let (light, dark) = (flat(LIGHT), flat(DARK));
-    let own = PAGE_STYLE.replace("/*LIGHT*/", &light).replace("/*DARK*/", &dark);
-    format!("{UPLOT_STYLE}\n{STYLE}\n{own}")
+fn stock_against_rt(records: &[Record]) -> Result<Option<Versus>, ReportError> {
+    match rtscope_analysis::versus(records) {
+        Ok(v) => Ok(Some(v)),
+        Err(VersusError::Empty | VersusError::NoPair(_)) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
 }
 
-/// Source expression of a security policy for an inline text.
-fn hash(text: &str) -> String {
-    format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
+fn over_lines(records: &[Record], options: &Options<'_>) -> Result<Option<Adam>, ReportError> {
+    match rtscope_analysis::adam(records, &[], options.below) {
+        Ok(a) => Ok(Some(a)),
+        Err(AdamError::Empty) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Host, kernel and time of the records, each value once.
+fn machine_line(records: &[Record]) -> Markup {
+    let each = |f: &dyn Fn(&Record) -> String| {
+        let mut all: Vec<String> = records.iter().map(f).filter(|s| !s.trim().is_empty()).collect();
+        all.sort();
+        all.dedup();
+        let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
+        all.truncate(3);
+        all.join(", ") + &more
+    };
+    let system = |r: &Record| r.parts().system.clone();
+    let mut started: Vec<&str> = records.iter().map(|r| r.parts().started.as_str()).collect();
+    started.sort_unstable();
+    let when = match (started.first(), started.last()) {
+        (Some(a), Some(b)) if a != b => format!("{a} to {b}"),
+        (Some(a), _) => (*a).to_owned(),
+        _ => String::new(),
+    };
+    let parts = [
+        each(&machine_name),
+        each(&|r| system(r).board.or(system(r).cpu.model).unwrap_or_default()),
+        each(&|r| format!("{} {}", system(r).kernel.release, system(r).kernel.preemption.as_str())),
+        each(&|r| format!("clock: {}", clock_words(r))),
+        when,
+    ];
+    html! { p.machine { @for part in parts.iter().filter(|p| !p.is_empty()) { span { (part) } " " } } }
 }

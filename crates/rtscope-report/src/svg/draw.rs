@@ -1,7 +1,7 @@
 //! A small SVG writer: a frame with titles, axes with ticks, a legend, and lines, all of it escaped.
 
-use super::{COLOURS, DARK, LIGHT, STYLE, Use};
-use crate::format::{coordinate, escape};
+use super::style::{COLOURS, DARK, LIGHT, STYLE, Use};
+use crate::format::{coordinate, cut, escape};
 use std::fmt::Write as _;
 
 /// Width of a plot in user units, where it stands alone.
@@ -9,6 +9,9 @@ pub(super) const WIDTH: f64 = 860.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 22.0;
 const ROW: f64 = 18.0;
+/// Width of a character of the plots' text and of a title, as the widest usual font (DejaVu Sans) has it on average, digits and all.
+pub(super) const CHARACTER: f64 = 7.2;
+const TITLE: f64 = 9.4;
 
 /// Width of a plot and height of what its axes enclose; the whole height follows from the content.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +28,7 @@ impl Size {
 
     /// Longest text beside the frame's margins, in characters that are so wide.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
-    fn longest(self, character: f64) -> usize {
+    pub(super) fn longest(self, character: f64) -> usize {
         ((self.width - LEFT - RIGHT) / character) as usize
     }
 }
@@ -81,20 +84,30 @@ pub(super) fn series_class(i: usize) -> String {
     }
 }
 
-/// `text` cut to what fits in a line.
-pub(super) fn cut(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
-        return text.into();
+/// `texts` on lines of at most `longest` characters, broken where a dot parts what they say.
+pub(super) fn lines(texts: &[String], longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for text in texts {
+        let mut line = String::new();
+        for part in text.split(" · ") {
+            if line.is_empty() {
+                part.clone_into(&mut line);
+            } else if line.chars().count() + 3 + part.chars().count() <= longest {
+                line += " · ";
+                line += part;
+            } else {
+                lines.push(std::mem::replace(&mut line, part.to_owned()));
+            }
+        }
+        lines.push(line);
     }
-    let mut t: String = text.chars().take(longest.saturating_sub(1)).collect();
-    t.push('…');
-    t
+    lines
 }
 
 fn legend_columns(keys: &[Key], width: f64) -> usize {
     let widest = keys.iter().map(|k| k.text.chars().count()).max().unwrap_or(0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
-    let columns = ((width - LEFT - RIGHT) / (widest as f64 * 6.6 + 44.0)).floor() as usize;
+    let columns = ((width - LEFT - RIGHT) / (widest as f64 * CHARACTER + 44.0)).floor() as usize;
     columns.clamp(1, 6)
 }
 
@@ -114,6 +127,7 @@ impl Canvas {
         x: Range,
         y: Range,
     ) -> Self {
+        let sub = &lines(sub, size.longest(CHARACTER));
         let columns = legend_columns(keys, size.width);
         let top = 34.0 + sub.len() as f64 * 17.0;
         let legend_top = top + size.inner_height + 52.0;
@@ -123,8 +137,12 @@ impl Canvas {
         for (i, key) in keys.iter().enumerate() {
             let (kx, ky) = (LEFT + (i % columns) as f64 * step, legend_top + (i / columns) as f64 * ROW);
             let _ = write!(out, "<path class=\"line bold {}\" d=\"M{kx:.1} {:.1}h22\"/>", key.class, ky - 4.0);
-            let _ =
-                writeln!(out, "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>", kx + 28.0, escape(&cut(&key.text, size.longest(7.0))));
+            let _ = writeln!(
+                out,
+                "<text x=\"{:.1}\" y=\"{ky:.1}\">{}</text>",
+                kx + 28.0,
+                escape(&cut(&key.text, size.longest(CHARACTER) - 6))
+            );
         }
         let scale = |r: Range, from, to| Scale { low: r.low, high: r.high, from, to, log: r.log };
         Self { out, size, top, x: scale(x, LEFT, size.width - RIGHT), y: scale(y, top + size.inner_height, top) }
@@ -148,13 +166,13 @@ impl Canvas {
             );
         }
         let _ = writeln!(out, "<rect class=\"back\" width=\"{width}\" height=\"{height:.0}\"/>");
-        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, size.longest(8.2))));
+        let _ = writeln!(out, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{}</text>", escape(&cut(title, size.longest(TITLE))));
         for (i, line) in sub.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text class=\"sub\" x=\"{LEFT}\" y=\"{:.0}\">{}</text>",
                 40.0 + i as f64 * 17.0,
-                escape(&cut(line, size.longest(5.85)))
+                escape(&cut(line, size.longest(CHARACTER)))
             );
         }
         out

@@ -1,7 +1,7 @@
 //! The field's plot: latency across, samples up on a logarithmic axis, one stair line for each CPU, the maximum marked.
 
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
-use super::{Axis, Use};
+use super::style::{Axis, Use};
 use crate::curve::{bin_width, bins};
 use crate::format::{coordinate, count, time, us};
 use crate::shown::{self, hertz, samples};

@@ -1,8 +1,8 @@
 //! The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw beside corrected.
 
-use super::Use;
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, polyline, series_class};
 use super::latency::{subtitle, title};
+use super::style::Use;
 use crate::curve::{curve, positions};
 use crate::format::{nines, us};
 use crate::shown::samples;

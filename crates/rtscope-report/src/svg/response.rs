@@ -2,10 +2,10 @@
 //!
 //! Source: Adam 2021, Figures 7 and 8, which have one bar for both edges; here each edge has its own.
 
-use super::Use;
-use super::draw::{Canvas, Size, WIDTH, cut, linear_ticks, log_ticks};
-use crate::format::{escape, time, us};
-use crate::sheet::space_name;
+use super::draw::{CHARACTER, Canvas, Size, WIDTH, linear_ticks, lines, log_ticks};
+use super::style::Use;
+use crate::format::{cut, escape, time, us};
+use crate::shown::space_name;
 use rtscope_analysis::Adam;
 use rtscope_analysis::adam::{EdgeFigures, Group};
 use rtscope_analysis::versus::Role;
@@ -13,9 +13,10 @@ use rtscope_record::Test;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-const LABEL: f64 = 250.0;
-const VALUES: f64 = 205.0;
-const TOP: f64 = 84.0;
+/// Room for the longest name and beside it, characters of the longest that is not cut.
+const LABEL: [f64; 2] = [150.0, 320.0];
+const LONGEST: usize = 42;
+const VALUES: f64 = 230.0;
 /// Height of an edge's bar, and what is between two groups.
 const BAR: f64 = 13.0;
 const GAP: f64 = 12.0;
@@ -65,6 +66,7 @@ fn names(groups: &[&Group]) -> Vec<[String; 2]> {
 }
 
 struct Scale {
+    left: f64,
     low: f64,
     high: f64,
     log: bool,
@@ -77,7 +79,7 @@ impl Scale {
         } else {
             (v - self.low) / (self.high - self.low)
         };
-        LABEL + share.clamp(0.0, 1.0) * (WIDTH - LABEL - VALUES)
+        self.left + share.clamp(0.0, 1.0) * (WIDTH - self.left - VALUES)
     }
 
     fn ticks(&self) -> Vec<(f64, String)> {
@@ -94,23 +96,29 @@ fn draw(groups: &[&Group], usage: Use, worst: bool) -> Option<String> {
     let shortest = groups.iter().flat_map(|g| edges(g)).filter_map(|e| ns(if worst { e.max } else { e.min })).reduce(f64::min)?;
     let longest = groups.iter().filter_map(|g| ns(g.both.max)).reduce(f64::max)?.max(1.0);
     let log = longest / shortest.max(1.0) > FAR;
+    let names = names(groups);
+    let widest = names.iter().flatten().map(|n| n.chars().count()).max().unwrap_or(0).min(LONGEST);
+    let left = (widest as f64 * CHARACTER + 24.0).clamp(LABEL[0], LABEL[1]);
     let scale = if log {
-        Scale { low: shortest.max(1.0) / 1.5, high: longest * 1.15, log }
+        Scale { left, low: shortest.max(1.0) / 1.5, high: longest * 1.15, log }
     } else {
-        Scale { low: 0.0, high: longest * 1.05, log }
+        Scale { left, low: 0.0, high: longest * 1.05, log }
     };
     let height_of = |g: &Group| edges(g).count().max(2) as f64 * BAR + GAP;
-    let bottom = TOP + groups.iter().map(|g| height_of(g)).sum::<f64>();
     let title = if worst { "Worst-case response latency, PREEMPT_RT and stock" } else { "Response latency: minimum to maximum" };
     let clocks: BTreeSet<&str> = groups.iter().map(|g| g.clock_words.as_str()).collect();
     let loads: BTreeSet<&str> = groups.iter().map(|g| g.load.as_str()).collect();
     let what = if worst { "bar: up to the maximum" } else { "bar: minimum to maximum · tick: mean" };
     let list = |all: BTreeSet<&str>| all.into_iter().collect::<Vec<_>>().join(", ");
-    let sub = [
-        format!("{what} · upper bar of a pair: rising edge, lower: falling"),
-        format!("blue: PREEMPT_RT · orange: stock · load: {} · clock: {}", list(loads), list(clocks)),
-    ];
-    let names = names(groups);
+    let sub = lines(
+        &[
+            format!("{what} · upper bar of a pair: rising edge, lower: falling"),
+            format!("blue: PREEMPT_RT · orange: stock · load: {} · clock: {}", list(loads), list(clocks)),
+        ],
+        Size::ALONE.longest(CHARACTER),
+    );
+    let top = 50.0 + sub.len() as f64 * 17.0;
+    let bottom = top + groups.iter().map(|g| height_of(g)).sum::<f64>();
     let words = groups.iter().zip(&names).map(|(g, [kernel, more])| {
         let of = |v: Option<i64>| ns(v).map_or_else(|| "unknown".into(), us);
         format!(" {kernel}, {more}: {} to {} µs, {}.", of(g.both.min), of(g.both.max), g.verdict)
@@ -119,17 +127,17 @@ fn draw(groups: &[&Group], usage: Use, worst: bool) -> Option<String> {
     let mut out = Canvas::head(Size::ALONE, usage, [title, &alternative], &sub, bottom + 44.0);
     for (v, text) in scale.ticks() {
         let x = scale.at(v);
-        let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {:.1}V{bottom:.1}\"/>", TOP - 8.0);
+        let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {:.1}V{bottom:.1}\"/>", top - 8.0);
         let _ = writeln!(out, "<text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{text}</text>", bottom + 17.0);
     }
     let axis = if log { "Latency (µs), logarithmic" } else { "Latency (µs)" };
     let _ = writeln!(
         out,
         "<text class=\"label\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{axis}</text>",
-        f64::midpoint(LABEL, WIDTH - VALUES),
+        f64::midpoint(scale.left, WIDTH - VALUES),
         bottom + 35.0
     );
-    let mut y = TOP;
+    let mut y = top;
     for (g, name) in groups.iter().zip(&names) {
         row(&mut out, g, name, y, &scale, worst);
         y += height_of(g);
@@ -143,9 +151,9 @@ fn row(out: &mut String, g: &Group, [kernel, more]: &[String; 2], mut y: f64, sc
         let _ = writeln!(
             out,
             "<text class=\"{class}\" text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            LABEL - 12.0,
+            scale.left - 12.0,
             y + dy,
-            escape(&cut(text, 40))
+            escape(&cut(text, LONGEST))
         );
     }
     let colour = colour(g.kernel.role);

@@ -3,9 +3,9 @@
 //! Source: Dewit et al., "PREEMPT_RT on a Raspberry Pi 5" (2024), Fig. 1, which has them side by side. Here they share an axis of latency,
 //! logarithmic, since a stock kernel's tail is some ten to some hundred times as long.
 
-use super::draw::{Canvas, Key, Range, Size, log_ticks};
+use super::draw::{CHARACTER, Canvas, Key, Range, Size, lines, log_ticks};
 use super::latency::{stair_path, steps};
-use super::{Axis, Use};
+use super::style::{Axis, Use};
 use crate::format::{count, times, us, us_opt};
 use rtscope_analysis::versus::{Block, Figures, LoadFigures, Role};
 use rtscope_record::Distribution;
@@ -30,13 +30,18 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
     let size = if usage == Use::File { Size::ALONE } else { Size::SMALL };
     let (x, y) =
         extent(b).unwrap_or((Range { low: 1_000.0, high: 100_000.0, log: true }, Range { low: 0.8, high: 8.0, log: true }));
-    let shown: Vec<(Role, &Figures)> = b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role, f.as_ref()?))).collect();
+    let of = |l| shown(b, l);
+    let shown = of(l);
     let keys: Vec<Key> = shown
         .iter()
         .map(|(role, f)| Key { class: format!("s{}", colour(*role)), text: format!("{} max {} µs", role.as_str(), us_opt(f.max)) })
         .collect();
     let mut title = format!("Load {}", l.load);
-    let mut sub = vec![subtitle(l, &shown)];
+    let sub_lines = |l| lines(&[subtitle(l, &of(l))], size.longest(CHARACTER));
+    // As many lines in every plot of a block, so that their axes are at one height.
+    let tallest = b.loads.iter().map(|l| sub_lines(l).len()).max().unwrap_or(1);
+    let mut sub = sub_lines(l);
+    sub.resize(tallest.max(sub.len()), String::new());
     if usage == Use::File {
         // Alone, it must say what stands above it in a page.
         title = format!("Timer latency, stock against RT, load {}", l.load);
@@ -65,6 +70,11 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
         c.nothing("no samples");
     }
     c.close()
+}
+
+/// The kernels of a block that were measured under a load.
+fn shown<'a>(b: &Block, l: &'a LoadFigures) -> Vec<(Role, &'a Figures)> {
+    b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role, f.as_ref()?))).collect()
 }
 
 fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {

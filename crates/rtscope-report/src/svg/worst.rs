@@ -1,8 +1,8 @@
 //! The worst samples over time: whether the tail comes in bursts, at a period, or once.
 
-use super::Use;
 use super::draw::{Canvas, Key, Range, linear_ticks, series_class};
 use super::latency::{subtitle, title};
+use super::style::Use;
 use crate::format::us;
 use crate::shown::samples;
 use rtscope_record::{Nanos, Record};

@@ -1,14 +1,13 @@
 //! One record in detail: each CPU, percentiles raw beside corrected, worst samples, warnings, load proof, settings and system.
 
 use super::findings::one;
-use super::grid::{Cell, Grid, blanks};
-use super::{Paint, Style, verdict_paint};
+use super::grid;
+use super::text::{Paint, Style, blanks, verdict_paint, wrap, wrapped};
 use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
-use crate::format::{NONE, clean, count, seconds, time, us_f64, us_opt, us_whole};
-use crate::{ReportError, summarize};
-use rtscope_analysis::summary::Row;
+use crate::format::{clean, time};
+use crate::{ReportError, sheets, summarize};
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Clock, Effect, Record, Test, Warning};
+use rtscope_record::{Clock, Effect, Record, Warning};
 use std::fmt::Write as _;
 
 /// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
@@ -23,7 +22,7 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
         let mut codes: Vec<String> = notes.iter().map(|w| clean(&w.code)).collect();
         codes.dedup();
         out.push('\n');
-        out += &super::wrapped(style, "", &format!("Notes: {}. `rtscope show {}` says everything.", codes.join(", "), record.id()));
+        out += &wrapped(style, "", &format!("Notes: {}. `rtscope show {}` says everything.", codes.join(", "), record.id()));
     }
     Ok(out)
 }
@@ -37,7 +36,10 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = figures(record, style)?;
     out.reserve(USUAL);
     out += &super::instrument::of(record, true, style);
-    out += &worst(record, style);
+    if let Some(worst) = sheets::record::worst(record, WORST_SHOWN) {
+        out.push('\n');
+        out += &grid::titled(worst, style);
+    }
     out += &warnings(record.findings().iter().collect(), style);
     out += &load_proof(record, style);
     let (settings, seen, system) = (settings_facts(record), witness_facts(record), system_facts(record));
@@ -53,7 +55,7 @@ pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
             first += "  ";
             first += key;
             blanks(&mut first, width - key.chars().count() + 2);
-            super::wrap(&mut out, style, &first, &value);
+            wrap(&mut out, style, &first, &value);
         }
     }
     if let Some(source) = &p.source {
@@ -99,105 +101,19 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     );
     let _ = writeln!(out, "kernel {} {}", clean(&s.kernel), s.preemption);
     if let Some(w) = &p.witness {
-        out += &super::wrapped(style, "witnessed: ", &w.in_words());
+        out += &wrapped(style, "witnessed: ", &w.in_words());
     }
     out.push('\n');
-    // Early and late jitter have no figures in common.
-    let merged = s.merged.as_ref().filter(|_| s.test != Test::Periodic);
-    out += &distributions(&s.rows, merged, style);
-    if let Some(all) = merged {
-        out += &percentiles(record.parts().test, all, style);
+    grid::write(&mut out, sheets::record::distributions(&s), style);
+    if let Some(all) = sheets::record::merged(&s) {
+        out.push('\n');
+        out += &grid::titled(sheets::record::percentiles(s.test, all), style);
     }
     Ok(out)
 }
 
-fn distributions(rows: &[Row], merged: Option<&Row>, style: Style) -> String {
-    let other = |f: fn(&Row) -> u64| rows.iter().any(|r| f(r) > 0);
-    let (late, spurious) = (other(|r| r.late), other(|r| r.spurious));
-    let (overflow, dropped) = (other(|r| r.overflow), other(|r| r.dropped));
-    let mut grid = Grid::new()
-        .left("", 0)
-        .right("samples", 0)
-        .right("expected", 2)
-        .right("missed", 0)
-        .right("min us", 0)
-        .right("mean us", 0)
-        .right("max us", 0)
-        .right("std dev us", 1)
-        .right("p99 us", 3)
-        .right("p99.9 us", 0);
-    for (shown, head) in [(late, "of them late"), (spurious, "spurious"), (overflow, "overflow"), (dropped, "dropped")] {
-        if shown {
-            grid = grid.right(head, 0);
-        }
-    }
-    for r in rows.iter().chain(merged.filter(|_| rows.len() > 1)) {
-        let at = |name: &str| us_opt(r.percentile(name).and_then(|p| p.raw)).into();
-        let mut cells: Vec<Cell> = vec![
-            r.label.as_str().into(),
-            count(r.count).into(),
-            r.expected.map_or_else(|| NONE.into(), count).into(),
-            if r.missed > 0 { Cell::painted(count(r.missed), Paint::Doubtful) } else { count(r.missed).into() },
-            us_opt(r.min).into(),
-            us_f64(r.mean).into(),
-            us_opt(r.max).into(),
-            us_f64(r.stddev).into(),
-            at("p99"),
-            at("p99.9"),
-        ];
-        for (shown, n) in [(late, r.late), (spurious, r.spurious), (overflow, r.overflow), (dropped, r.dropped)] {
-            if shown {
-                cells.push(Cell::painted(count(n), if n > 0 { Paint::Doubtful } else { Paint::Dim }));
-            }
-        }
-        grid.row(cells);
-    }
-    grid.render(style)
-}
-
-fn percentiles(test: Test, all: &Row, style: Style) -> String {
-    let mut out = format!("\n{}\n", style.paint(Paint::Bold, "Percentiles of all"));
-    let head = format!("{} us", all.corrected_basis.unwrap_or("corrected"));
-    let mut grid = Grid::new().left("", 0).right("raw us", 0).right(&head, 0);
-    for p in &all.percentiles {
-        grid.row(vec![p.name.as_str().into(), us_opt(p.raw).into(), us_opt(p.corrected).into()]);
-    }
-    grid.row(vec!["mean".into(), us_f64(all.mean).into(), us_f64(all.corrected_mean).into()]);
-    grid.row(vec!["samples".into(), count(all.count).into(), all.corrected_count.map_or_else(|| NONE.into(), count).into()]);
-    out += &grid.render(style);
-    if let Some(text) = crate::shown::corrected(test, all) {
-        out += &super::wrapped(style, "", &text);
-    }
-    if let (Some(p), Some(max)) = (all.exceedance, all.max) {
-        let text = format!(
-            "No sample in {} exceeded {} us. If they were independent, p < {p:.2e} for the next one at 95 % (rule of three).",
-            count(all.count),
-            us_whole(max)
-        );
-        out += &super::wrapped(style, "", &text);
-    }
-    out
-}
-
 /// Most of the worst samples that a terminal shows; the record and the page have them all.
 const WORST_SHOWN: usize = 10;
-
-fn worst(record: &Record, style: Style) -> String {
-    let mut all: Vec<_> = record.distributions().iter().flat_map(|d| d.worst().iter().map(move |w| (w, d.label()))).collect();
-    if all.is_empty() {
-        return String::new();
-    }
-    all.sort_by(|(a, la), (b, lb)| b.value.cmp(&a.value).then(a.at.cmp(&b.at)).then(la.cmp(lb)));
-    let shown = all.len().min(WORST_SHOWN);
-    let title = format!("Worst samples ({shown} of {} kept)", all.len());
-    let mut out = format!("\n{}\n", style.paint(Paint::Bold, &title));
-    let mut grid = Grid::new().right("us", 0).right("at s", 0).left("", 0);
-    for (w, label) in &all[..shown] {
-        grid.row(vec![us_whole(w.value).into(), seconds(w.at).into(), (*label).into()]);
-    }
-    out += &grid.render(style);
-    out
-}
 
 fn load_proof(record: &Record, style: Style) -> String {
     let Some(proof) = &record.parts().load_proof else { return String::new() };
@@ -206,16 +122,16 @@ fn load_proof(record: &Record, style: Style) -> String {
     let oom = proof.oom_kills.map_or_else(|| "OOM kills unknown".into(), |n| format!("OOM kills: {n}"));
     let _ = writeln!(out, "  {} ran {}{isolation}, {oom}", clean(&proof.name), time(proof.ran_ns as f64));
     let course = proof.course.as_ref().map(load_course).filter(|c| !c.is_empty());
-    out += &course.map_or_else(String::new, |c| super::wrapped(style, "  ", &c));
+    out += &course.map_or_else(String::new, |c| wrapped(style, "  ", &c));
     for process in &proof.processes {
-        out += &super::wrapped(style, "  - ", &crate::format::command(&process.command));
+        out += &wrapped(style, "  - ", &crate::format::command(&process.command));
         let (text, bad) = process_end(process);
         let _ = writeln!(out, "    {}", if bad { style.paint(Paint::Bad, &text) } else { text });
         if !process.achieved.is_empty() || !process.workers.is_empty() {
-            out += &super::wrapped(style, "    ", &load_achieved(process));
+            out += &wrapped(style, "    ", &load_achieved(process));
         }
         if !process.stderr.is_empty() {
-            out += &super::wrapped(style, "    stderr: ", &process.stderr);
+            out += &wrapped(style, "    stderr: ", &process.stderr);
         }
     }
     out

@@ -1,6 +1,6 @@
 //! What `rtscope check` found: each finding with its severity, what it is and why it matters, and what mends it.
 
-use super::{Paint, Style, wrap};
+use super::text::{Paint, Style, wrap};
 use rtscope_record::{Effect, Verdict, Warning};
 use std::fmt::Write as _;
 

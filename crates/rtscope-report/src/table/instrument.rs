@@ -1,6 +1,6 @@
 //! The instrument of a test over lines, and its results that are no distribution.
 
-use super::{Paint, Style, wrapped};
+use super::text::{Paint, Style, wrapped};
 use crate::instrument::{facts, results, search};
 use rtscope_record::Record;
 use std::fmt::Write as _;

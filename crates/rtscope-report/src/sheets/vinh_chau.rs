@@ -1,18 +1,22 @@
 //! Vinh & Chau's tables: for each task of a kernel a row for each load, jitter or interrupt latency.
 
-use super::{Cell, Sheet, mean, places, release, signed_us, space_name};
-use crate::format::{NONE, count, us};
-use crate::table::Paint;
+use super::adam::places;
+use crate::format::{count, us_f64, us_opt};
+use crate::sheet::{Cell, Columns, Sheet};
+use crate::shown::{mean, release, signed_us, space_name};
 use rtscope_analysis::adam::{Adam, Group};
 use rtscope_analysis::versus::Role;
 use rtscope_record::{Space, Test};
+
+/// What the tables do not say by themselves.
+pub(crate) const NOTE: &str = "Both edges together; jitter is signed, early below zero.";
 
 /// The paper's loads, in its order.
 const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
 
 /// A table for each task: stock kernels first; of a kernel jitter in user space, latency, then jitter in kernel space, as the paper
 /// goes from what there is to what improves it.
-pub(crate) fn by_load(a: &Adam) -> Vec<Sheet> {
+pub(crate) fn by_load(a: &Adam) -> Vec<Sheet<'_>> {
     let mut tasks: Vec<Vec<&Group>> = Vec::new();
     for g in &a.groups {
         match tasks.iter_mut().find(|t| same_task(t[0], g)) {
@@ -49,7 +53,7 @@ fn same_task(a: &Group, b: &Group) -> bool {
     of(a) == of(b)
 }
 
-fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet {
+fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet<'_> {
     let rank = |load: &str| LOADS.iter().position(|l| *l == load).unwrap_or(LOADS.len());
     task.sort_by_key(|g| (rank(&g.load), g.load.clone()));
     let first = task[0];
@@ -64,31 +68,17 @@ fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet {
     let (title, _) = places(&title, &[&Group { load: String::new(), ..first.clone() }]);
     let extra = |f: fn(&Group) -> u64| task.iter().any(|g| f(g) > 0);
     let (late, spurious) = (extra(|g| g.both.late), extra(|g| g.both.spurious));
-    let mut sheet = Sheet::new(title).left("type of load", 0).right("mean us", 0).right("max us", 0).right("min us", 0);
-    sheet = sheet.right("std dev us", 0).right("samples", 1).right("missed", 0);
-    for (shown, head) in [(late, "of them late"), (spurious, "spurious")] {
-        if shown {
-            sheet = sheet.right(head, 0);
-        }
-    }
-    sheet = sheet.left("verdict", 0);
-    for g in task {
-        let e = &g.both;
-        let mut row: Vec<Cell> = vec![
-            g.load.as_str().into(),
-            mean(g.test, e.mean).into(),
-            Cell::painted(signed_us(g.test, e.max), Paint::Bold),
-            signed_us(g.test, e.min).into(),
-            e.stddev.map_or_else(|| NONE.into(), us).into(),
-            count(e.samples).into(),
-            Cell::trouble(e.missed),
-        ];
-        row.extend([(late, e.late), (spurious, e.spurious)].into_iter().filter(|s| s.0).map(|s| Cell::trouble(s.1)));
-        row.push(Cell::verdict(g.verdict));
-        sheet.rows.push(row);
-    }
-    sheet
+    let columns = Columns::new()
+        .left("type of load", 0, |g: &&Group| g.load.as_str().into())
+        .right("mean us", 0, |g| mean(g.test, g.both.mean).into())
+        .right("max us", 0, |g| Cell::main(signed_us(g.test, g.both.max)))
+        .right("min us", 0, |g| signed_us(g.test, g.both.min).into())
+        .right("std dev us", 0, |g| us_f64(g.both.stddev).into())
+        .when(task[0].test == Test::Response, |c| c.right("p99.99 us", 2, |g| us_opt(g.both.p99_99).into()))
+        .right("samples", 1, |g| count(g.both.samples).into())
+        .right("missed", 0, |g| Cell::trouble(g.both.missed))
+        .when(late, |c| c.right("of them late", 0, |g| Cell::trouble(g.both.late)))
+        .when(spurious, |c| c.right("spurious", 0, |g| Cell::trouble(g.both.spurious)))
+        .left("verdict", 0, |g| Cell::verdict(g.verdict));
+    columns.sheet_of(task).titled(title)
 }
-
-/// What the tables do not say by themselves.
-pub(crate) const BY_LOAD_NOTE: &str = "Both edges together; jitter is signed, early below zero.";

@@ -1,0 +1,44 @@
+//! The section of the page that sets two selections side by side.
+
+use super::parts::{clock_badge, finding, verdict_badge};
+use super::table::table;
+use crate::instrument::witness;
+use crate::sheets;
+use maud::{Markup, html};
+use rtscope_analysis::compare::Side;
+use rtscope_analysis::{Agreement, Comparison};
+
+/// Everything about `c`.
+pub(super) fn comparison(c: &Comparison) -> Markup {
+    html! {
+        section id="comparison" aria-labelledby="comparison-title" {
+            h2 id="comparison-title" { "Comparison" }
+            (side("A", &c.a))
+            (side("B", &c.b))
+            @for f in &c.findings { (finding(f)) }
+            div.tables { @for l in &c.loads { div { (table(&sheets::comparison::metrics(l))) } } }
+            @if let Some(sheet) = sheets::lab::bands(&c.bands, "B/A of") { (table(&sheet)) }
+            @for a in &c.agreement { (agreement(a)) }
+            p.muted { "Note: " (c.note) "." }
+        }
+    }
+}
+
+fn side(name: &str, s: &Side) -> Markup {
+    html! {
+        p {
+            strong { (name) } " " (verdict_badge(s.verdict)) " " (clock_badge(&s.clocks.join(", "), s.virtual_machine))
+            " kernel " (s.kernels.join(", ")) " " (s.preemption.join(", ")) " " span.muted { (s.ids.join(", ")) }
+        }
+    }
+}
+
+/// One run as two instruments saw it.
+fn agreement(a: &Agreement) -> Markup {
+    html! {
+        h3 { "The same run, two instruments (load " (a.load) ")" }
+        @for (name, w) in [("A", &a.a), ("B", &a.b)] { p { strong { (name) } " " (witness(w)) } }
+        @for f in &a.findings { (finding(f)) }
+        (table(&sheets::comparison::agreement(a)))
+    }
+}

@@ -1,0 +1,46 @@
+//! The way about a page: its parts, and its runs by kernel and load, which a word or two narrow down.
+
+use super::parts::verdict_class;
+use crate::names::{Group, Run};
+use maud::{Markup, html};
+use rtscope_record::Record;
+
+/// The bar that stays in sight: links to the `parts` (id, name, whether it is there), and all runs behind one word.
+pub(super) fn navigation(parts: &[(&str, &str, bool)], groups: &[Group], records: &[Record]) -> Markup {
+    html! {
+        nav aria-label="Page" {
+            @for (id, name, _) in parts.iter().filter(|p| p.2) { a href={ "#" (id) } { (name) } }
+            details.menu {
+                summary { "Runs " span.count { (records.len()) } }
+                div.panel {
+                    @for g in groups {
+                        div.kernel {
+                            h4 { (g.kernel) " " span.count { (g.runs.len()) } }
+                            ul {
+                                @for run in &g.runs {
+                                    @let r = &records[run.index];
+                                    li data-run=(run.index) data-words=(words(r, g, run)) {
+                                        a href={ "#run-" (run.index) } title=[(run.label != run.name).then_some(&run.name)] {
+                                            span class={ "dot " (verdict_class(r.verdict())) } title=(r.verdict()) {}
+                                            (run.label)
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    p.none hidden { "No run has these words." }
+                }
+            }
+            input.filter type="search" placeholder="Filter: load, kernel, verdict" aria-label="Filter the runs" hidden;
+            span.found aria-live="polite" hidden {}
+        }
+    }
+}
+
+/// What a filter finds a run by.
+fn words(r: &Record, g: &Group, run: &Run) -> String {
+    let p = r.parts();
+    let system = &p.system.kernel.release;
+    format!("{} {} {} {} {} {} {}", run.name, g.kernel, system, p.test, p.target, r.verdict(), r.id()).to_lowercase()
+}

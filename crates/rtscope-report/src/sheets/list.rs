@@ -1,0 +1,85 @@
+//! The list of runs, from records or from the archive's summary columns.
+
+use crate::format::{count, us_f64, us_opt};
+use crate::sheet::{Cell, Columns};
+use crate::{ReportError, summarize};
+use rtscope_analysis::virtual_machine;
+use rtscope_record::{Record, Verdict};
+
+/// One run of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Id of its record.
+    pub id: String,
+    /// RFC 3339 in UTC.
+    pub started: String,
+    /// What was measured, such as "timer".
+    pub test: String,
+    /// Name of the load.
+    pub load: String,
+    /// Where the probe ran.
+    pub target: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Preemption model as people write it.
+    pub preemption: String,
+    /// Clock, machine and origin in words, as [`rtscope_analysis::clock_words`] gives them.
+    pub clock: String,
+    /// Whether it was taken in a virtual machine.
+    pub virtual_machine: bool,
+    /// Whether the figures may be trusted.
+    pub verdict: Verdict,
+    /// Samples of all distributions.
+    pub count: u64,
+    /// Missed events of all distributions.
+    pub missed: u64,
+    /// Mean, ns.
+    pub mean: Option<f64>,
+    /// p99.9, ns.
+    pub p99_9: Option<u64>,
+    /// Highest sample, ns.
+    pub max: Option<u64>,
+}
+
+impl Entry {
+    /// The entry of a record.
+    pub fn of(record: &Record) -> Result<Self, ReportError> {
+        let s = summarize(record)?;
+        let all = s.merged.as_ref();
+        Ok(Self {
+            count: all.map_or(0, |a| a.count),
+            missed: all.map_or(0, |a| a.missed),
+            mean: all.and_then(|a| a.mean),
+            p99_9: all.and_then(|a| a.percentile("p99.9")).and_then(|p| p.raw),
+            max: all.and_then(|a| a.max),
+            virtual_machine: virtual_machine(record),
+            id: s.id,
+            started: s.started,
+            test: s.test.to_string(),
+            load: s.load,
+            target: s.target,
+            kernel: s.kernel,
+            preemption: s.preemption,
+            clock: s.clock_words,
+            verdict: s.verdict,
+        })
+    }
+}
+
+/// What is listed of a run.
+pub(crate) fn columns() -> Columns<'static, Entry> {
+    Columns::new()
+        .left("id", 0, |e: &Entry| e.id.as_str().into())
+        .left("test", 2, |e| e.test.as_str().into())
+        .left("load", 0, |e| e.load.as_str().into())
+        .left("target", 5, |e| e.target.as_str().into())
+        .left("kernel", 4, |e| e.kernel.as_str().into())
+        .left("preemption", 6, |e| e.preemption.as_str().into())
+        .right("mean us", 0, |e| us_f64(e.mean).into())
+        .right("p99.9 us", 3, |e| us_opt(e.p99_9).into())
+        .right("max us", 0, |e| us_opt(e.max).into())
+        .right("missed", 0, |e| count(e.missed).into())
+        .right("samples", 7, |e| count(e.count).into())
+        .left("verdict", 0, |e| Cell::verdict(e.verdict))
+        .left("clock", 0, |e| Cell::clock(e.clock.as_str(), e.virtual_machine))
+}
