@@ -48,19 +48,42 @@ fn own_arguments_are_passed_as_they_are() {
 }
 
 #[test]
+fn fio_is_a_load_of_the_disk_with_as_much_room_as_it_may_take() {
+    let load = Load::parse("fio:--rw=randwrite --size=1g --numjobs=4").unwrap();
+    assert_eq!((load.tools(), load.is_none()), (vec!["fio"], false));
+    let sized = load.sized(9);
+    assert!(sized.on_disk && sized.need_mib > 4096 && sized.tools[0].workers == 4);
+    let e = Load::parse("fio:--rw=write --output=/x").unwrap_err().to_string();
+    assert!(e.starts_with("fio argument `--output=/x` is refused: "), "{e}");
+}
+
+#[test]
 fn what_is_no_load_is_a_usage_error_that_names_those_there_are() {
-    for text in ["", "nonsense", "stress-ng", "stress-ng:", "stress-ng:cpu", "stress-ng:--cpu 1 -t 5", "None"] {
+    for text in [
+        "",
+        "nonsense",
+        "stress-ng",
+        "stress-ng:",
+        "stress-ng:cpu",
+        "stress-ng:--cpu 1 -t 5",
+        "fio:",
+        "fio:--rw=write --filename=/x",
+        "None",
+    ] {
         let e = Load::parse(text).unwrap_err();
         assert!(e.is_usage(), "{text}");
     }
     assert!(
-        Load::parse("x").unwrap_err().to_string().contains("background, calculation, disk, network, full, dewit or stress-ng:ARGS")
+        Load::parse("x")
+            .unwrap_err()
+            .to_string()
+            .contains("background, calculation, disk, network, full, dewit, stress-ng:ARGS or fio:ARGS")
     );
 }
 
 proptest! {
     #[test]
-    fn any_text_is_a_load_or_an_error(text in "(stress-ng:)?\\PC{0,40}", cpus: u32) {
+    fn any_text_is_a_load_or_an_error(text in "(stress-ng:|fio:)?\\PC{0,40}", cpus: u32) {
         if let Ok(load) = Load::parse(&text) {
             let _ = load.sized(cpus);
         }

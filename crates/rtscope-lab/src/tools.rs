@@ -1,5 +1,6 @@
 //! The tools that loads run, as a table. Each has a file that says how it is started, when it is at work, and what it says that it did.
 
+mod fio;
 pub(crate) mod iperf3;
 mod stress_ng;
 pub(crate) mod tool;
@@ -7,7 +8,7 @@ pub(crate) mod tool;
 use tool::{Own, Tool};
 
 /// Every tool. Nothing else knows their names but the loads that use them.
-pub(crate) const TOOLS: &[&dyn Tool] = &[&stress_ng::StressNg, &iperf3::Client, &iperf3::Server];
+pub(crate) const TOOLS: &[&dyn Tool] = &[&stress_ng::StressNg, &fio::Fio, &iperf3::Client, &iperf3::Server];
 
 /// The tool that a job calls so.
 pub(crate) fn of_role(role: &str) -> Option<&'static dyn Tool> {

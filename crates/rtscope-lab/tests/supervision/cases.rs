@@ -21,6 +21,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("nothing_survives_a_sigkill_at_any_moment_of_the_start", killed_while_starting),
     ("a_tool_that_dies_is_told", tool_killed),
     ("what_is_stopped_ended_or_reniced_is_seen", tampered_with),
+    ("fio_is_proved_by_what_it_moved_and_no_other_way", fio),
     ("a_load_that_would_fill_the_disk_is_ended", disk_filled),
     ("a_tool_that_is_stuck_is_killed_in_time", tool_stuck),
     ("a_worker_that_is_stuck_does_not_cost_the_figures", worker_stuck),
@@ -245,6 +246,74 @@ fn tampered_with(world: &World) -> Option<String> {
     assert!(by_step > 0 && by_cpu.abs_diff(by_step) <= by_step / 10 + 1_000_000, "{course:?}");
     let ran: u64 = course.steps.iter().map(|s| s.ns).sum();
     assert!(ran.abs_diff(proof.ran_ns) < proof.ran_ns / 2, "{proof:#?}");
+    world.assert_nothing_left();
+    None
+}
+
+fn fio(world: &World) -> Option<String> {
+    const LOAD: &str = "fio:--rw=randrw --bs=4k --size=8m --numjobs=2";
+    if !Load::parse(LOAD).unwrap().missing_tools().is_empty() {
+        return Some("fio not installed".into());
+    }
+    // The first is fio itself.
+    let jobs = |world: &World| world.named("fio").split_off(1);
+    for isolation in KINDS {
+        let mut handle = world.start(LOAD, isolation);
+        // Whatever it writes is in the load's directory, and no more than it was to be.
+        let own = handle.directory().join("0");
+        std::thread::sleep(Duration::from_secs(3));
+        let sizes: Vec<u64> = files(&own).iter().map(|f| f.metadata().unwrap().len()).collect();
+        assert_eq!(sizes, [8 << 20, 8 << 20]);
+        assert_eq!(jobs(world).len(), 2);
+        assert_eq!(handle.poll(), None);
+        let proof = handle.stop();
+        assert_eq!(codes(&proof), Vec::<String>::new(), "{proof:#?}");
+        for name in ["fio.bytes", "fio.iops", "fio.cpu_seconds"] {
+            assert!(figure(&proof, name) > 0.0, "{name} in {proof:#?}");
+        }
+        assert!(figure(&proof, "fio.runtime_s") >= 2.0 && proof.processes[0].workers[0].count == 2, "{proof:#?}");
+        world.assert_nothing_left();
+    }
+    // Frozen: one job of two, for half of the time.
+    let handle = world.start(LOAD, Isolation::Namespaces);
+    std::thread::sleep(Duration::from_millis(700));
+    kill(jobs(world)[0], libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    kill(jobs(world)[0], libc::SIGCONT);
+    let said = codes(&handle.stop());
+    assert!(said.iter().any(|c| c == "load-frozen" || c == "load-stopped"), "{said:?}");
+    // Halved: one job of two is gone.
+    let handle = world.start(LOAD, Isolation::Namespaces);
+    kill(jobs(world)[0], libc::SIGKILL);
+    std::thread::sleep(Duration::from_secs(1));
+    let said = codes(&handle.stop());
+    assert!(said.iter().any(|c| c == "load-workers-lost" || c == "load-frozen"), "{said:?}");
+    // Dead: all jobs, and then fio itself.
+    for dead in [jobs as fn(&World) -> Vec<u32>, |world| world.named("fio").into_iter().take(1).collect()] {
+        let mut handle = world.start(LOAD, Isolation::Namespaces);
+        for pid in dead(world) {
+            kill(pid, libc::SIGKILL);
+        }
+        let end = Instant::now() + Duration::from_secs(10);
+        while handle.poll().is_none() {
+            assert!(Instant::now() < end, "nobody noticed");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(codes(&handle.stop()).contains(&"load-died".to_owned()));
+        world.assert_nothing_left();
+    }
+    // Stuck: it leaves no figures, and nothing else stands for them.
+    let mut options = world.options(Isolation::Namespaces);
+    options.stop_timeout = Duration::from_millis(600);
+    let handle = Load::parse(LOAD).unwrap().start(&options).unwrap().unwrap();
+    for pid in world.named("fio") {
+        kill(pid, libc::SIGSTOP);
+    }
+    let said = codes(&handle.stop());
+    assert!(said.iter().any(|c| c == "load-unproven" || c == "load-figures-missing"), "{said:?}");
+    // What this machine's fio does not know is told.
+    let e = Load::parse("fio:--rw=read --bs=4k --size=4k --nrfiles=1000").unwrap().start(&world.options(Isolation::Namespaces));
+    assert!(matches!(e, Err(LoadError::Start { .. })), "{e:?}");
     world.assert_nothing_left();
     None
 }

@@ -130,6 +130,8 @@ fn ends_as_asked(program: &str, exit_code: Option<i32>) -> bool {
     match program {
         // An interrupted client exits with 1, and one that has to be killed has sent its bytes all the same.
         "iperf3" => true,
+        // What it says of a signal, after it has printed its figures.
+        "fio" => matches!(exit_code, Some(0 | 128)),
         _ => exit_code == Some(0),
     }
 }
@@ -301,5 +303,8 @@ mod tests {
             [format!("`stress-ng --cpu 2` worked, but had to be killed: {but}")]
         );
         assert_eq!(ended("iperf3 -c x", "iperf3.bytes", None), [""; 0]);
+        assert_eq!(ended("fio --rw=read", "fio.bytes", Some(128)), [""; 0]);
+        assert_eq!(ended("fio --rw=read", "fio.bytes", Some(1)).len(), 1);
+        assert_eq!(ended("fio --rw=read", "fio.bytes", None).len(), 1);
     }
 }

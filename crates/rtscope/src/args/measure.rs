@@ -72,7 +72,7 @@ pub(crate) struct Measure {
     /// Worst samples to keep for each thread
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(limits::WORST)))]
     pub worst: u32,
-    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, or `all`
+    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, `fio:ARGS`, or `all`
     #[arg(long, default_value = "none", value_name = "LOAD")]
     pub load: Vec<String>,
     /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]

@@ -6,12 +6,12 @@ use rtscope_record::{Effect, LoadWorkers, Record, Verdict};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Workers of the load of a running `rtscope`: the direct children of each stress-ng, with all that they started.
+/// Workers of the load of a running `rtscope`: the direct children of each stress-ng or fio, with all that they started.
 fn workers(rtscope: u32) -> Vec<Vec<u32>> {
     let all = processes();
     let name = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let below = descendants(rtscope);
-    let tools = below.iter().copied().filter(|&p| name(p) == "stress-ng\n");
+    let tools = below.iter().copied().filter(|&p| matches!(name(p).trim(), "stress-ng" | "fio"));
     let direct = tools.flat_map(|tool| all.iter().filter(move |p| p.1 == tool).map(|p| p.0).collect::<Vec<_>>());
     direct.map(|w| std::iter::once(w).chain(descendants(w)).collect()).collect()
 }
@@ -129,6 +129,46 @@ fn a_load_that_was_put_behind_others_is_not_valid() {
     });
 }
 
+/// Two jobs that read and write a file each, for which this machine's memory is large enough.
+const FIO: &str = "fio:--rw=randrw --bs=4k --size=16m --numjobs=2";
+
+#[test]
+fn a_fio_that_is_frozen_halved_or_put_behind_others_is_not_valid() {
+    arena::apart(|| {
+        if !installed("fio") {
+            return skip("fio is not installed");
+        }
+        let codes = ["load-frozen", "load-stopped", "load-slowed", "load-workers-lost", "load-died", "load-reniced"];
+        let caught = |duration: &str, least: Effect, attack: &dyn Fn(&[Vec<u32>])| {
+            let r = attacked(FIO, duration, |child| {
+                let all = workers(child.id());
+                assert_eq!(all.len(), 2, "{all:?}");
+                attack(&all);
+            });
+            assert!(effect_of(&r, &codes) >= Some(least), "{:?} {:?}", r.parts().warnings, seen(&r));
+            assert!(r.verdict() > Verdict::Valid);
+        };
+        caught("3s", Effect::Invalid, &|all| send(all, libc::SIGSTOP));
+        caught("3s", Effect::Invalid, &|all| send(all, libc::SIGKILL));
+        caught("3s", Effect::Inconclusive, &|all| send(&all[..1], libc::SIGKILL));
+        caught("3s", Effect::Inconclusive, &|all| {
+            for pid in all.iter().flatten() {
+                let out = rtscope_probe::sys::process::command("renice").args(["-n", "19", "-p", &pid.to_string()]).output();
+                assert!(out.unwrap().status.success());
+            }
+        });
+        caught("4s", Effect::Inconclusive, &|all| {
+            let end = Instant::now() + Duration::from_secs(3);
+            while Instant::now() < end {
+                send(all, libc::SIGSTOP);
+                std::thread::sleep(Duration::from_millis(70));
+                send(all, libc::SIGCONT);
+                std::thread::sleep(Duration::from_millis(70));
+            }
+        });
+    });
+}
+
 /// Where the machine lets us: a quota of half a CPU, which no signal and no state shows.
 #[test]
 fn a_load_under_a_quota_is_not_valid() {
@@ -203,7 +243,8 @@ fn a_load_that_does_its_work_is_not_accused() {
         if lacking() || !installed("iperf3") {
             return skip("stress-ng or iperf3 is not installed");
         }
-        for load in ["background", "calculation", "disk", "network", "full"] {
+        let fio = installed("fio").then_some([FIO, "fio:--rw=randwrite --bs=4k --size=16m --direct=1 --sync=1", "fio:--rw=read"]);
+        for load in ["background", "calculation", "disk", "network", "full"].into_iter().chain(fio.into_iter().flatten()) {
             let r = attacked(load, "2s", |_| ());
             let accused = r.parts().warnings.iter().filter(|w| w.code.starts_with("load-") && w.effect > Effect::Note);
             // Others may take the CPUs from it: that is said, and right.

@@ -229,7 +229,7 @@ fn loads_are_listed() {
     let names: Vec<&str> = json.iter().map(|l| l["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["none", "background", "calculation", "disk", "network", "full", "dewit"]);
     let text = w.line("loads").ends_with(0).out;
-    assert!(names.iter().all(|n| text.contains(n)) && text.contains("stress-ng:ARGS"));
+    assert!(names.iter().all(|n| text.contains(n)) && text.contains("stress-ng:ARGS") && text.contains("fio:ARGS"));
 }
 
 #[test]
