@@ -12,7 +12,7 @@ use rtscope_probe::measured::Failure;
 use rtscope_probe::program;
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_probe::spool::{self, LOADED};
-use rtscope_probe::sys::rt::{self, Woken};
+use rtscope_sys::rt::{self, Woken};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What elementary things cost on a machine, ns: the same routine in a guest and on this host, so that one sees what the lab's time is worth.
 
-use rtscope_probe::sys::costs::{self, Fresh};
-use rtscope_probe::sys::rt::{self, Instant};
+use rtscope_sys::costs::{self, Fresh};
+use rtscope_sys::rt::{self, Instant};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::hint::black_box;

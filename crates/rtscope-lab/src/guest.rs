@@ -10,7 +10,7 @@ mod work;
 
 use crate::supervisor;
 use mailbox::Mailbox;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::time::Duration;
 
 /// First argument of the program: be the agent.

@@ -1,6 +1,6 @@
 //! What a load is to run, how it is kept apart, and what it takes on the disk: the words between who starts a load and its supervisor.
 
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use crate::process_tree;
 use crate::target::{StopHandle, Target, TargetError};
 use rtscope_probe::protocol::{Event, Plan};
-use rtscope_probe::sys;
 use rtscope_record::{Nanos, Record};
+use rtscope_sys as sys;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Reads `/proc`: who descends from whom, and how much CPU time each has had.
 
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Programs of the system: where they are, and the one that makes networks.
 
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -6,8 +6,8 @@ use crate::programs::find_program;
 use crate::target::{StopHandle, Target, TargetError};
 use crate::vm::{GuestError, Progress, VmError};
 use rtscope_probe::protocol::{Event, Plan};
-use rtscope_probe::sys;
 use rtscope_record::{Record, RecordError};
+use rtscope_sys as sys;
 use std::collections::BTreeMap;
 use std::process::Stdio;
 
@@ -129,14 +129,14 @@ pub(crate) struct Awake;
 
 impl Awake {
     pub(crate) fn new() -> Self {
-        let _ = rtscope_probe::sys::rt::come_before_ordinary_tasks();
+        let _ = rtscope_sys::rt::come_before_ordinary_tasks();
         Self
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        let _ = rtscope_probe::sys::rt::set_policy(rtscope_record::Policy::Other, 0, 0);
+        let _ = rtscope_sys::rt::set_policy(rtscope_record::Policy::Other, 0, 0);
     }
 }
 

@@ -1,5 +1,5 @@
 //! Takes measurements on the machine it runs on. A library, and a small static binary that speaks [`protocol`].
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod fake;
@@ -10,7 +10,6 @@ pub mod protocol;
 pub mod serve;
 pub mod snapshot;
 pub mod spool;
-pub mod sys;
 pub mod timer;
 pub mod wired;
 pub mod witness;

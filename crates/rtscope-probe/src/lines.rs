@@ -136,7 +136,7 @@ impl LineError {
                          group dialout)"
                     )
                 }
-                io::ErrorKind::NotFound if line == crate::sys::wire::DEVICE => {
+                io::ErrorKind::NotFound if line == rtscope_sys::wire::DEVICE => {
                     "load the kernel module: insmod rtscope_wire.ko".into()
                 }
                 io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/tty[SU]*`; is its driver loaded?".into(),

@@ -20,7 +20,7 @@ fn run() -> u8 {
 #[allow(unsafe_code)] // nothing else in this program has this name
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const std::ffi::c_char) -> i32 {
-    rtscope_probe::sys::entry::prepare();
+    rtscope_sys::entry::prepare();
     run().into()
 }
 

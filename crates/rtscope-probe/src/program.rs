@@ -22,7 +22,7 @@ pub fn main(arguments: &[OsString]) -> u8 {
     let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
     if !words.is_empty() {
         // A driver holds some back until the plan is read.
-        crate::sys::signals::at_start();
+        rtscope_sys::signals::at_start();
     }
     match words.as_slice() {
         [] => serve::serve(std::io::stdin(), &mut out, false),

@@ -2,9 +2,9 @@
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
-use crate::sys::rt;
 use crate::{fake, snapshot, timer, wired};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
+use rtscope_sys::rt;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
 

@@ -13,9 +13,9 @@ mod thread;
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
-use crate::sys::rt::{self, Signals, Woken};
 use crate::witness::{Order, Witness};
 use rtscope_record::{Policy, Settings, Warning};
+use rtscope_sys::rt::{self, Signals, Woken};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread::{Outcome, Worker};
@@ -147,7 +147,7 @@ impl Watch<'_> {
             let wait = if limit.load(Relaxed) == 0 || rest < 1_000_000_000 { 5 } else { tick };
             match self.signals.wait(if interrupted { -1 } else { input }, wait) {
                 Woken::Signal => interrupted = true,
-                Woken::Input if crate::sys::ended(input) => interrupted = true,
+                Woken::Input if rtscope_sys::ended(input) => interrupted = true,
                 Woken::Input => input = self.input,
                 Woken::Timeout => {}
             }

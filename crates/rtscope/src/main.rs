@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 /// Reading commands have a limit of memory.
 #[global_allocator]
-static MEMORY: rtscope_probe::sys::memory::Limited = rtscope_probe::sys::memory::Limited;
+static MEMORY: rtscope_sys::memory::Limited = rtscope_sys::memory::Limited;
 
 fn main() -> ExitCode {
     rtscope_files::private_by_default();
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             let arguments: Vec<_> = std::env::args_os().skip(2).collect();
             return ExitCode::from(rtscope_lab::board::main(&arguments));
         }
-        _ => rtscope_probe::sys::signals::at_start(),
+        _ => rtscope_sys::signals::at_start(),
     }
     if words.first().is_some_and(|w| w == "cyclictest") {
         // cyclictest's own option syntax is not clap's.
@@ -68,7 +68,7 @@ fn harmless(error: &clap::Error) -> Option<String> {
 
 fn run(cli: &Cli) -> Result<Code, Failure> {
     if reads(&cli.command) {
-        rtscope_probe::sys::memory::limit(cli.global.memory_limit.0);
+        rtscope_sys::memory::limit(cli.global.memory_limit.0);
     }
     let context = config::Context::new(&cli.global)?;
     match &cli.command {

@@ -5,7 +5,7 @@ use super::megabytes;
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;

@@ -3,8 +3,8 @@
 use crate::vm::wire::{
     Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, NOW_AT, PAUSE, PAUSE_PCI, SAID, SAID_LEN_AT, SIZE, Said,
 };
-use rtscope_probe::sys;
-use rtscope_probe::sys::mapped::{Mapped, WORD};
+use rtscope_sys as sys;
+use rtscope_sys::mapped::{Mapped, WORD};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::image::{MODULES_DIR, MODULES_LIST};
 use crate::vm::wire::Facts;
-use rtscope_probe::sys;
 use rtscope_record::Processor;
+use rtscope_sys as sys;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;

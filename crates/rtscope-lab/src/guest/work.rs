@@ -13,7 +13,7 @@ use crate::target::{StopHandle, TargetError};
 use crate::vm::wire::{Job, JobFile, JobModule, Ran, Said, Work};
 use base64::Engine;
 use rtscope_probe::protocol::Plan;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;

@@ -2,8 +2,8 @@
 
 use super::error::LoadError;
 use crate::job::Sized;
-use rtscope_probe::sys::process::file_system;
 use rtscope_record::{Effect, Warning};
+use rtscope_sys::process::file_system;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;

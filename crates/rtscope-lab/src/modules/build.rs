@@ -5,7 +5,7 @@ use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
 use crate::programs::find_program;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -5,7 +5,7 @@ use crate::journal::{Entered, Journal, Undo};
 use crate::kernels::Arch;
 use crate::programs::find_program;
 use rtscope_probe::lines::gpio;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;

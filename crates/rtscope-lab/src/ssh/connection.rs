@@ -6,7 +6,7 @@
 use super::address::Address;
 use crate::local::keep_tail;
 use crate::target::TargetError;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

@@ -11,8 +11,8 @@ use crate::programs::find_program;
 use crate::tools;
 use crate::tools::iperf3::{Client, Server};
 use crate::tools::tool::{Part, Tool};
-use rtscope_probe::sys;
 use rtscope_record::{Effect, LoadCourse, LoadProcess, Warning};
+use rtscope_sys as sys;
 use std::time::{Duration, Instant};
 
 /// A message and its remedy.

@@ -6,7 +6,7 @@ use super::wire::{Order, Report, receive, send};
 use crate::job::Job;
 use crate::process_tree;
 use crate::programs::ip;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -3,7 +3,7 @@
 use super::stage::{Kind, call_myself};
 use crate::process_tree;
 use crate::programs::ip;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};

@@ -2,8 +2,8 @@
 
 use crate::process_tree::Process;
 use crate::tools::tool::{Paths, Seen, Tool};
-use rtscope_probe::sys;
 use rtscope_record::{LoadProcess, LoadWorkers};
+use rtscope_sys as sys;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -3,7 +3,7 @@
 use super::stage::{Kind, call_myself};
 use super::wire::{Report, send};
 use crate::job::Reexec;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;

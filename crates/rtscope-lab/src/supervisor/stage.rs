@@ -1,7 +1,7 @@
 //! What every stage of the supervisor is made of: how it is kept apart, its name, its ordinary priority.
 
-use rtscope_probe::sys;
 use rtscope_record::Policy;
+use rtscope_sys as sys;
 use std::fs;
 
 /// How a stage is kept apart from the rest of the machine.

@@ -3,8 +3,8 @@
 use super::running::Running;
 use crate::process_tree::{self, Family, Process};
 use crate::tools::tool::Workers;
-use rtscope_probe::sys;
 use rtscope_record::load::{LoadCourse, LoadCpu, LoadStep, LoadWorkers};
+use rtscope_sys as sys;
 use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::VmError;
 use crate::digest;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};

@@ -8,7 +8,7 @@ use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_
 use super::{VmError, executed, scratch, transfer};
 use crate::session::Awake;
 use crate::target::StopHandle;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ffi::OsString;

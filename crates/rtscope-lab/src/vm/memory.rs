@@ -1,7 +1,7 @@
 //! A guest's memory on the host: a file that its boot is written to, and that every run then reads, with a copy of its own of what it changes.
 
 use super::VmError;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -6,7 +6,7 @@
 //! computes, it is back asleep by then.
 
 use crate::lock::Lock;
-use rtscope_probe::sys;
+use rtscope_sys as sys;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -168,7 +168,7 @@ fn all_killed(world: &World) -> Option<String> {
         let stages = [vec![driver.id(), supervisor], world.named("rt-load-")].concat();
         for pid in stages {
             // One that went with another is what the others shall do too.
-            let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+            let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
         }
         driver.wait().unwrap();
         world.assert_nothing_left_after_replay();

@@ -140,7 +140,7 @@ fn comm(pid: u32) -> String {
 }
 
 pub(crate) fn kill(pid: u32, signal: i32) {
-    rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
+    rtscope_sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
 }
 
 fn options(dir: &Path, journal: Journal, isolation: Isolation) -> StartOptions {

@@ -2,10 +2,10 @@
 //! stamped by the task that they wake; the driver's counters tell what was lost.
 
 use super::{Abilities, Edge, Input, LineError, Output, Span};
-use crate::sys::rt::now;
-use crate::sys::shared::{self, Lock};
-use crate::sys::tty::{self, Alarm, Modem};
 use rtscope_record::lines::Stamp;
+use rtscope_sys::rt::now;
+use rtscope_sys::shared::{self, Lock};
+use rtscope_sys::tty::{self, Alarm, Modem};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -5,9 +5,9 @@
 //! not in its time.
 
 use super::{Abilities, Edge, Input, LineError, Output, Span};
-use crate::sys::rt::now;
-use crate::sys::shared::{self, Lock, SLOTS, Shared};
 use rtscope_record::lines::Stamp;
+use rtscope_sys::rt::now;
+use rtscope_sys::shared::{self, Lock, SLOTS, Shared};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;

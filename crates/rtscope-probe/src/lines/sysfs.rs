@@ -2,9 +2,9 @@
 //! they wake, and edges that came while it slept are one.
 
 use super::{Abilities, Edge, Input, LineError, Output, Span};
-use crate::sys::rt::now;
-use crate::sys::tty::wait_for;
 use rtscope_record::lines::Stamp;
+use rtscope_sys::rt::now;
+use rtscope_sys::tty::wait_for;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -5,8 +5,8 @@ use super::cpus::{parse_list, parse_mask};
 use super::preemption;
 use super::processor::last_cpu;
 use super::root::Root;
-use crate::sys::host::Uname;
 use rtscope_record::system::{FairServer, Irq, Kernel, Preemption, Tracing};
+use rtscope_sys::host::Uname;
 
 /// The kernel's identity and preemption model.
 pub(super) fn kernel(root: &Root, cmdline: &str) -> Kernel {

@@ -14,8 +14,8 @@
 //! `/boot/config-RELEASE` may belong to another build of the same name, so it counts only while it agrees with `uname -v`.
 
 use super::config::{Config, parameter};
-use crate::sys::host::Uname;
 use rtscope_record::system::Preemption;
+use rtscope_sys::host::Uname;
 
 /// What the flags of `uname -v` say the kernel was built with (kernel `init/Makefile`, `preempt-flag`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

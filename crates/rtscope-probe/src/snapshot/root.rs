@@ -1,6 +1,6 @@
 //! Where a snapshot is read from: a file system root, and what only system calls tell.
 
-use crate::sys::{host, rt};
+use rtscope_sys::{host, rt};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

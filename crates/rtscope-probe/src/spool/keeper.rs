@@ -5,7 +5,7 @@ use super::files::{GLANCE, put, read};
 use super::{follow, who};
 use crate::protocol::{Errand, Event, PROTOCOL, Work};
 use crate::serve::hello;
-use crate::sys;
+use rtscope_sys as sys;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;

@@ -6,11 +6,11 @@ use super::sampler::{LiveCell, Sampler};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
-use crate::sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
-use crate::sys::rt::{self, Signals, Woken};
-use crate::sys::wire::ABI;
 use crate::witness::{Order, Witness};
 use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
+use rtscope_sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
+use rtscope_sys::rt::{self, Signals, Woken};
+use rtscope_sys::wire::ABI;
 use std::io;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     loop {
         match signals.wait(if interrupted { -1 } else { driver }, GLANCE) {
             Woken::Signal => interrupted = true,
-            Woken::Input if crate::sys::ended(driver) => interrupted = true,
+            Woken::Input if rtscope_sys::ended(driver) => interrupted = true,
             Woken::Input => driver = input,
             Woken::Timeout => {}
         }

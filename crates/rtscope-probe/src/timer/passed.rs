@@ -3,9 +3,9 @@
 //! The points of one stall are an arithmetic progression, so a stall is first noted as it is: two numbers, whatever its length. When the
 //! notes are full, further stalls are counted slot by slot, which takes some ns a point or slot, a small part of the time they lasted.
 
-use crate::sys::rt;
 use rtscope_record::histogram::{SlotError, progression, slot_lowest, slot_of};
 use rtscope_record::{Histogram, PassedOver};
+use rtscope_sys::rt;
 use std::collections::BTreeMap;
 
 /// Slots that the loop keeps in its arrays, of samples and of points passed over: latencies below 2^30 ns (1.07 s).

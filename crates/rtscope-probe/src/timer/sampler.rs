@@ -1,10 +1,10 @@
 //! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
 
 use super::passed::{NEAR, Passed};
-use crate::sys::rt;
 use rtscope_record::distribution::Worst;
 use rtscope_record::histogram::slot_of;
 use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogram, LinearBins, Moments};
+use rtscope_sys::rt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

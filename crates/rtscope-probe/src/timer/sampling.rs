@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use super::sampler::Sampler;
-use crate::sys::rt;
+use rtscope_sys::rt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What the loop needs of a clock.

@@ -6,9 +6,9 @@ use super::sampler::{LiveCell, Ring, Sampler};
 use super::sampling::{Ended, Kernel, Until, sample};
 use crate::measured::Failure;
 use crate::protocol::Live;
-use crate::sys::rt;
 use crate::witness::{Post, Witness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
+use rtscope_sys::rt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
@@ -284,7 +284,7 @@ pub(super) fn warnings(s: &Settings, outcomes: &[Outcome]) -> Vec<Warning> {
 
 /// Ordinary tasks have one, 50 us unless somebody set another.
 fn slack() -> String {
-    let ns = crate::sys::sched::timer_slack().unwrap_or(0);
+    let ns = rtscope_sys::sched::timer_slack().unwrap_or(0);
     if ns == 0 { String::new() } else { format!(", and the timer slack of {} is in each latency", rtscope_record::Nanos(ns)) }
 }
 

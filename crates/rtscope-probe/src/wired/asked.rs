@@ -2,10 +2,10 @@
 
 use crate::lines::LineSpec;
 use crate::measured::Failure;
-use crate::sys::rt;
 use crate::witness::Order;
 use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
 use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
+use rtscope_sys::rt;
 
 /// The same for the instrument in the kernel, ns.
 const SHORTEST_WIRE: u64 = 10_000;

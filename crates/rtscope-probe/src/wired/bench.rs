@@ -15,14 +15,14 @@ use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
-use crate::sys::rt::{self, Signals, Woken};
-use crate::sys::wire::Wire;
 use crate::timer::conditions;
 use crate::timer::live::live;
 use crate::timer::sampler::LiveCell;
 use crate::witness::{Post, Witness};
 use rtscope_record::lines::LineFacts;
 use rtscope_record::{Distribution, Instrument, Nanos, Policy, Space, Test, ThreadInfo, Warning};
+use rtscope_sys::rt::{self, Signals, Woken};
+use rtscope_sys::wire::Wire;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         }
     }
     let witness = Witness::start(Root::of_this_machine(), &asked.watch(plan.test).for_plan(plan))?;
-    crate::sys::rt::settle();
+    rtscope_sys::rt::settle();
     let mut bench = Bench {
         plan,
         witness: Some(witness),
@@ -366,7 +366,7 @@ impl Bench<'_> {
                 }
                 match self.signals.wait(if self.interrupted { -1 } else { driver }, 10) {
                     Woken::Signal => self.interrupted = true,
-                    Woken::Input if crate::sys::ended(driver) => self.interrupted = true,
+                    Woken::Input if rtscope_sys::ended(driver) => self.interrupted = true,
                     Woken::Input => driver = self.input,
                     Woken::Timeout => {}
                 }

@@ -53,7 +53,7 @@ impl Brief {
     /// With room for the samples of so many stimuli.
     pub fn new(stimuli: u64) -> Self {
         let mut samples = vec![0; usize::try_from(stimuli).unwrap_or(0)];
-        crate::sys::rt::prefault(&mut samples);
+        rtscope_sys::rt::prefault(&mut samples);
         samples.clear();
         Self { phase: Phase::default(), samples }
     }

@@ -3,9 +3,9 @@
 use super::dut::{self, Done};
 use crate::lines::{Input, LineError, LineSpec, Output};
 use crate::measured::Failure;
-use crate::sys::rt;
 use crate::witness::Post;
 use rtscope_record::{DutSettings, Effect, Inject, Policy, Warning};
+use rtscope_sys::rt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::channel;

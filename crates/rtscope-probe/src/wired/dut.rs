@@ -3,8 +3,8 @@
 //! What can be injected ([`Inject`]) is done wrong on purpose, to prove that the instrument measures and counts right.
 
 use crate::lines::{Edge, Input, LineError, Output};
-use crate::sys::rt::{self, Instant};
 use rtscope_record::Inject;
+use rtscope_sys::rt::{self, Instant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The longest that a device waits without looking whether it is to stop, ns.

@@ -2,8 +2,8 @@
 
 use super::device::Duty;
 use crate::measured::Failure;
-use crate::sys::modules::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
 use rtscope_record::{Effect, Warning};
+use rtscope_sys::modules::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
 use std::io;
 
 /// A module at work.

@@ -1,6 +1,6 @@
 //! What a run of an instrument is to be, in words that the instrument in the kernel and that on an FPGA share.
 
-use crate::sys::wire::WireInject;
+use rtscope_sys::wire::WireInject;
 
 /// What a run of the instrument is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use super::asked::Asked;
 use super::stimulate::{Ended, Own};
 use crate::lines::LineSpec;
 use crate::measured::Failure;
-use crate::sys::rt;
 use rtscope_record::lines::{LineFacts, Stamp};
 use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Settings, Test, Warning};
+use rtscope_sys::rt;
 
 /// The kernel refused the instrument its place.
 fn refused(what: &str) -> Warning {

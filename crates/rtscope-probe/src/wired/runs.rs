@@ -14,9 +14,9 @@ use super::wires::{Real, Wires};
 use crate::lines::LineError;
 use crate::measured::Failure;
 use crate::protocol::Event;
-use crate::sys::rt;
 use rtscope_record::lines::{Confirmation, Trial};
 use rtscope_record::{Distribution, Effect, LineSettings, Nanos, Warning};
+use rtscope_sys::rt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How long a trial of the search is, ns, and how many stimuli it has at least and at most.

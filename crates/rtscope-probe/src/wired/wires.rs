@@ -1,7 +1,7 @@
 //! What an instrument needs of lines and clock, and a fake of both.
 
 use crate::lines::{Edge, Input, LineError, Output, Span};
-use crate::sys::rt;
+use rtscope_sys::rt;
 
 /// Lines and clock of an instrument.
 pub trait Wires {

@@ -4,10 +4,10 @@
 //! bandwidth away) FIFO 99 must do, which a hog of the same priority keeps out.
 
 use super::{Post, Shared};
-use crate::sys::rt;
-use crate::sys::sched::{self, Wanted};
 use rtscope_record::Policy;
 use rtscope_record::witness::Starved;
+use rtscope_sys::rt;
+use rtscope_sys::sched::{self, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;

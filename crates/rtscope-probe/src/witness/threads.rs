@@ -1,7 +1,7 @@
 //! What the kernel says of a thread: how it is scheduled, where it runs, what it took and waited for.
 
-use crate::sys::sched;
 use rtscope_record::witness::{ThreadSeen, ThreadState};
+use rtscope_sys::sched;
 
 /// The kernel's numbers of policies (`include/uapi/linux/sched.h`).
 pub(super) fn policy_name(number: u32) -> String {
@@ -73,10 +73,10 @@ impl OwnLook {
     pub(super) fn take() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
         let figure = |name: &str| figure(&text, name);
-        let now = crate::sys::rt::now();
+        let now = rtscope_sys::rt::now();
         Self {
             state: state(0, now),
-            cpu: doing(crate::sys::rt::tid()).map(|d| d.cpu),
+            cpu: doing(rtscope_sys::rt::tid()).map(|d| d.cpu),
             times: own_times(),
             migrations: figure("se.nr_migrations").and_then(|n| n.parse().ok()),
             preempted: figure("nr_involuntary_switches").and_then(|n| n.parse().ok()),
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!((t.states[0].policy.as_str(), t.states[0].priority), ("other", 0));
         assert_eq!(t.was_ordinary, None, "it is one anyway");
         assert!(!t.ran_on.is_empty());
-        let mine = doing(crate::sys::rt::tid()).unwrap();
+        let mine = doing(rtscope_sys::rt::tid()).unwrap();
         assert_eq!(mine.state, 'R');
     }
 

@@ -8,10 +8,10 @@ use crate::error::{Code, Failure};
 use crate::output;
 use rtscope_lab::modules::{self, Loaded};
 use rtscope_lab::{ModuleError, StopHandle};
-use rtscope_probe::sys::rt;
 use rtscope_probe::wired::device::{Device, Duty};
 use rtscope_probe::wired::module::ModuleDut;
 use rtscope_record::{DutSettings, Handler, Nanos};
+use rtscope_sys::rt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 

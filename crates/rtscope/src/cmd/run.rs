@@ -192,9 +192,7 @@ pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Fail
 pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
     match list {
         Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
-        None => {
-            rtscope_probe::sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this"))
-        }
+        None => rtscope_sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this")),
     }
 }
 

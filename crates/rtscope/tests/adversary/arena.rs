@@ -20,7 +20,7 @@ pub(crate) fn apart(case: impl FnOnce()) {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let name = std::thread::current().name().expect("a test's thread has its name").to_owned();
     let set_up = "mount -t tmpfs -o mode=1777 none /dev/shm && ip link set lo up && exec \"$@\"";
-    let out = rtscope_probe::sys::process::command("unshare")
+    let out = rtscope_sys::process::command("unshare")
         .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--ipc", "sh", "-c", set_up, "sh"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--nocapture", "--test-threads=1"])

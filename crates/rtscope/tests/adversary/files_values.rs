@@ -104,7 +104,7 @@ fn ends_well(w: &World, args: &[OsString]) -> Option<String> {
         // A run that was asked to go on for centuries is no fault, one that can't be ended is.
         if began.elapsed() > Duration::from_secs(2) && !asked {
             asked = true;
-            let _ = rtscope_probe::sys::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM);
+            let _ = rtscope_sys::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM);
         }
         if began.elapsed() > Duration::from_secs(40) {
             let _ = child.kill();

@@ -19,7 +19,7 @@ fn workers(rtscope: u32) -> Vec<Vec<u32>> {
 fn send(to: &[Vec<u32>], signal: i32) {
     for &pid in to.iter().flatten() {
         // Some end with others.
-        let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), signal);
+        let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), signal);
     }
 }
 
@@ -121,7 +121,7 @@ fn a_load_that_was_put_behind_others_is_not_valid() {
         }
         let r = attacked("calculation", "3s", |child| {
             for pid in workers(child.id()).into_iter().flatten() {
-                let out = rtscope_probe::sys::process::command("renice").args(["-n", "19", "-p", &pid.to_string()]).output();
+                let out = rtscope_sys::process::command("renice").args(["-n", "19", "-p", &pid.to_string()]).output();
                 assert!(out.unwrap().status.success());
             }
         });
@@ -153,7 +153,7 @@ fn a_fio_that_is_frozen_halved_or_put_behind_others_is_not_valid() {
         caught("3s", Effect::Inconclusive, &|all| send(&all[..1], libc::SIGKILL));
         caught("3s", Effect::Inconclusive, &|all| {
             for pid in all.iter().flatten() {
-                let out = rtscope_probe::sys::process::command("renice").args(["-n", "19", "-p", &pid.to_string()]).output();
+                let out = rtscope_sys::process::command("renice").args(["-n", "19", "-p", &pid.to_string()]).output();
                 assert!(out.unwrap().status.success());
             }
         });

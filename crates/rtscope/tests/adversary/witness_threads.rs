@@ -2,8 +2,8 @@
 
 use crate::arena::apart;
 use crate::world::{World, codes, cpus, end_of, installed, privileged, probe_of, signal, skip};
-use rtscope_probe::sys::sched::{self, Wanted};
 use rtscope_record::{Effect, Policy, Record, Verdict};
+use rtscope_sys::sched::{self, Wanted};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

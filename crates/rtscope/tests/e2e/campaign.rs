@@ -127,7 +127,7 @@ fn ended_by(w: &World, by: i32, lines: usize) -> (Said, usize) {
     wait_for("the runs before the signal", || (lines_of(&journal) >= lines || child.try_wait().unwrap().is_some()).then_some(()));
     // Ctrl-C goes to the probe as well.
     let to = i32::try_from(pid).unwrap() * if by == libc::SIGINT { -1 } else { 1 };
-    rtscope_probe::sys::kill(to, by).unwrap();
+    rtscope_sys::kill(to, by).unwrap();
     let said = end_of(child);
     wait_for("everything to be gone", || children(pid).is_empty().then_some(()));
     (said, lines_of(&journal))

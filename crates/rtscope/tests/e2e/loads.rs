@@ -139,7 +139,7 @@ fn a_load_ends_with_a_killed_rtscope() {
 /// Some of them may end with the others.
 fn kill_all(all: &[u32]) {
     for &pid in all {
-        let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+        let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
     }
 }
 

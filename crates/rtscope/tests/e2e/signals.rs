@@ -32,7 +32,7 @@ fn a_run_that_is_ended_early_keeps_what_it_measured() {
             probe_of(child.id());
             std::thread::sleep(Duration::from_millis(200));
             let to = i32::try_from(child.id()).unwrap() * if to_group { -1 } else { 1 };
-            rtscope_probe::sys::kill(to, ending).unwrap();
+            rtscope_sys::kill(to, ending).unwrap();
             let said = end_of(child).ends_with(130);
             kept_in_part(&w, &said);
         }
@@ -59,7 +59,7 @@ fn ctrl_c_at_any_moment_loses_nothing() {
         let child = start(&w, "measure timer -D 200ms --json --archive all.db");
         let pid = child.id();
         std::thread::sleep(Duration::from_millis(delay));
-        rtscope_probe::sys::kill(-i32::try_from(pid).unwrap(), libc::SIGINT).unwrap();
+        rtscope_sys::kill(-i32::try_from(pid).unwrap(), libc::SIGINT).unwrap();
         let said = end_of(child);
         match said.code {
             // Before the handler was there nothing was measured either.
@@ -141,7 +141,7 @@ fn a_run_that_was_started_with_signals_ignored_and_blocked_can_be_ended_and_says
         let pid = child.id();
         let probe = probe_of(pid);
         // What nohup is for.
-        rtscope_probe::sys::kill(-i32::try_from(pid).unwrap(), libc::SIGHUP).unwrap();
+        rtscope_sys::kill(-i32::try_from(pid).unwrap(), libc::SIGHUP).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         assert!(children(pid).contains(&probe));
         signal(pid, ending);

@@ -162,7 +162,7 @@ impl Sshd {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             if name.starts_with("sshd") {
                 // It may have ended with the one above it.
-                let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+                let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
             }
         }
     }
@@ -189,7 +189,7 @@ impl Drop for Sshd {
         let _ = self.child.wait();
         // What a failed test left.
         for pid in self.workers() {
-            let _ = rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
+            let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
         }
     }
 }

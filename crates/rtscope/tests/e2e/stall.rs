@@ -59,9 +59,9 @@ fn a_stopped_process_group_misses_periods_and_counts_them() {
     probe_of(child.id());
     std::thread::sleep(Duration::from_millis(300));
     let group = -i32::try_from(child.id()).unwrap();
-    rtscope_probe::sys::kill(group, libc::SIGSTOP).unwrap();
+    rtscope_sys::kill(group, libc::SIGSTOP).unwrap();
     std::thread::sleep(STALL);
-    rtscope_probe::sys::kill(group, libc::SIGCONT).unwrap();
+    rtscope_sys::kill(group, libc::SIGCONT).unwrap();
     shows_the_stall(&record(end_of(child)));
 }
 

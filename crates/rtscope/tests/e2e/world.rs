@@ -97,7 +97,7 @@ impl World {
     /// `program` in this world: nothing of the user's is seen or touched.
     pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
         // Whoever started the tests, and however: what is sent to the program is heard.
-        let mut c = rtscope_probe::sys::process::command(program);
+        let mut c = rtscope_sys::process::command(program);
         let ours = ["RTSCOPE_PROBES", "RTSCOPE_SSH_CONFIG", "RTSCOPE_SSH_PATIENCE"];
         for name in ours {
             c.env_remove(name);
@@ -204,7 +204,7 @@ pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
 }
 
 pub(crate) fn signal(pid: u32, signal: i32) {
-    rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
+    rtscope_sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
 }
 
 /// Every process, as (id, parent), those that ended left out.
@@ -304,5 +304,5 @@ pub(crate) fn adds_up(r: &Record, points: impl Fn(usize) -> u64) {
 
 /// CPUs that this process may use.
 pub(crate) fn cpus() -> Vec<u32> {
-    rtscope_probe::sys::rt::allowed_cpus().unwrap()
+    rtscope_sys::rt::allowed_cpus().unwrap()
 }

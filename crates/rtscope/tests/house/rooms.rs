@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order as ARCHITECTURE.md has it.
-pub(crate) const WRITTEN: &str = "Dependencies go downwards only: `record` knows nobody; `probe` and `analysis` know `record`, \
-    `probe` also `fpga`; `lab` knows `probe`; `archive` knows `record`; all that open files know `files`; `report` knows `analysis`; \
+pub(crate) const WRITTEN: &str = "Dependencies go downwards only: `record` knows nobody; `sys`, `probe` and `analysis` know `record`, \
+    `probe` also `sys` and `fpga`; `lab` knows `probe`; `archive` knows `record`; all that open files know `files`; `report` knows `analysis`; \
     `rtscope` knows all.";
 
 /// The same for the test: whom each crate knows, and with them whom these know.
-pub(crate) const ORDER: [(&str, &[&str]); 9] = [
+pub(crate) const ORDER: [(&str, &[&str]); 10] = [
     ("rtscope-record", &[]),
     ("rtscope-files", &[]),
     ("rtscope-fpga", &[]),
-    ("rtscope-probe", &["rtscope-record", "rtscope-fpga", "rtscope-files"]),
+    ("rtscope-sys", &["rtscope-record"]),
+    ("rtscope-probe", &["rtscope-record", "rtscope-sys", "rtscope-fpga", "rtscope-files"]),
     ("rtscope-analysis", &["rtscope-record"]),
     ("rtscope-lab", &["rtscope-probe", "rtscope-files"]),
     ("rtscope-archive", &["rtscope-record", "rtscope-files"]),

@@ -247,7 +247,7 @@ fn an_interrupted_run_leaves_neither_record_nor_machine() {
             std::thread::sleep(Duration::from_millis(20));
         };
         std::thread::sleep(Duration::from_secs(2));
-        rtscope_probe::sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
+        rtscope_sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), (signal == libc::SIGINT).then_some(130));
         let end = Instant::now() + Duration::from_secs(30);

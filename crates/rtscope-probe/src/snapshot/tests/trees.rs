@@ -2,9 +2,9 @@
 
 use crate::snapshot::tasks::tests::stat;
 use crate::snapshot::{Facts, Root, collect};
-use crate::sys::host::Uname;
 use rtscope_record::System;
 use rtscope_record::system::Preemption;
+use rtscope_sys::host::Uname;
 use std::fs;
 
 const KERNEL_THREAD: u64 = 0x0020_8040;

@@ -152,7 +152,7 @@ impl Listener {
 
 #[cfg(test)]
 mod tests {
-    use crate::sys::process;
+    use crate::process;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 

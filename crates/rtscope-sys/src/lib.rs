@@ -1,5 +1,6 @@
-//! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno.
-#![allow(unsafe_code)]
+//! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno. Knows `record`, for its policies.
+#![allow(unsafe_code)] // the one crate that may
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod costs;
 pub mod entry;

@@ -180,7 +180,7 @@ impl Continued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::rt;
+    use crate::rt;
     use std::time::Duration;
 
     #[test]

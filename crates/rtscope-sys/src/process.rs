@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_child_stays_on_its_cpu() {
-        let cpu = *crate::sys::rt::allowed_cpus().unwrap().last().unwrap();
+        let cpu = *crate::rt::allowed_cpus().unwrap().last().unwrap();
         let mut command = Command::new("grep");
         command.args(["Cpus_allowed_list", "/proc/self/status"]);
         on_one_cpu(&mut command, cpu);

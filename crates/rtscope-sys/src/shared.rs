@@ -148,7 +148,7 @@ pub fn is_locked(file: &File, byte: i64) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::rt::now;
+    use crate::rt::now;
     use std::sync::atomic::Ordering::SeqCst;
 
     #[test]
