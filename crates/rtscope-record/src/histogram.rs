@@ -4,7 +4,6 @@
 //! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
 
 use crate::quantile::Quantile;
-use std::fmt;
 use std::sync::Arc;
 
 /// Number of slots: 2048 linear ones, then 1024 for each further power of two up to 2^64.
@@ -50,7 +49,7 @@ pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usiz
 }
 
 /// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Histogram {
     counts: Vec<(u32, u64)>,
     total: u64,
@@ -66,12 +65,6 @@ impl PartialEq for Histogram {
 }
 
 impl Eq for Histogram {}
-
-impl fmt::Debug for Histogram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Histogram").field("counts", &self.counts).field("total", &self.total).finish_non_exhaustive()
-    }
-}
 
 /// More samples than one histogram counts: 2^63-1, the most that HdrHistogram's format holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
