@@ -4,7 +4,7 @@ use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warning
 use super::table::table;
 use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{count, time};
-use crate::names::Group;
+use crate::names::{Group, Run};
 use crate::svg::{self, Axis, Use};
 use crate::{ReportError, instrument, sheets, shown, summarize};
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ const OPEN: usize = 16;
 
 /// The runs of a kernel; where there are `several` kernels, under its name.
 pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Markup, ReportError> {
-    let runs = g.runs.iter().map(|r| run(r.index, &records[r.index], records.len() <= OPEN));
+    let runs = g.runs.iter().map(|r| run(r, &records[r.index], records.len() <= OPEN));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         div.kernel-runs {
@@ -29,7 +29,8 @@ pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Mark
 }
 
 /// Everything about one record.
-fn run(i: usize, record: &Record, open: bool) -> Result<Markup, ReportError> {
+fn run(run: &Run, record: &Record, open: bool) -> Result<Markup, ReportError> {
+    let i = run.index;
     let s = summarize(record)?;
     let p = record.parts();
     let all = s.merged.as_ref();
@@ -38,7 +39,11 @@ fn run(i: usize, record: &Record, open: bool) -> Result<Markup, ReportError> {
         section.run id={ "run-" (i) } data-run=(i) aria-labelledby={ "run-" (i) "-title" } {
             details.whole open[open] {
                 summary.run-head {
-                    h2 id={ "run-" (i) "-title" } { (shown::title(s.test)) ", load " (s.load) }
+                    h2 id={ "run-" (i) "-title" } {
+                        (shown::title(s.test)) ", load " (s.load)
+                        // What tells it from others of this load.
+                        @if let Some(more) = run.name.strip_prefix(&*s.load).filter(|m| !m.is_empty()) { span.count { (more) } }
+                    }
                     (verdict_badge(s.verdict)) " " (clock_of(record))
                     @if s.interrupted { " " span class="badge doubtful" { "ended early" } }
                     @if let Some(max) = highest { span.glance { "max " (max) } }
