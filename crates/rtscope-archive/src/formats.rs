@@ -45,7 +45,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
         Format::Csv | Format::Hdr | Format::Hgrm => return Err(ImportError::NotRead(format)),
     };
     // The verdict is explained in the record itself.
-    let explained = |r: Record| Record::new(RecordParts { warnings: r.findings(), ..r.into_parts() });
+    let explained = |r: Record| Record::new(RecordParts { warnings: r.findings().into_owned(), ..r.into_parts() });
     Ok(records.into_iter().map(explained).collect::<Result<_, _>>()?)
 }
 

@@ -18,6 +18,9 @@ const DIGITS: u32 = 3;
 /// Ten bytes a count and one skip before each at the most; a larger inflated text is no histogram of this scheme.
 const MOST_INFLATED: usize = HEADER + SLOTS * 20;
 
+/// What zlib adds to data that it does not shrink: header, checksum, the length of a block.
+const ZLIB_FRAME: usize = 11;
+
 /// Why a text is not a histogram of rtscope's scheme.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HdrError {
@@ -41,8 +44,18 @@ pub enum HdrError {
     Slot(#[from] SlotError),
 }
 
-/// The histogram as base64 of the compressed V2 format.
+/// The histogram as base64 of the compressed V2 format; where it was read from such a text, that text.
 pub fn encode(h: &Histogram) -> String {
+    h.text().map_or_else(|| pack(h), str::to_owned)
+}
+
+/// The highest trackable value as [`encode`] writes it. It only has to cover the highest count; one below 2^63 keeps signed readers (Java)
+/// happy.
+fn highest(h: &Histogram) -> u64 {
+    h.iter().next_back().map_or(2, |(_, highest, _)| highest.max(2))
+}
+
+fn pack(h: &Histogram) -> String {
     let mut counts = Vec::new();
     let mut next = 0usize;
     for (slot, n) in h.slots() {
@@ -53,15 +66,13 @@ pub fn encode(h: &Histogram) -> String {
         zigzag(&mut counts, i64::try_from(n).unwrap_or(i64::MAX));
         next = slot + 1;
     }
-    // The highest trackable value only has to cover the highest count; one below 2^63 keeps signed readers (Java) happy.
-    let highest = h.iter().next_back().map_or(2, |(_, highest, _)| highest.max(2));
     let mut v2 = Vec::with_capacity(HEADER + counts.len());
     v2.extend(V2_COOKIE.to_be_bytes());
     v2.extend(u32::try_from(counts.len()).unwrap_or(u32::MAX).to_be_bytes());
     v2.extend(0u32.to_be_bytes());
     v2.extend(DIGITS.to_be_bytes());
     v2.extend(1u64.to_be_bytes());
-    v2.extend(highest.to_be_bytes());
+    v2.extend(highest(h).to_be_bytes());
     v2.extend(1f64.to_be_bytes());
     v2.extend(counts);
     let packed = crate::zlib::pack(&v2);
@@ -110,7 +121,9 @@ pub fn decode(text: &str) -> Result<Histogram, HdrError> {
             slot += 1;
         }
     }
-    Ok(histogram)
+    // Not passed on: a highest value at which other readers might stumble, and packing that is longer than what it packs.
+    let usual = rest[16..24] == highest(&histogram).to_be_bytes() && packed.len() <= v2.len() + ZLIB_FRAME;
+    Ok(if usual { histogram.read_from(text) } else { histogram })
 }
 
 fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
@@ -164,6 +177,40 @@ mod tests {
             h.record(v, n).unwrap();
         }
         h
+    }
+
+    #[test]
+    fn a_text_is_passed_on_as_it_was_read_until_something_is_added() {
+        let values = [(5, 3), (70_000, 1), (900_000, 2)];
+        let plain = fill(&values);
+        let ours = encode(&plain);
+        let v2 = crate::zlib::unpack(&STANDARD.decode(&ours).unwrap()[8..], 1 << 20).unwrap();
+        // The same counts, not shrunk.
+        let stored = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 0);
+        let text = STANDARD.encode(frame(&stored));
+        assert_ne!(text, ours);
+        let read = decode(&text).unwrap();
+        assert_eq!((&read, encode(&read)), (&plain, text.clone()));
+        let mut more = read.clone();
+        more.record(5, 0).unwrap();
+        assert_eq!(encode(&more), text);
+        more.record(5, 1).unwrap();
+        assert_eq!(encode(&more), encode(&fill(&[(5, 4), (70_000, 1), (900_000, 2)])));
+        for (mut sum, other) in [(read.clone(), fill(&[(1, 1)])), (read.clone(), read.clone())] {
+            sum.merge(&other).unwrap();
+            assert_ne!(encode(&sum), text);
+            assert_eq!(decode(&encode(&sum)), Ok(sum));
+        }
+        // Longer than what it packs, or with a highest value that is not: as we write it.
+        let padded = [&stored[..2], &[0, 0, 0, 0xff, 0xff].repeat(3), &stored[2..]].concat();
+        assert_eq!(encode(&decode(&STANDARD.encode(frame(&padded))).unwrap()), ours);
+        let mut low = v2.clone();
+        low[24..32].copy_from_slice(&2u64.to_be_bytes());
+        assert_eq!(encode(&decode(&framed(V2_COMPRESSED_COOKIE, &low)).unwrap()), ours);
+    }
+
+    fn frame(packed: &[u8]) -> Vec<u8> {
+        [&V2_COMPRESSED_COOKIE.to_be_bytes(), &u32::try_from(packed.len()).unwrap().to_be_bytes(), packed].concat()
     }
 
     #[test]

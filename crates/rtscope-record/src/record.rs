@@ -12,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::limits;
 use crate::origin::{self, Origin};
 use crate::warning::{Verdict, Warning};
+use std::borrow::Cow;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "rtscope-record/1";
@@ -117,11 +118,13 @@ impl Record {
     }
 
     /// Its warnings, and what its origin adds to them where they alone do not say why its verdict is what it is.
-    pub fn findings(&self) -> Vec<Warning> {
-        let mut all = self.0.warnings.clone();
-        let unexplained = self.verdict() > Verdict::Repeatable.max(Verdict::of(&all));
-        all.extend(unexplained.then(|| origin::warning(self.origin())).flatten());
-        all
+    pub fn findings(&self) -> Cow<'_, [Warning]> {
+        let own = &self.0.warnings;
+        let unexplained = self.verdict() > Verdict::Repeatable.max(Verdict::of(own));
+        match unexplained.then(|| origin::warning(self.origin())).flatten() {
+            Some(why) => Cow::Owned(own.iter().cloned().chain([why]).collect()),
+            None => Cow::Borrowed(own),
+        }
     }
 
     /// What two runs have in common exactly when every distribution of theirs is the same.

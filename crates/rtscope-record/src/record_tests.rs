@@ -124,7 +124,7 @@ fn the_origin_is_a_finding_where_no_warning_says_as_much() {
     let codes = |origin: Option<Origin>, source: Option<Source>, effects: &[Effect]| {
         let warnings = effects.iter().map(|&e| Warning::new("w", e, "m", "r")).collect();
         let record = Record::new(RecordParts { origin, warnings, source, ..parts() }).unwrap();
-        record.findings().into_iter().map(|w| w.code).collect::<Vec<_>>()
+        record.findings().iter().map(|w| w.code.clone()).collect::<Vec<_>>()
     };
     assert_eq!(codes(None, None, &[]), [""; 0]);
     assert_eq!(codes(None, Some(source()), &[]), ["imported"]);

@@ -155,7 +155,7 @@ pub(crate) fn witness_facts(record: &Record) -> Vec<Fact> {
             t.preempted.map(|n| format!("preempted {n} times")),
             t.migrations.filter(|&n| n > 0).map(|n| format!("moved {n} times")),
         ];
-        more.into_iter().flatten().for_each(|part| text = format!("{text}, {part}"));
+        more.into_iter().flatten().for_each(|part| text.extend([", ", &part]));
         facts.push(("thread", text));
     }
     for r in &w.rivals {

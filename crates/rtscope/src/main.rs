@@ -7,6 +7,8 @@ mod cmd;
 mod config;
 mod error;
 mod keys;
+#[cfg(test)]
+mod manual;
 mod origin;
 mod output;
 mod progress;

@@ -1,3 +1,5 @@
+# iCEBreaker (iCE40UP5K): half a tick is 9.80 ns.
 DEVICE := up5k
 PACKAGE := sg48
 MHZ := 51
+PARAMETERS := BOARD=2 DIVF=67 DIVQ=4 FIFO_LOG2=10 PLL_PAD=1 LEDS_LOW=1

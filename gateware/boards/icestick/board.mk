@@ -1,3 +1,5 @@
+# iCEstick (iCE40HX1K): half a tick is 5.05 ns.
 DEVICE := hx1k
 PACKAGE := tq144
 MHZ := 99
+PARAMETERS := BOARD=1 DIVF=65 DIVQ=3 FIFO_LOG2=8

@@ -43,7 +43,7 @@ fn banner(records: &[Record]) -> String {
         if of.is_empty() {
             continue;
         }
-        let warnings = of.iter().flat_map(|r| r.findings()).filter(|w| w.effect == effect);
+        let warnings = of.iter().flat_map(|r| r.findings().into_owned()).filter(|w| w.effect == effect);
         let codes: BTreeSet<String> = warnings.map(|w| format!("<code>{}</code>", escape(&w.code))).collect();
         let codes: Vec<_> = codes.into_iter().collect();
         let number = if of.len() == 1 { "1 run is".into() } else { format!("{} runs are", of.len()) };

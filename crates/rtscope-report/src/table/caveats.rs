@@ -31,13 +31,14 @@ impl Caveats {
     pub fn of(r: &Record) -> Self {
         let p = r.parts();
         let counted = p.clock == Clock::Virtual;
-        let warnings = r.findings().into_iter().filter(|w| w.effect != Effect::Note);
+        let found = r.findings();
+        let warnings = found.iter().filter(|w| w.effect != Effect::Note);
         Self {
             host: !counted && virtual_machine(r),
             counted,
             models: p.lab.iter().filter(|_| counted).map(|l| l.model).collect(),
             maxima: if counted { Maxima::of(r) } else { Maxima::default() },
-            by_code: warnings.map(|w| ((Reverse(w.effect), w.code), vec![p.load.clone()])).collect(),
+            by_code: warnings.map(|w| ((Reverse(w.effect), w.code.clone()), vec![p.load.clone()])).collect(),
             loads: BTreeSet::from([p.load.clone()]),
             cut: if p.interrupted { vec![p.load.clone()] } else { Vec::new() },
         }

@@ -15,7 +15,7 @@ use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
 use std::ffi::OsString;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 rtscope cyclictest: a drop-in for cyclictest (rt-tests). Same flags, same text, same JSON; the grid points that were
 passed over are added as `# Missed:` and `# Expected:` lines, and the record is kept in rtscope's archive.
 
