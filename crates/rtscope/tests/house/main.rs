@@ -31,7 +31,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-lab/src/kernels/name.rs",
         "rtscope-lab/src/kernels/own.rs",
     ],
-    &["rtscope-lab/src/guest.rs", "rtscope-lab/src/guest/work.rs"],
     &[
         "rtscope-lab/src/image.rs",
         "rtscope-lab/src/image/archive.rs",
