@@ -94,7 +94,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-lab/src/modules/build.rs",
         "rtscope-lab/src/modules/load.rs",
     ],
-    &["rtscope-lab/src/load.rs", "rtscope-lab/src/load/handle.rs"],
     &[
         "rtscope-probe/src/witness.rs",
         "rtscope-probe/src/witness/machine.rs",
