@@ -49,7 +49,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-lab/src/vm/state.rs",
         "rtscope-lab/src/vm/target.rs",
     ],
-    &["rtscope-lab/src/ssh.rs", "rtscope-lab/src/ssh/dut.rs", "rtscope-lab/src/ssh/errand.rs"],
     &[
         "rtscope-probe/src/lines.rs",
         "rtscope-probe/src/lines/gpio.rs",
