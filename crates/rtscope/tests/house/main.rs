@@ -88,12 +88,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-report/src/table/versus.rs",
     ],
     &[
-        "rtscope-lab/src/journal.rs",
-        "rtscope-lab/src/modules.rs",
-        "rtscope-lab/src/modules/build.rs",
-        "rtscope-lab/src/modules/load.rs",
-    ],
-    &[
         "rtscope-probe/src/witness.rs",
         "rtscope-probe/src/witness/machine.rs",
         "rtscope-probe/src/witness/rescue.rs",
