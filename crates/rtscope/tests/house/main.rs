@@ -32,12 +32,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-lab/src/kernels/own.rs",
     ],
     &[
-        "rtscope-lab/src/image.rs",
-        "rtscope-lab/src/image/archive.rs",
-        "rtscope-lab/src/image/modules.rs",
-        "rtscope-lab/src/image/tools.rs",
-    ],
-    &[
         "rtscope-lab/src/session.rs",
         "rtscope-lab/src/vm.rs",
         "rtscope-lab/src/vm/executed.rs",
