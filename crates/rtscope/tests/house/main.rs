@@ -81,12 +81,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-report/src/table/strip.rs",
         "rtscope-report/src/table/versus.rs",
     ],
-    &[
-        "rtscope-probe/src/witness.rs",
-        "rtscope-probe/src/witness/machine.rs",
-        "rtscope-probe/src/witness/rescue.rs",
-        "rtscope-probe/src/witness/tick.rs",
-    ],
 ];
 
 /// The folder of the crates.
