@@ -43,14 +43,6 @@ const STILL_TO_OPEN: &[&[&str]] = &[
         "rtscope-lab/src/vm/state.rs",
         "rtscope-lab/src/vm/target.rs",
     ],
-    &[
-        "rtscope-probe/src/lines.rs",
-        "rtscope-probe/src/lines/gpio.rs",
-        "rtscope-probe/src/lines/serial.rs",
-        "rtscope-probe/src/lines/soft.rs",
-        "rtscope-probe/src/lines/spec.rs",
-        "rtscope-probe/src/lines/sysfs.rs",
-    ],
     &["rtscope-report/src/html/mod.rs", "rtscope-report/src/html/page.rs"],
     &["rtscope-report/src/html/sections.rs", "rtscope-report/src/html/versus.rs"],
     &[
