@@ -7,8 +7,3 @@ pub(crate) mod control;
 pub(crate) use apt::{Apt, mirror_in_use};
 pub use apt::{DebianError, Package};
 pub(crate) use control::{Paragraph, upstream};
-
-/// A size for people: `101.5 MB`.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
-}

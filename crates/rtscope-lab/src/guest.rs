@@ -5,20 +5,16 @@
 //! the guest.
 
 mod mailbox;
+mod part;
 mod setup;
 mod work;
 
 use crate::supervisor;
 use mailbox::Mailbox;
+use part::{AGENT, PROBE, SUPERVISOR};
 use rtscope_sys as sys;
 use std::time::Duration;
 
-/// First argument of the program: be the agent.
-const AGENT: &str = "agent";
-/// First argument of the program: be a stage of the load's supervisor.
-pub(crate) const SUPERVISOR: &str = "load-supervisor";
-/// First argument of the program: be the probe.
-pub(crate) const PROBE: &str = "probe";
 /// How long the machine is left alone before it is paused: what the kernel puts off after the boot shall not be part of every run.
 const SETTLE: Duration = Duration::from_secs(1);
 

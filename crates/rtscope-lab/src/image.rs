@@ -2,20 +2,20 @@
 
 mod archive;
 mod elf;
+mod error;
 mod modules;
 mod tools;
 
 pub(crate) use elf::modinfo;
+pub use error::ImageError;
 pub use tools::Tools;
 
-use crate::debian::DebianError;
 use crate::digest;
-use crate::kernels::{Arch, Kernel, KernelName};
+use crate::kernels::{Kernel, KernelName};
 use crate::lock::Lock;
 use archive::{Node, Tree};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// How an image is made. When this changes, the same inputs may make another one.
@@ -30,62 +30,6 @@ const RECIPE: [&str; 5] = [
 pub const MODULES_DIR: &str = "/lib/rtscope-modules";
 /// The guest's list of them: file names in the order they are to be loaded, one a line.
 pub const MODULES_LIST: &str = "/etc/rtscope/modules";
-
-/// Why there is no image.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// The guest's tools can't be had from Debian.
-    #[error(transparent)]
-    Debian(#[from] DebianError),
-    /// What is asked for does not fit together (usage, exit code 2).
-    #[error("{0}")]
-    Unfit(String),
-    /// The guest's tools are not in the cache.
-    #[error(
-        "the guest's tools for {arch} are not in the cache; they are fetched with a network at hand: rtscope lab kernels fetch NAME"
-    )]
-    NoTools {
-        /// For which architecture.
-        arch: Arch,
-    },
-    /// A program or module can't be read as one.
-    #[error("{path}: {why}", path = path.display())]
-    Unreadable {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A file can't be read or written.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl ImageError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Unfit(_) => true,
-            Self::Debian(e) => e.is_usage(),
-            Self::NoTools { .. } | Self::Unreadable { .. } | Self::Io { .. } => false,
-        }
-    }
-
-    /// For `map_err` on a file.
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_path_buf();
-        move |source| Self::Io { path, source }
-    }
-
-    fn unreadable(path: &Path, why: impl std::fmt::Display) -> Self {
-        Self::Unreadable { path: path.to_path_buf(), why: format!("{why}") }
-    }
-}
 
 /// A file of the host that an image takes in.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Tests of images, with a kernel of the user's own and tools that are none: they need no network.
 
 use super::*;
-use crate::kernels::Kernels;
+use crate::kernels::{Arch, Kernels};
 
 struct World {
     dir: tempfile::TempDir,

@@ -3,6 +3,10 @@
 //! One file for each change of a running session, named by process id, start time and a number. A session that ends in order removes its files; one that was
 //! killed, or lost its power, leaves them, and the next start's [`Journal::replay`] undoes what they list.
 
+pub(crate) mod error;
+
+pub use error::JournalError;
+
 use crate::modules;
 use crate::process_tree;
 use serde::{Deserialize, Serialize};
@@ -39,22 +43,6 @@ pub enum Undo {
         name: String,
         /// As it was loaded: `in=rtscope-wire/0`.
         parameters: Vec<String>,
-    },
-}
-
-/// Why the journal can't be kept.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// Neither `XDG_STATE_HOME` nor `HOME` says where it may live.
-    #[error("no place for the journal of what must be undone: set HOME or XDG_STATE_HOME to a directory")]
-    NoHome,
-    /// It could not be written.
-    #[error("the journal of what must be undone can't be written at {path}: {source}; make it writable or set XDG_STATE_HOME", path = path.display())]
-    Write {
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
     },
 }
 

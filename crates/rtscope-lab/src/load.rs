@@ -4,65 +4,25 @@
 mod args;
 mod error;
 mod handle;
+mod options;
 mod place;
 mod table;
 
 pub use error::LoadError;
 pub use handle::LoadHandle;
+pub use options::StartOptions;
 pub use rtscope_record::load::warnings;
 
-use crate::job::{Iperf3Job, Isolation, Reexec, Sized, ToolJob};
-use crate::journal::{Journal, JournalError};
+use crate::job::{Iperf3Job, Sized, ToolJob};
 use crate::programs::find_program;
-use crate::target::StopHandle;
 use crate::tools::tool::{OwnJob, Refused, Tool};
 use crate::tools::{self, iperf3};
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 use table::{Entry, LOADS};
 
 /// Left free on the disk beside what the load writes, MiB.
 const SPARE_MIB: u64 = 256;
-
-/// What a start needs to know.
-#[derive(Debug, Clone)]
-pub struct StartOptions {
-    /// How to start the supervisor.
-    pub reexec: Reexec,
-    /// Number of CPUs to size the load by.
-    pub cpus: u32,
-    /// Directory in which the load makes its own; `None` for `$TMPDIR` or /var/tmp, whichever is on a disk.
-    pub dir: Option<PathBuf>,
-    /// Where to write down what must be undone after a crash.
-    pub journal: Journal,
-    /// Strongest isolation to try.
-    pub isolation: Isolation,
-    /// How long the load may take until it is up.
-    pub up_timeout: Duration,
-    /// How long its processes may take to end when asked, before they are killed.
-    pub stop_timeout: Duration,
-    /// Ends the start early.
-    pub stop: StopHandle,
-}
-
-impl StartOptions {
-    /// The usual: sized by all CPUs of this machine, the user's journal, the strongest isolation, 30 s to start, 15 s to stop.
-    pub fn new(reexec: Reexec) -> Result<Self, JournalError> {
-        let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
-        Ok(Self {
-            reexec,
-            cpus,
-            dir: None,
-            journal: Journal::of_user()?,
-            isolation: Isolation::default(),
-            up_timeout: Duration::from_secs(30),
-            stop_timeout: Duration::from_secs(15),
-            stop: StopHandle::new(),
-        })
-    }
-}
 
 /// A load that can be started.
 #[derive(Debug, Clone)]
@@ -129,6 +89,18 @@ impl Load {
     /// Tools that it needs and that are not installed.
     pub fn missing_tools(&self) -> Vec<&'static str> {
         self.tools().into_iter().filter(|t| find_program(t).is_none()).collect()
+    }
+
+    /// Starts the load and returns when it does work; `None` for `none`. Fails with a [`LoadError`] that says what to do when a tool
+    /// is missing, the disk is nearly full, or it is not up within [`StartOptions::up_timeout`]; then nothing of it is left.
+    pub fn start(&self, options: &StartOptions) -> Result<Option<LoadHandle>, LoadError> {
+        if self.is_none() {
+            return Ok(None);
+        }
+        if let Some(&tool) = self.missing_tools().first() {
+            return Err(LoadError::Missing { load: self.name.clone(), tool });
+        }
+        LoadHandle::start(&self.name, self.sized(options.cpus), options).map(Some)
     }
 
     pub(crate) fn sized(&self, cpus: u32) -> Sized {

@@ -1,83 +1,21 @@
 //! One measuring session: the load up, the probe run under it, the load down, and its proof in the record.
 
-use crate::load::{Load, LoadError, LoadHandle, StartOptions, warnings};
-use crate::modules::ModuleError;
+pub(crate) mod awake;
+pub(crate) mod error;
+pub(crate) mod step;
+
+pub use error::MeasureError;
+pub use step::Step;
+
+use crate::load::{Load, LoadHandle, StartOptions, warnings};
 use crate::programs::find_program;
-use crate::target::{StopHandle, Target, TargetError};
-use crate::vm::{GuestError, Progress, VmError};
+use crate::target::{StopHandle, Target};
+use awake::Awake;
 use rtscope_probe::protocol::{Event, Plan};
-use rtscope_record::{Record, RecordError};
+use rtscope_record::Record;
 use rtscope_sys as sys;
 use std::collections::BTreeMap;
 use std::process::Stdio;
-
-/// Where a session is, for a progress display.
-#[derive(Debug)]
-pub enum Step<'a> {
-    /// What a virtual machine needs is being fetched or built.
-    Preparing(&'a str),
-    /// This is fetched from the network now.
-    Fetching(&'a str),
-    /// A virtual machine is being started: from its kept state, or by booting it first.
-    GuestStarting {
-        /// It must boot.
-        boots: bool,
-    },
-    /// How far the virtual machine is.
-    Guest(Progress),
-    /// The load of this name is being started.
-    LoadStarting(&'a str),
-    /// It does work; the probe is next.
-    LoadUp,
-    /// The probe said something.
-    Event(&'a Event),
-    /// A process of the load ended before it was told to. The measurement goes on, its record will be INVALID.
-    LoadDied(&'a str),
-    /// The measurement is over, the load is being ended.
-    LoadStopping,
-}
-
-/// Why there is no record.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    /// The load can't be had.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The probe could not measure.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The virtual machine did not do its work.
-    #[error(transparent)]
-    Vm(#[from] VmError),
-    /// There is no such virtual machine.
-    #[error(transparent)]
-    Guest(#[from] GuestError),
-    /// A kernel module that it needs can't be had, or let go.
-    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
-    Module(#[from] ModuleError),
-    /// With the load's proof the record does not hold together.
-    #[error("the record does not hold together: {0}")]
-    Record(#[from] RecordError),
-}
-
-impl MeasureError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Load(e) => e.is_usage(),
-            Self::Target(e) => e.is_usage(),
-            Self::Vm(e) => e.is_usage(),
-            Self::Guest(e) => e.is_usage(),
-            Self::Module(e) => e.is_usage(),
-            Self::Record(_) => false,
-        }
-    }
-
-    /// It was ended before anything was measured (exit code 130).
-    pub fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Interrupted) | Self::Vm(VmError::Interrupted) | Self::Target(TargetError::Interrupted))
-    }
-}
 
 /// Measures under a load. A load that dies early does not end the run: the record says so and is INVALID. When `stop` ends the run early,
 /// the record holds what was measured. Whatever fails, nothing of the load is left.
@@ -122,22 +60,6 @@ pub fn measure(
         parts.load_proof = Some(proof);
     }
     Ok(Record::new(parts)?)
-}
-
-/// Keeps this thread from waiting behind the load that it watches, as far as that is allowed; ordinary again when dropped.
-pub(crate) struct Awake;
-
-impl Awake {
-    pub(crate) fn new() -> Self {
-        let _ = rtscope_sys::rt::come_before_ordinary_tasks();
-        Self
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        let _ = rtscope_sys::rt::set_policy(rtscope_record::Policy::Other, 0, 0);
-    }
 }
 
 /// First line of what each tool of the load says of its version, by name.

@@ -4,6 +4,7 @@ use super::*;
 use crate::job::{Isolation, Reexec};
 use crate::journal::Journal;
 use crate::local::tests::{plan, record};
+use crate::target::TargetError;
 use rtscope_record::Verdict;
 use std::time::Duration;
 

@@ -7,159 +7,28 @@
 //! is well. The measuring threads themselves take one look before their loop and one after it; nothing is added to the loop.
 
 mod machine;
+mod order;
+mod post;
 mod rescue;
 mod tasks;
 mod threads;
 mod tick;
 
+pub use order::Order;
+pub use post::Post;
+
 use crate::measured::Failure;
-use crate::protocol::Plan;
 use crate::snapshot::Root;
 use crate::timer::sampler::LiveCell;
-use rtscope_record::witness::Starved;
-use rtscope_record::{Policy, Settings};
+use post::{Shared, lock};
 use rtscope_sys::rt;
 use rtscope_sys::sched::{Alarm, Continued};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
-use threads::OwnLook;
 
-/// From one look to the next, ns.
-const EVERY: u64 = 500_000_000;
-/// The same where there are none during a run.
-const NEVER: u64 = 366 * 86_400 * 1_000_000_000;
 /// Stack of the two threads: `MCL_FUTURE` locks all of it. Optimized they were seen to touch 12 KiB.
 const STACK: usize = if cfg!(debug_assertions) { 96 * 1024 } else { 48 * 1024 };
-
-/// What is to be witnessed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Order {
-    /// The measured CPUs, and those of the device under test.
-    pub cpus: Vec<u32>,
-    /// Tasks that come before or beside this policy and priority on these CPUs are rivals; `None`: none do, as in a hard interrupt.
-    pub ours: Option<(Policy, u8)>,
-    /// How long the run is to take, ns.
-    pub planned: Option<u64>,
-    /// The grid's interval, ns, where the CPUs have one in common.
-    pub grid: Option<u64>,
-    /// Looks only before and after, and none meanwhile: for a guest in virtual time, which has one CPU that every look would be taken from, and
-    /// which nobody reaches from outside.
-    pub ends_only: bool,
-}
-
-impl Order {
-    /// This order as `plan` wants it: where progress is not to be told, since that would cost the guest, looks would cost it as well.
-    #[must_use]
-    pub fn for_plan(self, plan: &Plan) -> Self {
-        Self { ends_only: plan.progress_ms == 0, ..self }
-    }
-
-    /// That of the timer test.
-    pub fn of(s: &Settings, allowed: &[u32]) -> Self {
-        let cpus = if s.cpus.is_empty() { allowed } else { &s.cpus };
-        let mut cpus: Vec<u32> = cpus.iter().copied().take(if s.migrate { usize::MAX } else { s.threads as usize }).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let below = if s.priority_descends { u8::try_from(s.threads.saturating_sub(1)).unwrap_or(u8::MAX) } else { 0 };
-        let priority = if s.policy.has_priority() { s.priority.saturating_sub(below).max(1) } else { 0 };
-        let grid = (s.distance.0 == 0 && s.start_offset.0 == 0).then_some(s.interval.0);
-        Self { cpus, ours: Some((s.policy, priority)), planned: s.duration.map(|d| d.0), grid, ends_only: false }
-    }
-}
-
-/// One thread that is looked after: it says itself when it is ready and when it is done.
-#[derive(Debug)]
-pub struct Post {
-    label: String,
-    tid: AtomicU32,
-    left: AtomicBool,
-    first: OnceLock<OwnLook>,
-    last: OnceLock<OwnLook>,
-    /// Where its progress can be read.
-    cell: Option<Arc<LiveCell>>,
-    /// Without a sample for so long it is starved, ns.
-    patience: u64,
-    shared: Arc<Shared>,
-}
-
-impl Post {
-    /// The calling thread is this one.
-    pub fn arrive(&self) {
-        self.tid.store(rt::tid(), SeqCst);
-    }
-
-    /// The calling thread has its priority and CPU, and is about to begin.
-    pub fn enter(&self) {
-        self.arrive();
-        let _: Result<(), _> = self.first.set(OwnLook::take());
-    }
-
-    /// The loop is over; the thread still has what it had in it.
-    pub fn leave(&self) {
-        let _: Result<(), _> = self.last.set(OwnLook::take());
-        self.left.store(true, SeqCst);
-    }
-
-    /// As which the thread began, as the kernel said.
-    pub fn began_as(&self) -> Option<(Policy, u8)> {
-        let state = self.first.get()?.state.as_ref()?;
-        Some((state.kind(), state.priority))
-    }
-
-    /// The watchdog ended the run: whoever gives up his priority now may wait for ever.
-    pub fn is_emergency(&self) -> bool {
-        self.shared.ended.load(SeqCst)
-    }
-
-    fn is_on_duty(&self) -> bool {
-        self.tid.load(SeqCst) != 0 && !self.left.load(SeqCst)
-    }
-}
-
-/// What the run's threads, the tick and the watchdog share.
-#[derive(Debug)]
-struct Shared {
-    /// When the run started, ns; 0 before.
-    start: AtomicU64,
-    posts: Mutex<Vec<Arc<Post>>>,
-    /// The run is over.
-    stop: AtomicBool,
-    /// The watchdog ended the run.
-    ended: AtomicBool,
-    /// The tick is done: the watchdog may go.
-    over: AtomicBool,
-    starved: Mutex<Option<Starved>>,
-    alarm: Alarm,
-    /// When the tick looked last, ns.
-    looked: AtomicU64,
-    /// The tick's thread id.
-    tick: AtomicU32,
-    /// The reporter's.
-    main: u32,
-    /// All CPUs that the process may use.
-    allowed: Vec<u32>,
-    /// The priority just below the run's own threads.
-    below: u8,
-}
-
-impl Shared {
-    /// ns since the start of the run.
-    fn since_start(&self, now: u64) -> u64 {
-        match self.start.load(SeqCst) {
-            0 => 0,
-            start => now.saturating_sub(start),
-        }
-    }
-
-    fn posts(&self) -> Vec<Arc<Post>> {
-        lock(&self.posts).clone()
-    }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A witness at work. Dropped, it ends and tells nothing.
 #[derive(Debug)]

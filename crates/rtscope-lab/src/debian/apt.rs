@@ -1,7 +1,6 @@
 //! The private apt: its configuration, what it may be asked, and what can be missing on a host.
 
 use super::control::{self, Paragraph};
-use super::megabytes;
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
@@ -223,6 +222,11 @@ fn last_words(out: &Output) -> String {
     let errors: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("E: ")).take(2).collect();
     let warning = || text.lines().find_map(|l| l.strip_prefix("W: ")).or(text.lines().last()).unwrap_or("it said nothing");
     if errors.is_empty() { warning().trim().to_owned() } else { errors.join(" / ") }
+}
+
+/// A size for people: `101.5 MB`.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// Sum of the sizes in `'URI' FILE SIZE HASH` lines.

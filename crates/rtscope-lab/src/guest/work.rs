@@ -1,8 +1,8 @@
 //! Does the one job of a guest: measures under a load, or runs a program under one.
 
 use super::mailbox::Mailbox;
+use super::part::{PROBE, SUPERVISOR};
 use super::setup::{self, DISK};
-use super::{PROBE, SUPERVISOR};
 use crate::Journal;
 use crate::job::{Isolation, Reexec};
 use crate::load::{self, Load, LoadError, StartOptions};

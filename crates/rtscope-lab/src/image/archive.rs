@@ -1,6 +1,6 @@
 //! A tree of files as a cpio archive (newc, Documentation/driver-api/early-userspace/buffer-format.rst): sorted, owned by root, without times.
 
-use super::ImageError;
+use super::error::ImageError;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};

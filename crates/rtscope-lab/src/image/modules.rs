@@ -2,7 +2,8 @@
 //!
 //! A package of Debian has no `modules.dep` (depmod runs when it is installed); what a module needs it says itself.
 
-use super::{ImageError, elf};
+use super::elf;
+use super::error::ImageError;
 use crate::digest;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;

@@ -1,7 +1,8 @@
 //! The guest's programs: from Debian's packages of its architecture, with just the libraries that they need.
 
 use super::archive::{Node, Tree, guest_path};
-use super::{ImageError, elf};
+use super::elf;
+use super::error::ImageError;
 use crate::debian::{Apt, Package};
 use crate::digest;
 use crate::kernels::Arch;

@@ -1,7 +1,8 @@
 //! A running load: start it and wait until it works, ask how it is, end it and get the proof.
 
 use super::error::LoadError;
-use super::{Load, StartOptions, place};
+use super::options::StartOptions;
+use super::place;
 use crate::job::{Job, Sized};
 use crate::journal::SCRATCH_PREFIX;
 use crate::supervisor::wire::{Order, Report, receive, send};
@@ -39,18 +40,10 @@ pub struct LoadHandle {
     oom_before: Option<u64>,
 }
 
-impl Load {
-    /// Starts the load and returns when it does work; `None` for `none`. Fails with a [`LoadError`] that says what to do when a tool
-    /// is missing, the disk is nearly full, or it is not up within [`StartOptions::up_timeout`]; then nothing of it is left.
-    pub fn start(&self, options: &StartOptions) -> Result<Option<LoadHandle>, LoadError> {
-        if self.is_none() {
-            return Ok(None);
-        }
-        if let Some(&tool) = self.missing_tools().first() {
-            return Err(LoadError::Missing { load: self.name.clone(), tool });
-        }
-        let sized = self.sized(options.cpus);
-        let (base, warning) = place::choose(&self.name, options.dir.as_ref(), &sized)?;
+impl LoadHandle {
+    /// Starts a load of this size and waits until it does work.
+    pub(super) fn start(name: &str, sized: Sized, options: &StartOptions) -> Result<Self, LoadError> {
+        let (base, warning) = place::choose(name, options.dir.as_ref(), &sized)?;
         let token = place::token().map_err(|e| LoadError::Directory { path: "/dev/urandom".into(), reason: e.to_string() })?;
         let job = Job {
             reexec: options.reexec.clone(),
@@ -64,15 +57,13 @@ impl Load {
             up_timeout: options.up_timeout,
             stop_timeout: options.stop_timeout,
         };
-        let mut handle = LoadHandle::spawn(&self.name, sized, options, &job)
+        let mut handle = Self::spawn(name, sized, options, &job)
             .map_err(|source| LoadError::Supervisor { program: options.reexec.program.clone(), source })?;
         handle.warnings.extend(warning);
         handle.wait_until_up(options)?;
-        Ok(Some(handle))
+        Ok(handle)
     }
-}
 
-impl LoadHandle {
     fn spawn(name: &str, sized: Sized, options: &StartOptions, job: &Job) -> io::Result<Self> {
         let mut command = options.reexec.stage(&["outer"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

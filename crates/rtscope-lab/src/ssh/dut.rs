@@ -1,7 +1,8 @@
 //! A device under test on another machine, beside a measurement on this one.
 
-use super::Ssh;
 use super::errand::Followed;
+use super::host::Ssh;
+use super::losses::lost;
 use crate::target::{StopHandle, TargetError};
 use rtscope_probe::protocol::{DutPlan, Event, Work};
 use rtscope_record::{Effect, Record, RecordError, RecordParts, System, Warning, findings};
@@ -94,7 +95,7 @@ impl RemoteDut {
         };
         let mut parts = outcome?.into_parts();
         if !losses.is_empty() {
-            warnings.push(super::lost(&name, &losses));
+            warnings.push(lost(&name, &losses));
         }
         warnings.extend(left.map(|l| Warning::new("dut-left", Effect::Note, l, "nothing needs to be done")));
         parts.warnings.extend(warnings);

@@ -1,7 +1,9 @@
 //! Work on a target, from the copy of the probe to the removal of everything: begun over one connection, followed over as many as it takes.
 
 use super::connection::{Breaker, Connection, Voice};
-use super::{Probe, Ssh, scripts};
+use super::host::Ssh;
+use super::probe::Probe;
+use super::scripts;
 use crate::target::{StopHandle, TargetError};
 use rtscope_probe::protocol::{Errand, Event, Identity, PROTOCOL, Unattended, Work};
 use rtscope_probe::spool;

@@ -1,58 +1,16 @@
 //! Where guests come from: a kernel's name to a machine that can be started, with all that has to be fetched and built for it.
 
 use super::target::Boot;
-use super::{Lab, LabOptions, States, VmError};
+use super::{GUESTS, GuestError, Lab, LabOptions, Qemu, States};
 use crate::debian;
-use crate::image::{Contents, Image, ImageError, Images, Tools};
+use crate::image::{Contents, Image, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
-use crate::session::MeasureError;
+use crate::session::error::MeasureError;
 use std::path::{Path, PathBuf};
 
 /// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
 const MODULES: [&str; 4] = ["null_blk", "ext4", "crc32c_generic", "veth"];
-/// Names a directory of guest programs.
-pub const GUESTS: &str = "RTSCOPE_GUESTS";
-
-/// Why there is no guest.
-#[derive(Debug, thiserror::Error)]
-pub enum GuestError {
-    /// Its kernel can't be had.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    /// Its image can't be made.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// The machine can't be.
-    #[error(transparent)]
-    Vm(#[from] VmError),
-    /// The program that is to be its first process is missing.
-    #[error(
-        "there is no guest program for {arch}: {name} is looked for in ${GUESTS} and beside {me}; build it: ./x guest {arch}",
-        me = me.display()
-    )]
-    NoProgram {
-        /// For which architecture.
-        arch: Arch,
-        /// Its file name.
-        name: String,
-        /// This program.
-        me: PathBuf,
-    },
-}
-
-impl GuestError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Kernel(e) => e.is_usage(),
-            Self::Image(e) => e.is_usage(),
-            Self::Vm(e) => e.is_usage(),
-            Self::NoProgram { .. } => false,
-        }
-    }
-}
-
 /// The lab's cache: kernels, tools, images and kept states.
 #[derive(Debug, Clone)]
 pub struct Guests {
@@ -120,7 +78,7 @@ impl Guests {
     /// A guest with the kernel `name`.
     pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Lab, GuestError> {
         // Before anything is fetched for it.
-        let qemu = super::Qemu::find(name.arch())?;
+        let qemu = Qemu::find(name.arch())?;
         let (kernel, image) = self.prepare(name, on_step)?;
         let boot = Boot {
             arch: kernel.arch,

@@ -6,7 +6,7 @@ use super::qmp::Qmp;
 use super::seat::Seat;
 use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, executed, scratch, transfer};
-use crate::session::Awake;
+use crate::session::awake::Awake;
 use crate::target::StopHandle;
 use rtscope_sys as sys;
 use serde_json::{Value, json};

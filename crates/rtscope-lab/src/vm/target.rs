@@ -9,7 +9,7 @@ use super::{TimeModel, VmError};
 use crate::costs::Cost;
 use crate::digest;
 use crate::image::modinfo;
-use crate::session::Step;
+use crate::session::step::Step;
 use crate::target::StopHandle;
 use base64::Engine;
 use rtscope_probe::protocol::Plan;

@@ -10,11 +10,6 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The forms, for a remedy.
-pub const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER, serial:DEVICE:OUT>IN such as \
-     serial:/dev/ttyS0:rts>cts, wire:stimulus and wire:answer of the kernel module rtscope_wire, or fpga:PORT such as \
-     fpga:/dev/ttyUSB1";
-
 /// What a line of the kernel's instrument can do.
 const WIRE: Abilities =
     Abilities { what: "line of the kernel module rtscope_wire, in hard-IRQ context", stamp: Stamp::Kernel, tells_losses: true };

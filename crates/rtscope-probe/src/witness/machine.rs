@@ -1,6 +1,6 @@
 //! What of the machine can change while it is measured, read from files that a test may replace.
 
-use super::Order;
+use super::order::Order;
 use crate::snapshot::{Root, heat};
 use rtscope_record::witness::{Change, Changed, CpuSeen};
 use std::collections::BTreeMap;

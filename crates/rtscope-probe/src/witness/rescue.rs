@@ -3,7 +3,7 @@
 //! A deadline task comes before every FIFO and RR task. Where that is refused (no privilege, or the kernel has given all its deadline
 //! bandwidth away) FIFO 99 must do, which a hog of the same priority keeps out.
 
-use super::{Post, Shared};
+use super::post::{Post, Shared, lock};
 use rtscope_record::Policy;
 use rtscope_record::witness::Starved;
 use rtscope_sys::rt;
@@ -76,7 +76,7 @@ fn looks_again(shared: &Shared) -> bool {
 
 /// Ends the run, and gets the reporter and those threads on their way that are still at work.
 pub(super) fn end(shared: &Shared, posts: &[Arc<Post>], starved: Starved) {
-    super::lock(&shared.starved).get_or_insert(starved);
+    lock(&shared.starved).get_or_insert(starved);
     shared.ended.store(true, SeqCst);
     free(shared, shared.main, WRITER);
     // The one that waits for the record, when it is of this program: it may wait behind the same rival.

@@ -6,6 +6,7 @@ use super::*;
 use crate::snapshot::Facts;
 use proptest::prelude::*;
 use rtscope_record::witness::{Change, Changed};
+use rtscope_record::{Policy, Settings};
 use std::fs;
 use std::time::Duration;
 

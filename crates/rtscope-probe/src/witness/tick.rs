@@ -1,9 +1,11 @@
 //! The tick: a look at threads and machine every half a second, who is starved, and what came of it.
 
 use super::machine::Machine;
+use super::order::Order;
+use super::post::{Post, Shared};
+use super::rescue;
 use super::tasks::Table;
 use super::threads::{self, Doing};
-use super::{EVERY, NEVER, Order, Post, Shared, rescue};
 use crate::snapshot::Root;
 use rtscope_record::Policy;
 use rtscope_record::witness::{Change, Changed, MOST, Starved, ThreadState, Witness};
@@ -14,6 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
+/// From one look to the next, ns.
+const EVERY: u64 = 500_000_000;
+/// The same where there are none during a run.
+const NEVER: u64 = 366 * 86_400 * 1_000_000_000;
 /// A wake-up that is later by so much than waiting for a CPU explains was a pause, ns.
 const PAUSE: u64 = 100_000_000;
 /// All tasks are looked through at most for this share of the time (one part in so many).

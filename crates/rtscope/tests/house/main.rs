@@ -20,59 +20,7 @@ use std::path::{Path, PathBuf};
 use tree::Tree;
 
 /// Circles that are still to be opened. One that is opened, or becomes another, must leave this list.
-const STILL_TO_OPEN: &[&[&str]] = &[
-    &[
-        "rtscope-lab/src/debian.rs",
-        "rtscope-lab/src/debian/apt.rs",
-        "rtscope-lab/src/kernels.rs",
-        "rtscope-lab/src/kernels/fetch.rs",
-        "rtscope-lab/src/kernels/headers.rs",
-        "rtscope-lab/src/kernels/manifest.rs",
-        "rtscope-lab/src/kernels/name.rs",
-        "rtscope-lab/src/kernels/own.rs",
-    ],
-    &["rtscope-lab/src/guest.rs", "rtscope-lab/src/guest/work.rs"],
-    &[
-        "rtscope-lab/src/image.rs",
-        "rtscope-lab/src/image/archive.rs",
-        "rtscope-lab/src/image/modules.rs",
-        "rtscope-lab/src/image/tools.rs",
-    ],
-    &[
-        "rtscope-lab/src/session.rs",
-        "rtscope-lab/src/vm.rs",
-        "rtscope-lab/src/vm/executed.rs",
-        "rtscope-lab/src/vm/guests.rs",
-        "rtscope-lab/src/vm/machine.rs",
-        "rtscope-lab/src/vm/memory.rs",
-        "rtscope-lab/src/vm/qemu.rs",
-        "rtscope-lab/src/vm/qmp.rs",
-        "rtscope-lab/src/vm/state.rs",
-        "rtscope-lab/src/vm/target.rs",
-    ],
-    &["rtscope-lab/src/ssh.rs", "rtscope-lab/src/ssh/dut.rs", "rtscope-lab/src/ssh/errand.rs"],
-    &[
-        "rtscope-probe/src/lines.rs",
-        "rtscope-probe/src/lines/gpio.rs",
-        "rtscope-probe/src/lines/serial.rs",
-        "rtscope-probe/src/lines/soft.rs",
-        "rtscope-probe/src/lines/spec.rs",
-        "rtscope-probe/src/lines/sysfs.rs",
-    ],
-    &[
-        "rtscope-lab/src/journal.rs",
-        "rtscope-lab/src/modules.rs",
-        "rtscope-lab/src/modules/build.rs",
-        "rtscope-lab/src/modules/load.rs",
-    ],
-    &["rtscope-lab/src/load.rs", "rtscope-lab/src/load/handle.rs"],
-    &[
-        "rtscope-probe/src/witness.rs",
-        "rtscope-probe/src/witness/machine.rs",
-        "rtscope-probe/src/witness/rescue.rs",
-        "rtscope-probe/src/witness/tick.rs",
-    ],
-];
+const STILL_TO_OPEN: &[&[&str]] = &[];
 
 /// The folder of the crates.
 fn crates() -> PathBuf {

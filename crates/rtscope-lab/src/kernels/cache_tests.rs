@@ -1,6 +1,7 @@
 //! Tests of the kernels in a cache, with kernels of the user's own: they need no network.
 
 use super::*;
+use crate::kernels::Series;
 
 /// A cache, and a kernel's files beside it.
 fn world() -> (tempfile::TempDir, Kernels) {

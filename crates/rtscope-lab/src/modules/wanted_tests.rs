@@ -1,3 +1,5 @@
+//! What runs need of the modules, and what no module can do.
+
 use super::*;
 use crate::lines::{About, LineOptions};
 

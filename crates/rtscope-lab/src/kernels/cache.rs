@@ -1,0 +1,187 @@
+//! The kernels in a cache: listed, fetched, added and removed, each whole or not at all.
+
+use super::error::KernelError;
+use super::manifest::Kernel;
+use super::name::{Arch, KernelName, Source};
+use super::{fetch, own};
+use crate::lock::Lock;
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A line of [`Kernels::list`].
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    /// The name.
+    pub name: KernelName,
+    /// What is in the cache under it.
+    pub fetched: Option<Kernel>,
+    /// Size of all its files in the cache, bytes.
+    pub bytes: u64,
+}
+
+/// Within the cache.
+const WORKPLACES: &str = "kernels/.new";
+
+/// The kernels in a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernels {
+    cache: PathBuf,
+}
+
+impl Kernels {
+    /// Those in the cache at `cache_root`, which is made when the first is fetched.
+    pub fn new(cache_root: impl Into<PathBuf>) -> Self {
+        Self { cache: cache_root.into() }
+    }
+
+    /// The cache they are in.
+    pub fn cache_root(&self) -> &Path {
+        &self.cache
+    }
+
+    fn dir(&self, name: &KernelName) -> PathBuf {
+        self.cache.join("kernels").join(name.to_string())
+    }
+
+    /// Where a kernel is made before it gets its place, on the same file system. One for each name, and used under its lock: whatever lies
+    /// there when nobody has the lock was left by a process that was killed.
+    fn workplace(&self, name: &KernelName) -> PathBuf {
+        self.cache.join(WORKPLACES).join(name.to_string().replace('/', "+"))
+    }
+
+    fn lock_file(&self, workplace: &Path) -> PathBuf {
+        self.cache.join("locks").join(workplace.file_name().unwrap_or_default())
+    }
+
+    fn lock(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<Lock, KernelError> {
+        let file = self.lock_file(&self.workplace(name));
+        Lock::take(&file, on_step).map_err(KernelError::io(&file))
+    }
+
+    /// Clears away what killed processes left.
+    fn sweep(&self) {
+        for left in fs::read_dir(self.cache.join(WORKPLACES)).into_iter().flatten().flatten() {
+            if let Some(_lock) = Lock::try_take(&self.lock_file(&left.path())) {
+                // What can't be removed is in nobody's way.
+                let _ = clear(&left.path());
+            }
+        }
+    }
+
+    /// Every kernel that can be fetched, and the user's own, by name; a damaged one counts as not fetched.
+    pub fn list(&self) -> Result<Vec<Listed>, KernelError> {
+        self.sweep();
+        let mut names = KernelName::all_debian();
+        let own = self.cache.join("kernels/own");
+        for arch in Arch::ALL {
+            for entry in fs::read_dir(&own).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_str().and_then(|n| KernelName::own(n, arch).ok());
+                names.extend(name.filter(|n| self.dir(n).is_dir()));
+            }
+        }
+        names.sort();
+        let listed = names.into_iter().map(|name| {
+            let dir = self.dir(&name);
+            let fetched = Kernel::read(&dir, &name).ok().flatten().filter(|k| k.check_sizes().is_ok());
+            let (_, bytes) = if dir.is_dir() { crate::digest::count(&dir).map_err(KernelError::io(&dir))? } else { (0, 0) };
+            Ok(Listed { name, fetched, bytes })
+        });
+        listed.collect()
+    }
+
+    /// The kernel `name`, if it is in the cache and its files have their sizes. [`Kernel::verify`] reads them all.
+    pub fn get(&self, name: &KernelName) -> Result<Kernel, KernelError> {
+        let Some(kernel) = Kernel::read(&self.dir(name), name)? else {
+            let remedy = match name.source() {
+                Source::Debian { .. } => format!("fetch it: rtscope lab kernels fetch {name}"),
+                Source::Own(own) => format!("add it: rtscope lab kernels add {own} --arch {} --vmlinuz FILE", name.arch()),
+            };
+            return Err(KernelError::NotFetched { name: name.clone(), remedy });
+        };
+        kernel.check_sizes()?;
+        Ok(kernel)
+    }
+
+    /// The kernel `name`, fetched from Debian with its modules, configuration and headers if it is not in the cache, or when `update` asks
+    /// for the newest. What is done is told to `on_step`. Whole or not at all; two processes at it do it one after the other.
+    pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Kernel, KernelError> {
+        let Source::Debian { series, rt } = *name.source() else {
+            let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
+            return Err(KernelError::Name { name: name.to_string(), why: why.into() });
+        };
+        self.sweep();
+        let _lock = self.lock(name, on_step)?;
+        if !update {
+            if let Ok(kernel) = self.get(name) {
+                return Ok(kernel);
+            }
+        }
+        self.make(name, |work| fetch::fetch(&self.cache, work, name, series, rt, on_step))
+    }
+
+    /// Takes a user's own kernel into the cache as `own/NAME/ARCH`, in place of one of that name. `modules` is its `lib/modules/RELEASE`
+    /// directory, `headers` one that `make -C` works in, which is referred to by a link.
+    pub fn add_own(
+        &self,
+        name: &KernelName,
+        vmlinuz: &Path,
+        modules: Option<&Path>,
+        config: Option<&Path>,
+        headers: Option<&Path>,
+    ) -> Result<Kernel, KernelError> {
+        if !matches!(name.source(), Source::Own(_)) {
+            let why = "a kernel of one's own is named own/NAME/ARCH";
+            return Err(KernelError::Name { name: name.to_string(), why: why.into() });
+        }
+        let _lock = self.lock(name, &mut |_| {})?;
+        self.make(name, |work| own::add(work, name, &own::Files { vmlinuz, modules, config, headers }))
+    }
+
+    /// Removes a kernel from the cache; whether it was there.
+    pub fn remove(&self, name: &KernelName) -> Result<bool, KernelError> {
+        let dir = self.dir(name);
+        let _lock = self.lock(name, &mut |_| {})?;
+        if !dir.is_dir() {
+            return Ok(false);
+        }
+        // Moved first, so that half a kernel is never found under its name.
+        let work = self.workplace(name);
+        clear(&work)?;
+        fs::create_dir_all(work.parent().unwrap_or(&work)).map_err(KernelError::io(&work))?;
+        fs::rename(&dir, &work).map_err(KernelError::io(&dir))?;
+        clear(&work)?;
+        Ok(true)
+    }
+
+    /// Lets `fill` make the kernel in an empty workplace, then gives it its place. The lock is held.
+    fn make(&self, name: &KernelName, fill: impl FnOnce(&Path) -> Result<Kernel, KernelError>) -> Result<Kernel, KernelError> {
+        let (work, dir) = (self.workplace(name), self.dir(name));
+        clear(&work)?;
+        let new = work.join("new");
+        fs::create_dir_all(&new).map_err(KernelError::io(&new))?;
+        let made = fill(&new).and_then(|_| {
+            let parent = dir.parent().unwrap_or(&dir);
+            fs::create_dir_all(parent).map_err(KernelError::io(parent))?;
+            if dir.exists() {
+                fs::rename(&dir, work.join("old")).map_err(KernelError::io(&dir))?;
+            }
+            fs::rename(&new, &dir).map_err(KernelError::io(&dir))
+        });
+        clear(&work)?;
+        made?;
+        self.get(name)
+    }
+}
+
+fn clear(dir: &Path) -> Result<(), KernelError> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(KernelError::io(dir)(e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+//! Why a kernel can't be had.
+
+use super::name::KernelName;
+use crate::debian::DebianError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a kernel can't be had.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// No such name (usage, exit code 2).
+    #[error("`{name}` is no kernel's name: {why}")]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        why: String,
+    },
+    /// It is known, but not in the cache.
+    #[error("the kernel {name} is not in the cache; {remedy}")]
+    NotFetched {
+        /// Its name.
+        name: KernelName,
+        /// How to get it.
+        remedy: String,
+    },
+    /// What is in the cache is not what was put there.
+    #[error("the kernel {name} is damaged: {why}; remove it and fetch or add it again")]
+    Damaged {
+        /// Its name.
+        name: KernelName,
+        /// What is wrong.
+        why: String,
+    },
+    /// A user's own kernel can't be taken in (usage, exit code 2).
+    #[error("{0}")]
+    Own(String),
+    /// Debian's packages can't be had.
+    #[error(transparent)]
+    Debian(#[from] DebianError),
+    /// A file can't be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl KernelError {
+    /// The request was wrong (exit code 2), not the machine (exit code 3).
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Name { .. } | Self::Own(_) => true,
+            Self::Debian(e) => e.is_usage(),
+            Self::NotFetched { .. } | Self::Damaged { .. } | Self::Io { .. } => false,
+        }
+    }
+
+    /// For `map_err` on a file.
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+}
