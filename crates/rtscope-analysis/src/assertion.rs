@@ -108,9 +108,9 @@ pub enum ParseAssertionError {
     #[error("`raw` is for times, and {0} is a count: leave it out")]
     Raw(String),
     /// The figure is unknown.
-    #[error("`{0}` is no figure: use a percentile such as p99.9, or min, mean, max, missed, spurious, overflow, dropped, count")]
+    #[error("`{0}` is not a figure: use a percentile such as p99.9, or min, mean, max, missed, spurious, overflow, dropped, count")]
     Metric(String),
-    /// The bound of a time is no time.
+    /// The bound of a time is not a time.
     #[error("bound of {metric}: {error}")]
     Time {
         /// The figure.
@@ -118,7 +118,7 @@ pub enum ParseAssertionError {
         /// What is wrong with it.
         error: ParseNanosError,
     },
-    /// The bound of a count is no whole number.
+    /// The bound of a count is not a whole number.
     #[error("bound of {metric}: `{text}` is not a whole number without unit")]
     Count {
         /// The figure.

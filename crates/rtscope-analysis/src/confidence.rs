@@ -34,7 +34,7 @@ impl FromStr for Confidence {
 
     /// A number of per cent: `95`, `99.9`, `99.9%`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let error = || format!("`{text}` is no confidence: write a percentage from 50 to 99.9999, such as 95 or 99.9");
+        let error = || format!("`{text}` is not a confidence: write a percentage from 50 to 99.9999, such as 95 or 99.9");
         let number = text.trim();
         let number = number.strip_suffix('%').unwrap_or(number).trim_end();
         let q: Quantile = format!("p{number}").parse().map_err(|_| error())?;

@@ -33,7 +33,7 @@ use sha2::{Digest, Sha256};
 use std::io::{Read, Seek};
 
 impl Kind {
-    /// Finds the kind of a file by looking at its first bytes (1 MiB of them tell); `None` when it is no capture.
+    /// Finds the kind of a file by looking at its first bytes (1 MiB of them tell); `None` when it is not a capture.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
             return Some(Self::Sigrok);

@@ -151,7 +151,7 @@ fn what_has_no_end_is_refused_where_it_begins() {
         (Kind::Csv, String::new(), b'7', "line 1: a line is longer than 1 MiB"),
         (Kind::Csv, "Time [s],a\n".into(), b'7', "line 2: a line is longer than 1 MiB"),
         (Kind::Csv, rows.into(), 0, "line 4: a row is longer than 1 MiB"),
-        (Kind::Csv, rows.repeat(300), b',', "is no time"),
+        (Kind::Csv, rows.repeat(300), b',', "is not a time"),
         (Kind::Csv, rows.to_owned() + &"1,1\n".repeat(300), b',', "line 304: a row is longer than 1 MiB"),
     ] {
         let file = Endless { text: text.into_bytes(), at: 0, then };

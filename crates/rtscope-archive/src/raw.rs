@@ -49,7 +49,7 @@ pub enum RawError {
         error: io::Error,
     },
     /// The file ends within a sample.
-    #[error("{read} bytes are no whole number of {width}-byte samples: is the file cut off, or of another width?")]
+    #[error("{read} bytes are not a whole number of {width}-byte samples: is the file cut off, or of another width?")]
     Partial {
         /// Bytes read.
         read: u64,

@@ -89,7 +89,7 @@ fn signed_text(record: &Record) -> Result<String, SignatureError> {
 /// the histograms as lists of `[lowest value of a slot, count]`.
 pub fn canonical_form(record: &Record) -> Result<String, SignatureError> {
     let mut value = serde_json::to_value(record).map_err(|e| SignatureError::Json(e.to_string()))?;
-    let fault = || SignatureError::Json("it is no object".into());
+    let fault = || SignatureError::Json("it is not an object".into());
     let top = value.as_object_mut().ok_or_else(fault)?;
     top.retain(|key, _| !DERIVED.contains(&key.as_str()));
     let distributions = top.get_mut("distributions").and_then(Value::as_array_mut).ok_or_else(fault)?;

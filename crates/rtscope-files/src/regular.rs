@@ -11,7 +11,7 @@ pub(crate) fn refused(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.into())
 }
 
-/// What something is that is no regular file.
+/// What something is that is not a regular file.
 pub(crate) fn kind(t: FileType) -> &'static str {
     match () {
         () if t.is_dir() => "a directory",
@@ -28,7 +28,7 @@ pub(crate) fn bits(flags: OFlags) -> i32 {
     i32::from_ne_bytes(flags.bits().to_ne_bytes())
 }
 
-/// Refuses what is there and is no regular file; `follow`: a link may stand for one.
+/// Refuses what is there and is not a regular file; `follow`: a link may stand for one.
 pub fn check_file(path: &Path, follow: bool) -> io::Result<()> {
     match if follow { fs::metadata(path) } else { fs::symlink_metadata(path) } {
         Ok(found) => regular(&found),
@@ -37,7 +37,7 @@ pub fn check_file(path: &Path, follow: bool) -> io::Result<()> {
     }
 }
 
-/// Refuses what is no regular file.
+/// Refuses what is not a regular file.
 pub(crate) fn regular(m: &Metadata) -> io::Result<()> {
     if m.is_file() { Ok(()) } else { Err(refused(format!("it is {}, where a file is expected", kind(m.file_type())))) }
 }

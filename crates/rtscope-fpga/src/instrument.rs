@@ -56,7 +56,7 @@ pub enum FpgaError {
     #[error("nothing that speaks the instrument's protocol answers (asked to {0})")]
     Silent(&'static str),
     /// It is something else.
-    #[error("what answers is no instrument: it says {0:08x}")]
+    #[error("what answers is not an instrument: it says {0:08x}")]
     Stranger(u32),
     /// It speaks another version of the protocol.
     #[error(
@@ -94,7 +94,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether it says itself that it is no board.
+    /// Whether it says itself that it is not a board.
     pub fn is_emulator(&self) -> bool {
         self.board == 0
     }
@@ -186,7 +186,7 @@ impl<P: Port> Instrument<P> {
         self.identity
     }
 
-    /// Whether it is no board: by its own word, or since the port has no hardware behind it.
+    /// Whether it is not a board: by its own word, or since the port has no hardware behind it.
     pub fn is_emulated(&self) -> bool {
         self.identity.is_emulator() || !self.port.is_hardware()
     }

@@ -54,7 +54,7 @@ pub(crate) fn count(root: &Path) -> io::Result<(u64, u64)> {
     Ok(found)
 }
 
-/// Everything below `root` that is no directory, sorted by path. Links are not followed.
+/// Everything below `root` that is not a directory, sorted by path. Links are not followed.
 pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(dir) = open.pop() {

@@ -179,8 +179,8 @@ fn tree(c: &Contents<'_>) -> Result<(Tree, modules::Found), ImageError> {
     tree.add(MODULES_LIST.trim_start_matches('/'), Node::File { mode: 0o644, bytes: list.into() });
     tree.add("init", Node::File { mode: 0o755, bytes: init });
     for e in c.extra {
-        let guest =
-            archive::guest_path(e.guest).ok_or_else(|| ImageError::Unfit(format!("{} is no absolute path of a file", e.guest)))?;
+        let guest = archive::guest_path(e.guest)
+            .ok_or_else(|| ImageError::Unfit(format!("{} is not an absolute path of a file", e.guest)))?;
         let bytes = rtscope_files::read(e.host, rtscope_files::LARGE).map_err(ImageError::io(e.host))?;
         tree.add(&guest, Node::File { mode: e.mode & 0o7777, bytes });
     }

@@ -168,9 +168,9 @@ impl Entered {
 fn read(file: &Path) -> Result<Entry, String> {
     let size = fs::symlink_metadata(file).map_err(|e| e.to_string())?;
     if !size.is_file() || size.uid() != rtscope_files::me() {
-        return Err("this is no journal entry".into());
+        return Err("this is not a journal entry".into());
     }
-    let text = rtscope_files::read(file, LONGEST_ENTRY).map_err(|e| format!("this is no journal entry: {e}"))?;
+    let text = rtscope_files::read(file, LONGEST_ENTRY).map_err(|e| format!("this is not a journal entry: {e}"))?;
     serde_json::from_slice(&text).map_err(|e| format!("it can't be read: {e}"))
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn remove_scratch(path: &Path, token: &str) -> Result<bool, String> {
     };
     let own = fs::metadata("/proc/self").map_err(|e| e.to_string())?.uid();
     if !found.is_dir() || found.uid() != own {
-        return Err("it is no directory of ours; left alone".into());
+        return Err("it is not a directory of ours; left alone".into());
     }
     let marker = path.join(MARKER);
     let marked = fs::symlink_metadata(&marker).is_ok_and(|m| m.is_file() && m.len() == token.len() as u64)

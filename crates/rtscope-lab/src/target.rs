@@ -38,7 +38,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// The probe said something that is not an event.
-    #[error("the probe said something that is no event: `{line}` ({reason}); probe and rtscope must be of one version")]
+    #[error("the probe said something that is not an event: `{line}` ({reason}); probe and rtscope must be of one version")]
     Garbled {
         /// What it said, shortened.
         line: String,

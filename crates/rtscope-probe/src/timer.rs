@@ -45,7 +45,7 @@ pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
         return usage(format!("{} threads were asked for", s.threads), "choose 1 to 4096 threads");
     }
     if s.policy.has_priority() && !(1..=99).contains(&s.priority) {
-        return usage(format!("priority {} is not one of {}", s.priority, s.policy), "choose 1 to 99");
+        return usage(format!("priority {} is out of range for the policy {}", s.priority, s.policy), "choose 1 to 99");
     }
     if s.linear_bins.is_some_and(|(bins, unit)| bins > 10_000_000 || unit == 0) {
         return usage("more than 10,000,000 equal-width bins were asked for".into(), "the ns histogram needs none: leave them out");

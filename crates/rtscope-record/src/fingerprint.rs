@@ -109,7 +109,7 @@ impl FromStr for Fingerprint {
     fn from_str(text: &str) -> Result<Self, String> {
         let hex = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         let value = if hex { u128::from_str_radix(text, 16).ok() } else { None };
-        value.map(Self).ok_or_else(|| format!("`{text}` is no fingerprint: 32 hex digits"))
+        value.map(Self).ok_or_else(|| format!("`{text}` is not a fingerprint: 32 hex digits"))
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
         for bad in
             [&text[1..], "0abcdef", &format!("0{text}"), &text.to_uppercase(), &text.replace('f', "g"), &format!("+{}", &text[1..])]
         {
-            assert_eq!(bad.parse::<Fingerprint>(), Err(format!("`{bad}` is no fingerprint: 32 hex digits")));
+            assert_eq!(bad.parse::<Fingerprint>(), Err(format!("`{bad}` is not a fingerprint: 32 hex digits")));
         }
     }
 

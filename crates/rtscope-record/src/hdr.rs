@@ -15,7 +15,7 @@ const V2_COOKIE: u32 = 0x1c84_9313;
 const V2_COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const HEADER: usize = 40;
 const DIGITS: u32 = 3;
-/// Ten bytes a count and one skip before each at the most; a larger inflated text is no histogram of this scheme.
+/// Ten bytes a count and one skip before each at the most; a larger inflated text is not a histogram of this scheme.
 const MOST_INFLATED: usize = HEADER + SLOTS * 20;
 
 /// What zlib adds to data that it does not shrink: header, checksum, the length of a block.

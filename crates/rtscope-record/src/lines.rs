@@ -309,7 +309,7 @@ impl Confirmation {
 pub struct Instrument {
     /// What held the clock, in words.
     pub what: String,
-    /// It was no instrument of its own but a program that behaves like one: the gateware's emulator, or whatever else is at the other end
+    /// It was not an instrument of its own but a program that behaves like one: the gateware's emulator, or whatever else is at the other end
     /// of a line behind which there is no hardware.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,

@@ -47,13 +47,13 @@ pub enum RecordError {
         own: Origin,
     },
     /// The id holds other characters than letters, digits and dashes, or none or more than 80.
-    #[error("`{0:.100}` is no record id: letters, digits and dashes, at most 80")]
+    #[error("`{0:.100}` is not a record id: letters, digits and dashes, at most 80")]
     Id(String),
     /// Something is too long, or there is too much of it.
     #[error(transparent)]
     TooLong(#[from] limits::TooLong),
     /// It started at no moment.
-    #[error("it says that it started `{0:.40}`, which is no moment: RFC 3339, such as 2026-11-21T08:00:00Z")]
+    #[error("it says that it started `{0:.40}`, which is not a moment: RFC 3339, such as 2026-11-21T08:00:00Z")]
     Started(String),
     /// Two distributions under one label.
     #[error("two distributions are called `{0}`")]

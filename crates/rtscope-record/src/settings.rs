@@ -45,7 +45,7 @@ impl FromStr for Handler {
             "hard" => Ok(Self::Hard),
             "threaded" => Ok(Self::Threaded),
             "soft" => Ok(Self::Soft),
-            _ => Err(format!("`{text}` is no handler: use hard, threaded or soft")),
+            _ => Err(format!("`{text}` is not a handler: use hard, threaded or soft")),
         }
     }
 }
@@ -163,6 +163,6 @@ mod tests {
             assert_eq!((handler.as_str(), format!("{handler:>9}")), (text, format!("{text:>9}")));
             assert_eq!(text.parse(), Ok(handler));
         }
-        assert_eq!("softirq".parse::<Handler>(), Err("`softirq` is no handler: use hard, threaded or soft".into()));
+        assert_eq!("softirq".parse::<Handler>(), Err("`softirq` is not a handler: use hard, threaded or soft".into()));
     }
 }

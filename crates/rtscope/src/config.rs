@@ -80,7 +80,7 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
     match std::env::var_os(CACHE).filter(|v| !v.is_empty()) {
         None => xdg("XDG_CACHE_HOME", ".cache", "name a directory with RTSCOPE_CACHE"),
         Some(_) => {
-            absolute(CACHE).ok_or_else(|| Failure::usage(format!("${CACHE} is no absolute path"), "name a directory from / on"))
+            absolute(CACHE).ok_or_else(|| Failure::usage(format!("${CACHE} is not an absolute path"), "name a directory from / on"))
         }
     }
 }

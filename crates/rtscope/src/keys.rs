@@ -38,10 +38,10 @@ impl PublicKey {
     fn new(name: &str, key: &str, own: bool) -> Result<Self, String> {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-@+".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(format!("`{}` is no name for a key: letters, digits and . _ - @ +, at most 64", name.escape_debug()));
+            return Err(format!("`{}` is not a name for a key: letters, digits and . _ - @ +, at most 64", name.escape_debug()));
         }
         if !is_key(key) {
-            return Err("this is no ed25519 key of 64 hex digits".into());
+            return Err("this is not an ed25519 key of 64 hex digits".into());
         }
         Ok(Self { name: name.into(), key: key.into(), fingerprint: key_fingerprint(key), own })
     }
@@ -162,7 +162,7 @@ pub(crate) fn load_signer() -> Result<Option<Signer>, Failure> {
         return refuse(format!("it belongs to user {}", about.uid()), "rtscope key generate");
     }
     let damaged =
-        || Failure::failed(format!("{}: this is no key of rtscope", path.display()), "move it away; rtscope key generate");
+        || Failure::failed(format!("{}: this is not a key of rtscope", path.display()), "move it away; rtscope key generate");
     let [SECRET, digits, name] = text.split_whitespace().collect::<Vec<_>>()[..] else { return Err(damaged()) };
     let bytes: Option<Vec<u8>> =
         (0..digits.len()).step_by(2).map(|at| digits.get(at..at + 2).and_then(|d| u8::from_str_radix(d, 16).ok())).collect();
@@ -187,7 +187,7 @@ fn read(path: &Path) -> Result<Option<(String, File)>, Failure> {
         Err(e) => return Err(failed(path, "opening it", &e)),
     };
     if !file.metadata().is_ok_and(|m| m.is_file()) {
-        return Err(Failure::failed(format!("{} is no file", path.display()), "move it away"));
+        return Err(Failure::failed(format!("{} is not a file", path.display()), "move it away"));
     }
     let mut text = String::new();
     (&file).take(LONGEST).read_to_string(&mut text).map_err(|e| failed(path, "reading it", &e))?;

@@ -65,7 +65,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
             swing.take(volts);
         })?;
         if !sound {
-            return Err(CaptureError::File(format!("channel {} has samples that are no numbers", line.name)));
+            return Err(CaptureError::File(format!("channel {} has samples that are not numbers", line.name)));
         }
         end = end.max(session.time(count));
         if let Some(name) = meant.get(&place) {
@@ -163,7 +163,7 @@ fn wrong(what: &str, e: impl std::fmt::Display) -> CaptureError {
 
 /// A small file of the archive.
 fn text(archive: &mut ZipArchive<impl Read + Seek>, name: &str) -> Result<String, CaptureError> {
-    let file = archive.by_name(name).map_err(|e| wrong(&format!("this is no session of sigrok's: {name}"), e))?;
+    let file = archive.by_name(name).map_err(|e| wrong(&format!("this is not a session of sigrok's: {name}"), e))?;
     let mut text = String::new();
     file.take(1 << 20).read_to_string(&mut text).map_err(|e| wrong(name, e))?;
     Ok(text)

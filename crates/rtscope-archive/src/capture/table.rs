@@ -161,7 +161,7 @@ impl<T: Tap> Pass<T> {
                 }
                 let value = cell.parse::<f64>().ok().filter(|v| !v.is_nan());
                 let value = value.ok_or_else(|| {
-                    CaptureError::line(line, format!("`{cell}` is no number: levels are 0 and 1, voltages numbers"))
+                    CaptureError::line(line, format!("`{cell}` is not a number: levels are 0 and 1, voltages numbers"))
                 })?;
                 *seen = true;
                 if let Some((_, tap)) = tap {
@@ -176,11 +176,11 @@ impl<T: Tap> Pass<T> {
         let absolute = match self.head.times {
             Times::Column { scale } => {
                 let at = super::decimal::picoseconds(text, scale).or_else(|| super::decimal::date_and_time(text));
-                at.ok_or_else(|| CaptureError::line(line, format!("`{text}` is no time")))?
+                at.ok_or_else(|| CaptureError::line(line, format!("`{text}` is not a time")))?
             }
             Times::Numbered { start, step } => {
                 let n = text.parse::<i128>().ok().filter(|n| (0..1 << 60).contains(n));
-                start + n.ok_or_else(|| CaptureError::line(line, format!("`{text}` is no sample's number")))? * step
+                start + n.ok_or_else(|| CaptureError::line(line, format!("`{text}` is not a sample's number")))? * step
             }
             Times::Counted { start, step } => {
                 self.number += 1;
@@ -193,7 +193,7 @@ impl<T: Tap> Pass<T> {
             Times::Ticks { step, hz } => {
                 let ticks = text.parse::<i128>().ok().filter(|t| (0..1 << 60).contains(t) && t % step == 0);
                 let ticks = ticks.ok_or_else(|| {
-                    let what = format!("`{text}` is no multiple of the {step} that sigrok counts for each sample at {hz} Hz");
+                    let what = format!("`{text}` is not a multiple of the {step} that sigrok counts for each sample at {hz} Hz");
                     CaptureError::line(line, what)
                 })?;
                 ticks / step * 1_000_000_000_000 / i128::from(hz)

@@ -116,7 +116,7 @@ impl<'a> Changes<'a> {
             (b'r' | b'R', value) => {
                 let value: Option<f64> = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
                 let value = value.filter(|v| v.is_finite());
-                let value = value.ok_or_else(|| words.error(format!("`{}` is no number", text(word))))?;
+                let value = value.ok_or_else(|| words.error(format!("`{}` is not a number", text(word))))?;
                 code(words)?;
                 self.real(value, words.word());
                 Ok(())
@@ -130,14 +130,14 @@ impl<'a> Changes<'a> {
                     self.change(&[bit], code_here, words.line())
                 }
             }
-            _ => Err(words.error(format!("`{}` is no change of a value", text(word)))),
+            _ => Err(words.error(format!("`{}` is not a change of a value", text(word)))),
         }
     }
 
     fn time(&mut self, time: &[u8], line: u64) -> Result<(), CaptureError> {
         let wrong = |what: &str| CaptureError::line(line, format!("`#{}`: {what}", text(time)));
         let time: Option<u64> = std::str::from_utf8(time).ok().and_then(|t| t.parse().ok());
-        let at = u128::from(time.ok_or_else(|| wrong("is no time"))?) * u128::from(self.header.unit);
+        let at = u128::from(time.ok_or_else(|| wrong("is not a time"))?) * u128::from(self.header.unit);
         let first = *self.first.get_or_insert(at);
         let since = at.checked_sub(first).ok_or_else(|| wrong("time goes backwards"))?;
         // Mostly a short number, which is quickly divided.
@@ -156,7 +156,7 @@ impl<'a> Changes<'a> {
             // The lowest bit stands last; what is missing above is 0, or what stands first when that is undefined.
             let above = bits.first().map_or(b'0', |b| if *b == b'1' { b'0' } else { *b });
             let bit = bits.len().checked_sub(n + 1).map_or(above, |at| bits[at]);
-            let wrong = || CaptureError::line(line, format!("`{}` has a value that is no level", text(bits)));
+            let wrong = || CaptureError::line(line, format!("`{}` has a value that is not a level", text(bits)));
             let level = level(bit).ok_or_else(wrong)?;
             if !watched {
                 continue;

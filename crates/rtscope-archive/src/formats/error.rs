@@ -26,7 +26,7 @@ pub enum ImportError {
     /// Something is wrong that has no one line.
     #[error("{0}")]
     File(String),
-    /// It is no valid JSON.
+    /// It is not valid JSON.
     #[error("invalid JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// What it says can't be a distribution.

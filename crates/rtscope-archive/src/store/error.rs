@@ -191,7 +191,7 @@ pub enum SpillError {
     /// It can't be read.
     #[error("it can't be read: {0}")]
     Io(#[from] io::Error),
-    /// It is no record, or one whose counts do not add up.
+    /// It is not a record, or one whose counts do not add up.
     #[error("it holds no record: {0}")]
     Json(#[from] serde_json::Error),
     /// The archive would not take it.

@@ -58,7 +58,7 @@ impl<'a> Row<'a> {
         let text = serde_json::to_string(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;
         match serde_json::from_str::<Record>(&text) {
             Ok(back) if back == *record => {}
-            Ok(_) => return Err(fault("its text reads as another record (a count above 2^63, or a figure that is no number)")),
+            Ok(_) => return Err(fault("its text reads as another record (a count above 2^63, or a figure that is not a number)")),
             Err(e) => return Err(ArchiveError::unrepresentable(id, format!("its text can't be read again: {e}"))),
         }
         crate::signature::check(record).map_err(|e| ArchiveError::unrepresentable(id, e))?;

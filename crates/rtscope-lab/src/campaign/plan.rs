@@ -199,7 +199,7 @@ fn check_name(name: &str) -> Result<(), String> {
     if fine && (1..=LONGEST_NAME).contains(&name.len()) {
         return Ok(());
     }
-    Err(format!("`{name}` is no name of a campaign: letters, digits and dashes, at most {LONGEST_NAME}"))
+    Err(format!("`{name}` is not a name of a campaign: letters, digits and dashes, at most {LONGEST_NAME}"))
 }
 
 fn target(text: &str, dir: &Path) -> Result<String, String> {

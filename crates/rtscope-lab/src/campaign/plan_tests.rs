@@ -93,8 +93,8 @@ fn what_is_wrong_is_told_with_its_line() {
     let good = "name = \"a\"\ntargets = [\"local\"]\nloads = [\"none\"]\nrepetitions = 1\n[[tests]]\ntest = \"timer\"\n";
     parse(good).unwrap();
     for (from, to, line, words) in [
-        ("\"a\"", "\"a b\"", 1, "`a b` is no name"),
-        ("\"a\"", "\"\"", 1, "is no name"),
+        ("\"a\"", "\"a b\"", 1, "`a b` is not a name"),
+        ("\"a\"", "\"\"", 1, "is not a name"),
         ("name = \"a\"", "nam = \"a\"", 1, "unknown field `nam`"),
         ("[\"local\"]", "[]", 2, "there is no target"),
         ("[\"local\"]", "[\"locl\"]", 2, "`locl` is not a target"),
@@ -103,10 +103,10 @@ fn what_is_wrong_is_told_with_its_line() {
         ("[\"local\"]", "[\"local\"]\nclock = \"virtual\"", 3, "only the lab has virtual time"),
         ("[\"local\"]", "[\"local\"]\nmodels = [2]", 3, "only the lab's virtual time has models"),
         ("[\"local\"]", "[\"lab:k\"]\nmodels = []", 3, "only the lab's virtual time has models"),
-        ("[\"local\"]", "[\"lab:k\"]\nmodels = [9]", 3, "`9` is no time model"),
+        ("[\"local\"]", "[\"lab:k\"]\nmodels = [9]", 3, "`9` is not a time model"),
         ("[\"local\"]", "[\"lab:k\"]\nmodels = [2, 2]", 3, "is named twice"),
         ("[\"local\"]", "[\"local\"]\nclock = \"wall\"", 3, "unknown variant `wall`"),
-        ("[\"none\"]", "[\"nonsense\"]", 3, "`nonsense` is no load"),
+        ("[\"none\"]", "[\"nonsense\"]", 3, "`nonsense` is not a load"),
         ("[\"none\"]", "[]", 3, "there is no load"),
         ("[\"none\"]", "[\"disk\", \"disk\"]", 3, "the load `disk` is named twice"),
         ("= 1", "= 0", 4, "repetitions = 0"),
@@ -114,7 +114,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ("= 1", "= 1\njobs = 0", 5, "nonzero"),
         ("\"timer\"", "\"response\"", 5, "no line to watch is named"),
         ("\"timer\"", "\"timer\"\nhandler = \"hard\"", 5, "no handler to choose"),
-        ("\"timer\"", "\"timer\"\nhandler = \"warm\"", 7, "`warm` is no handler"),
+        ("\"timer\"", "\"timer\"\nhandler = \"warm\"", 7, "`warm` is not a handler"),
         ("\"timer\"", "\"timer\"\nwarmup = 3", 5, "`timer` has no lines"),
         ("\"timer\"", "\"response\"\nanswer = \"tin:can\"", 5, "names no line"),
         ("\"timer\"", "\"timer\"\nspace = \"kernel\"\nthreads = 2", 5, "in user space only"),

@@ -249,7 +249,7 @@ fn mirror(set: Option<&str>) -> Result<String, DebianError> {
     let Some(text) = set.filter(|t| !t.is_empty()) else { return Ok(MIRROR.into()) };
     let known = ["http://", "https://", "file:/"].iter().any(|s| text.starts_with(s));
     if !known || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '[') {
-        let why = format!("${MIRROR_VARIABLE} is `{text}`, which is no address of a Debian mirror; such as {MIRROR}");
+        let why = format!("${MIRROR_VARIABLE} is `{text}`, which is not an address of a Debian mirror; such as {MIRROR}");
         return Err(DebianError::Unusable(why));
     }
     Ok(text.trim_end_matches('/').to_owned())

@@ -48,7 +48,7 @@ impl Tree {
     }
 }
 
-/// A path of the guest as the tree has it, where directories of the merged `/usr` are themselves; `None` for one that is no absolute path of a
+/// A path of the guest as the tree has it, where directories of the merged `/usr` are themselves; `None` for one that is not an absolute path of a
 /// file.
 pub(super) fn guest_path(path: &str) -> Option<String> {
     let within = path.strip_prefix('/')?;

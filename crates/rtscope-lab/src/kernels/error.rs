@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No such name (usage, exit code 2).
-    #[error("`{name}` is no kernel's name: {why}")]
+    #[error("`{name}` is not a kernel's name: {why}")]
     Name {
         /// What was asked for.
         name: String,

@@ -21,7 +21,7 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         .map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
     let of_modules = given.modules.map(release_of_modules).transpose()?;
     let release = of_modules.or_else(|| release_of_image(&image)).ok_or_else(|| {
-        let why = "says not in its head what release it is; give its modules' directory with --modules lib/modules/RELEASE";
+        let why = "does not say in its header which release it is; give its modules' directory with --modules lib/modules/RELEASE";
         KernelError::Own(format!("{} {why}", vmlinuz.display()))
     })?;
     let copied = |from: &Path, to: &Path| {
@@ -33,7 +33,7 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         copied(config, &work.join(CONFIG))?;
         let text = rtscope_files::read(&work.join(CONFIG), rtscope_files::SMALL).map_err(KernelError::io(config))?;
         if !is_configuration(&text) {
-            let why = "is no kernel's configuration: name the .config that it was built with";
+            let why = "is not a kernel's configuration: name the .config that it was built with";
             return Err(KernelError::Own(format!("{} {why}", config.display())));
         }
     }
@@ -74,7 +74,7 @@ fn release_of_modules(dir: &Path) -> Result<String, KernelError> {
     let release = release.filter(|_| whole.join("modules.order").is_file() || whole.join("kernel").is_dir());
     release.map(str::to_owned).ok_or_else(|| {
         let why =
-            "is no modules' directory: name lib/modules/RELEASE as `make modules_install` writes it, with modules.order in it";
+            "is not a modules' directory: name lib/modules/RELEASE as `make modules_install` writes it, with modules.order in it";
         KernelError::Own(format!("{} {why}", dir.display()))
     })
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Not a name of a load.
-    #[error("`{name}` is no load: use {known}")]
+    #[error("`{name}` is not a load: use {known}")]
     Unknown {
         /// As given.
         name: String,

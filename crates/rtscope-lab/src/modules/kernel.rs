@@ -93,7 +93,7 @@ fn refused(module: &str, error: &io::Error, parameters: &[String], said: Option<
         ),
         Some(libc::ENOEXEC) => {
             let release = sys::host::uname().map(|u| u.release).unwrap_or_default();
-            (format!("it is no module for this kernel, {release}"), "build it against this kernel's headers".to_owned())
+            (format!("it is not a module for this kernel, {release}"), "build it against this kernel's headers".to_owned())
         }
         Some(libc::ENOSYS) => ("this kernel takes no modules".to_owned(), "boot one that does, or measure in the lab".to_owned()),
         Some(libc::EEXIST) => ("it is loaded already".to_owned(), format!("unload it: rmmod {}", module.trim_end_matches(".ko"))),

@@ -106,7 +106,7 @@ fn line_of(name: &str) -> Result<String, ModuleError> {
         Ok(LineSpec::Gpio(Gpio::Offset(chip, offset))) => Ok(format!("{chip}/{offset}")),
         Ok(LineSpec::Gpio(Gpio::Name(name))) => Ok(name),
         Ok(_) => Err(ModuleError::Ask {
-            message: format!("{name} is no line for a kernel module"),
+            message: format!("{name} is not a line for a kernel module"),
             remedy: "the DUT in the kernel takes GPIO lines: gpio:CHIP/OFFSET or gpio:NAME".into(),
         }),
         Err(e) => Err(ModuleError::Ask { message: e.to_string(), remedy: e.remedy() }),

@@ -171,7 +171,7 @@ fn own(words: &[String]) -> Result<OwnJob, Refused> {
 /// An option by its first name, with its value as a number where it is one.
 fn read(word: &str) -> Result<(&'static str, u64), Refused> {
     let Some(option) = word.strip_prefix("--") else {
-        return Refused::because(word, "it is no option: job files are not read, since they could hold anything");
+        return Refused::because(word, "it is not an option: job files are not read, since they could hold anything");
     };
     let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
     let Some((first, _, values)) = ALLOWED.iter().find(|(first, other, _)| !name.is_empty() && (*first == name || *other == name))

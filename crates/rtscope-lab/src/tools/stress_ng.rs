@@ -111,7 +111,7 @@ fn check(words: &[String]) -> Result<(), Refused> {
         if let Some(long) = word.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or_default();
             if name.is_empty() {
-                return Refused::because(word, "it is no option");
+                return Refused::because(word, "it is not an option");
             }
             let refused = REFUSED.iter().find(|(n, _)| n.starts_with(name) && !STRESSORS.contains(&name));
             if let Some((_, reason)) = refused {

@@ -68,7 +68,7 @@ impl FromStr for TimeModel {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|m| text.trim() == m.to_string());
         found.ok_or_else(|| {
-            format!("`{text}` is no time model: 1, 2 (the default) or 3; `rtscope lab model` shows what they are worth")
+            format!("`{text}` is not a time model: 1, 2 (the default) or 3; `rtscope lab model` shows what they are worth")
         })
     }
 }

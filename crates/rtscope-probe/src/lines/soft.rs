@@ -68,7 +68,7 @@ impl End {
             match shared.page().magic.compare_exchange(0, MAGIC, SeqCst, SeqCst) {
                 Ok(_) | Err(MAGIC) => return Ok(Self { path, file, shared }),
                 Err(_) => {
-                    let why = format!("{} is no software line of this version", path.display());
+                    let why = format!("{} is not a software line of this version", path.display());
                     return Err(LineError::Unable { line, why });
                 }
             }

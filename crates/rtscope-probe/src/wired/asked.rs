@@ -95,7 +95,7 @@ impl<'a> Asked<'a> {
         let port = answer.fpga_port();
         if stimulus.as_ref().is_some_and(|s| s.fpga_port() != port) || matches!(answer, LineSpec::Fpga(_, true)) {
             let remedy = "--answer fpga:PORT, and no other line beside it";
-            return usage("not both lines are the FPGA instrument's".into(), remedy);
+            return usage("stimulus and answer must both be lines of the FPGA instrument".into(), remedy);
         }
         if port.is_some() && null_wire.is_some() && null_wire != stimulus && stimulus.is_some() {
             let remedy = "--calibrate without a line; with pins and wires: a jumper from stimulus to answer, measured as a DUT";
@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
             return usage(format!("the interval {} is not from 2us to 1h", s.interval), "choose one such as --interval 1ms");
         }
         if longest < s.interval || longest.0 - s.interval.0 >= u64::from(u32::MAX) {
-            let message = format!("{} to {longest} is no range of intervals", s.interval);
+            let message = format!("{} to {longest} is not a range of intervals", s.interval);
             return usage(message, "the second is the longer one, by at most 4s: --interval 1ms --interval-max 10ms");
         }
         if l.interval_max.is_some() && test != Test::Response {
@@ -160,7 +160,7 @@ impl<'a> Asked<'a> {
         }
         let priorities = [if s.policy.has_priority() { s.priority } else { 1 }, l.dut.as_ref().map_or(1, |d| d.priority.max(1))];
         if let Some(p) = priorities.iter().find(|p| !(1..=99).contains(*p)) {
-            return usage(format!("{p} is no priority"), "choose 1 to 99");
+            return usage(format!("{p} is not a priority"), "choose 1 to 99");
         }
         if let Some(d) = &l.dut {
             if test != Test::Periodic && d.input.is_none() {

@@ -78,7 +78,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         Test::Response => bench.response(say),
         Test::Periodic => bench.periodic(say),
         Test::Sustained => bench.sustained(say),
-        Test::Timer => Err(Failure::usage("`timer` is no test over lines", "measure response")),
+        Test::Timer => Err(Failure::usage("`timer` is not a test over lines", "measure response")),
     }?;
     bench.collect(measured)
 }

@@ -56,7 +56,7 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
         }
         // What is no terminal has no speed.
         _ if e.raw_os_error() == Some(libc::ENOTTY) => {
-            LineError::Instrument { line: line.clone(), why: "it is no serial port".into() }
+            LineError::Instrument { line: line.clone(), why: "it is not a serial port".into() }
         }
         _ => LineError::io(&line, "open the port")(e),
     })?;

@@ -135,7 +135,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         options.load.clone_from(&a.load);
         options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
         options.nanoseconds = a.nsecs.then_some(true);
-        // What another reader knows is no capture.
+        // What another reader knows is not a capture.
         let known = format.is_some() || a.format.is_none() && formats::detect(&opened.start).is_some();
         let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &opened.start, &a.capture) };
         let records = match capture {

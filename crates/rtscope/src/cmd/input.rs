@@ -31,7 +31,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Opens a file, or `-` for standard input; what is no regular file is read to its end, of at most `most` bytes.
+    /// Opens a file, or `-` for standard input; what is not a regular file is read to its end, of at most `most` bytes.
     pub(super) fn new(file: &Path, most: u64) -> Result<Self, Failure> {
         let name = file.display().to_string();
         let failed = |e: io::Error| failure(&name, &e);

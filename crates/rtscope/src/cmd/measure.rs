@@ -204,7 +204,7 @@ fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
             Ok(None)
         } else {
             let message =
-                format!("`{}` is no target of the lab: it has no clock, seed, CPUs, memory or modules to choose", a.target);
+                format!("`{}` is not a target of the lab: it has no clock, seed, CPUs, memory or modules to choose", a.target);
             Err(Failure::usage(message, "measure with --target lab:KERNEL, or without these options"))
         };
     }

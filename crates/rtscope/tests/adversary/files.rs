@@ -26,7 +26,7 @@ pub(crate) fn shell(words: &str) {
     assert!(Command::new("sh").args(["-c", words]).status().unwrap().success(), "{words}");
 }
 
-/// Makes what is no file, at `path`.
+/// Makes what is not a file, at `path`.
 #[track_caller]
 pub(crate) fn put(kind: &str, path: &Path) {
     let p = path.display();

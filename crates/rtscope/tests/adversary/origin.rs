@@ -222,12 +222,12 @@ fn a_key_that_is_not_ones_own_alone_is_refused() {
     w.line("key generate").ends_with(2);
     std::fs::remove_file(&key).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&key).status().unwrap().success());
-    run(&w).complains(&["is no file"]);
+    run(&w).complains(&["is not a file"]);
     std::fs::remove_file(&key).unwrap();
     for damage in ["", "rtscope-secret-key-1 00 me", "\u{e9}\u{e9}", "rtscope-secret-key-1 zz\u{e9}"] {
         std::fs::write(&key, damage).unwrap();
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-        run(&w).complains(&["this is no key of rtscope"]);
+        run(&w).complains(&["this is not a key of rtscope"]);
     }
     // Whom one trusts is nobody else's to say either.
     std::fs::remove_file(&key).unwrap();

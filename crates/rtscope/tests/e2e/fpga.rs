@@ -201,7 +201,7 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
     let silent = w.line(&format!("measure response --answer fpga:{} -l 100", e.port)).ends_with(3).err;
     assert!(silent.contains("no edge came back"), "{silent}");
     for (words, code, what) in [
-        ("fpga info /dev/null", 3, "/dev/null: it is no serial port"),
+        ("fpga info /dev/null", 3, "/dev/null: it is not a serial port"),
         ("fpga info /nonexistent", 3, "/nonexistent"),
         ("measure response --answer fpga:ttyUSB1 -l 10", 2, "path of a serial port"),
     ] {

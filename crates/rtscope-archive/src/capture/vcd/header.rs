@@ -70,7 +70,7 @@ impl Header {
             match &command[..] {
                 b"$timescale" => {
                     let unit = unit(&inside.concat());
-                    header.unit = unit.ok_or_else(|| said("is no unit of time such as `10 ns`"))?;
+                    header.unit = unit.ok_or_else(|| said("is not a unit of time such as `10 ns`"))?;
                 }
                 b"$version" => header.writer = inside.join(" "),
                 b"$scope" => {
@@ -84,7 +84,7 @@ impl Header {
                     let [kind, size, code, name @ ..] = &inside[..] else {
                         return Err(said("a variable has a type, size, code and name"));
                     };
-                    let size: usize = size.parse().map_err(|_| said("its size is no number"))?;
+                    let size: usize = size.parse().map_err(|_| said("its size is not a number"))?;
                     let Some(declared) = declared(kind, size, &name.concat(), &scopes.path) else { continue };
                     let first = u32::try_from(names.count()).map_err(|_| said("there are more than 2^32 lines"))?;
                     // One wire may have several names; the first is taken.

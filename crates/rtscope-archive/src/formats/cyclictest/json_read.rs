@@ -21,7 +21,7 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
         table.warnings.push(Warning::new(
             "json-repaired",
             Effect::Note,
-            "the file was no valid JSON (an average that is no number, or quotes in the command line) and was mended for reading",
+            "the file was not valid JSON (an average that is not a number, or quotes in the command line) and was mended for reading",
             "no figure is affected; avoid quotes in cyclictest's options",
         ));
     }
@@ -125,13 +125,13 @@ fn threads(json: &Value, table: &mut Table) -> Result<(), ImportError> {
         let number = |key: &str| {
             t.get(key)
                 .and_then(Value::as_u64)
-                .ok_or_else(|| wrong(format!("thread {nr}: `{key}` is no whole number from 0 to 2^64")))
+                .ok_or_else(|| wrong(format!("thread {nr}: `{key}` is not a whole number from 0 to 2^64")))
         };
         let signed = |key: &str| t.get(key).and_then(Value::as_i64);
         let mut bins = Vec::new();
         for (bin, count) in t.get("histogram").and_then(Value::as_object).into_iter().flatten() {
             let pair = bin.parse::<u64>().ok().filter(|b| b.to_string() == *bin).zip(count.as_u64());
-            let (bin, count) = pair.ok_or_else(|| wrong(format!("thread {nr}: `{bin}`: {count} is no bin with a count")))?;
+            let (bin, count) = pair.ok_or_else(|| wrong(format!("thread {nr}: `{bin}`: {count} is not a bin with a count")))?;
             if count > 0 {
                 bins.push((bin, count));
             }
@@ -142,7 +142,7 @@ fn threads(json: &Value, table: &mut Table) -> Result<(), ImportError> {
         nodes.push(signed("node").unwrap_or(0).to_string());
         let average = match t.get("avg") {
             Some(Value::Null) => Average::None,
-            v => Average::Decimal(v.and_then(Value::as_f64).ok_or_else(|| wrong(format!("thread {nr}: `avg` is no number")))?),
+            v => Average::Decimal(v.and_then(Value::as_f64).ok_or_else(|| wrong(format!("thread {nr}: `avg` is not a number")))?),
         };
         let interval = table.command.as_ref().and_then(|c| c.interval_ns(nr)).unwrap_or(0);
         let priority = table.command.as_ref().map_or(0, |c| c.settings(0).priority);

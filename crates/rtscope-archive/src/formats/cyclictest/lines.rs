@@ -17,7 +17,7 @@ pub(super) fn without_escapes(line: &str) -> &str {
 pub(super) fn number(text: &str, line: usize, what: &str) -> Result<u64, ImportError> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let n = if digits { text.parse().ok() } else { None };
-    n.ok_or_else(|| ImportError::line(line, format!("{what}: `{}` is no whole number below 2^64", shortened(text))))
+    n.ok_or_else(|| ImportError::line(line, format!("{what}: `{}` is not a whole number below 2^64", shortened(text))))
 }
 
 /// Text from a file, short enough for a message.

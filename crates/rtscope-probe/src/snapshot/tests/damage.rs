@@ -32,7 +32,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// The damaged content; `None` is no file.
+    /// The damaged content; `None` is not a file.
     fn apply(&self, content: &[u8]) -> Option<Vec<u8>> {
         let mut lines: Vec<&[u8]> = content.split_inclusive(|&b| b == b'\n').collect();
         Some(match self {
