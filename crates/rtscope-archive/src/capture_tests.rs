@@ -172,7 +172,7 @@ fn dumps_of_other_simulators_are_read() {
     let said = |text: &str| whole(text.as_bytes(), Kind::Vcd).expect_err(text).to_string();
     let head = "$timescale 1 ns $end $var wire 1 ! a $end $enddefinitions $end\n";
     assert!(said("$date now\n$timescale 1 ns $end").contains("line 1: `$date` has no `$end`"));
-    assert!(said("$timescale 3 days $end").contains("no unit of time"));
+    assert!(said("$timescale 3 days $end").contains("not a unit of time"));
     assert!(said(&format!("{head}#1\n1!\n$comment\n#2\n0!")).contains("line 4: `$comment` has no `$end`"));
     assert!(said(&format!("{head}#1\n$dumpports")).contains("line 3: an extended dump"));
     assert!(said(&format!("{head}#1.5\n1!")).contains("line 2: `#1.5`: is not a time"));
@@ -235,7 +235,9 @@ fn tables_of_other_instruments_are_read() {
     assert_eq!(edges(&read(&wide), "A"), [(1_000_000_000, true)]);
     assert_eq!(edges(&csv("\"Time [s]\",\"A\"\n\"0,5\",\"0\"\n\"0,75\",\"1\"\n"), "A"), [(250_000_000_000, true)]);
     let said = |text: &str| whole(text.as_bytes(), Kind::Csv).expect_err(text).to_string();
-    assert!(said("Time;A\n0,1;0\n1.000,5;1\n").contains("no time") || said("Time;A\n0,1;0\n1.000,5;1\n").contains("nothing says"));
+    assert!(
+        said("Time;A\n0,1;0\n1.000,5;1\n").contains("not a time") || said("Time;A\n0,1;0\n1.000,5;1\n").contains("nothing says")
+    );
     assert!(said("LECROY,1,W\nSegments,2\n#1,0\nTime,Ampl\n0,0\n1e-6,3\n0,0\n").contains("each belongs into a file of its own"));
 }
 

@@ -186,7 +186,7 @@ mod tests {
             (libc::ENODEV, "no such line among in=a/1 out=b/2"),
             (libc::EOPNOTSUPP, "in=a/1 out=b/2: a line has the other direction"),
             (libc::EPERM, "not allowed"),
-            (libc::ENOEXEC, "no module for this kernel"),
+            (libc::ENOEXEC, "not a module for this kernel"),
         ] {
             let e = refused("x.ko", &io::Error::from_raw_os_error(errno), &lines, Some("why".into()));
             let text = e.to_string();

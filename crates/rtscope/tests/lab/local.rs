@@ -115,6 +115,6 @@ fn modules_are_loaded_for_a_run_and_nothing_of_them_is_left() {
         "does not answer any more",
         "rtscope_response can't be loaded: it is loaded already",
         "out=rtscope-wire/1 is in use",
-        "no module for this kernel",
+        "not a module for this kernel",
     ]);
 }
