@@ -347,7 +347,7 @@ fn a_record_of_no_moment_is_refused() {
         record["started"] = started.into();
         let file = w.file("r.json", record.to_string());
         for command in ["import", "show"] {
-            let said = w.run(&[command, file.to_str().unwrap()]).ends_with(3).complains(&["no moment"]);
+            let said = w.run(&[command, file.to_str().unwrap()]).ends_with(3).complains(&["not a moment"]);
             assert!(!said.err.contains(text::acts));
         }
     }

@@ -55,7 +55,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
             // An archive that can't be opened is no reason to lose the record: that is kept elsewhere.
             let told = said.err.contains("a FIFO") || said.err.contains("a device") || said.err.contains("a directory");
             let other =
-                ["No such device", "ENOTTY", "Is a directory", "directory", "socket", "Inappropriate ioctl", "no serial port"];
+                ["No such device", "ENOTTY", "Is a directory", "directory", "socket", "Inappropriate ioctl", "not a serial port"];
             assert!(matches!(said.code, Some(2 | 3)), "{kind}: {words}: {said:?}");
             assert!(told || other.iter().any(|o| said.err.contains(o)), "{kind}: {words}: {said:?}");
             let t = fs::symlink_metadata(&path).unwrap();

@@ -247,7 +247,7 @@ fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
     let journal = w.path("state").join("rtscope/journal");
     assert_eq!(fs::read_dir(&journal).unwrap().count(), 0, "nothing is left to be undone");
     for (words, complaint) in [
-        ("dut response --space kernel --in soft:a --out soft:b", "no line for a kernel module"),
+        ("dut response --space kernel --in soft:a --out soft:b", "not a line for a kernel module"),
         ("dut response --space kernel --in gpio:a/0 --out gpio:a/1 --priority 50", "no priority"),
         ("dut response --space kernel --in gpio:a/0 --out gpio:a/1 --handler soft", "no soft handler"),
         ("dut periodic --space kernel --out gpio:a/1 --semi-period 5us", "semi-period"),
@@ -255,9 +255,9 @@ fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
         ("measure timer --space kernel --migrate", "pinned"),
         ("measure timer --space kernel --raw x.csv", "--raw"),
         ("measure timer --handler soft", "no handler to choose"),
-        ("measure response --space kernel --stimulus soft:a --answer soft:b --dut own", "no line for a kernel module"),
-        ("measure response --space kernel --stimulus soft:a --answer soft:b", "no line for a kernel module"),
-        ("measure periodic --space kernel --answer soft:b", "no line for a kernel module"),
+        ("measure response --space kernel --stimulus soft:a --answer soft:b --dut own", "not a line for a kernel module"),
+        ("measure response --space kernel --stimulus soft:a --answer soft:b", "not a line for a kernel module"),
+        ("measure periodic --space kernel --answer soft:b", "not a line for a kernel module"),
     ] {
         w.line(words).ends_with(2).complains(&[complaint]);
     }

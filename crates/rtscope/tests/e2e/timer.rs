@@ -151,7 +151,7 @@ fn both_ways_to_the_probe_measure() {
     let none: crate::world::Said = w.command(&measure).env("RTSCOPE_PROBE", w.path("no-such")).output().unwrap().into();
     none.ends_with(3).complains(&["the probe", "no-such", "can't be started"]);
     let garbage: crate::world::Said = w.command(&measure).env("RTSCOPE_PROBE", "/bin/echo").output().unwrap().into();
-    garbage.ends_with(3).complains(&["no event", "one version"]);
+    garbage.ends_with(3).complains(&["not an event", "one version"]);
     let silent: crate::world::Said = w.command(&measure).env("RTSCOPE_PROBE", "/bin/true").output().unwrap().into();
     silent.ends_with(3).complains(&["ended without a record"]);
 }
