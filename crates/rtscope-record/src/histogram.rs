@@ -103,7 +103,7 @@ const MUCH_SMALLER: usize = 4;
 /// Both, slot by slot, where their counts are known not to overflow. Which of them is next is not branched on: it is as good as chance, and a
 /// processor that guesses wrong loses more than the addition takes.
 fn both(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
-    let mut sum = Vec::with_capacity(a.len() + b.len());
+    let mut sum = Vec::with_capacity(a.len().saturating_add(b.len()));
     let (mut i, mut j) = (0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         let (of_a, of_b) = (x.0 <= y.0, y.0 <= x.0);
