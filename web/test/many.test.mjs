@@ -1,41 +1,19 @@
 // Opens reports of many runs in headless Chromium: RTSCOPE_REPORT=many.html npm --prefix web run test:many
 // (the file: cargo run -p rtscope-report --example sample_report -- many.html 100).
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, open as openIn } from "./browser.mjs";
 
 const report = resolve(process.env.INIT_CWD ?? ".", process.env.RTSCOPE_REPORT ?? "");
 
 describe("a report of many runs", () => {
-  const profile = mkdtempSync(join(tmpdir(), "rtscope-browser-"));
-  let browser;
-  before(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.RTSCOPE_CHROMIUM ?? "/usr/bin/chromium",
-      headless: true,
-      args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-      env: { ...process.env, HOME: profile },
-    });
-  });
-  after(async () => {
-    await browser?.close();
-    rmSync(profile, { recursive: true, force: true });
-  });
+  let chromium;
+  before(async () => (chromium = await launch()));
+  after(() => chromium?.close());
 
-  async function open(options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    const page = await context.newPage();
-    const said = [];
-    page.on("console", (m) => said.push(`${m.type()}: ${m.text()}`));
-    page.on("pageerror", (e) => said.push(`exception: ${e.message}`));
-    await page.goto(pathToFileURL(report).href, { waitUntil: "load" });
-    if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]", { timeout: 20_000 });
-    return { page, said, close: () => context.close() };
-  }
+  const open = (options = {}) => openIn(chromium.browser, pathToFileURL(report).href, { viewport: { width: 1280, height: 900 }, ...options });
 
   /** Names of the runs in the menu, each kernel's. */
   const runs = (page) =>

@@ -1,23 +1,13 @@
 // Opens a report in headless Chromium: RTSCOPE_REPORT=out.html npm --prefix web test
 // (the file: cargo run -p rtscope-report --example sample_report -- out.html).
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, open as openIn } from "./browser.mjs";
 
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 const report = process.env.RTSCOPE_REPORT ? resolve(process.env.INIT_CWD ?? ".", process.env.RTSCOPE_REPORT) : "";
 
 test("RTSCOPE_REPORT names a report", () => {
@@ -27,34 +17,11 @@ test("RTSCOPE_REPORT names a report", () => {
 
 describe("the report in Chromium", { skip: report && existsSync(report) ? false : "no report" }, () => {
   const url = report ? pathToFileURL(report).href : "";
-  const profile = mkdtempSync(join(tmpdir(), "rtscope-browser-"));
-  let browser;
-  before(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.RTSCOPE_CHROMIUM ?? "/usr/bin/chromium",
-      headless: true,
-      args: FLAGS,
-      env: { ...process.env, HOME: profile },
-    });
-  });
-  after(async () => {
-    await browser?.close();
-    rmSync(profile, { recursive: true, force: true });
-  });
+  let chromium;
+  before(async () => (chromium = await launch()));
+  after(() => chromium?.close());
 
-  /** A page with the report open, and all it said and asked for. */
-  async function open(options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
-    const page = await context.newPage();
-    const said = [];
-    const asked = [];
-    page.on("console", (m) => said.push(`${m.type()}: ${m.text()}`));
-    page.on("pageerror", (e) => said.push(`exception: ${e.message}`));
-    context.on("request", (r) => asked.push(r.url()));
-    await page.goto(url, { waitUntil: "load" });
-    if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]", { timeout: 20_000 });
-    return { page, said, asked, close: () => context.close() };
-  }
+  const open = (options = {}) => openIn(chromium.browser, url, { viewport: { width: 1200, height: 900 }, ...options });
 
   const first = (page) => page.locator("figure.chart.drawn[data-chart=latency]").first();
   const range = (figure) => figure.evaluate((f) => [Number(f.dataset.xMin), Number(f.dataset.xMax)]);
@@ -465,9 +432,9 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     // The policy's hash is of the script as built: a changed byte must leave the static page.
     const text = readFileSync(report, "utf8");
     const at = text.lastIndexOf("<script>") + "<script>".length;
-    const changed = join(profile, "changed.html");
+    const changed = join(chromium.profile, "changed.html");
     writeFileSync(changed, `${text.slice(0, at)} ${text.slice(at)}`);
-    const context = await browser.newContext();
+    const context = await chromium.browser.newContext();
     const page = await context.newPage();
     await page.goto(pathToFileURL(changed).href);
     assert.equal(await page.evaluate(() => document.documentElement.dataset.ready), undefined);

@@ -7,6 +7,7 @@
 
 mod supervision {
     pub(crate) mod cases;
+    mod sessions;
     pub(crate) mod world;
 }
 

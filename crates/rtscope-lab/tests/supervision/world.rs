@@ -172,3 +172,14 @@ pub(crate) fn driver(args: &[String]) -> ExitCode {
 pub(crate) fn codes(proof: &LoadProof) -> Vec<String> {
     rtscope_lab::load::warnings(proof).into_iter().map(|w| w.code).filter(|c| c != "load-crowded").collect()
 }
+
+/// Why no load can be tried here.
+pub(crate) fn lacking() -> Option<String> {
+    let missing = Load::parse("full").unwrap().missing_tools();
+    (!missing.is_empty()).then(|| format!("{} not installed", missing.join(" and ")))
+}
+
+/// The highest figure of this name in a proof.
+pub(crate) fn figure(proof: &LoadProof, name: &str) -> f64 {
+    proof.processes.iter().filter_map(|p| p.achieved.get(name)).copied().fold(0.0, f64::max)
+}

@@ -1,0 +1,45 @@
+// A headless Chromium for the tests, and a page in it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Starts the browser with a profile of its own, a directory that goes with it. */
+export async function launch() {
+  const profile = mkdtempSync(join(tmpdir(), "rtscope-browser-"));
+  const browser = await chromium.launch({
+    executablePath: process.env.RTSCOPE_CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: FLAGS,
+    env: { ...process.env, HOME: profile },
+  });
+  const close = async () => {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true });
+  };
+  return { browser, profile, close };
+}
+
+/** A page with `url` open, and all it said and asked for. */
+export async function open(browser, url, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const said = [];
+  const asked = [];
+  page.on("console", (m) => said.push(`${m.type()}: ${m.text()}`));
+  page.on("pageerror", (e) => said.push(`exception: ${e.message}`));
+  context.on("request", (r) => asked.push(r.url()));
+  await page.goto(url, { waitUntil: "load" });
+  if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]", { timeout: 20_000 });
+  return { page, said, asked, close: () => context.close() };
+}
