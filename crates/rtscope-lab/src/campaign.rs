@@ -4,6 +4,7 @@
 
 mod engine;
 mod estimate;
+mod keyed;
 mod matrix;
 mod plan;
 mod state;

@@ -32,7 +32,7 @@ pub use image::{Image, ImageError, Images};
 pub use job::{Isolation, Reexec};
 pub use journal::{Journal, JournalError, Replayed};
 pub use kernels::{Arch, Kernel, KernelError, KernelName, Kernels};
-pub use lines::{LineOptions, LineOptionsError};
+pub use lines::LineOptionsError;
 pub use load::{Load, LoadError, LoadHandle, StartOptions};
 pub use local::{Local, ProbeCommand, run_local};
 pub use modules::ModuleError;

@@ -1,13 +1,10 @@
-//! What may be chosen of a test over lines, and the settings that follow from it: the same for the command line and for campaigns.
+//! The settings that follow from what was chosen of a test over lines: the same for the command line and for campaigns.
 
 use rtscope_probe::lines::LineSpec;
-use rtscope_record::{DutSettings, Handler, Inject, LineSettings, Nanos, Settings, Space, Test};
-use serde::{Deserialize, Serialize};
+use rtscope_probe::wired::asked::Asked;
+use rtscope_record::{DutSettings, Handler, LineOptions, LineSettings, Settings, Space, Test, Who};
+use std::ops::Deref;
 
-/// Stimuli before the figures begin, unless told.
-const WARMUP: u64 = 10;
-/// Shortest interval that the search tries, unless told.
-const SHORTEST: Nanos = Nanos(10_000);
 /// Lines of the instrument in the kernel, and the DUT's ends of them.
 const WIRES: [&str; 4] = ["wire:stimulus", "wire:answer", "gpio:rtscope-wire/0", "gpio:rtscope-wire/1"];
 
@@ -23,64 +20,6 @@ pub struct LineOptionsError {
 
 fn wrong<T>(message: impl Into<String>, remedy: impl Into<String>) -> Result<T, LineOptionsError> {
     Err(LineOptionsError { message: message.into(), remedy: remedy.into() })
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Who {
-    /// A task that rtscope starts.
-    Own,
-    /// Something else.
-    None,
-    /// The kernel's instrument itself, to validate it.
-    Wire,
-    /// A task that rtscope starts on another machine. Its settings are those of an own one.
-    #[serde(skip)]
-    Elsewhere,
-}
-
-/// The options, by the names of the flags of `rtscope measure`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LineOptions {
-    /// The line that the instrument drives.
-    pub stimulus: Option<String>,
-    /// The line that it watches.
-    pub answer: Option<String>,
-    /// Random intervals, up to this, ns.
-    pub interval_max: Option<Nanos>,
-    /// Seed of the random intervals.
-    pub interval_seed: Option<u64>,
-    /// Width of pulses, ns.
-    pub pulse: Option<Nanos>,
-    /// The pulse's edge back asks as well.
-    pub both_edges: bool,
-    /// The stimulus rests high.
-    pub active_low: bool,
-    /// Shorter pulses are taken out, ns.
-    pub min_width: Option<Nanos>,
-    /// Longest time to an answer, ns.
-    pub timeout: Option<Nanos>,
-    /// Stimuli before the figures begin.
-    pub warmup: Option<u64>,
-    /// A line that is wired straight to the stimulus; empty: the stimulus itself.
-    pub calibrate: Option<String>,
-    /// Who answers.
-    pub dut: Option<Who>,
-    /// The line that the own DUT listens to.
-    pub dut_in: Option<String>,
-    /// The line that it drives.
-    pub dut_out: Option<String>,
-    /// Its priority.
-    pub dut_priority: Option<u8>,
-    /// Its CPU.
-    pub dut_cpu: Option<u32>,
-    /// What it does wrong on purpose.
-    pub inject: Option<Inject>,
-    /// `sustained`: the shortest interval to try, ns.
-    pub shortest: Option<Nanos>,
-    /// In kernel space: where the task does its work.
-    pub handler: Option<Handler>,
 }
 
 /// What a run is, as far as its lines follow from it.
@@ -109,33 +48,42 @@ struct Ends {
     wire: bool,
     /// The instrument has a null wire inside it.
     inside: bool,
-    fpga: bool,
 }
 
-impl LineOptions {
-    /// The settings of the run; for `timer` those that it has, with its handler where it is in the kernel.
-    pub fn settings(&self, about: &About<'_>) -> Result<Settings, LineOptionsError> {
+/// The settings of the run; for `timer` those that it has, with its handler where it is in the kernel. What the probe would refuse is refused.
+pub fn settings(options: &LineOptions, about: &About<'_>) -> Result<Settings, LineOptionsError> {
+    let settings = Chosen(options).settings(about)?;
+    if settings.lines.is_some() {
+        Asked::of(about.test, &settings).map_err(|e| LineOptionsError { message: e.message, remedy: e.remedy })?;
+    }
+    Ok(settings)
+}
+
+/// What was chosen.
+struct Chosen<'a>(&'a LineOptions);
+
+impl Deref for Chosen<'_> {
+    type Target = LineOptions;
+    fn deref(&self) -> &LineOptions {
+        self.0
+    }
+}
+
+impl Chosen<'_> {
+    fn settings(&self, about: &About<'_>) -> Result<Settings, LineOptionsError> {
         let handler = self.handler(about)?;
         let settings = Settings { handler, ..about.settings.clone() };
         if about.test == Test::Timer {
             if settings.migrate && handler.is_some() {
                 return wrong("a timer in the kernel is pinned to its CPU", "leave --migrate out");
             }
-            return if (Self { handler: None, ..self.clone() }) == Self::default() {
+            return if self.names_no_line() {
                 Ok(settings)
             } else {
                 wrong("`timer` has no lines", "measure response, periodic or sustained, or leave their options out")
             };
         }
         let ends = self.ends(about)?;
-        // Told before anything is built or booted.
-        if (self.pulse.is_some() || self.both_edges || self.active_low) && !ends.fpga {
-            let remedy = "--answer fpga:PORT, or leave --pulse, --both-edges and --active-low out";
-            return wrong("only the FPGA instrument gives pulses or rests high", remedy);
-        }
-        if self.min_width.is_some() && !ends.fpga {
-            return wrong("only the FPGA instrument sees how wide pulses are", "--answer fpga:PORT, or leave --min-width out");
-        }
         let null_wire = match self.calibrate.as_deref() {
             Some("") if about.test == Test::Periodic => {
                 return wrong("`periodic` has no stimulus to calibrate with", "leave --calibrate out");
@@ -167,29 +115,18 @@ impl LineOptions {
         } else {
             None
         };
-        let cpus: Vec<u32> = instrument_cpu
-            .into_iter()
-            .chain(dut.as_ref().and_then(|d| d.cpu).filter(|_| self.dut != Some(Who::Elsewhere)))
-            .collect();
+        let cpus: Vec<u32> =
+            instrument_cpu.into_iter().chain(dut.as_ref().and_then(|d| d.cpu).filter(|_| !self.is_elsewhere())).collect();
         Ok(Settings {
             threads: if dut.is_some() && about.space == Space::User { 2 } else { 1 },
             migrate: settings.migrate || cpus.is_empty(),
             cpus: if settings.migrate { Vec::new() } else { cpus },
             lines: Some(LineSettings {
                 stimulus: ends.stimulus,
-                answer: ends.answer,
-                interval_max: self.interval_max,
-                seed: self.interval_seed.unwrap_or(1),
-                pulse: self.pulse,
-                both_edges: self.both_edges,
-                active_low: self.active_low,
-                min_width: self.min_width,
-                timeout: self.timeout.unwrap_or(settings.interval),
-                warmup: self.warmup.unwrap_or(WARMUP),
                 null_wire,
-                shortest: (about.test == Test::Sustained).then(|| self.shortest.unwrap_or(SHORTEST.min(settings.interval))),
                 self_answer,
                 dut,
+                ..LineOptions::settings(self, about.test, settings.interval, ends.answer)
             }),
             ..settings
         })
@@ -232,8 +169,12 @@ impl LineOptions {
         let stimulus = stimulus.or_else(|| (!wave).then_some(&spec)?.fpga_port().map(|port| format!("fpga:{port}:stimulus")));
         let stimulus_soft = stimulus.as_ref().map(parse).transpose()?.is_some_and(|s| s.is_soft());
         let (soft, wire, inside) = ((stimulus_soft, spec.is_soft()), spec.is_wire(), spec.is_autonomous());
-        let fpga = spec.fpga_port().is_some();
-        Ok(Ends { stimulus, answer, soft, wire, inside, fpga })
+        Ok(Ends { stimulus, answer, soft, wire, inside })
+    }
+
+    /// Whether the DUT is on another machine.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.dut, Some(Who::Elsewhere(_)))
     }
 
     /// Whether rtscope brings the DUT.
@@ -241,8 +182,8 @@ impl LineOptions {
         let kernel = about.space == Space::Kernel;
         let given = self.dut_in.is_some() || self.dut_out.is_some();
         let soft = ends.soft.1 && (about.test == Test::Periodic || ends.soft.0);
-        match self.dut {
-            Some(who) => matches!(who, Who::Own | Who::Elsewhere),
+        match &self.dut {
+            Some(who) => matches!(who, Who::Own | Who::Elsewhere(_)),
             // In the kernel too: who asks for that is told that it can't be.
             None => given || soft || (ends.wire && !(kernel && about.brings_dut)),
         }
@@ -252,7 +193,7 @@ impl LineOptions {
     fn dut(&self, about: &About<'_>, ends: &Ends, cpu: Option<u32>) -> Result<DutSettings, LineOptionsError> {
         let wave = about.test == Test::Periodic;
         let kernel = about.space == Space::Kernel;
-        let elsewhere = self.dut == Some(Who::Elsewhere);
+        let elsewhere = self.is_elsewhere();
         if kernel && elsewhere {
             let remedy = "run `rtscope dut --space kernel` there, and measure with --dut none";
             return wrong("a DUT that is started over ssh is in user space", remedy);

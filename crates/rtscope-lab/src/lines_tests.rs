@@ -1,4 +1,5 @@
 use super::*;
+use rtscope_record::{Inject, Nanos, Shape};
 
 fn about(test: Test, space: Space, in_lab: bool, settings: &Settings) -> About<'_> {
     About { test, space, in_lab, brings_dut: false, cpus_named: false, settings }
@@ -13,7 +14,7 @@ fn in_the_lab_nothing_needs_to_be_named() {
     let base = one_cpu();
     let none = LineOptions::default();
     for (test, space) in [(Test::Response, Space::User), (Test::Sustained, Space::Kernel), (Test::Periodic, Space::Kernel)] {
-        let s = none.settings(&about(test, space, true, &base)).unwrap();
+        let s = settings(&none, &about(test, space, true, &base)).unwrap();
         let (lines, kernel) = (s.lines.unwrap(), space == Space::Kernel);
         let dut = lines.dut.unwrap();
         assert_eq!(lines.answer, "wire:answer");
@@ -21,7 +22,7 @@ fn in_the_lab_nothing_needs_to_be_named() {
         assert_eq!((dut.priority, s.threads), if kernel { (0, 1) } else { (95, 2) });
         assert_eq!(lines.stimulus.is_none(), test == Test::Periodic);
     }
-    let error = none.settings(&about(Test::Response, Space::Kernel, false, &base)).unwrap_err();
+    let error = settings(&none, &about(Test::Response, Space::Kernel, false, &base)).unwrap_err();
     assert!(error.message.contains("no line to watch"), "{error}");
 }
 
@@ -30,9 +31,9 @@ fn a_module_that_the_user_brings_is_the_dut() {
     let base = one_cpu();
     let about = About { brings_dut: true, ..about(Test::Response, Space::Kernel, true, &base) };
     let none = LineOptions::default();
-    assert_eq!(none.settings(&about).unwrap().lines.unwrap().dut, None);
+    assert_eq!(settings(&none, &about).unwrap().lines.unwrap().dut, None);
     let own = LineOptions { dut: Some(Who::Own), ..none };
-    assert!(own.settings(&about).unwrap().lines.unwrap().dut.is_some());
+    assert!(settings(&own, &about).unwrap().lines.unwrap().dut.is_some());
 }
 
 #[test]
@@ -48,10 +49,10 @@ fn handlers_are_those_of_the_test() {
         (Test::Timer, Handler::Threaded, false),
     ];
     for (test, handler, fine) in fits {
-        let made = with(handler).settings(&about(test, Space::Kernel, true, &base));
+        let made = settings(&with(handler), &about(test, Space::Kernel, true, &base));
         assert_eq!(made.is_ok(), fine, "{test} {handler}: {made:?}");
         assert!(made.is_err() || made.is_ok_and(|s| s.handler == Some(handler)));
-        assert!(with(handler).settings(&about(test, Space::User, true, &base)).is_err());
+        assert!(settings(&with(handler), &about(test, Space::User, true, &base)).is_err());
     }
 }
 
@@ -66,7 +67,7 @@ fn what_a_module_can_not_do_is_refused_at_once() {
         ..LineOptions::default()
     };
     let fine = lines("gpio:chip/3", "gpio:NAME");
-    let of = |o: &LineOptions| o.settings(&about(Test::Response, Space::Kernel, false, &base));
+    let of = |o: &LineOptions| settings(o, &about(Test::Response, Space::Kernel, false, &base));
     assert!(of(&fine).is_ok());
     let drop: Inject = "drop=3".parse().unwrap();
     for wrong in [
@@ -85,10 +86,10 @@ fn what_a_module_can_not_do_is_refused_at_once() {
 fn a_timer_has_no_lines() {
     let base = one_cpu();
     let options = LineOptions { warmup: Some(3), ..LineOptions::default() };
-    assert!(options.settings(&about(Test::Timer, Space::User, true, &base)).is_err());
+    assert!(settings(&options, &about(Test::Timer, Space::User, true, &base)).is_err());
     let plain = LineOptions::default();
-    assert_eq!(plain.settings(&about(Test::Timer, Space::User, true, &base)).unwrap(), base);
-    assert_eq!(plain.settings(&about(Test::Timer, Space::Kernel, true, &base)).unwrap().handler, Some(Handler::Hard));
+    assert_eq!(settings(&plain, &about(Test::Timer, Space::User, true, &base)).unwrap(), base);
+    assert_eq!(settings(&plain, &about(Test::Timer, Space::Kernel, true, &base)).unwrap().handler, Some(Handler::Hard));
 }
 
 #[test]
@@ -98,12 +99,12 @@ fn pulses_and_the_loop_inside_are_an_instruments_of_its_own() {
     let pulse = Some(Nanos(20_000));
     for (with_pulse, all) in [(pulse, LineOptions::default()), (pulse, fpga.clone()), (None, LineOptions::default())] {
         let is_fpga = all.answer.is_some();
-        let made =
-            LineOptions { pulse: with_pulse, active_low: true, ..all }.settings(&about(Test::Response, Space::User, true, &base));
+        let shape = Shape { pulse: with_pulse, active_low: true, ..Shape::default() };
+        let made = settings(&LineOptions { shape, ..all }, &about(Test::Response, Space::User, true, &base));
         assert_eq!(made.is_ok(), is_fpga, "{made:?}");
     }
     let inside = LineOptions { calibrate: Some(String::new()), ..fpga };
-    let of = |test| inside.settings(&about(test, Space::User, false, &base));
+    let of = |test| settings(&inside, &about(test, Space::User, false, &base));
     assert_eq!(of(Test::Response).unwrap().lines.unwrap().null_wire, Some("fpga:/dev/ttyUSB1:stimulus".into()));
     assert!(of(Test::Periodic).unwrap_err().message.contains("no stimulus"));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use rtscope_probe::protocol::PROTOCOL;
-use rtscope_record::{Clock, Distribution, RecordParts, Settings, Space, System, Test};
+use rtscope_record::{Distribution, RecordParts, Settings, Space, Test, fixtures};
 use std::os::unix::fs::PermissionsExt;
 
 const ID: &str = "20261121T080000Z-1a2b3c";
@@ -24,25 +24,9 @@ pub(crate) fn plan() -> Plan {
 pub(crate) fn record() -> Record {
     Record::new(RecordParts {
         id: ID.into(),
-        started: "2026-11-21T08:00:00Z".into(),
         elapsed_ns: 3_000_000,
-        test: Test::Timer,
-        space: Space::User,
-        load: "none".into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
-        warnings: Vec::new(),
-        settings: Settings::default(),
-        system: System::default(),
-        load_proof: None,
         distributions: vec![Distribution::from_samples("cpu0", &[1_000, 2_000, 70_000], 2).unwrap()],
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

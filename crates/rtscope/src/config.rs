@@ -7,6 +7,7 @@ use rtscope_archive::Archive;
 use rtscope_lab::SshOptions;
 use rtscope_lab::ssh::Way;
 use rtscope_record::Nanos;
+use rtscope_record::units::seconds;
 use serde::Deserialize;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -90,7 +91,7 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
 pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     let patience = given(PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
-        let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(crate::args::values::seconds);
+        let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(|t| seconds(t).map_err(|e| e.to_string()));
         read.map_err(|e| Failure::usage(format!("${PATIENCE}: {e}"), "write a time such as 30s or 10m"))
     })?;
     let config = given("RTSCOPE_SSH_CONFIG").map(PathBuf::from);

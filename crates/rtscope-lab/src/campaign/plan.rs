@@ -5,7 +5,7 @@ use crate::load::Load;
 use crate::ssh::Address;
 use crate::target::is_lab;
 use crate::vm::TimeModel;
-use rtscope_record::{Clock, Nanos};
+use rtscope_record::Clock;
 use serde::Deserialize;
 use std::io;
 use std::num::NonZeroU32;
@@ -166,10 +166,7 @@ impl Plan {
 
         let mut tests: Vec<TestPlan> = Vec::new();
         for t in file.tests.get_ref() {
-            let mut test = t.get_ref().clone();
-            if test.duration.is_none() && test.loops.is_none() {
-                test.duration = Some(Nanos(10 * Nanos::PER_SEC));
-            }
+            let test = t.get_ref().clone();
             if let Some(m) = test.fault(&targets) {
                 return Err(wrong(t.span(), m));
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use rtscope_record::{Handler, Settings};
+use rtscope_record::{Handler, Nanos, Settings, Shape};
 
 pub(crate) fn parse(text: &str) -> Result<Plan, PlanError> {
     Plan::parse(text, Path::new("plan.toml"), Path::new("/plans"))
@@ -78,7 +78,8 @@ tests = [
     assert_eq!((of(1).handler, of(4).handler), (Some(Handler::Threaded), Some(Handler::Hard)));
     assert_eq!((lines(2).stimulus, lines(3).shortest, of(4).lines), (None, Some(Nanos(20_000)), None));
     let pulses = lines(5);
-    assert_eq!((pulses.pulse, pulses.both_edges, pulses.active_low), (Some(Nanos(20_000)), true, true));
+    let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, min_width: None };
+    assert_eq!(pulses.shape, shape);
     assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
     assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
     // What is left out is no part of a run's key: keys of plans that were read before lines could be named stay as they are.

@@ -4,7 +4,7 @@ use super::world::{World, figure, kill, lacking};
 use rtscope_lab::session::Step;
 use rtscope_lab::{Isolation, Load, StopHandle, Target, TargetError, measure};
 use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
-use rtscope_record::{Clock, Record, RecordParts, Settings, Space, System, Test, Verdict};
+use rtscope_record::{Record, RecordParts, Settings, Space, Test, Verdict, fixtures};
 use std::time::Duration;
 
 /// A target without a process: lets the load run for a second, kills one of its tools if told to, and gives an empty record.
@@ -23,25 +23,13 @@ impl Target for Fake<'_> {
         }
         Ok(Record::new(RecordParts {
             id: plan.id.clone(),
-            started: "2026-11-21T08:00:00Z".into(),
             elapsed_ns: 1_000_000_000,
             test: plan.test,
             space: plan.space,
             load: plan.load.clone(),
             target: plan.target.clone(),
-            clock: Clock::Host,
-            origin: None,
-            interrupted: false,
-            warnings: Vec::new(),
             settings: plan.settings.clone(),
-            system: System::default(),
-            load_proof: None,
-            distributions: Vec::new(),
-            source: None,
-            lab: None,
-            instrument: None,
-            witness: None,
-            signature: None,
+            ..fixtures::parts()
         })?)
     }
 }

@@ -1,10 +1,11 @@
-//! What is asked of a test over lines, checked.
+//! What is asked of a test over lines, checked: by the probe, and before that by whoever made the settings, so that nothing is built or booted
+//! for what can't be measured.
 
 use crate::lines::LineSpec;
 use crate::measured::Failure;
 use crate::witness::Order;
 use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
-use rtscope_record::{LineSettings, Nanos, Policy, Settings, Test};
+use rtscope_record::{LineSettings, Nanos, Policy, Settings, Shape, Test};
 use rtscope_sys::rt;
 
 /// The same for the instrument in the kernel, ns.
@@ -77,14 +78,20 @@ impl<'a> Asked<'a> {
             }
             _ => {}
         }
-        if l.min_width.is_some() && answer.fpga_port().is_none() {
-            let message = format!("{answer} says nothing of narrow pulses: only the FPGA instrument stamps each edge");
-            return usage(message, "leave --min-width out");
+        let Shape { pulse, both_edges, active_low, min_width } = l.shape;
+        let port = answer.fpga_port();
+        if (pulse.is_some() || both_edges || active_low) && port.is_none() {
+            let remedy = "--answer fpga:PORT, or leave --pulse, --both-edges and --active-low out";
+            return usage("only the FPGA instrument gives pulses or rests high".into(), remedy);
         }
-        if l.min_width.zip(l.pulse).is_some_and(|(least, pulse)| least.0 >= pulse.0) {
+        if min_width.is_some() && port.is_none() {
+            let remedy = "--answer fpga:PORT, or leave --min-width out";
+            return usage("only the FPGA instrument sees how wide pulses are".into(), remedy);
+        }
+        if min_width.zip(pulse).is_some_and(|(least, pulse)| least.0 >= pulse.0) {
             return usage("the least width would take out the stimulus' own pulses".into(), "--min-width below --pulse");
         }
-        if l.min_width.is_some_and(|least| least.0 >= s.interval.0) {
+        if min_width.is_some_and(|least| least.0 >= s.interval.0) {
             return usage("the least width is not below the interval".into(), "a shorter --min-width, or a longer --interval");
         }
         let wire = answer.is_wire();
@@ -92,7 +99,6 @@ impl<'a> Asked<'a> {
             let remedy = "--stimulus wire:stimulus --answer wire:answer";
             return usage("only one of the lines is the kernel instrument's".into(), remedy);
         }
-        let port = answer.fpga_port();
         if stimulus.as_ref().is_some_and(|s| s.fpga_port() != port) || matches!(answer, LineSpec::Fpga(_, true)) {
             let remedy = "--answer fpga:PORT, and no other line beside it";
             return usage("stimulus and answer must both be lines of the FPGA instrument".into(), remedy);
@@ -101,14 +107,14 @@ impl<'a> Asked<'a> {
             let remedy = "--calibrate without a line; with pins and wires: a jumper from stimulus to answer, measured as a DUT";
             return usage("the FPGA instrument calibrates over the loop inside it".into(), remedy);
         }
-        if (l.pulse.is_some() || l.active_low) && (port.is_none() || test != Test::Response) {
+        if (pulse.is_some() || active_low) && test != Test::Response {
             let remedy = "`measure response --answer fpga:PORT`, or leave --pulse and --active-low out";
             return usage("only the FPGA instrument gives pulses or rests high, and only in `response`".into(), remedy);
         }
-        if l.both_edges && l.pulse.is_none() {
+        if both_edges && pulse.is_none() {
             return usage("without pulses both edges ask anyway, in turn".into(), "--pulse WIDTH, or leave --both-edges out");
         }
-        if let Some(width) = l.pulse.filter(|w| w.0 < PULSE.0 || w.0.saturating_add(PULSE.1) > s.interval.0) {
+        if let Some(width) = pulse.filter(|w| w.0 < PULSE.0 || w.0.saturating_add(PULSE.1) > s.interval.0) {
             let message = format!("a pulse of {width} does not fit into an interval of {}", s.interval);
             return usage(message, "--pulse 50ns or more, and an interval that is longer by 1us or more");
         }

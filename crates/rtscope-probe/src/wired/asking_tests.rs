@@ -1,6 +1,7 @@
 use super::super::books::Outcome::{Answered, Missed, Spurious};
 use super::*;
 use proptest::prelude::*;
+use rtscope_record::Nanos;
 
 #[derive(Default)]
 struct Seen(Vec<(u64, Outcome)>);
@@ -20,7 +21,7 @@ fn order(shape: Shape, count: u64) -> Order {
 }
 
 fn pulses(both_edges: bool, active_low: bool) -> Shape {
-    Shape { pulse: Some(100), both_edges, active_low, ..Shape::default() }
+    Shape { pulse: Some(Nanos(100)), both_edges, active_low, ..Shape::default() }
 }
 
 /// Edges (channel, at, level), as the instrument's run hands them on.

@@ -242,7 +242,7 @@ impl Bench<'_> {
     /// The loop inside the FPGA instrument.
     fn calibrate_fpga(&mut self, fpga: &mut Fpga, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
         let mut brief = Brief::new(CALIBRATION.0);
-        let shape = Shape { active_low: self.asked.lines.active_low, ..Shape::default() };
+        let shape = Shape { active_low: self.asked.lines.shape.active_low, ..Shape::default() };
         let (order, line) = (Order { shape, ..calibration() }, self.asked.answer.to_string());
         let ran = self.follow(&Vec::new(), say, |stop| fpga::calibrate(&line, fpga, &order, stop, &mut brief))?;
         let phase = brief.finish();

@@ -137,7 +137,8 @@ fn measure<S: Sink>(
     }
     fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, loopback)?;
     if !order.capture {
-        let stimulus = Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed, pulse };
+        let stimulus =
+            Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed, pulse: pulse.map(|w| w.0) };
         fpga.stimulate(&stimulus, &mut |item| run.take(item, taker))?;
     }
     let outcome = follow(fpga, &mut run, end, stop, taker).and_then(|ended| finish(fpga, &mut run, order, ended, taker));
@@ -243,7 +244,7 @@ impl Run {
             capture: order.capture,
             count: order.count,
             asking: Asking::of(order),
-            narrow: Narrow::new(order.shape.min_width),
+            narrow: Narrow::new(order.shape.min_width.map_or(0, |w| w.0)),
             gap: false,
             complete: false,
             marked: false,

@@ -98,7 +98,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         );
     }
     if facts.narrow > 0 {
-        let width = l.min_width.unwrap_or_default();
+        let width = l.shape.min_width.unwrap_or_default();
         let message = format!("{} pulses shorter than {width} were taken out, as asked; they are in no other count", facts.narrow);
         put(
             "narrow-pulses",

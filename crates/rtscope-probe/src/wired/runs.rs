@@ -5,7 +5,7 @@ use super::books::{Books, Brief, LABELS};
 use super::device::Duty;
 use super::fpga;
 use super::kernel::{self, Taker};
-use super::order::{Order, Shape};
+use super::order::Order;
 use super::periodic::{WaveBooks, observe};
 use super::schedule::Schedule;
 use super::stimulate::{Ended, Own, Until, stimulate};
@@ -202,13 +202,11 @@ impl Bench<'_> {
     fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
         let (s, l) = (self.asked.settings, self.asked.lines);
         let mean = intervals.0.midpoint(intervals.1).max(1);
-        let each = if l.both_edges { 2 } else { 1 };
+        let each = if l.shape.both_edges { 2 } else { 1 };
         let count =
             s.loops.or(s.duration.map(|d| d.0.saturating_mul(each) / mean)).map_or(0, |n| n.max(1).saturating_add(l.warmup));
         let inject = l.self_answer.as_ref().map(kernel::own_answers).unwrap_or_default();
-        let min_width = l.min_width.map_or(0, |w| w.0);
-        let shape = Shape { pulse: l.pulse.map(|w| w.0), both_edges: l.both_edges, active_low: l.active_low, min_width };
-        Order { capture: false, intervals, timeout, count, seed: l.seed, inject, shape }
+        Order { capture: false, intervals, timeout, count, seed: l.seed, inject, shape: l.shape }
     }
 
     /// One step of the search.
@@ -287,7 +285,7 @@ impl Bench<'_> {
 
 /// Whether edges of this label ask: of a pulse it may be the first one alone.
 fn asks(l: &LineSettings, label: &str) -> bool {
-    l.pulse.is_none() || l.both_edges || label == LABELS[usize::from(!l.active_low)]
+    l.shape.pulse.is_none() || l.shape.both_edges || label == LABELS[usize::from(!l.shape.active_low)]
 }
 
 /// Stimuli of a trial.

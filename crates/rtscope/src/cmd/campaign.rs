@@ -63,7 +63,7 @@ fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
 }
 
 fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
-    let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
+    let limits = measure::Limits::parse(&a.limits)?;
     let plan = planned(&a.plan, &a.models)?;
     for target in &plan.targets {
         check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;

@@ -9,8 +9,10 @@ use rtscope_probe::wired::books::LABELS;
 use rtscope_probe::wired::narrow;
 use rtscope_probe::wired::recorded::{self, Recorded};
 use rtscope_probe::wired::remarks;
-use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
-use rtscope_record::{Clock, Effect, Nanos, Origin, Policy, Record, RecordParts, Settings, Space, System, Test, Warning, limits};
+use rtscope_record::lines::{Instrument, LineFacts, Stamp};
+use rtscope_record::{
+    Clock, Effect, LineSettings, Nanos, Origin, Policy, Record, RecordParts, Settings, Shape, Space, System, Test, Warning, limits,
+};
 use std::io::Cursor;
 use std::time::SystemTime;
 
@@ -174,18 +176,10 @@ fn line_settings(stimulus: Option<String>, answer: String, timeout: Nanos, a: &C
     LineSettings {
         stimulus,
         answer,
-        interval_max: None,
-        seed: 0,
-        pulse: None,
-        both_edges: false,
-        active_low: false,
-        min_width: a.min_width,
+        shape: Shape { min_width: a.min_width, ..Shape::default() },
         timeout,
         warmup: a.warmup,
-        null_wire: None,
-        shortest: None,
-        self_answer: None,
-        dut: None,
+        ..LineSettings::default()
     }
 }
 

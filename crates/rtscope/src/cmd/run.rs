@@ -12,8 +12,7 @@ use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
 use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
 use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
-use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Origin, Record, Settings, Space, Test};
+use rtscope_record::{CpuList, NotCpus, Origin, Record, Settings, Space, Test};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -181,7 +180,7 @@ fn cache() -> Result<PathBuf, TargetError> {
 }
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
-pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
+pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
         return ssh_cpus(target, &ssh_options()?).map_err(|e| failure(&e.into()));
     }
@@ -189,9 +188,9 @@ pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Fail
 }
 
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
-pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
+pub(crate) fn cpus(list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     match list {
-        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        Some(list) => list.cpus().map_err(|e| Failure::usage(e.to_string(), NotCpus::remedy())),
         None => rtscope_sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this")),
     }
 }
