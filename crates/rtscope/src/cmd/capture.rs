@@ -4,13 +4,13 @@ use crate::args::{CaptureArgs, Edges};
 use crate::cmd::input::Input;
 use crate::error::Failure;
 use rtscope_archive::capture::{self, Analog, Capture, CaptureError, Kind, Request};
-use rtscope_probe::lines::Edge;
-use rtscope_probe::wired::books::LABELS;
-use rtscope_probe::wired::narrow;
-use rtscope_probe::wired::recorded::{self, Recorded};
-use rtscope_probe::wired::remarks;
 use rtscope_record::lines::{Instrument, LineFacts, LineSettings, Stamp};
 use rtscope_record::{Clock, Effect, Nanos, Origin, Policy, Record, RecordParts, Settings, Space, System, Test, Warning, limits};
+use rtscope_samples::Edge;
+use rtscope_samples::narrow;
+use rtscope_samples::outcome::LABELS;
+use rtscope_samples::recorded::{self, Recorded};
+use rtscope_samples::warnings;
 use std::io::Cursor;
 use std::time::SystemTime;
 
@@ -235,7 +235,7 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
         ));
     }
     let shortest = r.distributions.iter().filter_map(rtscope_record::Distribution::min).min();
-    warnings.extend(remarks::of_answers(&r.distributions, &answer.name, Nanos(timeout)));
+    warnings.extend(warnings::of_answers(&r.distributions, &answer.name, Nanos(timeout)));
     warnings.extend(common(capture, &[&stimulus, &answer], shortest, a));
     let interval = Nanos(usual.unwrap_or(timeout));
     let lines = line_settings(Some(stimulus.name.clone()), answer.name.clone(), Nanos(timeout), a);
