@@ -3,7 +3,7 @@
 use crate::args::fpga::{Fpga, FpgaCommand, FpgaPort};
 use crate::error::{Code, Failure};
 use crate::output;
-use rtscope_probe::line_tests::fpga;
+use rtscope_probe::line_tests::instruments::fpga;
 use rtscope_probe::lines::LineError;
 
 /// Does what was asked.
