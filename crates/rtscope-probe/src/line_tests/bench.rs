@@ -9,6 +9,7 @@ use super::remarks;
 use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
+use crate::reporter::Reporter;
 use crate::snapshot::Root;
 use crate::timer::conditions;
 use crate::timer::live::live;
@@ -25,6 +26,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 /// Stack of the instrument: `MCL_FUTURE` locks all of it.
 const STACK: usize = 128 * 1024;
 const PREFAULT: usize = 64 * 1024;
+/// How often an instrument at work is looked after, ms.
+const POLL_INTERVAL: i32 = 10;
 /// How long a device of another program may take to be there, ns.
 const DEVICE_TIMEOUT: u64 = 3_000_000_000;
 /// Stimuli of a calibration, and their interval, ns.
@@ -57,8 +60,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         posted: None,
         test,
         signals,
-        input,
-        interrupted: false,
+        reporter: Reporter::new(plan, signals, input),
         device: None,
         module: None,
         facts: Facts::default(),
@@ -92,8 +94,7 @@ pub(super) struct Bench<'a> {
     pub(super) plan: &'a Plan,
     pub(super) test: LineTest<'a>,
     signals: &'a Signals,
-    input: i32,
-    pub(super) interrupted: bool,
+    reporter: Reporter<'a>,
     device: Option<Device>,
     module: Option<(ModuleDut, Duty)>,
     witness: Option<Witness>,
@@ -243,7 +244,7 @@ impl Bench<'_> {
         say: &mut dyn FnMut(Event),
         job: impl FnOnce(&AtomicBool) -> Result<T, LineError> + Send,
     ) -> Result<Ran<T>, Failure> {
-        let stop = AtomicBool::new(self.interrupted);
+        let stop = AtomicBool::new(self.reporter.interrupted());
         let tid = AtomicU32::new(0);
         let (settings, cpu, reader) = (self.test.settings, self.cpu(), self.test.answer.is_autonomous());
         let start = rt::now();
@@ -277,26 +278,19 @@ impl Bench<'_> {
             let handle = builder
                 .spawn_scoped(scope, run)
                 .map_err(|e| Failure::machine(format!("thread of the instrument: {e}"), "end other programs"))?;
-            let mut next_progress = start;
-            let mut driver = self.input;
+            self.reporter.begin(start, 0);
             while !handle.is_finished() {
                 let ended = self.witness.as_ref().is_some_and(Witness::ended_it);
-                if self.interrupted || ended || self.device.as_ref().is_some_and(Device::ended) {
+                if self.reporter.interrupted() || ended || self.device.as_ref().is_some_and(Device::ended) {
                     stop.store(true, SeqCst);
                 }
-                match self.signals.wait(if self.interrupted { -1 } else { driver }, 10) {
-                    Woken::Signal => self.interrupted = true,
-                    Woken::Input if rtscope_sys::ended(driver) => self.interrupted = true,
-                    Woken::Input => driver = self.input,
-                    Woken::Timeout => {}
-                }
-                let now = rt::now();
-                if self.plan.progress_ms > 0 && !cells.is_empty() && now >= next_progress {
-                    next_progress = now + u64::from(self.plan.progress_ms) * 1_000_000;
+                self.reporter.wait(POLL_INTERVAL);
+                // A calibration or a trial of the search is not followed.
+                if !cells.is_empty() {
                     let figures = |(label, cell): &(&'static str, Arc<LiveCell>)| {
                         live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
                     };
-                    say(Event::Progress { elapsed_ns: now - start, threads: cells.iter().map(figures).collect() });
+                    self.reporter.report(|| cells.iter().map(figures).collect(), say);
                 }
             }
             handle.join().map_err(|_| Failure::machine("the instrument's thread panicked", "report this with the lines above"))
@@ -331,7 +325,7 @@ impl Bench<'_> {
             distributions,
             warnings: self.warnings,
             elapsed_ns: counts.elapsed,
-            interrupted: self.interrupted,
+            interrupted: self.reporter.interrupted(),
             instrument: Some(self.facts),
             witness,
         })
