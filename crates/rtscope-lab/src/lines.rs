@@ -1,7 +1,7 @@
 //! The settings that follow from what was chosen of a test over lines: the same for the command line and for campaigns.
 
+use rtscope_probe::line_tests::checked::LineTest;
 use rtscope_probe::lines::LineSpec;
-use rtscope_probe::wired::asked::Asked;
 use rtscope_record::{DutSettings, Handler, LineOptions, LineSettings, Settings, Space, Test, Who};
 use std::ops::Deref;
 
@@ -54,7 +54,7 @@ struct Ends {
 pub fn settings(options: &LineOptions, about: &About<'_>) -> Result<Settings, LineOptionsError> {
     let settings = Chosen(options).settings(about)?;
     if settings.lines.is_some() {
-        Asked::of(about.test, &settings).map_err(|e| LineOptionsError { message: e.message, remedy: e.remedy })?;
+        LineTest::of(about.test, &settings).map_err(|e| LineOptionsError { message: e.message, remedy: e.remedy })?;
     }
     Ok(settings)
 }

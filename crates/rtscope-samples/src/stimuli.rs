@@ -3,14 +3,14 @@
 //! In turn, every edge waits for the answer to it before the next one asks. A pulse may be shorter than the answer takes: the edges to each
 //! level have a pairing of their own then, and an answer is one by its level. Answers come in the order of their stimuli all the same.
 
-use super::books::{Outcome, Sink};
-use super::order::{Order, Shape};
-use super::pairing::{Closed, Pairing};
-use crate::lines::Edge;
+use crate::edge::Edge;
+use crate::outcome::{Outcome, Sink};
+use crate::pairing::{Closed, Pairing};
+use rtscope_record::Shape;
 
 /// The stimuli to one level, or to both in turn, and their answers.
 #[derive(Debug)]
-pub struct Asking {
+pub struct Stimuli {
     /// `None`: both.
     level: Option<bool>,
     pairing: Pairing,
@@ -25,13 +25,13 @@ pub struct Asking {
 }
 
 /// Numbers stimuli as the run does.
-struct Numbered<'a, S> {
+struct Numbered<'a, S: ?Sized> {
     sink: &'a mut S,
     every: u64,
     before: u64,
 }
 
-impl<S: Sink> Sink for Numbered<'_, S> {
+impl<S: Sink + ?Sized> Sink for Numbered<'_, S> {
     fn take(&mut self, number: u64, outcome: Outcome) {
         self.sink.take(number * self.every - self.before, outcome);
     }
@@ -41,21 +41,21 @@ impl<S: Sink> Sink for Numbered<'_, S> {
     }
 }
 
-impl Asking {
-    /// What asks in `order`.
-    pub fn of(order: &Order) -> Vec<Self> {
+impl Stimuli {
+    /// What asks in `count` stimuli of this shape (0: without end), answered in time until `timeout` ns after each.
+    pub fn of(shape: &Shape, count: u64, timeout: u64) -> Vec<Self> {
         let new = |level, count, every, before| {
-            let pairing = Pairing::new(order.timeout);
+            let pairing = Pairing::new(timeout);
             Self { level, pairing, count, every, before, blind: false, complete: false }
         };
-        let Shape { pulse, both_edges, active_low, .. } = order.shape;
+        let Shape { pulse, both_edges, active_low, .. } = *shape;
         match (pulse, both_edges) {
-            (None, _) => vec![new(None, order.count, 1, 0)],
-            (Some(_), false) => vec![new(Some(!active_low), order.count, 1, 0)],
+            (None, _) => vec![new(None, count, 1, 0)],
+            (Some(_), false) => vec![new(Some(!active_low), count, 1, 0)],
             // An odd number ends with a pulse whose edge back asks nothing. One is no run of pulses: 0 would be without end.
             (Some(_), true) => vec![
-                new(Some(!active_low), order.count.div_ceil(2), 2, 1),
-                new(Some(active_low), if order.count == 0 { 0 } else { (order.count / 2).max(1) }, 2, 0),
+                new(Some(!active_low), count.div_ceil(2), 2, 1),
+                new(Some(active_low), if count == 0 { 0 } else { (count / 2).max(1) }, 2, 0),
             ],
         }
     }
@@ -75,7 +75,7 @@ impl Asking {
     }
 
     /// Takes an edge of the stimulus; what became of the one before. `None`: it is not of this kind, or beyond the number.
-    pub fn stimulus<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) -> Option<Closed> {
+    pub fn stimulus<S: Sink + ?Sized>(&mut self, at: u64, level: bool, sink: &mut S) -> Option<Closed> {
         if self.complete || !self.is_of(level) {
             return None;
         }
@@ -90,7 +90,7 @@ impl Asking {
     }
 
     /// Takes an edge of the answer.
-    pub fn answer<S: Sink>(&mut self, edge: Edge, sink: &mut S) {
+    pub fn answer<S: Sink + ?Sized>(&mut self, edge: Edge, sink: &mut S) {
         if !self.complete && !self.blind && self.is_of(edge.level) {
             self.pairing.answer(edge, &mut Numbered { sink, every: self.every, before: self.before });
         }
@@ -107,17 +107,17 @@ impl Asking {
     }
 
     /// Something is missing here: an answer that is there stays; else nobody knows what became of the stimulus.
-    pub fn gap<S: Sink>(&mut self, sink: &mut S) {
+    pub fn gap<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         self.close(0, sink);
         self.blind = true;
     }
 
     /// Ends the stimulus in hand at `at` ns: one whose time-out is still to come is taken back.
-    pub fn close<S: Sink>(&mut self, at: u64, sink: &mut S) {
+    pub fn close<S: Sink + ?Sized>(&mut self, at: u64, sink: &mut S) {
         self.pairing.close(at, &mut Numbered { sink, every: self.every, before: self.before });
     }
 }
 
 #[cfg(test)]
-#[path = "asking_tests.rs"]
+#[path = "stimuli_tests.rs"]
 mod tests;
