@@ -82,6 +82,25 @@ fn what_a_module_can_not_do_is_refused_at_once() {
     }
 }
 
+/// Before anything is built or booted.
+#[test]
+fn what_the_probe_would_refuse_is_refused_at_once() {
+    let base = one_cpu();
+    let over = |answer: &str| LineOptions { answer: Some(answer.into()), ..LineOptions::default() };
+    let soft = LineOptions { stimulus: Some("soft:a".into()), ..over("soft:b") };
+    let least = Shape { min_width: Some(Nanos(1_000)), ..Shape::default() };
+    let of = |o: &LineOptions| settings(o, &about(Test::Response, Space::User, false, &base)).unwrap_err().to_string();
+    for (options, words) in [
+        (LineOptions { timeout: Some(Nanos(1_000_001)), ..soft.clone() }, "not within the shortest interval"),
+        (LineOptions { shape: least, ..soft.clone() }, "only the FPGA instrument sees how wide pulses are; --answer fpga:PORT"),
+        (LineOptions { stimulus: Some("soft:b".into()), ..soft.clone() }, "is stimulus and answer"),
+        (LineOptions { shape: Shape { both_edges: true, ..least }, ..over("fpga:/dev/ttyUSB1") }, "without pulses both edges ask"),
+    ] {
+        let told = of(&options);
+        assert!(told.contains(words), "{told}");
+    }
+}
+
 #[test]
 fn a_timer_has_no_lines() {
     let base = one_cpu();

@@ -54,6 +54,47 @@ fn keys_and_ids_stay_what_they_are() {
     assert_eq!(run.id("m", &plan.digest()), "m-419c59db3b31e59f");
 }
 
+/// Of a test over lines there is what was chosen, by the flags' names and in the order that it always had.
+#[test]
+fn keys_of_tests_over_lines_stay_what_they_are() {
+    let text = r#"
+name = "m"
+targets = ["local"]
+[[tests]]
+test = "response"
+loops = 5
+affinity = "0,2-3"
+answer = "fpga:/dev/ttyUSB1"
+interval-seed = 4
+pulse = "20us"
+both-edges = true
+active-low = true
+min-width = "1us"
+timeout = "500us"
+warmup = 3
+calibrate = ""
+dut = "own"
+dut-in = "gpio:a/1"
+dut-out = "gpio:a/2"
+inject = "slow=1ms/9"
+"#;
+    let plan = Plan::parse(text, Path::new("m.toml"), Path::new("/")).unwrap();
+    let run = &plan.runs()[0];
+    assert_eq!(
+        run.key,
+        concat!(
+            r#"{"target":"local","clock":"host","load":"none","test":{"test":"response","space":"user","interval":1000000,"#,
+            r#""duration":null,"loops":5,"policy":"fifo","priority":95,"threads":null,"affinity":[0,2,3],"migrate":false,"#,
+            r#""distance":0,"priospread":false,"breaktrace":null,"no-mlockall":false,"no-dma-latency":false,"worst":32,"#,
+            r#""answer":"fpga:/dev/ttyUSB1","interval-seed":4,"pulse":20000,"both-edges":true,"active-low":true,"#,
+            r#""min-width":1000,"timeout":500000,"warmup":3,"calibrate":"","dut":"own","dut-in":"gpio:a/1","#,
+            r#""dut-out":"gpio:a/2","inject":{"delay":0,"slow":1000000,"slow_every":9,"drop_every":0,"double_every":0,"#,
+            r#""skew_ppm":0}},"repetition":1}"#,
+        )
+    );
+    assert_eq!(run.id("m", &plan.digest()), "m-9243bc6d25c82794");
+}
+
 #[test]
 fn each_run_in_virtual_time_is_taken_in_each_model() {
     let of = |text: &str| {

@@ -78,7 +78,7 @@ tests = [
     assert_eq!((of(1).handler, of(4).handler), (Some(Handler::Threaded), Some(Handler::Hard)));
     assert_eq!((lines(2).stimulus, lines(3).shortest, of(4).lines), (None, Some(Nanos(20_000)), None));
     let pulses = lines(5);
-    let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, min_width: None };
+    let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, ..Shape::default() };
     assert_eq!(pulses.shape, shape);
     assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
     assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");

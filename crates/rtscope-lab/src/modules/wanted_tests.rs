@@ -5,7 +5,7 @@ use crate::lines::About;
 use rtscope_record::LineOptions;
 
 fn of(test: Test, space: Space, options: &LineOptions) -> Vec<(&'static str, String)> {
-    let settings = Settings { interval: Nanos(500_000), cpus: vec![0], ..Settings::default() };
+    let settings = Settings { interval: Nanos(500_000), cpus: vec![0], loops: Some(9), ..Settings::default() };
     let about = About { test, space, in_lab: true, brings_dut: false, cpus_named: false, settings: &settings };
     let settings = crate::lines::settings(options, &about).unwrap();
     wanted(test, space, &settings).unwrap().into_iter().map(|w| (w.name, w.parameters.join(" "))).collect()
