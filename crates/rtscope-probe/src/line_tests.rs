@@ -5,7 +5,7 @@
 //! alone, and are tested on a fake that needs neither.
 
 mod bench;
-mod checked;
+pub mod checked;
 pub mod device;
 pub mod dut;
 pub mod instrument;

@@ -134,7 +134,7 @@ impl Bench<'_> {
     pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Box<dyn Instrument>, Failure> {
         self.facts.stimulus = self.test.stimulus.as_ref().map(facts);
         self.facts.answer = Some(facts(&self.test.answer));
-        let mut instrument = instruments::open(&self.test)?;
+        let mut instrument = instruments::open(self.plan, &self.test)?;
         instrument.describe(&mut self.facts);
         let calibrated = self.test.null_wire.is_some();
         if calibrated {
@@ -145,7 +145,11 @@ impl Bench<'_> {
             self.calibrate(instrument.as_mut(), say)?;
         }
         instrument.prepare(&Order { timeout: self.test.lines.timeout.0, ..calibration() }, calibrated)?;
-        self.start_device(duty, instrument.as_ref())?;
+        if instrument.answers_itself() {
+            self.facts.dut = "none: the instrument answers itself".into();
+        } else {
+            self.start_device(duty, instrument.as_ref())?;
+        }
         Ok(instrument)
     }
 
