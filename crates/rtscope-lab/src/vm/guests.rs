@@ -25,16 +25,16 @@ impl Guests {
     }
 
     /// The kernels in it.
-    pub fn kernels(&self) -> Kernels {
+    pub(crate) fn kernels(&self) -> Kernels {
         Kernels::new(&self.cache)
     }
 
     /// The states in it.
-    pub fn states(&self) -> States {
+    pub(crate) fn states(&self) -> States {
         States::at(self.cache.join("states"))
     }
 
-    /// What [`Self::prepare`] would fetch from the network for `name`, to be said before it does; `None` when all is in the cache.
+    /// What preparing a guest with the kernel `name` would fetch from the network, to be said before it does; `None` when all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
         let from_debian = matches!(name.source(), Source::Debian { .. });
         let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
@@ -49,7 +49,7 @@ impl Guests {
     }
 
     /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.
-    pub fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
+    pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
             (Err(KernelError::NotFetched { .. }), Source::Debian { .. }) => self.kernels().fetch(name, false, on_step)?,
@@ -84,7 +84,7 @@ impl Guests {
         let boot = Boot {
             arch: kernel.arch,
             name: kernel.name.to_string(),
-            package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
+            package: kernel.packages.first().map(|p| format!("{} {}", p.name, p.version)).unwrap_or_default(),
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
             config: kernel.config(),

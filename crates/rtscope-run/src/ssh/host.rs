@@ -20,7 +20,7 @@ pub struct SshOptions {
     pub patience: Duration,
 }
 
-/// A machine that is reached over ssh, as a [`Target`].
+/// A machine that is reached over ssh, as a [`Target`](crate::target::Target).
 #[derive(Debug, Clone)]
 pub struct Ssh {
     pub(super) address: Address,
@@ -34,7 +34,7 @@ impl Ssh {
     }
 
     /// Its name, as records say it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.address.to_string()
     }
 
