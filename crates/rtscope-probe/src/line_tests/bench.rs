@@ -5,7 +5,7 @@ use super::device::{Device, Duty};
 use super::instrument::{Answers, Ended, Instrument, Order, RunCounts};
 use super::instruments;
 use super::module::ModuleDut;
-use super::remarks;
+use super::warnings;
 use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
@@ -263,7 +263,7 @@ impl Bench<'_> {
                 tid.store(rt::tid(), SeqCst);
                 rt::prefault_stack::<PREFAULT>();
                 // Who only reads what the kernel stamped must not keep the DUT from its CPU.
-                let refused = if reader { None } else { remarks::take_place(settings, cpu) };
+                let refused = if reader { None } else { warnings::take_place(settings, cpu) };
                 let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
                 if let Some(p) = &post {
                     p.enter();
@@ -321,9 +321,9 @@ impl Bench<'_> {
             ));
         }
         if counts.edges == 0 && counts.stimuli > 0 && (ended != Ended::Stopped || counts.stimuli >= 20) {
-            return Err(remarks::nothing_came(self.facts.stimulus.as_ref(), &self.test.answer, counts.stimuli));
+            return Err(warnings::nothing_came(self.facts.stimulus.as_ref(), &self.test.answer, counts.stimuli));
         }
-        self.warnings.extend(remarks::of(&self.test, &self.facts, &distributions, counts, ended));
+        self.warnings.extend(warnings::of(&self.test, &self.facts, &distributions, counts, ended));
         let witness = self.witness.take().map(|w| w.finish(counts.elapsed)).transpose()?;
         Ok(Measured {
             distributions,

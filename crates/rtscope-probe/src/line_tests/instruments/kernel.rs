@@ -9,7 +9,7 @@ use rtscope_record::Instrument as Facts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::{Outcome, Sink};
 use rtscope_sys::rt::now;
-use rtscope_sys::wire::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
+use rtscope_sys::wire_device::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
