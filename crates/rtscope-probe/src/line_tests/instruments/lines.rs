@@ -26,8 +26,11 @@ struct Lines {
     wires: Option<Real>,
 }
 
-/// Opens the stimulus, where there is one; any lines will do.
+/// Opens the stimulus, where there is one. Any lines will do that no other instrument has for its own.
 pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+    if test.answer.is_autonomous() {
+        return None;
+    }
     let stimulus = test.stimulus.as_ref().map(LineSpec::output).transpose();
     let (answer, null_wire) = (test.answer.clone(), test.null_wire.clone());
     let lines = |stimulus| Box::new(Lines { answer, null_wire, stimulus, wires: None }) as Box<dyn Instrument>;
