@@ -12,11 +12,11 @@ pub mod instrument;
 pub mod instruments;
 pub mod module;
 pub mod periodic;
-pub mod remarks;
 mod runs;
 pub mod schedule;
 pub mod stimulate;
 pub mod sustained;
+pub mod warnings;
 pub mod wires;
 
 pub use bench::run;

@@ -3,8 +3,8 @@
 use super::values::Json;
 use crate::error::Failure;
 use clap::{Args, Subcommand};
+use rtscope_lab::kernels::{Arch, KernelName};
 use rtscope_lab::vm::{LabOptions, TimeModel};
-use rtscope_lab::{Arch, KernelName};
 use rtscope_record::Nanos;
 use rtscope_record::units::seconds;
 use std::path::PathBuf;

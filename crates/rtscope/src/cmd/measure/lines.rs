@@ -3,12 +3,11 @@
 use crate::args::{Measure, MeasureTest};
 use crate::cmd::run::lab_kernel;
 use crate::error::Failure;
-use rtscope_lab::Address;
-use rtscope_lab::lines::About;
-use rtscope_lab::modules::{PERIODIC, RESPONSE};
-use rtscope_lab::ssh::AddressError;
+use rtscope_load::kernel_modules::{PERIODIC, RESPONSE};
 use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{Settings, Space, Test, Who};
+use rtscope_run::lines::{self, About};
+use rtscope_run::ssh::{Address, AddressError};
 
 /// Where the DUT is, if that is another machine.
 pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
@@ -44,5 +43,5 @@ pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Setting
         cpus_named: a.run.affinity.is_some(),
         settings,
     };
-    rtscope_lab::lines::settings(&a.lines, &about).map_err(|e| Failure::usage(e.message, e.remedy))
+    lines::settings(&a.lines, &about).map_err(|e| Failure::usage(e.message, e.remedy))
 }
