@@ -1,5 +1,7 @@
 //! Why a capture can't be used, and how long a line of one may be.
 
+use rtscope_failure::{Fault, Problem};
+
 /// Longest line of a table and longest word of a dump, bytes: one without an end is found out within bounded memory.
 pub(super) const LONGEST: usize = 1 << 20;
 
@@ -37,12 +39,27 @@ pub enum CaptureError {
     },
 }
 
-impl CaptureError {
-    /// The request was wrong (exit code 2), not the file (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NoChannel { .. } | Self::Ambiguous { .. })
+impl Problem for CaptureError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::File(_) | Self::Line { .. } => {
+                "look at it with the instrument's own program; --format names what it is if it was taken for something else".into()
+            }
+            Self::NoChannel { .. } => "name one of these, or its place such as #1".into(),
+            // Says it.
+            Self::Ambiguous { .. } => String::new(),
+        }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::NoChannel { .. } | Self::Ambiguous { .. } => Fault::Usage,
+            Self::File(_) | Self::Line { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl CaptureError {
     pub(super) fn line(line: u64, what: impl Into<String>) -> Self {
         Self::Line { line, what: what.into() }
     }

@@ -39,13 +39,6 @@ const CALIBRATION: (u64, u64) = (1000, 1_000_000);
 /// How long a device may take to answer the last stimulus of a calibration that it heard, ns.
 const CALIBRATION_REST: u64 = 1_000_000_000;
 
-impl From<LineError> for Failure {
-    fn from(e: LineError) -> Self {
-        let (message, remedy) = (e.to_string(), e.remedy());
-        if e.is_usage() { Self::usage(message, remedy) } else { Self::machine(message, remedy) }
-    }
-}
-
 /// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`crate::timer::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let asked = Asked::of(plan.test, &plan.settings)?;

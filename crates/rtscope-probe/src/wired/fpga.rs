@@ -8,6 +8,7 @@ use super::order::{Order, Shape};
 use super::pairing::Closed;
 use super::stimulate::{Ended, Own};
 use crate::lines::{Edge, LineError};
+use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
 use rtscope_fpga::{FpgaError, Instrument, Item, Losses, Serial, Stimulus};
 use rtscope_record::{Effect, Warning};
@@ -43,7 +44,7 @@ pub fn failed(line: &str, e: FpgaError) -> LineError {
         | FpgaError::SelfTest(_)
         | FpgaError::Silent(_)
         | FpgaError::Stranger(_)
-        | FpgaError::Version(_) => LineError::Instrument { line: line.into(), why: e.to_string() },
+        | FpgaError::Version(_) => LineError::Instrument { line: line.into(), why: e.to_string(), remedy: e.remedy() },
     }
 }
 
@@ -56,7 +57,7 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
         }
         // What is no terminal has no speed.
         _ if e.raw_os_error() == Some(libc::ENOTTY) => {
-            LineError::Instrument { line: line.clone(), why: "it is not a serial port".into() }
+            LineError::Instrument { line: line.clone(), why: "it is not a serial port".into(), remedy: rtscope_fpga::BOARD.into() }
         }
         _ => LineError::io(&line, "open the port")(e),
     })?;

@@ -4,6 +4,7 @@ use super::books::Books;
 use super::pairing::{Closed, Pairing};
 use super::periodic::WaveBooks;
 use crate::lines::Edge;
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::lines::{GridError, Phase};
 use rtscope_record::{Distribution, DistributionError, Nanos, limits};
 
@@ -47,6 +48,22 @@ pub enum RecordedError {
     /// The counts make no distribution.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
+}
+
+impl Problem for RecordedError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Beyond { .. } => "ask for less".into(),
+            Self::Distribution(e) => e.remedy(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Beyond { .. } => Fault::Usage,
+            Self::Distribution(_) => Fault::Machine,
+        }
+    }
 }
 
 /// Holds what is asked against the limits that a measurement has too; a time is in ns.
