@@ -82,6 +82,11 @@ pub trait Problem: Display {
     fn is_usage(&self) -> bool {
         self.fault() == Fault::Usage
     }
+
+    /// It was ended before there was a result.
+    fn is_interrupted(&self) -> bool {
+        self.fault() == Fault::Interrupted
+    }
 }
 
 impl<P: Problem> From<P> for Failure {

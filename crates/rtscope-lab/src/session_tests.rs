@@ -5,6 +5,7 @@ use crate::job::{Isolation, Reexec};
 use crate::journal::Journal;
 use crate::local::tests::{plan, record};
 use crate::target::TargetError;
+use rtscope_failure::Problem as _;
 use rtscope_record::Verdict;
 use std::time::Duration;
 

@@ -207,13 +207,13 @@ impl From<Failure> for Event {
 }
 
 impl Event {
-    /// The failure that an [`Event::Error`] reports; any other event as it is.
-    pub fn into_failure(self) -> Result<Failure, Self> {
+    /// The event as it is, but for an [`Event::Error`]: the failure that it reports.
+    pub fn or_failure(self) -> Result<Self, Failure> {
         match self {
             Self::Error { message, remedy, usage } => {
-                Ok(Failure { message, remedy, fault: if usage { Fault::Usage } else { Fault::Machine } })
+                Err(Failure { message, remedy, fault: if usage { Fault::Usage } else { Fault::Machine } })
             }
-            other => Err(other),
+            other => Ok(other),
         }
     }
 
@@ -270,10 +270,10 @@ mod tests {
         for failure in [Failure::usage("no CPU 99", "use 0 or 1"), Failure::machine("no memory", "free some")] {
             let event = Event::from(failure.clone());
             let text = serde_json::to_string(&event).unwrap();
-            assert_eq!(serde_json::from_str::<Event>(&text).unwrap().into_failure(), Ok(failure));
+            assert_eq!(serde_json::from_str::<Event>(&text).unwrap().or_failure(), Err(failure));
         }
         let text = serde_json::to_string(&Event::from(Failure::usage("m", "r"))).unwrap();
         assert_eq!(text, r#"{"event":"error","message":"m","remedy":"r","usage":true}"#);
-        assert_eq!(Event::Started.into_failure(), Err(Event::Started));
+        assert_eq!(Event::Started.or_failure(), Ok(Event::Started));
     }
 }

@@ -5,6 +5,7 @@ use crate::load::Load;
 use crate::ssh::Address;
 use crate::target::is_lab;
 use crate::vm::TimeModel;
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, Nanos};
 use serde::Deserialize;
 use std::io;
@@ -48,6 +49,20 @@ pub enum PlanError {
         /// What is wrong, and what would be right.
         message: String,
     },
+}
+
+impl Problem for PlanError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Read { .. } | Self::Value { .. } => String::new(),
+            Self::Syntax { .. } => "mend the plan there; docs/campaigns.md has all its keys".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// A plan: what is measured where, under what, how often.

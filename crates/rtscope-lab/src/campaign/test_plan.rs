@@ -2,6 +2,7 @@
 
 use crate::lines::{About, LineOptions, LineOptionsError, Who};
 use crate::target::is_lab;
+use rtscope_failure::Failure;
 use rtscope_record::system::parse_cpu_list;
 use rtscope_record::{Handler, Inject, Nanos, Policy, Settings, Space, Test};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -255,6 +256,6 @@ impl TestPlan {
             return Some(format!("worst = {} is more than 10000", self.worst));
         }
         // Which CPUs there are changes nothing of it.
-        targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| e.to_string())
+        targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| Failure::from(e).in_one())
     }
 }

@@ -4,6 +4,7 @@ use super::control::{self, Paragraph};
 use crate::digest;
 use crate::kernels::Arch;
 use crate::lock::Lock;
+use rtscope_failure::{Fault, Problem};
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -60,12 +61,23 @@ pub enum DebianError {
     },
 }
 
-impl DebianError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unusable(_))
+impl Problem for DebianError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Missing { .. } | Self::Unusable(_) | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => String::new(),
+        }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Unusable(_) => Fault::Usage,
+            Self::Missing { .. } | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl DebianError {
     /// For `map_err` on a file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();

@@ -2,6 +2,7 @@
 
 use super::error::ModuleError;
 use super::name::{PERIODIC, RESPONSE, TIMER, WIRE};
+use rtscope_failure::Problem;
 use rtscope_probe::lines::LineSpec;
 use rtscope_probe::lines::gpio::Gpio;
 use rtscope_record::{DutSettings, Handler, Nanos, Settings, Space, Test};

@@ -5,6 +5,7 @@ use super::host::Ssh;
 use super::probe::Probe;
 use super::scripts;
 use crate::target::{StopHandle, TargetError};
+use rtscope_failure::Failure;
 use rtscope_probe::protocol::{Errand, Event, Identity, PROTOCOL, Unattended, Work};
 use rtscope_probe::spool;
 use rtscope_record::Nanos;
@@ -219,10 +220,11 @@ impl Followed {
                     let stopped = self.stop.is_stopped();
                     if since.elapsed() > if stopped { patience.min(STOPPED_PATIENCE) } else { patience } {
                         let message = format!(
-                            "the connection to {name} was lost{} and did not come back within {}: all figures of this run are lost ({e}); the \
+                            "the connection to {name} was lost{} and did not come back within {}: all figures of this run are lost ({}); the \
                              target ends the run and removes its directory by itself within {}",
                             self.progress,
                             seconds(since.elapsed()),
+                            Failure::from(e).in_one(),
                             seconds(patience + KEEPERS_SHARE)
                         );
                         return Err(probe_failure(

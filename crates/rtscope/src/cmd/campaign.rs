@@ -6,10 +6,11 @@ use super::run::{Machine, Request, check_target};
 use super::{measure, style};
 use crate::args::campaign::{Campaign, CampaignCommand, CampaignRun, CampaignStatus};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::campaign::CampaignProgress;
-use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
+use rtscope_failure::{Explain, Failure};
+use rtscope_lab::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
@@ -66,7 +67,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
     let plan = planned(&a.plan, &a.models)?;
     for target in &plan.targets {
-        check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;
+        check_target(target).at(a.plan.display())?;
     }
     let dir = directory(a.state.as_deref(), &plan)?;
     let stop = measure::stop_on_signals()?;
@@ -182,7 +183,7 @@ impl Executor for Bench {
         let there = self.machine.cpus_there(&run.target)?;
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
-        let settings = settings.map_err(|e| TargetError::Usage { message: e.message, remedy: e.remedy })?;
+        let settings = settings.map_err(Failure::from).map_err(TargetError::from)?;
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -205,7 +206,7 @@ struct Shelf<'a> {
 
 impl Keeper for Shelf<'_> {
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
-        let archive = self.context.open().map_err(|f| f.message)?;
+        let archive = self.context.open()?;
         Ok(summaries(&archive)?.into_iter().map(|s| s.id).filter(|id| ids.contains(id)).collect())
     }
 
@@ -213,31 +214,7 @@ impl Keeper for Shelf<'_> {
         match self.progress.suspend(|| measure::keep(self.context, record)) {
             Ok(Code::Done) => Ok(()),
             Ok(_) => Err(format!("the record {} is not in the archive", record.id()).into()),
-            Err(f) => Err(f.message.into()),
-        }
-    }
-}
-
-impl From<PlanError> for Failure {
-    fn from(e: PlanError) -> Self {
-        Self::usage(e.to_string(), "")
-    }
-}
-
-impl From<StateError> for Failure {
-    fn from(e: StateError) -> Self {
-        if e.is_usage() { Self::usage(e.to_string(), "") } else { Self::failed(e.to_string(), "") }
-    }
-}
-
-impl From<CampaignError> for Failure {
-    fn from(e: CampaignError) -> Self {
-        match e {
-            CampaignError::State(e) => e.into(),
-            CampaignError::Keep(e) => {
-                let remedy = "mend the archive, then run the campaign again: it goes on";
-                Self::failed(CampaignError::Keep(e).to_string(), remedy)
-            }
+            Err(f) => Err(f.into()),
         }
     }
 }

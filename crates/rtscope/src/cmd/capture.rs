@@ -1,9 +1,10 @@
 //! A capture as the instrument: a file of a logic analyzer or an oscilloscope to a record.
 
 use crate::args::{CaptureArgs, Edges};
+use crate::cmd::archive::nothing_of;
 use crate::cmd::input::Input;
-use crate::error::Failure;
 use rtscope_archive::capture::{self, Analog, Capture, CaptureError, Kind, Request};
+use rtscope_failure::{Explain, Failure};
 use rtscope_probe::lines::Edge;
 use rtscope_probe::wired::books::LABELS;
 use rtscope_probe::wired::narrow;
@@ -96,10 +97,7 @@ pub(super) struct File<'a> {
 
 /// Reads a capture as the options say.
 pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
-    let wrong = |e: CaptureError| {
-        let text = format!("{}: {e}; nothing of this file was imported", file.name);
-        if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
-    };
+    let wrong = |e: CaptureError| nothing_of(file.name, e);
     let channels = a.stimulus.iter().filter(|_| a.answer.is_some()).chain(&a.answer).cloned().collect();
     let request = Request { channels, threshold: a.threshold, hysteresis: a.hysteresis };
     let capture = match input {
@@ -107,9 +105,8 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
         Input::Streamed(stream) => {
             let capture = Capture::read(&mut *stream, kind, &request);
             // Whatever is wrong with it then, this is why.
-            stream.check_unchanged().map_err(|e| {
-                Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), "import it when it is finished")
-            })?;
+            let unfinished = |e: std::io::Error| Failure::machine(e.to_string(), "import it when it is finished");
+            stream.check_unchanged().map_err(|e| nothing_of(file.name, unfinished(e)))?;
             capture
         }
     };
@@ -126,8 +123,8 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
     };
     if let Some(stimulus) = &a.stimulus {
         if capture.channel(stimulus).map_err(wrong)?.place == capture.channel(answer).map_err(wrong)?.place {
-            let what = format!("{}: {stimulus} can't be stimulus and answer at once; nothing of this file was imported", file.name);
-            return Err(Failure::usage(what, "name two channels"));
+            let twice = Failure::usage(format!("{stimulus} can't be stimulus and answer at once"), "name two channels");
+            return Err(nothing_of(file.name, twice));
         }
     }
     let answer = Line::of(&capture, answer, a).map_err(wrong)?;
@@ -136,7 +133,7 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
         Some(stimulus) => responses(&capture, stimulus, answer, a),
         None => wave(&capture, &answer, a),
     };
-    let taken = taken.map_err(|what| Failure::failed(format!("{}: {what}; nothing of this file was imported", file.name), ""))?;
+    let taken = taken.map_err(|e| nothing_of(file.name, e))?;
     assemble(file, &capture, taken, a)
 }
 
@@ -189,7 +186,7 @@ fn line_settings(stimulus: Option<String>, answer: String, timeout: Nanos, a: &C
     }
 }
 
-fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &CaptureArgs) -> Result<Taken, String> {
+fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &CaptureArgs) -> Result<Taken, Failure> {
     stimulus.keep(a.stimulus_edges);
     answer.keep(a.answer_edges.unwrap_or(match (a.stimulus_edges, a.inverted) {
         (Edges::Rising, true) => Edges::Falling,
@@ -197,7 +194,8 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
         (edges, _) => edges,
     }));
     if stimulus.edges.is_empty() {
-        return Err(format!("channel {} has no such edge, so nothing stimulated: {}", stimulus.name, stimulus.constant()));
+        let message = format!("channel {} has no such edge, so nothing stimulated: {}", stimulus.name, stimulus.constant());
+        return Err(Failure::machine(message, "name the channel that stimulates, and its edges: --stimulus, --stimulus-edges"));
     }
     // The rules know an answer by its level: those of the stimulus it answers.
     let one_edge = match a.stimulus_edges {
@@ -209,10 +207,11 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
         edge.level = one_edge.unwrap_or(edge.level != a.inverted);
     }
     let usual = recorded::usual_interval(&stimulus.edges);
-    let timeout = a.timeout.map(|t| t.0).or(usual).ok_or("one stimulus tells no time-out: give --timeout")?;
+    let timeout =
+        a.timeout.map(|t| t.0).or(usual).ok_or_else(|| Failure::machine("one stimulus tells no time-out", "give --timeout"))?;
     let end = capture.end.div_ceil(1000);
     let recorded = Recorded { stimulus: &stimulus.edges, answer: &answer.edges, end };
-    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst).map_err(|e| e.to_string())?;
+    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst)?;
     if let Some(level) = one_edge {
         let label = LABELS[usize::from(level)];
         r.distributions.retain(|d| d.label() == label);
@@ -258,12 +257,14 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Captur
     })
 }
 
-fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, String> {
+fn wave(capture: &Capture, answer: &Line, a: &CaptureArgs) -> Result<Taken, Failure> {
     let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
     let semi_period = a.semi_period.map(|t| t.0).or(usual);
-    let semi_period = semi_period
-        .ok_or_else(|| format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant()))?;
-    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| e.to_string())?;
+    let semi_period = semi_period.ok_or_else(|| {
+        let message = format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant());
+        Failure::machine(message, "name the channel with the wave: --answer")
+    })?;
+    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst)?;
     let mut warnings = common(capture, &[answer], Some(semi_period), a);
     if a.semi_period.is_none() {
         warnings.push(Warning::new(
@@ -349,7 +350,7 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
     // The same file may be read in several ways.
     let lines = taken.settings.lines.as_ref();
     let way = format!("{:?} {:?} {a:?}", lines.and_then(|l| l.stimulus.as_ref()), lines.map(|l| &l.answer));
-    let started = rtscope_archive::started(file.time).map_err(|e| Failure::failed(format!("{}: {e}", file.name), ""))?;
+    let started = rtscope_archive::started(file.time).or_machine(file.name, "set the file's time: touch FILE")?;
     let id = capture::id(&started, &source, &way);
     Record::new(RecordParts {
         id,
@@ -373,5 +374,5 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken, a: &CaptureArg
         witness: None,
         signature: None,
     })
-    .map_err(|e| Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), ""))
+    .map_err(|e| nothing_of(file.name, e))
 }

@@ -2,17 +2,18 @@
 
 mod lines;
 
-use super::run::{Machine, Request, cpus_of, failure, lab_kernel, target_name};
+use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
 use crate::args::values::{micros, name, seconds};
 use crate::args::{Measure, MeasureTest};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
 use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
+use rtscope_failure::{Explain, Failure, Problem};
 use rtscope_files::Beside;
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
@@ -49,7 +50,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Periodic => Test::Periodic,
         MeasureTest::Sustained => Test::Sustained,
     };
-    let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    let space = a.space.parse::<Space>().or_usage("--space", "user or kernel")?;
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -76,7 +77,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             Err(e) => {
                 // What was measured under the loads before is shown all the same.
                 finish(&records, &limits, a, Code::Failed)?;
-                return Err(failure(&e));
+                return Err(e.into());
             }
         };
         if !a.no_save {
@@ -148,7 +149,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// From their texts.
     pub(crate) fn parse(texts: &[String], confidence: Confidence) -> Result<Self, Failure> {
-        let one = |t: &String| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""));
+        let one = |t: &String| t.parse::<Assertion>().at("--assert");
         Ok(Self { assertions: texts.iter().map(one).collect::<Result<_, _>>()?, confidence })
     }
 
@@ -192,9 +193,9 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
         }
     }
     for n in &names {
-        name(n).map_err(|e| Failure::usage(format!("--load: {e}"), "write it shorter"))?;
+        name(n).or_usage("--load", "write it shorter")?;
     }
-    names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
+    names.into_iter().map(|n| Ok(Load::parse(n)?)).collect()
 }
 
 /// What is chosen of a guest, where the target is one.
@@ -215,16 +216,16 @@ fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
 }
 
 fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<Settings, Failure> {
-    let given = |e: String| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
+    let (file, form) = ("config.toml", "write times as 200us, 10ms, 1h");
     let interval = match (a.interval, &context.measure.interval) {
         (Some(i), _) => i,
-        (None, Some(text)) => micros(text).map_err(given)?,
+        (None, Some(text)) => micros(text).or_usage(file, form)?,
         (None, None) => Nanos(1_000_000),
     };
     let duration = match (a.duration, a.loops, &context.measure.duration) {
         (Some(d), ..) => Some(d),
         (None, Some(_), _) => None,
-        (None, None, Some(text)) => Some(seconds(text).map_err(given)?),
+        (None, None, Some(text)) => Some(seconds(text).or_usage(file, form)?),
         (None, None, None) => Some(Nanos(10_000_000_000)),
     };
     let cpus = match (lab, &a.affinity) {
@@ -289,7 +290,7 @@ pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
 
 /// The same without a word; whether a terminal's Ctrl-C is not heard, since SIGINT was ignored from the start.
 pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure> {
-    let listener = Listener::new().map_err(|e| Failure::failed(format!("signal handler: {e}"), "report this"))?;
+    let listener = Listener::new().or_machine("signal handler", "report this")?;
     let ignores_ctrl_c = listener.ignores_ctrl_c();
     let stop = stop.clone();
     std::thread::spawn(move || {
@@ -332,8 +333,7 @@ struct Raw {
 
 impl Raw {
     fn create(path: &std::path::Path) -> Result<Self, Failure> {
-        let file = Beside::new(path, 0o666)
-            .map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a file that can be written"))?;
+        let file = Beside::new(path, 0o666).or_usage(path.display(), "name a file that can be written")?;
         let mut raw = Self { path: path.into(), out: Some(std::io::BufWriter::with_capacity(1 << 20, file)), error: None };
         raw.line(format_args!("thread,cycle,latency_ns"));
         Ok(raw)
@@ -359,7 +359,7 @@ impl Raw {
         let published = self.publish().err();
         let error = self.error.take().or(published);
         error.map_or(Ok(()), |e| {
-            Err(Failure::failed(
+            Err(Failure::machine(
                 format!("{}: {e}: the raw samples are incomplete", self.path.display()),
                 "free space there; the record itself is kept",
             ))

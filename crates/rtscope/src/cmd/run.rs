@@ -2,10 +2,10 @@
 
 use crate::args::values::name;
 use crate::config::{Context, cache_root, ssh_options};
-use crate::error::Failure;
 use crate::keys::{self, Signer};
 use crate::output;
 use crate::progress::EVERY_MS;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::modules::{self, Loaded, Wanted};
 use rtscope_lab::session::Step;
 use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
@@ -177,13 +177,13 @@ impl Machine {
 }
 
 fn cache() -> Result<PathBuf, TargetError> {
-    cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })
+    Ok(cache_root()?)
 }
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
 pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
-        return ssh_cpus(target, &ssh_options()?).map_err(|e| failure(&e.into()));
+        return Ok(ssh_cpus(target, &ssh_options()?)?);
     }
     cpus(list)
 }
@@ -192,7 +192,7 @@ pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Fail
 pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
     match list {
         Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
-        None => rtscope_sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this")),
+        None => rtscope_sys::rt::allowed_cpus().or_machine("sched_getaffinity", "report this"),
     }
 }
 
@@ -202,8 +202,7 @@ fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError>
 
 /// The machine in a target over ssh.
 fn ssh_address(target: &str) -> Result<Address, TargetError> {
-    let usage = |e: ssh::AddressError| TargetError::Usage { message: e.to_string(), remedy: ssh::AddressError::remedy().into() };
-    target.parse().map_err(usage)
+    Ok(target.parse::<Address>().map_err(Failure::from)?)
 }
 
 /// The name of a target as records say it; refuses what no run can be taken on.
@@ -219,18 +218,18 @@ pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
 
 /// Refuses what no run can be taken on.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
-    name(text).map_err(|e| Failure::usage(format!("--target: {e}"), "write it shorter"))?;
+    name(text).or_usage("--target", "write it shorter")?;
     match (text.strip_prefix("fake:"), lab_kernel(text)) {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
         (None, Some(kernel)) => {
-            let known = kernel.parse::<KernelName>();
-            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), "`rtscope lab kernels` lists them"))
+            kernel.parse::<KernelName>()?;
+            Ok(())
         }
         (None, None) if text == "local" => Ok(()),
         (None, None) if ssh::is_ssh(text) => {
-            let known = text.parse::<Address>();
-            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), ssh::AddressError::remedy()))
+            text.parse::<Address>()?;
+            Ok(())
         }
         (None, None) => Err(Failure::usage(
             format!("`{text}` is not a target"),
@@ -239,15 +238,9 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// What a failed session is to its user.
-pub(crate) fn failure(e: &MeasureError) -> Failure {
-    let text = e.to_string();
-    if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
-}
-
 /// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
 fn local() -> Result<Local, Failure> {
-    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let me = std::env::current_exe().or_machine("/proc/self/exe", "is /proc mounted?")?;
     let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
     let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
     let probe = match named.or(beside) {
@@ -259,9 +252,8 @@ fn local() -> Result<Local, Failure> {
 
 /// Where and how loads run; undoes first what a dead session left.
 pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
-    let reexec =
-        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
+    let reexec = Reexec::this_program(SUPERVISOR).or_machine("/proc/self/exe", "is /proc mounted?")?;
+    let options = StartOptions::new(reexec)?;
     restore(&options.journal, context);
     Ok(options)
 }

@@ -1,17 +1,12 @@
-//! Opens a guest for the commands of `rtscope lab`, and says what its failures are to the user.
+//! Opens a guest for the commands of `rtscope lab`.
 
-use crate::cmd::run::failure;
 use crate::config::{Context, cache_root};
-use crate::error::Failure;
-use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
-use rtscope_lab::{KernelName, MeasureError};
+use rtscope_failure::Failure;
+use rtscope_lab::KernelName;
+use rtscope_lab::vm::{Guests, Lab, LabOptions};
 
 /// A guest with all that it needs; what is fetched or built for it is told.
 pub(super) fn open(context: &Context, kernel: &KernelName, options: LabOptions) -> Result<Lab, Failure> {
     let guests = Guests::new(cache_root()?);
-    guests.open(kernel, options, &mut |what| context.say(what)).map_err(guest_failure)
-}
-
-pub(super) fn guest_failure(e: GuestError) -> Failure {
-    failure(&MeasureError::from(e))
+    Ok(guests.open(kernel, options, &mut |what| context.say(what))?)
 }

@@ -2,9 +2,10 @@
 
 use crate::args::lab::{Add, Fetch, Kernels as Options, KernelsCommand};
 use crate::config::{self, Context};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
-use rtscope_lab::image::{ImageError, Tools};
+use rtscope_failure::Failure;
+use rtscope_lab::image::Tools;
 use rtscope_lab::kernels::Listed;
 use rtscope_lab::{Arch, Kernel, KernelError, KernelName, Kernels};
 use serde_json::json;
@@ -107,19 +108,4 @@ fn verify(kernels: &Kernels, names: &[KernelName]) -> Result<(), Failure> {
         output::result(&format!("{name}: as it was fetched, {} {}\n", kernel.release, kernel.version().unwrap_or("own")))?;
     }
     Ok(())
-}
-
-/// The message says what to do, too.
-impl From<KernelError> for Failure {
-    fn from(e: KernelError) -> Self {
-        let text = e.to_string();
-        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
-    }
-}
-
-impl From<ImageError> for Failure {
-    fn from(e: ImageError) -> Self {
-        let text = e.to_string();
-        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
-    }
 }

@@ -3,13 +3,14 @@
 use super::guest::open;
 use crate::args::lab::Verify;
 use crate::cmd::measure::{self, fresh_id, stop_on_signals};
-use crate::cmd::run::{failure, start_options};
+use crate::cmd::run::start_options;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, MeasureError, StopHandle, vm};
+use rtscope_lab::{Load, StopHandle, vm};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
 use rtscope_record::{Clock, Fingerprint, Nanos, Policy, Record, Settings, Space, Test};
 use serde::Serialize;
@@ -37,8 +38,7 @@ struct Verified {
 
 /// Runs three times and compares.
 pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
-    let parse = |name: &str| Load::parse(name).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"));
-    let (load, host_load) = (parse(&a.load)?, parse(&a.host_load)?);
+    let (load, host_load) = (Load::parse(&a.load)?, Load::parse(&a.host_load)?);
     let options = a.guest.options()?;
     if options.clock == Clock::Host {
         return Err(Failure::usage("in the host's time no run repeats", "leave --clock out"));
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let mut take = |what: String, guest: &vm::Lab| -> Result<bool, Failure> {
         let begun = Instant::now();
         let Some(record) = once(context, guest, &what, load.name(), &settings, &stop)? else { return Ok(false) };
-        let merged = record.merged().map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+        let merged = record.merged().or_machine("the distributions can't be merged", "report this")?;
         let first = runs.first().map(|r| r.fingerprint);
         runs.push(Repeated {
             what,
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     if going {
         let mut options = start_options(context)?;
         options.stop = stop.clone();
-        let running = host_load.start(&options).map_err(|e| failure(&MeasureError::from(e)))?;
+        let running = host_load.start(&options)?;
         going = take(format!("this host under its own load `{host_load}`"), &guest)?;
         drop(running);
     }
@@ -130,7 +130,7 @@ fn once(
     match outcome {
         Ok(record) => Ok(Some(record)),
         Err(vm::VmError::Interrupted) => Ok(None),
-        Err(e) => Err(failure(&e.into())),
+        Err(e) => Err(e.into()),
     }
 }
 

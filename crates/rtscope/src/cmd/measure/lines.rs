@@ -3,10 +3,10 @@
 use crate::args::lines::LineArgs;
 use crate::args::{Measure, MeasureTest};
 use crate::cmd::run::lab_kernel;
-use crate::error::Failure;
+use rtscope_failure::Failure;
 use rtscope_lab::lines::{About, Who};
 use rtscope_lab::modules::{PERIODIC, RESPONSE};
-use rtscope_lab::ssh::{AddressError, is_ssh};
+use rtscope_lab::ssh::is_ssh;
 use rtscope_lab::{Address, LineOptions};
 use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{Settings, Space, Test};
@@ -18,7 +18,7 @@ pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
         let message = format!("{text} has no wire into a virtual machine");
         return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
     }
-    text.parse().map(Some).map_err(|e: AddressError| Failure::usage(e.to_string(), AddressError::remedy()))
+    Ok(Some(text.parse::<Address>()?))
 }
 
 /// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
@@ -53,7 +53,7 @@ pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Setting
         cpus_named: a.affinity.is_some(),
         settings,
     };
-    options(&a.lines).settings(&about).map_err(|e| Failure::usage(e.message, e.remedy))
+    Ok(options(&a.lines).settings(&about)?)
 }
 
 /// The flags, as every asker has them.
