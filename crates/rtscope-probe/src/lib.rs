@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod fake;
+pub mod line_tests;
 pub mod lines;
 pub mod measured;
 pub mod program;
@@ -11,5 +12,4 @@ pub mod serve;
 pub mod snapshot;
 pub mod spool;
 pub mod timer;
-pub mod wired;
 pub mod witness;

@@ -2,7 +2,7 @@
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
-use crate::{fake, snapshot, timer, wired};
+use crate::{fake, line_tests, snapshot, timer};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use rtscope_sys::rt;
 use std::io::{BufRead, Read, Write};
@@ -75,7 +75,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         let run = match (plan.test, plan.space) {
             (Test::Timer, Space::User) => timer::run,
             (Test::Timer, Space::Kernel) => timer::kernel::run,
-            _ => wired::run,
+            _ => line_tests::run,
         };
         (run(plan, &signals, input, say)?, Vec::new())
     };

@@ -5,8 +5,6 @@ pub(crate) mod conditions;
 pub mod grid;
 pub mod kernel;
 pub(crate) mod live;
-pub mod passed;
-pub mod sampler;
 pub mod sampling;
 mod thread;
 

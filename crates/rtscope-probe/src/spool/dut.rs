@@ -1,10 +1,10 @@
 //! A device under test as the work of a keeper: says when it listens, and at its end what it did.
 
 use super::events::say;
+use crate::line_tests::device::{Device, Duty};
 use crate::measured::Failure;
 use crate::protocol::{DutPlan, Event};
 use crate::snapshot::Root;
-use crate::wired::device::{Device, Duty};
 use rtscope_sys::rt::{self, Signals, Woken};
 use std::io::Write;
 use std::path::Path;

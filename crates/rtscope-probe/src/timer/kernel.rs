@@ -2,12 +2,12 @@
 
 use super::conditions::hold_dma_latency;
 use super::live::live;
-use super::sampler::{LiveCell, Sampler};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
 use crate::witness::{Order, Witness};
 use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
+use rtscope_samples::sampler::{LiveCell, Sampler};
 use rtscope_sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
 use rtscope_sys::rt::{self, Signals, Woken};
 use rtscope_sys::wire::ABI;

@@ -4,8 +4,8 @@
 //! An edge back is the late answer of the stimulus before, if that one was missed and nothing was answered since: a line that has gone to the
 //! level of this stimulus was at the other one before, so what that stimulus was owed can't come any more. Every other edge is spurious.
 
-use super::books::{Outcome, Sink};
-use crate::lines::Edge;
+use crate::edge::Edge;
+use crate::outcome::{Outcome, Sink};
 
 /// A stimulus, and what became of it so far.
 #[derive(Debug, Clone, Copy)]

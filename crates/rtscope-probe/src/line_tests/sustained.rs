@@ -56,7 +56,7 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
                 doublings += 1;
                 interval * 2
             }
-            // Asking for less does not make it faster.
+            // Stimuli for less does not make it faster.
             Some(_) if slow && interval == held.unwrap_or(0) => {
                 found.instrument_limited = true;
                 break;
@@ -89,7 +89,14 @@ fn by_itself(trial: &Trial) -> bool {
 }
 
 /// A trial from its counts.
-pub fn judge(interval: u64, own: &super::stimulate::Own, missed: u64, spurious: u64, max: Option<u64>, confirming: bool) -> Trial {
+pub fn judge(
+    interval: u64,
+    own: &super::stimulate::RunCounts,
+    missed: u64,
+    spurious: u64,
+    max: Option<u64>,
+    confirming: bool,
+) -> Trial {
     Trial {
         interval: Nanos(interval),
         given: Nanos(own.elapsed / own.stimuli.max(1)),
@@ -106,11 +113,11 @@ pub fn judge(interval: u64, own: &super::stimulate::Own, missed: u64, spurious: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wired::books::{Brief, Sink as _};
-    use crate::wired::schedule::Schedule;
-    use crate::wired::stimulate::{Until, stimulate};
-    use crate::wired::wires::Fake;
+    use crate::line_tests::schedule::Schedule;
+    use crate::line_tests::stimulate::{Until, stimulate};
+    use crate::line_tests::wires::Fake;
     use proptest::prelude::*;
+    use rtscope_samples::{outcome::Sink as _, phase::PhaseSampler};
     use std::sync::atomic::AtomicBool;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -123,7 +130,7 @@ mod tests {
                 busy = at.max(busy) + service;
                 vec![(busy, level)]
             });
-            let mut brief = Brief::new(200);
+            let mut brief = PhaseSampler::new(200);
             let until = Until { stimuli: 200, end: u64::MAX, stop: &NEVER };
             let asked = interval.max(limit);
             let (_, mut own) = stimulate(&mut wires, &mut Schedule::new(asked, asked, 0), interval, &until, &mut brief).unwrap();
@@ -146,7 +153,8 @@ mod tests {
     fn an_instrument_without_room_has_reached_its_own_limit() {
         let mut attempt = |interval, confirming| {
             let overflowed = if interval < 70_000 { 100 } else { 0 };
-            let own = crate::wired::stimulate::Own { stimuli: 10, elapsed: 10 * interval, overflowed, ..Default::default() };
+            let own =
+                crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, overflowed, ..Default::default() };
             Ok::<_, ()>(Some(judge(interval, &own, 0, 0, Some(5), confirming)))
         };
         let f = search(1_000_000, 2_000, &mut attempt).unwrap().unwrap();
@@ -159,7 +167,7 @@ mod tests {
         let mut tries = 0;
         let mut attempt = |interval, confirming| {
             tries += 1;
-            let own = crate::wired::stimulate::Own { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
+            let own = crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
             Ok::<_, ()>(Some(judge(interval, &own, 10, 0, None, confirming)))
         };
         assert_eq!(search(1_000_000, 2_000, &mut attempt).unwrap().unwrap().interval, None);
@@ -169,7 +177,7 @@ mod tests {
     #[test]
     fn a_failed_confirmation_is_tried_with_longer_intervals() {
         let mut attempt = |interval, confirming| {
-            let own = crate::wired::stimulate::Own { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
+            let own = crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
             let limit = if confirming { 110_000 } else { 100_000 };
             Ok::<_, ()>(Some(judge(interval, &own, u64::from(interval < limit), 0, Some(1), confirming)))
         };
@@ -195,7 +203,8 @@ mod tests {
             let mut wrong = 0;
             for _ in 0..10_000 {
                 let mut attempt = |interval, confirming| {
-                    let own = crate::wired::stimulate::Own { stimuli, elapsed: stimuli * interval, ..Default::default() };
+                    let own =
+                        crate::line_tests::stimulate::RunCounts { stimuli, elapsed: stimuli * interval, ..Default::default() };
                     let missed = u64::from(confirming && uniform() >= held);
                     Ok::<_, ()>(Some(judge(interval, &own, missed, 0, Some(1), confirming)))
                 };

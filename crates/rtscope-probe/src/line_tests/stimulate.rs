@@ -1,10 +1,11 @@
 //! The instrument's loop: a stimulus when it is due, its answer until the time-out, and everything else for what it is (`pairing.rs`).
 
-use super::books::Sink;
-use super::pairing::{Closed, Pairing};
 use super::schedule::Schedule;
 use super::wires::Wires;
-use crate::lines::{Edge, LineError};
+use crate::lines::LineError;
+use rtscope_samples::Edge;
+use rtscope_samples::outcome::Sink;
+use rtscope_samples::pairing::{Closed, Pairing};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The longest that the loop waits without looking whether it is to stop, ns.
@@ -38,7 +39,7 @@ pub enum Ended {
 
 /// What the loop saw of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Own {
+pub struct RunCounts {
     /// Stimuli given.
     pub stimuli: u64,
     /// Highest time between the clock reads around a stimulus, ns.
@@ -66,8 +67,8 @@ pub fn stimulate(
     timeout: u64,
     until: &Until<'_>,
     sink: &mut impl Sink,
-) -> Result<(Ended, Own), LineError> {
-    let mut own = Own::default();
+) -> Result<(Ended, RunCounts), LineError> {
+    let mut own = RunCounts::default();
     let mut level = false;
     let mut pairing = Pairing::new(timeout);
     let start = wires.now();

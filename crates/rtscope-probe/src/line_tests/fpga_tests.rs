@@ -1,5 +1,5 @@
 use super::*;
-use crate::wired::books::{Books, Outcome};
+use rtscope_samples::{outcome::Outcome, responses::ResponseSampler};
 
 /// Stimuli or edges, no device.
 fn order(capture: bool, count: u64) -> Order {
@@ -31,7 +31,7 @@ fn edge(channel: u8, at: u64, level: bool) -> Item {
     Item::Edge { channel, level, at }
 }
 
-fn seen(items: &[Item], count: u64) -> (Vec<String>, Own) {
+fn seen(items: &[Item], count: u64) -> (Vec<String>, RunCounts) {
     let mut run = Run::new(&order(false, count), 500_000);
     run.origin = 0;
     let mut sink = Seen::default();
@@ -84,9 +84,9 @@ fn stimuli_beyond_the_number_are_left_out() {
 
 #[test]
 fn a_wave_says_where_edges_are_missing() {
-    let mut books = super::super::periodic::WaveBooks::new(1_000_000, 4, 0);
+    let mut books = rtscope_samples::wave::WaveSampler::new(1_000_000, 4, 0);
     let mut run = Run::new(&order(true, 0), 500_000);
-    let mut taker: Taker<'_, Books> = Taker::Wave(&mut books);
+    let mut taker: Taker<'_, ResponseSampler> = Taker::Wave(&mut books);
     for item in [edge(1, 1000, true), edge(1, 2010, false), Item::Gap, edge(1, 4000, false), edge(1, 5000, true)] {
         run.take(item, &mut taker);
     }

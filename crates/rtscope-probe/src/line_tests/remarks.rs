@@ -1,7 +1,7 @@
 //! What the readers of a test over lines must know.
 
 use super::asked::Asked;
-use super::stimulate::{Ended, Own};
+use super::stimulate::{Ended, RunCounts};
 use crate::lines::LineSpec;
 use crate::measured::Failure;
 use rtscope_record::lines::{LineFacts, Stamp};
@@ -19,7 +19,13 @@ fn refused(what: &str) -> Warning {
 }
 
 /// Everything that the figures do not say themselves.
-pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distribution], own: Own, ended: Ended) -> Vec<Warning> {
+pub(super) fn of(
+    asked: &Asked<'_>,
+    facts: &Instrument,
+    distributions: &[Distribution],
+    own: RunCounts,
+    ended: Ended,
+) -> Vec<Warning> {
     let mut all = Vec::new();
     let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
     let (s, l) = (asked.settings, asked.lines);
@@ -126,34 +132,7 @@ pub(super) fn of(asked: &Asked<'_>, facts: &Instrument, distributions: &[Distrib
         put("warm-up", Effect::Note, message, "--warmup 0 takes them in");
     }
     if test == Test::Response {
-        all.extend(of_answers(distributions, &answer.to_string(), l.timeout));
-    }
-    all
-}
-
-/// What the counters of a response test say beside its figures.
-pub fn of_answers(distributions: &[Distribution], answer: &str, timeout: Nanos) -> Vec<Warning> {
-    let mut all = Vec::new();
-    let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
-    for d in distributions {
-        if d.missed() > 0 {
-            let stimuli = d.count() + d.missed();
-            let message = format!(
-                "{}: {} of {stimuli} stimuli were not answered within {timeout} ({} late)",
-                d.label(),
-                d.missed(),
-                d.late()
-            );
-            put("missed-answers", Effect::Note, message, "they are in no percentile: hold the run to it with --assert 'missed==0'");
-        }
-        if d.spurious() > 0 {
-            let message = format!("{}: {} edges of {answer} that nobody asked for", d.label(), d.spurious());
-            put("spurious-edges", Effect::Note, message, "bouncing or unconnected lines? A pull-up, or shorter wires");
-        }
-        if d.count() == 0 {
-            let message = format!("{} took no sample at all", d.label());
-            put("no-samples", Effect::Invalid, message, "measure longer, or lengthen --timeout");
-        }
+        all.extend(rtscope_samples::warnings::of_answers(distributions, &answer.to_string(), l.timeout));
     }
     all
 }

@@ -1,11 +1,12 @@
 //! The instrument in the kernel module rtscope_wire: drives stimuli and stamps answers in hard-IRQ context; here its records are booked.
 
-use super::books::{Outcome, Sink};
 use super::order::Order;
-use super::periodic::WaveBooks;
-use super::stimulate::{Ended, Own};
-use crate::lines::{Edge, LineError};
+use super::stimulate::{Ended, RunCounts};
+use crate::lines::LineError;
 use rtscope_record::Inject;
+use rtscope_samples::Edge;
+use rtscope_samples::outcome::{Outcome, Sink};
+use rtscope_samples::wave::WaveSampler;
 use rtscope_sys::rt::now;
 use rtscope_sys::wire::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
 use std::io;
@@ -41,7 +42,7 @@ pub enum Taker<'a, S> {
     /// Outcomes of stimuli.
     Sink(&'a mut S),
     /// Edges of a wave.
-    Wave(&'a mut WaveBooks),
+    Wave(&'a mut WaveSampler),
 }
 
 fn failed(act: &str) -> impl FnOnce(io::Error) -> LineError {
@@ -71,7 +72,7 @@ pub fn run<S: Sink>(
     end: u64,
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
-) -> Result<(Ended, Own), LineError> {
+) -> Result<(Ended, RunCounts), LineError> {
     // Room for all of it where that is possible, so that nobody need read meanwhile: reading would disturb the DUT.
     let all = if order.count == 0 { RING } else { order.count.saturating_mul(2).saturating_add(64) };
     let ring = all.min(RING).next_power_of_two();
@@ -166,8 +167,8 @@ impl Tally {
         }
     }
 
-    fn own(&self, status: &WireStatus) -> Own {
-        Own {
+    fn own(&self, status: &WireStatus) -> RunCounts {
+        RunCounts {
             overflowed: 0,
             stimuli: self.stimuli,
             span_max: self.span_max,
@@ -184,11 +185,11 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wired::books::Books;
+    use rtscope_samples::responses::ResponseSampler;
 
     #[test]
     fn records_are_booked_for_what_they_are() {
-        let mut books = Books::new(4, 1);
+        let mut books = ResponseSampler::new(4, 1);
         let mut tally = Tally::default();
         let event = |seq, stimulus, kind, level, answer_ns| WireEvent {
             seq,
@@ -216,7 +217,17 @@ mod tests {
         let own = tally.own(&WireStatus { lost: 2, edges: 5, skipped: 1, started_ns: 5, ended_ns: 105, ..WireStatus::default() });
         assert_eq!(
             own,
-            Own { stimuli: 4, span_max: 10, span_sum: 40, behind: 1, lost: 2, overflowed: 0, edges: 5, narrow: 0, elapsed: 100 }
+            RunCounts {
+                stimuli: 4,
+                span_max: 10,
+                span_sum: 40,
+                behind: 1,
+                lost: 2,
+                overflowed: 0,
+                edges: 5,
+                narrow: 0,
+                elapsed: 100
+            }
         );
         let (d, warmup) = books.finish(|_| ()).unwrap();
         assert_eq!((d[0].count(), d[0].missed(), d[0].late(), d[0].spurious(), d[0].max()), (1, 1, 1, 1, Some(700)));

@@ -5,19 +5,14 @@
 //! alone, and are tested on a fake that needs neither.
 
 pub mod asked;
-pub mod asking;
 mod bench;
-pub mod books;
 pub mod device;
 pub mod dut;
 pub mod fpga;
 pub mod kernel;
 pub mod module;
-pub mod narrow;
 pub mod order;
-pub mod pairing;
 pub mod periodic;
-pub mod recorded;
 pub mod remarks;
 mod runs;
 pub mod schedule;

@@ -1,9 +1,9 @@
 //! A capture as the instrument: edges that were recorded, booked by the same rules as those of a run.
 
-use super::books::Books;
-use super::pairing::{Closed, Pairing};
-use super::periodic::WaveBooks;
-use crate::lines::Edge;
+use crate::edge::Edge;
+use crate::pairing::{Closed, Pairing};
+use crate::responses::ResponseSampler;
+use crate::wave::WaveSampler;
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::lines::{GridError, Phase};
 use rtscope_record::{Distribution, DistributionError, Nanos, limits};
@@ -85,21 +85,21 @@ fn check(what: &'static str, time: u64, warmup: u64, worst: u32) -> Result<(), R
 /// the `worst` highest samples of each edge kept. An answer at the time of a stimulus is taken for its answer.
 pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32) -> Result<Responses, RecordedError> {
     check("a time-out", timeout, warmup, worst)?;
-    let mut books = Books::new(worst, warmup);
-    books.start_at(recorded.stimulus.first().map_or(0, |e| e.at));
+    let mut samples = ResponseSampler::new(worst, warmup);
+    samples.start_at(recorded.stimulus.first().map_or(0, |e| e.at));
     let mut pairing = Pairing::new(timeout);
     let mut answers = recorded.answer.iter().peekable();
     for stimulus in recorded.stimulus {
         while let Some(answer) = answers.next_if(|a| a.at < stimulus.at) {
-            pairing.answer(*answer, &mut books);
+            pairing.answer(*answer, &mut samples);
         }
-        pairing.stimulus(stimulus.at, stimulus.level, &mut books);
+        pairing.stimulus(stimulus.at, stimulus.level, &mut samples);
     }
     for answer in answers {
-        pairing.answer(*answer, &mut books);
+        pairing.answer(*answer, &mut samples);
     }
-    let cut = pairing.close(recorded.end, &mut books) == Closed::Undecided;
-    let (distributions, warmup) = books.finish(|_| {})?;
+    let cut = pairing.close(recorded.end, &mut samples) == Closed::Undecided;
+    let (distributions, warmup) = samples.finish(|_| {})?;
     Ok(Responses { distributions, warmup, stimuli: pairing.stimuli(), cut })
 }
 
@@ -117,12 +117,12 @@ pub struct Wave {
 /// Books a recorded wave with this semi-period, ns.
 pub fn wave(edges: &[Edge], semi_period: u64, warmup: u64, worst: u32) -> Result<Wave, RecordedError> {
     check("a semi-period", semi_period, warmup, worst)?;
-    let mut books = WaveBooks::new(semi_period, worst, warmup);
-    books.start_at(edges.first().map_or(0, |e| e.at));
+    let mut samples = WaveSampler::new(semi_period, worst, warmup);
+    samples.start_at(edges.first().map_or(0, |e| e.at));
     for edge in edges {
-        books.take(*edge);
+        samples.take(*edge);
     }
-    let (distributions, warmup, grid) = books.finish(|_| {})?;
+    let (distributions, warmup, grid) = samples.finish(|_| {})?;
     Ok(Wave { distributions, warmup, grid })
 }
 

@@ -1,15 +1,14 @@
 //! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
 
 use super::asked::Asked;
-use super::books::Brief;
 use super::device::{Device, Duty};
 use super::fpga::{self, Fpga};
 use super::kernel::{self, Taker};
 use super::module::ModuleDut;
-use super::order::{Order, Shape};
+use super::order::Order;
 use super::remarks;
 use super::schedule::Schedule;
-use super::stimulate::{Ended, Own, Until, stimulate};
+use super::stimulate::{Ended, RunCounts, Until, stimulate};
 use super::wires::Real;
 use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
@@ -17,10 +16,12 @@ use crate::protocol::{Event, Plan};
 use crate::snapshot::Root;
 use crate::timer::conditions;
 use crate::timer::live::live;
-use crate::timer::sampler::LiveCell;
 use crate::witness::{Post, Witness};
 use rtscope_record::lines::LineFacts;
 use rtscope_record::{Distribution, Instrument, Nanos, Policy, Space, Test, ThreadInfo, Warning};
+use rtscope_samples::phase::PhaseSampler;
+use rtscope_samples::sampler::LiveCell;
+use rtscope_samples::stimuli::Shape;
 use rtscope_sys::rt::{self, Signals, Woken};
 use rtscope_sys::wire::Wire;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
 /// What a test gives before the bench adds what it knows.
 pub(super) struct Taken {
     pub(super) distributions: Vec<Distribution>,
-    pub(super) own: Own,
+    pub(super) own: RunCounts,
     pub(super) ended: Ended,
 }
 
@@ -225,7 +226,7 @@ impl Bench<'_> {
 
     /// The null wire inside the kernel's instrument.
     fn calibrate_wire(&mut self, wire: &mut Wire, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
-        let mut brief = Brief::new(CALIBRATION.0);
+        let mut brief = PhaseSampler::new(CALIBRATION.0);
         let order = calibration();
         self.follow(&Vec::new(), say, |stop| kernel::run(wire, &order, u64::MAX, stop, &mut Taker::Sink(&mut brief)))?;
         self.facts.calibration = Some(brief.finish());
@@ -234,7 +235,7 @@ impl Bench<'_> {
 
     /// The loop inside the FPGA instrument.
     fn calibrate_fpga(&mut self, fpga: &mut Fpga, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
-        let mut brief = Brief::new(CALIBRATION.0);
+        let mut brief = PhaseSampler::new(CALIBRATION.0);
         let shape = Shape { active_low: self.asked.lines.active_low, ..Shape::default() };
         let (order, line) = (Order { shape, ..calibration() }, self.asked.answer.to_string());
         let ran = self.follow(&Vec::new(), say, |stop| fpga::calibrate(&line, fpga, &order, stop, &mut brief))?;
@@ -277,7 +278,7 @@ impl Bench<'_> {
 
     /// The null wire: how long the instrument itself takes to see its own stimulus.
     fn calibrate(&mut self, wires: Real, line: &LineSpec, say: &mut dyn FnMut(Event)) -> Result<Real, Failure> {
-        let mut brief = Brief::new(CALIBRATION.0);
+        let mut brief = PhaseSampler::new(CALIBRATION.0);
         let mut wires = wires;
         let ran = self.follow(&Vec::new(), say, |stop| {
             let until = Until { stimuli: CALIBRATION.0, end: u64::MAX, stop };

@@ -1,5 +1,5 @@
-use super::super::books::Outcome::{Answered, Missed, Spurious};
 use super::*;
+use crate::outcome::Outcome::{Answered, Missed, Spurious};
 use proptest::prelude::*;
 
 #[derive(Default)]
@@ -14,18 +14,13 @@ impl Sink for Seen {
     }
 }
 
-fn order(shape: Shape, count: u64) -> Order {
-    let intervals = (1000, 1000);
-    Order { capture: false, intervals, timeout: 1000, count, seed: 1, inject: super::super::kernel::NULL_WIRE, shape }
-}
-
 fn pulses(both_edges: bool, active_low: bool) -> Shape {
     Shape { pulse: Some(100), both_edges, active_low, ..Shape::default() }
 }
 
 /// Edges (channel, at, level), as the instrument's run hands them on.
 fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Outcome)>, u64, bool) {
-    let (mut all, mut seen) = (Asking::of(&order(shape, count)), Seen::default());
+    let (mut all, mut seen) = (Stimuli::of(&shape, count, 1000), Seen::default());
     for &(channel, at, level) in edges {
         for a in &mut all {
             if channel == 0 {
@@ -34,13 +29,13 @@ fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Out
                 a.answer(Edge { level, at, lost: 0 }, &mut seen);
             }
         }
-        if let Some(at) = all.iter().filter_map(Asking::answered_of).max() {
+        if let Some(at) = all.iter().filter_map(Stimuli::answered_of).max() {
             for a in &mut all {
                 a.overtaken(at);
             }
         }
     }
-    (seen.0, all.iter().map(Asking::stimuli).sum(), all.iter().all(Asking::is_complete))
+    (seen.0, all.iter().map(Stimuli::stimuli).sum(), all.iter().all(Stimuli::is_complete))
 }
 
 fn answered(level: bool, latency: u64, at: u64) -> Outcome {
@@ -97,7 +92,7 @@ fn an_edge_after_a_later_answer_answers_nothing_before_it() {
 
 #[test]
 fn a_gap_takes_both_edges_of_the_pulse_back() {
-    let (mut all, mut seen) = (Asking::of(&order(pulses(true, false), 0)), Seen::default());
+    let (mut all, mut seen) = (Stimuli::of(&pulses(true, false), 0, 1000), Seen::default());
     for a in &mut all {
         a.stimulus(1000, true, &mut seen);
         a.stimulus(1100, false, &mut seen);
@@ -106,12 +101,12 @@ fn a_gap_takes_both_edges_of_the_pulse_back() {
         a.answer(Edge { level: false, at: 1300, lost: 0 }, &mut seen);
     }
     assert_eq!(seen.0, [(1, answered(true, 200, 1200))]);
-    assert_eq!(all.iter().map(Asking::stimuli).sum::<u64>(), 1, "nobody knows what became of the fall");
+    assert_eq!(all.iter().map(Stimuli::stimuli).sum::<u64>(), 1, "nobody knows what became of the fall");
 }
 
 #[test]
 fn nothing_is_taken_once_all_were_judged() {
-    let mut all = Asking::of(&order(Shape::default(), 1));
+    let mut all = Stimuli::of(&Shape::default(), 1, 1000);
     let (asking, mut seen) = (&mut all[0], Seen::default());
     assert_eq!((asking.stimulus(1000, true, &mut seen), asking.is_complete()), (Some(Closed::None), false));
     assert_eq!(asking.stimulus(2000, false, &mut seen), Some(Closed::Missed));
@@ -123,7 +118,7 @@ fn nothing_is_taken_once_all_were_judged() {
 
 #[test]
 fn only_edges_of_its_kind_ask() {
-    let mut all = Asking::of(&order(pulses(false, false), 0));
+    let mut all = Stimuli::of(&pulses(false, false), 0, 1000);
     let (asking, mut seen) = (&mut all[0], Seen::default());
     assert_eq!(asking.stimulus(1000, false, &mut seen), None);
     asking.answer(Edge { level: false, at: 1010, lost: 0 }, &mut seen);
@@ -135,7 +130,7 @@ fn only_edges_of_its_kind_ask() {
 
 #[test]
 fn a_gap_is_over_with_the_next_stimulus() {
-    let mut all = Asking::of(&order(Shape::default(), 0));
+    let mut all = Stimuli::of(&Shape::default(), 0, 1000);
     let (asking, mut seen) = (&mut all[0], Seen::default());
     asking.stimulus(1000, true, &mut seen);
     asking.gap(&mut seen);

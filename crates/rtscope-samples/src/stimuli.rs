@@ -3,14 +3,26 @@
 //! In turn, every edge waits for the answer to it before the next one asks. A pulse may be shorter than the answer takes: the edges to each
 //! level have a pairing of their own then, and an answer is one by its level. Answers come in the order of their stimuli all the same.
 
-use super::books::{Outcome, Sink};
-use super::order::{Order, Shape};
-use super::pairing::{Closed, Pairing};
-use crate::lines::Edge;
+use crate::edge::Edge;
+use crate::outcome::{Outcome, Sink};
+use crate::pairing::{Closed, Pairing};
+
+/// What the stimulus looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// Width of its pulses, ns; `None`: single edges in turn.
+    pub pulse: Option<u64>,
+    /// The pulse's edge back asks as well.
+    pub both_edges: bool,
+    /// It rests high.
+    pub active_low: bool,
+    /// Of any line: shorter pulses are taken out, ns; 0: none are.
+    pub min_width: u64,
+}
 
 /// The stimuli to one level, or to both in turn, and their answers.
 #[derive(Debug)]
-pub struct Asking {
+pub struct Stimuli {
     /// `None`: both.
     level: Option<bool>,
     pairing: Pairing,
@@ -41,21 +53,21 @@ impl<S: Sink> Sink for Numbered<'_, S> {
     }
 }
 
-impl Asking {
-    /// What asks in `order`.
-    pub fn of(order: &Order) -> Vec<Self> {
+impl Stimuli {
+    /// What asks in `count` stimuli of this shape (0: without end), answered in time until `timeout` ns after each.
+    pub fn of(shape: &Shape, count: u64, timeout: u64) -> Vec<Self> {
         let new = |level, count, every, before| {
-            let pairing = Pairing::new(order.timeout);
+            let pairing = Pairing::new(timeout);
             Self { level, pairing, count, every, before, blind: false, complete: false }
         };
-        let Shape { pulse, both_edges, active_low, .. } = order.shape;
+        let Shape { pulse, both_edges, active_low, .. } = *shape;
         match (pulse, both_edges) {
-            (None, _) => vec![new(None, order.count, 1, 0)],
-            (Some(_), false) => vec![new(Some(!active_low), order.count, 1, 0)],
+            (None, _) => vec![new(None, count, 1, 0)],
+            (Some(_), false) => vec![new(Some(!active_low), count, 1, 0)],
             // An odd number ends with a pulse whose edge back asks nothing. One is no run of pulses: 0 would be without end.
             (Some(_), true) => vec![
-                new(Some(!active_low), order.count.div_ceil(2), 2, 1),
-                new(Some(active_low), if order.count == 0 { 0 } else { (order.count / 2).max(1) }, 2, 0),
+                new(Some(!active_low), count.div_ceil(2), 2, 1),
+                new(Some(active_low), if count == 0 { 0 } else { (count / 2).max(1) }, 2, 0),
             ],
         }
     }
@@ -119,5 +131,5 @@ impl Asking {
 }
 
 #[cfg(test)]
-#[path = "asking_tests.rs"]
+#[path = "stimuli_tests.rs"]
 mod tests;

@@ -1,5 +1,6 @@
 //! What a run of an instrument is to be, in words that the instrument in the kernel and that on an FPGA share.
 
+use rtscope_samples::stimuli::Shape;
 use rtscope_sys::wire::WireInject;
 
 /// What a run of the instrument is to be.
@@ -19,17 +20,4 @@ pub struct Order {
     pub inject: WireInject,
     /// What the stimulus looks like; single edges from low, but for the FPGA instrument.
     pub shape: Shape,
-}
-
-/// What the stimulus looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shape {
-    /// Width of its pulses, ns; `None`: single edges in turn.
-    pub pulse: Option<u64>,
-    /// The pulse's edge back asks as well.
-    pub both_edges: bool,
-    /// It rests high.
-    pub active_low: bool,
-    /// Of any line: shorter pulses are taken out, ns; 0: none are.
-    pub min_width: u64,
 }

@@ -1,14 +1,13 @@
 //! The three tests over lines, each from its open lines to its distributions.
 
 use super::bench::{Bench, Cells, Rig, Taken};
-use super::books::{Books, Brief, LABELS};
 use super::device::Duty;
 use super::fpga;
 use super::kernel::{self, Taker};
-use super::order::{Order, Shape};
-use super::periodic::{WaveBooks, observe};
+use super::order::Order;
+use super::periodic::observe;
 use super::schedule::Schedule;
-use super::stimulate::{Ended, Own, Until, stimulate};
+use super::stimulate::{Ended, RunCounts, Until, stimulate};
 use super::sustained::{judge, search};
 use super::wires::{Real, Wires};
 use crate::lines::LineError;
@@ -16,6 +15,11 @@ use crate::measured::Failure;
 use crate::protocol::Event;
 use rtscope_record::lines::{Confirmation, Trial};
 use rtscope_record::{Distribution, Effect, LineSettings, Nanos, Warning};
+use rtscope_samples::outcome::LABELS;
+use rtscope_samples::phase::PhaseSampler;
+use rtscope_samples::responses::ResponseSampler;
+use rtscope_samples::stimuli::Shape;
+use rtscope_samples::wave::WaveSampler;
 use rtscope_sys::rt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -30,7 +34,7 @@ impl Bench<'_> {
     pub(super) fn response(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
         let mut rig = self.open(Duty::Respond, say)?;
         let (s, l) = (self.asked.settings, self.asked.lines);
-        let mut books = Books::new(s.worst, l.warmup);
+        let mut books = ResponseSampler::new(s.worst, l.warmup);
         let longest = l.interval_max.unwrap_or(s.interval).0;
         let mut schedule = Schedule::new(s.interval.0, longest, l.seed);
         let [falling, rising] = books.live();
@@ -66,7 +70,7 @@ impl Bench<'_> {
     pub(super) fn periodic(&mut self, say: &mut dyn FnMut(Event)) -> Result<Taken, Failure> {
         let (s, l) = (self.asked.settings, self.asked.lines);
         let mut rig = self.open(Duty::Wave(s.interval.0), say)?;
-        let mut books = WaveBooks::new(s.interval.0, s.worst, l.warmup);
+        let mut books = WaveSampler::new(s.interval.0, s.worst, l.warmup);
         let order = Order { capture: true, ..self.order((s.interval.0, s.interval.0), s.interval.0) };
         let line = self.asked.answer.to_string();
         let ran = self.follow(&books.live(), say, |stop| {
@@ -79,11 +83,11 @@ impl Bench<'_> {
                 Rig::Lines(wires) => observe(wires, &until, &mut books),
                 Rig::Wire(wire) => {
                     books.start_at(rt::now());
-                    kernel::run(wire, &order, until.end, stop, &mut Taker::<Brief>::Wave(&mut books))
+                    kernel::run(wire, &order, until.end, stop, &mut Taker::<PhaseSampler>::Wave(&mut books))
                 }
                 Rig::Fpga(fpga) => {
                     // The wave's intervals are counted, so that the time is the instrument's.
-                    fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::<Brief>::Wave(&mut books))
+                    fpga::run(&line, fpga, &order, u64::MAX, stop, &mut Taker::<PhaseSampler>::Wave(&mut books))
                 }
             }
         })?;
@@ -185,7 +189,7 @@ impl Bench<'_> {
         }
         // Ended before anything was confirmed: a record without samples says so.
         let ended = if gone { Ended::Gone } else { Ended::Stopped };
-        let taken = confirmed.unwrap_or(Taken { distributions: Vec::new(), own: Own::default(), ended });
+        let taken = confirmed.unwrap_or(Taken { distributions: Vec::new(), own: RunCounts::default(), ended });
         Ok(if gone { Taken { ended, ..taken } } else { taken })
     }
 
@@ -220,7 +224,7 @@ impl Bench<'_> {
         say: &mut dyn FnMut(Event),
     ) -> Result<(Trial, Taken), Failure> {
         let s = self.asked.settings;
-        let (mut books, mut brief) = (confirming.then(|| Books::new(s.worst, 0)), Brief::new(TRIAL.2));
+        let (mut books, mut brief) = (confirming.then(|| ResponseSampler::new(s.worst, 0)), PhaseSampler::new(TRIAL.2));
         let cells: Cells = books.as_ref().map_or_else(Vec::new, |books| {
             let [falling, rising] = books.live();
             vec![("rising", rising), ("falling", falling)]

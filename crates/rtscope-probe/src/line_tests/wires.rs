@@ -1,6 +1,7 @@
 //! What an instrument needs of lines and clock, and a fake of both.
 
-use crate::lines::{Edge, Input, LineError, Output, Span};
+use crate::lines::{Input, LineError, Output, Span};
+use rtscope_samples::Edge;
 use rtscope_sys::rt;
 
 /// Lines and clock of an instrument.

@@ -2,8 +2,9 @@
 //!
 //! What can be injected ([`Inject`]) is done wrong on purpose, to prove that the instrument measures and counts right.
 
-use crate::lines::{Edge, Input, LineError, Output};
+use crate::lines::{Input, LineError, Output};
 use rtscope_record::Inject;
+use rtscope_samples::Edge;
 use rtscope_sys::rt::{self, Instant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 

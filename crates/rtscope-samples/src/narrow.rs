@@ -4,7 +4,7 @@
 //! On the host and not in the gateware, which only stamps: the width may be chosen for each run, what was removed is counted, and a capture
 //! is filtered by the same code.
 
-use crate::lines::Edge;
+use crate::edge::Edge;
 use std::collections::VecDeque;
 
 /// An edge of one of several lines, by number.

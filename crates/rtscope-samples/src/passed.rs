@@ -3,13 +3,13 @@
 //! The points of one stall are an arithmetic progression, so a stall is first noted as it is: two numbers, whatever its length. When the
 //! notes are full, further stalls are counted slot by slot, which takes some ns a point or slot, a small part of the time they lasted.
 
+use crate::memory::{room, touched};
 use rtscope_record::histogram::{SlotError, progression, slot_lowest, slot_of};
 use rtscope_record::{Histogram, PassedOver};
-use rtscope_sys::rt;
 use std::collections::BTreeMap;
 
 /// Slots that the loop keeps in its arrays, of samples and of points passed over: latencies below 2^30 ns (1.07 s).
-pub(super) const NEAR: usize = slot_of(1 << 30);
+pub(crate) const NEAR: usize = slot_of(1 << 30);
 /// Stalls that are noted before any is counted.
 const NOTES: usize = 128;
 /// Full counters that are noted, each 65,536 points: 33 million in all.
@@ -31,19 +31,10 @@ pub struct Passed {
     max: u64,
 }
 
-fn room<T: Copy + Default>(n: usize) -> Vec<T> {
-    let mut v = vec![T::default(); n];
-    rt::prefault(&mut v);
-    v
-}
-
 impl Passed {
     /// For a grid with this interval, ns.
     pub fn new(interval: u64) -> Self {
-        let (mut stalls, mut full) = (room(NOTES), room(FULL));
-        stalls.clear();
-        full.clear();
-        Self { interval, stalls, counts: room(NEAR), full, ..Self::none() }
+        Self { interval, stalls: room(NOTES, (0, 0)), counts: touched(NEAR, 0), full: room(FULL, 0), ..Self::none() }
     }
 
     /// For who is on no grid.

@@ -1,10 +1,10 @@
 //! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
 
-use super::passed::{NEAR, Passed};
+use crate::memory::{room, touched};
+use crate::passed::{NEAR, Passed};
 use rtscope_record::distribution::Worst;
 use rtscope_record::histogram::slot_of;
 use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogram, LinearBins, Moments};
-use rtscope_sys::rt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -106,7 +106,7 @@ pub struct Sampler {
     /// Slots of samples beyond the array: after a stall of more than a second, an allocation disturbs nobody.
     far: Vec<u64>,
     /// Points of its grid that were passed over.
-    pub(super) passed: Passed,
+    pub passed: Passed,
     sum_carry: u64,
     sum_sq: u128,
     min: u64,
@@ -129,40 +129,23 @@ impl Sampler {
     /// A sampler that keeps the `keep` worst samples, `linear` = (bins, width in ns), and all samples in a ring when `ring`.
     pub fn new(keep: u32, linear: Option<(u64, u64)>, ring: bool) -> Self {
         let keep = keep.min(100_000) as usize;
-        let mut counts = vec![0; NEAR];
-        rt::prefault(&mut counts);
-        let linear = linear.map(|(bins, unit)| {
-            let mut l = Linear {
-                unit: unit.max(1),
-                bins: vec![0; usize::try_from(bins).unwrap_or(0)],
-                overflow_at: vec![0; overflow_room(bins)],
-            };
-            rt::prefault(&mut l.bins);
-            rt::prefault(&mut l.overflow_at);
-            l.overflow_at.clear();
-            l
+        let linear = linear.map(|(bins, unit)| Linear {
+            unit: unit.max(1),
+            bins: touched(usize::try_from(bins).unwrap_or(0), 0),
+            overflow_at: room(overflow_room(bins), 0),
         });
-        let mut full = vec![0; FULL];
-        rt::prefault(&mut full);
-        full.clear();
-        let mut far = vec![0; FAR];
-        rt::prefault(&mut far);
-        far.clear();
-        let mut worst = vec![Worst { value: 0, at: 0 }; keep];
-        rt::prefault(&mut worst);
-        worst.clear();
         let live = Arc::new(LiveCell::default());
         live.min.store(u64::MAX, Relaxed);
         Self {
-            counts,
-            full,
-            far,
+            counts: touched(NEAR, 0),
+            full: room(FULL, 0),
+            far: room(FAR, 0),
             passed: Passed::none(),
             sum_carry: 0,
             sum_sq: 0,
             min: u64::MAX,
             max: 0,
-            worst,
+            worst: room(keep, Worst { value: 0, at: 0 }),
             worst_floor: 0,
             worst_from: 0,
             keep,

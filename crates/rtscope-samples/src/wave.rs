@@ -1,24 +1,17 @@
-//! The instrument of `periodic`: listens to a wave, and books how irregular it is.
+//! The samples of a wave: how irregular it is.
 //!
 //! Jitter is the interval between two edges less the semi-period. It has a sign, and the histogram of a record has none, but the finest
 //! buckets near zero, where jitter is. So each edge has two distributions, `late` (zero and above) and `early` (below zero), of the
 //! jitter's amount: each merges exactly, keeps its resolution, and no table or percentile can lose the sign. A shifted histogram would
 //! have the resolution of the semi-period, 10 us at 10 ms.
 
-use super::books::{Brief, LABELS, Outcome, Sink};
-use super::stimulate::{Ended, Own, Until};
-use super::wires::Wires;
-use crate::lines::{Edge, LineError};
-use crate::timer::sampler::{LiveCell, Sampler};
+use crate::edge::Edge;
+use crate::outcome::{LABELS, Outcome, Sink};
+use crate::phase::PhaseSampler;
+use crate::sampler::{LiveCell, Sampler};
 use rtscope_record::lines::{GridError, Phase};
 use rtscope_record::{Distribution, DistributionError, DistributionParts};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-
-/// The longest that the loop waits without looking whether it is to stop, ns.
-const GLANCE: u64 = 100_000_000;
-/// A wave without an edge for so many semi-periods and so long is over.
-const SILENT: (u64, u64) = (20, 2_000_000_000);
 
 /// One edge's samples and counters.
 #[derive(Debug)]
@@ -29,12 +22,12 @@ struct Side {
     dropped: u64,
 }
 
-/// The books of a wave.
+/// The samples of a wave's edges, and how it keeps to its grid.
 #[derive(Debug)]
-pub struct WaveBooks {
+pub struct WaveSampler {
     /// Falling, rising.
     sides: [Side; 2],
-    warmup: Brief,
+    warmup: PhaseSampler,
     warmups: u64,
     semi_period: u64,
     start: u64,
@@ -68,13 +61,13 @@ struct Fit {
     jitters: i128,
 }
 
-impl WaveBooks {
-    /// Books of a wave with this semi-period in ns; keeps the `worst` highest samples, and reports the first `warmups` intervals apart.
+impl WaveSampler {
+    /// Samples of a wave with this semi-period in ns; keeps the `worst` highest samples, and reports the first `warmups` intervals apart.
     pub fn new(semi_period: u64, worst: u32, warmups: u64) -> Self {
         let sampler = || Sampler::new(worst, None, false);
         let side = || Side { late: sampler(), early: sampler(), missed: 0, dropped: 0 };
         let sides = [side(), side()];
-        let warmup = Brief::new(warmups);
+        let warmup = PhaseSampler::new(warmups);
         Self {
             sides,
             warmup,
@@ -88,6 +81,16 @@ impl WaveBooks {
             doubtful: None,
             grid: None,
         }
+    }
+
+    /// Intervals so far, those of the warm-up among them.
+    pub fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// The semi-period that the wave should have, ns.
+    pub fn semi_period(&self) -> u64 {
+        self.semi_period
     }
 
     /// The times of worst samples count from `start`, ns.
@@ -223,34 +226,6 @@ impl Fit {
     }
 }
 
-/// Listens to a wave until `until` (whose stimuli are intervals here), and books its edges.
-pub fn observe(wires: &mut impl Wires, until: &Until<'_>, books: &mut WaveBooks) -> Result<(Ended, Own), LineError> {
-    let mut own = Own::default();
-    let start = wires.now();
-    books.start = start;
-    let patience = SILENT.1.max(SILENT.0.saturating_mul(books.semi_period));
-    let mut heard = start;
-    let ended = loop {
-        let now = wires.now();
-        if until.stop.load(Relaxed) {
-            break Ended::Stopped;
-        }
-        if now >= until.end || books.intervals >= until.stimuli {
-            break Ended::Complete;
-        }
-        if now.saturating_sub(heard) >= patience {
-            break Ended::Silent;
-        }
-        if let Some(edge) = wires.wait(until.end.min(now + GLANCE))? {
-            own.edges += 1;
-            own.lost += if books.take(edge) { edge.lost.max(1) } else { 0 };
-            heard = edge.at.max(heard);
-        }
-    };
-    own.elapsed = wires.now() - start;
-    Ok((ended, own))
-}
-
 #[cfg(test)]
-#[path = "periodic_tests.rs"]
+#[path = "wave_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
 //! The loop on a fake device whose answers are known: every count must come out exactly.
 
 use super::*;
-use crate::wired::books::Books;
-use crate::wired::wires::Fake;
+use crate::line_tests::wires::Fake;
 use proptest::prelude::*;
 use rtscope_record::Distribution;
+use rtscope_samples::responses::ResponseSampler;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 const INTERVAL: u64 = 1_000_000;
@@ -14,8 +14,8 @@ fn run(
     dut: impl FnMut(u64, bool) -> Vec<(u64, bool)>,
     stimuli: u64,
     warmups: u64,
-) -> (Vec<Distribution>, Own, Option<rtscope_record::lines::Phase>, Ended) {
-    let (mut wires, mut books) = (Fake::new(dut), Books::new(4, warmups));
+) -> (Vec<Distribution>, RunCounts, Option<rtscope_record::lines::Phase>, Ended) {
+    let (mut wires, mut books) = (Fake::new(dut), ResponseSampler::new(4, warmups));
     let until = Until { stimuli, end: u64::MAX, stop: &NEVER };
     let (ended, own) = stimulate(&mut wires, &mut Schedule::new(INTERVAL, INTERVAL, 0), TIMEOUT, &until, &mut books).unwrap();
     let (distributions, warmup) = books.finish(|_| ()).unwrap();
@@ -132,7 +132,7 @@ fn a_stop_leaves_no_stimulus_in_the_balance() {
         }
         vec![(u64::MAX >> 1, level)]
     });
-    let mut books = Books::new(4, 0);
+    let mut books = ResponseSampler::new(4, 0);
     let until = Until { stimuli: 100, end: u64::MAX, stop: &stop };
     let long = 10 * GLANCE;
     let (ended, own) = stimulate(&mut wires, &mut Schedule::new(long, long, 0), long, &until, &mut books).unwrap();
@@ -155,7 +155,7 @@ proptest! {
             n += 1;
             plan.get(n - 1).into_iter().flatten().map(|&(after, level)| (at + after, level)).collect()
         }).edges(stray);
-        let mut books = Books::new(4, 0);
+        let mut books = ResponseSampler::new(4, 0);
         let until = Until { stimuli, end: u64::MAX, stop: &NEVER };
         let (_, own) = stimulate(&mut wires, &mut Schedule::new(INTERVAL / 2, 2 * INTERVAL, 5), timeout.min(INTERVAL / 2), &until, &mut books).unwrap();
         let (d, _) = books.finish(|_| ()).unwrap();

@@ -1,17 +1,19 @@
 //! The FPGA instrument: it gives the stimuli and stamps all edges; here its stream is paired and booked.
 
-use super::asking::Asking;
-use super::books::Sink;
 use super::kernel::Taker;
-use super::narrow::{Narrow, Of};
-use super::order::{Order, Shape};
-use super::pairing::Closed;
-use super::stimulate::{Ended, Own};
-use crate::lines::{Edge, LineError};
+use super::order::Order;
+use super::stimulate::{Ended, RunCounts};
+use crate::lines::LineError;
 use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
 use rtscope_fpga::{FpgaError, Instrument, Item, Losses, Serial, Stimulus};
 use rtscope_record::{Effect, Warning};
+use rtscope_samples::Edge;
+use rtscope_samples::narrow::{Narrow, Of};
+use rtscope_samples::outcome::Sink;
+use rtscope_samples::pairing::Closed;
+use rtscope_samples::stimuli::Shape;
+use rtscope_samples::stimuli::Stimuli;
 use rtscope_sys::rt::now;
 use std::io;
 use std::path::Path;
@@ -88,7 +90,7 @@ pub fn calibrate<S: Sink>(
     order: &Order,
     stop: &AtomicBool,
     sink: &mut S,
-) -> Result<(Ended, Own), LineError> {
+) -> Result<(Ended, RunCounts), LineError> {
     carry_out(line, fpga, order, true, u64::MAX, stop, &mut Taker::Sink(sink))
 }
 
@@ -100,7 +102,7 @@ pub fn run<S: Sink>(
     end: u64,
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
-) -> Result<(Ended, Own), LineError> {
+) -> Result<(Ended, RunCounts), LineError> {
     carry_out(line, fpga, order, false, end, stop, taker)
 }
 
@@ -112,7 +114,7 @@ fn carry_out<S: Sink>(
     end: u64,
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
-) -> Result<(Ended, Own), LineError> {
+) -> Result<(Ended, RunCounts), LineError> {
     let result = measure(fpga, order, loopback, end, stop, taker).map_err(|e| failed(line, e));
     // At rest whatever happened; a port that is gone says so above.
     let _ = fpga.stop();
@@ -126,7 +128,7 @@ fn measure<S: Sink>(
     end: u64,
     stop: &AtomicBool,
     taker: &mut Taker<'_, S>,
-) -> Result<(Ended, Own), FpgaError> {
+) -> Result<(Ended, RunCounts), FpgaError> {
     let before = fpga.losses();
     let clock = fpga.identity().clock;
     let mut run = Run::new(order, clock);
@@ -220,7 +222,7 @@ struct Run {
     capture: bool,
     /// Stimuli, or intervals of a wave; 0: no end.
     count: u64,
-    asking: Vec<Asking>,
+    stimuli: Vec<Stimuli>,
     /// What is too narrow to be meant.
     narrow: Narrow,
     /// Edges lost before the next one.
@@ -243,7 +245,7 @@ impl Run {
             loop_adds: 0,
             capture: order.capture,
             count: order.count,
-            asking: Asking::of(order),
+            stimuli: Stimuli::of(&order.shape, order.count, order.timeout),
             narrow: Narrow::new(order.shape.min_width),
             gap: false,
             complete: false,
@@ -273,7 +275,7 @@ impl Run {
                 self.through(taker, Narrow::flush);
                 self.gap = true;
                 if let Taker::Sink(sink) = taker {
-                    self.asking.iter_mut().for_each(|a| a.gap(*sink));
+                    self.stimuli.iter_mut().for_each(|a| a.gap(*sink));
                 }
             }
             Item::Reply { .. } => {}
@@ -321,14 +323,14 @@ impl Run {
         if self.complete {
             return;
         }
-        for asking in &mut self.asking {
-            match asking.stimulus(at, level, sink) {
+        for stimuli in &mut self.stimuli {
+            match stimuli.stimulus(at, level, sink) {
                 Some(Closed::Answered | Closed::Late) => (self.unanswered, self.quiet_since) = (0, at),
                 Some(Closed::Missed) => self.unanswered += 1,
                 Some(Closed::None | Closed::Undecided) | None => {}
             }
         }
-        self.complete = self.asking.iter().all(Asking::is_complete);
+        self.complete = self.stimuli.iter().all(Stimuli::is_complete);
     }
 
     fn answer<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) {
@@ -337,9 +339,9 @@ impl Run {
         }
         self.edges += 1;
         let edge = Edge { level, at, lost: 0 };
-        self.asking.iter_mut().for_each(|a| a.answer(edge, sink));
-        if let Some(at) = self.asking.iter().filter_map(Asking::answered_of).max() {
-            self.asking.iter_mut().for_each(|a| a.overtaken(at));
+        self.stimuli.iter_mut().for_each(|a| a.answer(edge, sink));
+        if let Some(at) = self.stimuli.iter().filter_map(Stimuli::answered_of).max() {
+            self.stimuli.iter_mut().for_each(|a| a.overtaken(at));
         }
     }
 
@@ -349,13 +351,13 @@ impl Run {
         if self.capture { false } else { self.unanswered >= SILENT.0 && quiet >= SILENT.1 }
     }
 
-    fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> Own {
+    fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> RunCounts {
         self.through(taker, Narrow::flush);
         if let Taker::Sink(sink) = taker {
-            self.asking.iter_mut().for_each(|a| a.close(self.latest, *sink));
+            self.stimuli.iter_mut().for_each(|a| a.close(self.latest, *sink));
         }
-        let stimuli = self.asking.iter().map(Asking::stimuli).sum();
-        Own {
+        let stimuli = self.stimuli.iter().map(Stimuli::stimuli).sum();
+        RunCounts {
             stimuli,
             span_max: resolution,
             span_sum: resolution * stimuli,
