@@ -1,13 +1,13 @@
 //! One running virtual machine: started from power-on or from a kept state, its mailbox, its console, its end.
 
 use super::memory::{Memory, Use};
+use super::messages::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
 use super::seat::Seat;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, executed, scratch, transfer};
-use crate::session::awake::Awake;
-use crate::target::StopHandle;
+use rtscope_load::StopHandle;
+use rtscope_load::awake::Awake;
 use rtscope_sys as sys;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -51,11 +51,11 @@ pub struct Progress {
 
 /// A file that holds all that a machine's console printed.
 #[derive(Debug, Clone)]
-pub struct Console(PathBuf);
+pub(super) struct Console(PathBuf);
 
 impl Console {
     /// What went wrong, as far as a kernel says so, and its last lines.
-    pub fn last_lines(&self) -> String {
+    pub(super) fn last_lines(&self) -> String {
         let text = fs::read(&self.0).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
@@ -77,7 +77,7 @@ pub(super) enum Start<'a> {
 }
 
 /// A running machine. Dropping it ends it, and removes what it left on the host.
-pub struct Machine {
+pub(super) struct Machine {
     child: Child,
     /// SHA-256 of the program that runs, hex.
     ran: String,
@@ -188,7 +188,7 @@ impl Machine {
         limit: Limit,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<super::wire::Facts, VmError> {
+    ) -> Result<super::messages::Facts, VmError> {
         self.begun = self.virtual_seconds();
         let mut watch = Watch::new(limit);
         let _awake = Awake::new();
@@ -390,7 +390,7 @@ impl Machine {
     }
 
     /// Resident memory of QEMU, KiB.
-    pub fn resident_kib(&self) -> Option<u64> {
+    pub(super) fn resident_kib(&self) -> Option<u64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         text.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
     }

@@ -5,7 +5,7 @@
 //! again, before the last instructions have been counted: then time goes too far, by those. On one CPU, and before the thread that
 //! computes, it is back asleep by then.
 
-use crate::lock::Lock;
+use rtscope_files::Lock;
 use rtscope_sys as sys;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
