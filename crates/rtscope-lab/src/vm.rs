@@ -16,6 +16,7 @@ mod error;
 mod executed;
 mod guest;
 mod guests;
+mod host_cpu;
 mod machine;
 mod memory;
 pub mod messages;
@@ -23,7 +24,6 @@ mod model;
 mod qemu;
 mod qmp;
 mod scratch;
-mod seat;
 mod state;
 mod transfer;
 

@@ -8,7 +8,7 @@ pub struct Awake;
 
 impl Awake {
     /// From now on.
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         let _ = rt::come_before_ordinary_tasks();
         Self
     }

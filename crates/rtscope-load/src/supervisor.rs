@@ -12,8 +12,8 @@
 //! signal goes by the spawning *thread*, and a driver may start its load on any. Without privilege, and without user namespaces, init is
 //! an ordinary process, and outer kills all its descendants (orphans are handed to it by the kernel).
 
-mod crew;
 mod init;
+mod load_tools;
 pub(crate) mod messages;
 mod network;
 mod outer;

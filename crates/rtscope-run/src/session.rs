@@ -38,7 +38,7 @@ pub fn measure(
         on_step(Step::LoadUp);
     }
     // Until the load is down; the record is then made by an ordinary task again.
-    let _awake = running.as_ref().map(|_| Awake::new());
+    let _awake = running.as_ref().map(|_| Awake::begin());
     let mut told = false;
     let outcome = target.run(plan, stop, &mut |event| {
         on_step(Step::Event(event));

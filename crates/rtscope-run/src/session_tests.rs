@@ -1,4 +1,4 @@
-//! Sessions without a load, with targets that need no clock. Those with real loads are in `tests/supervision`.
+//! Sessions without a load, with targets that need no clock. Those with real loads are in `tests/sessions.rs`.
 
 use super::*;
 use crate::local::tests::{plan, record};

@@ -6,10 +6,10 @@
 mod address;
 mod connection;
 mod dut;
-mod errand;
 mod host;
 mod losses;
 mod probe;
+mod remote_work;
 mod scripts;
 
 pub use address::{Address, AddressError, is_ssh};
@@ -18,15 +18,15 @@ pub use dut::RemoteDut;
 pub use host::{Ssh, SshOptions};
 
 use crate::target::{Target, TargetError};
-use errand::Followed;
 use losses::lost;
+use remote_work::RemoteWork;
 use rtscope_load::StopHandle;
 use rtscope_probe::protocol::{Event, Plan, Work};
 use rtscope_record::Record;
 
 impl Target for Ssh {
     fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
-        let mut work = Followed::begin(self, Work::Measure(Box::new(plan.clone())), stop)?;
+        let mut work = RemoteWork::begin(self, Work::Measure(Box::new(plan.clone())), stop)?;
         let outcome = loop {
             match work.next(on_event)? {
                 Event::Record { record } => break Ok(*record),

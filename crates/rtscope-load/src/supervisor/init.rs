@@ -1,6 +1,6 @@
 //! The init stage: the first process of the load's own world. What it leaves behind when it ends, the kernel kills.
 
-use super::crew::Crew;
+use super::load_tools::LoadTools;
 use super::messages::{Order, Report, receive, send};
 use super::stage::{Kind, call_myself, ordinary_process, stay_awake};
 use crate::job::Job;
@@ -91,53 +91,53 @@ fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Ord
         say(&Report::Failed { message, remedy });
         3
     };
-    let mut crew = Crew::new(job, kind, net);
-    match crew.start() {
+    let mut tools = LoadTools::new(job, kind, net);
+    match tools.start() {
         Ok(notes) => notes.iter().for_each(say),
         Err(why) => return failed(why),
     }
-    say(&Report::Isolated(format!("{isolation}{}", crew.traffic())));
+    say(&Report::Isolated(format!("{isolation}{}", tools.traffic())));
     let end = Instant::now() + job.up_timeout;
     loop {
         match orders.recv_timeout(START_TICK) {
-            Ok(_) => return finish(&mut crew),
+            Ok(_) => return finish(&mut tools),
             Err(RecvTimeoutError::Disconnected) => return 3,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        crew.collect(true);
-        if let Some(why) = crew.spare_the_disk() {
+        tools.collect(true);
+        if let Some(why) = tools.spare_the_disk() {
             return failed((why, "choose a larger disk with --load-dir, or a milder load".into()));
         }
-        if let Some(why) = crew.ended_while_starting() {
+        if let Some(why) = tools.ended_while_starting() {
             return failed(why);
         }
-        let missing = crew.not_up();
+        let missing = tools.not_up();
         if missing.is_empty() {
             break;
         }
         if Instant::now() >= end {
-            return failed(crew.too_slow(&missing));
+            return failed(tools.too_slow(&missing));
         }
     }
-    crew.watch();
+    tools.watch();
     say(&Report::Up);
     loop {
         match orders.recv_timeout(TICK) {
-            Ok(_) => return finish(&mut crew),
+            Ok(_) => return finish(&mut tools),
             Err(RecvTimeoutError::Disconnected) => return 3,
             Err(RecvTimeoutError::Timeout) => {
-                crew.glance();
-                let spared = crew.spare_the_disk();
-                spared.into_iter().chain(crew.collect(true)).for_each(|who| say(&Report::Died(who)));
+                tools.look_when_due();
+                let spared = tools.spare_the_disk();
+                spared.into_iter().chain(tools.collect(true)).for_each(|who| say(&Report::Died(who)));
             }
         }
     }
 }
 
-fn finish(crew: &mut Crew<'_>) -> u8 {
-    say(&Report::Seen(crew.look()));
-    crew.course().into_iter().for_each(|course| say(&Report::Course(course)));
-    crew.stop();
-    say(&Report::Done(crew.achieved()));
+fn finish(tools: &mut LoadTools<'_>) -> u8 {
+    say(&Report::Seen(tools.look()));
+    tools.course().into_iter().for_each(|course| say(&Report::Course(course)));
+    tools.stop();
+    say(&Report::Done(tools.achieved()));
     0
 }

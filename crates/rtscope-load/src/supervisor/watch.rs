@@ -100,7 +100,7 @@ impl Watch {
     }
 
     /// Looks when it is time.
-    pub(super) fn glance(&mut self, tools: &[Running]) {
+    pub(super) fn look_when_due(&mut self, tools: &[Running]) {
         if Instant::now() >= self.next {
             self.look(tools);
         }

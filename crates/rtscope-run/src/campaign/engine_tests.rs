@@ -100,7 +100,7 @@ impl Executor for Machine<'_> {
 
 /// An archive that counts what it is given, and may lose its power.
 #[derive(Default)]
-struct Shelf {
+struct FakeKeeper {
     records: BTreeMap<String, usize>,
     /// After so many more it fails, before or after it has kept one.
     power: Option<(usize, bool)>,
@@ -108,7 +108,7 @@ struct Shelf {
     taken: Option<Arc<AtomicUsize>>,
 }
 
-impl Keeper for Shelf {
+impl Keeper for FakeKeeper {
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
         Ok(ids.iter().filter(|id| self.records.contains_key(*id)).cloned().collect())
     }
@@ -135,11 +135,11 @@ impl Keeper for Shelf {
 }
 
 /// One start of the campaign in `dir`.
-fn go(dir: &Path, plan: &Plan, shelf: &mut Shelf, jobs: usize, ends: &[End]) -> Result<Summary, CampaignError> {
+fn go(dir: &Path, plan: &Plan, keeper: &mut FakeKeeper, jobs: usize, ends: &[End]) -> Result<Summary, CampaignError> {
     let stop = StopHandle::new();
     let machine = Machine::new(&stop, ends);
     let mut state = State::open(dir, plan).unwrap();
-    let result = run(plan, &mut state, &machine, shelf, jobs, &stop, &|_| {});
+    let result = run(plan, &mut state, &machine, keeper, jobs, &stop, &|_| {});
     assert!(machine.most.load(SeqCst) <= jobs, "{} at once", machine.most.load(SeqCst));
     result
 }
@@ -150,24 +150,24 @@ fn all_done() -> Summary {
 
 #[test]
 fn every_run_is_taken_once_and_none_again() {
-    let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(PLAN), Shelf::default());
-    assert_eq!(go(dir.path(), &plan, &mut shelf, 2, &[]).unwrap(), all_done());
-    assert_eq!((shelf.records.len(), shelf.records.values().max()), (RUNS, Some(&1)));
+    let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
+    assert_eq!(go(dir.path(), &plan, &mut keeper, 2, &[]).unwrap(), all_done());
+    assert_eq!((keeper.records.len(), keeper.records.values().max()), (RUNS, Some(&1)));
     let past = look(dir.path(), &plan).unwrap().0;
-    assert!(past.len() == RUNS && past.keys().eq(shelf.records.keys()));
+    assert!(past.len() == RUNS && past.keys().eq(keeper.records.keys()));
     // Nothing is left: each would fail.
-    assert_eq!(go(dir.path(), &plan, &mut shelf, 2, &[End::Fails; RUNS]).unwrap(), all_done());
+    assert_eq!(go(dir.path(), &plan, &mut keeper, 2, &[End::Fails; RUNS]).unwrap(), all_done());
     // A record that was removed from the archive is measured again, that one alone.
-    let gone = shelf.records.pop_first().unwrap().0;
-    assert_eq!(go(dir.path(), &plan, &mut shelf, 2, &[End::Record, End::Fails]).unwrap(), all_done());
-    assert_eq!(shelf.records.get(&gone), Some(&1));
+    let gone = keeper.records.pop_first().unwrap().0;
+    assert_eq!(go(dir.path(), &plan, &mut keeper, 2, &[End::Record, End::Fails]).unwrap(), all_done());
+    assert_eq!(keeper.records.get(&gone), Some(&1));
 }
 
 #[test]
 fn a_failed_run_is_written_down_and_taken_again_the_next_time() {
-    let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(PLAN), Shelf::default());
+    let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
     let ends = [End::Record, End::Fails, End::WrongId, End::WrongClock];
-    let summary = go(dir.path(), &plan, &mut shelf, 1, &ends).unwrap();
+    let summary = go(dir.path(), &plan, &mut keeper, 1, &ends).unwrap();
     assert_eq!(summary, Summary { done: RUNS - 3, failed: 3, of: RUNS, interrupted: false });
     let past = look(dir.path(), &plan).unwrap().0;
     let mut reasons: Vec<_> =
@@ -175,7 +175,7 @@ fn a_failed_run_is_written_down_and_taken_again_the_next_time() {
     reasons.sort();
     assert!(reasons[0].contains("broken; mend it"), "{reasons:?}");
     assert!(reasons[1].contains("called `other`") && reasons[2].contains("in host time"), "{reasons:?}");
-    assert_eq!(go(dir.path(), &plan, &mut shelf, 1, &[]).unwrap(), all_done());
+    assert_eq!(go(dir.path(), &plan, &mut keeper, 1, &[]).unwrap(), all_done());
     assert!(
         look(dir.path(), &plan)
             .unwrap()
@@ -187,35 +187,35 @@ fn a_failed_run_is_written_down_and_taken_again_the_next_time() {
 
 #[test]
 fn as_many_as_asked_for_run_at_once_in_virtual_time() {
-    let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(PLAN), Shelf::default());
+    let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
     let stop = StopHandle::new();
     let machine = Machine { meet: 3, ..Machine::new(&stop, &[]) };
     let mut state = State::open(dir.path(), &plan).unwrap();
-    run(&plan, &mut state, &machine, &mut shelf, 3, &stop, &|_| {}).unwrap();
+    run(&plan, &mut state, &machine, &mut keeper, 3, &stop, &|_| {}).unwrap();
     assert_eq!(machine.most.load(SeqCst), 3);
 }
 
 #[test]
 fn in_the_machines_own_time_one_follows_the_other_in_the_plans_order() {
     let text = "name = \"o\"\ntargets = [\"local\", \"fake:x\"]\nloads = [\"none\", \"disk\"]\nrepetitions = 3\n[[tests]]\ntest = \"timer\"";
-    let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(text), Shelf::default());
+    let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(text), FakeKeeper::default());
     let stop = StopHandle::new();
     let machine = Machine::new(&stop, &[]);
-    shelf.taken = Some(Arc::clone(&machine.taken));
+    keeper.taken = Some(Arc::clone(&machine.taken));
     let mut state = State::open(dir.path(), &plan).unwrap();
-    run(&plan, &mut state, &machine, &mut shelf, 8, &stop, &|_| {}).unwrap();
+    run(&plan, &mut state, &machine, &mut keeper, 8, &stop, &|_| {}).unwrap();
     let keys: Vec<String> = plan.runs().into_iter().map(|r| r.key).collect();
     assert_eq!((machine.most.load(SeqCst), &*lock(&machine.order)), (1, &keys));
 }
 
 #[test]
 fn the_observer_is_told_of_every_run() {
-    let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(PLAN), Shelf::default());
+    let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
     let stop = StopHandle::new();
     let machine = Machine::new(&stop, &[End::Fails]);
     let mut state = State::open(dir.path(), &plan).unwrap();
     let told: Mutex<Vec<String>> = Mutex::default();
-    run(&plan, &mut state, &machine, &mut shelf, 1, &stop, &|h| {
+    run(&plan, &mut state, &machine, &mut keeper, 1, &stop, &|h| {
         lock(&told).push(match h {
             Happening::Begins { done, of, gone, left } => format!("begins {done}/{of} {gone} {left:?}"),
             Happening::Started { index, .. } => format!("started {index}"),
@@ -232,9 +232,9 @@ fn the_observer_is_told_of_every_run() {
     assert_eq!(told.iter().filter(|t| t.starts_with("started")).count(), RUNS);
     assert_eq!(told.iter().filter(|t| t.starts_with("step")).count(), RUNS);
     assert!(told.contains(&"ended 11 true 11 true".to_owned()), "{told:?}");
-    shelf.records.pop_first();
+    keeper.records.pop_first();
     let again = Mutex::new(None);
-    run(&plan, &mut state, &machine, &mut shelf, 1, &stop, &|h| {
+    run(&plan, &mut state, &machine, &mut keeper, 1, &stop, &|h| {
         if let Happening::Begins { done, gone, left, .. } = h {
             *lock(&again) = Some((done, gone, left.is_some()));
         }
@@ -268,20 +268,20 @@ proptest! {
 
     #[test]
     fn whatever_befalls_it_every_run_is_kept_exactly_once(mishaps in prop::collection::vec(mishap(), 0..5), jobs in 1usize..4) {
-        let (dir, plan, mut shelf) = (tempfile::tempdir().unwrap(), plan(PLAN), Shelf::default());
+        let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
         for mishap in mishaps {
             let mut ends = Vec::new();
-            shelf.power = None;
+            keeper.power = None;
             match &mishap {
                 Mishap::Run(n, end) => {
                     ends = vec![End::Record; *n];
                     ends.push(*end);
                 }
-                Mishap::Power(n, after) => shelf.power = Some((*n, *after)),
+                Mishap::Power(n, after) => keeper.power = Some((*n, *after)),
                 Mishap::Torn(_) => {}
             }
-            let before = shelf.records.len();
-            let result = go(dir.path(), &plan, &mut shelf, jobs, &ends);
+            let before = keeper.records.len();
+            let result = go(dir.path(), &plan, &mut keeper, jobs, &ends);
             match (&mishap, &result) {
                 (Mishap::Power(n, _), Err(CampaignError::Keep(_))) => prop_assert!(before + n < RUNS),
                 (Mishap::Run(_, End::Fails), Ok(s)) => prop_assert!(!s.interrupted && s.done + s.failed == RUNS),
@@ -296,9 +296,9 @@ proptest! {
                 journal.set_len(length.saturating_sub(bytes as u64)).unwrap();
             }
         }
-        shelf.power = None;
-        prop_assert_eq!(go(dir.path(), &plan, &mut shelf, jobs, &[]).unwrap(), all_done());
-        prop_assert_eq!(shelf.records.len(), RUNS);
-        prop_assert!(shelf.records.values().all(|&n| n == 1), "{:?}", shelf.records);
+        keeper.power = None;
+        prop_assert_eq!(go(dir.path(), &plan, &mut keeper, jobs, &[]).unwrap(), all_done());
+        prop_assert_eq!(keeper.records.len(), RUNS);
+        prop_assert!(keeper.records.values().all(|&n| n == 1), "{:?}", keeper.records);
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often a guest that was not paused looks for its job.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Left free for the last words when all else did not fit.
 const RESERVE: usize = 4096;
 
@@ -47,7 +47,7 @@ impl Mailbox {
             if u64::from_le_bytes(len) > 0 {
                 return self.job();
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

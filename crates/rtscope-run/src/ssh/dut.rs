@@ -1,8 +1,8 @@
 //! A device under test on another machine, beside a measurement on this one.
 
-use super::errand::Followed;
 use super::host::Ssh;
 use super::losses::lost;
+use super::remote_work::RemoteWork;
 use crate::target::TargetError;
 use rtscope_load::StopHandle;
 use rtscope_probe::protocol::{DutPlan, Event, Work};
@@ -42,7 +42,7 @@ impl RemoteDut {
         let follower = std::thread::spawn(move || {
             let mut losses = Vec::new();
             let mut left = None;
-            let end = Followed::begin(&target, work, &until).and_then(|mut followed| {
+            let end = RemoteWork::begin(&target, work, &until).and_then(|mut followed| {
                 let end = follow(&mut followed, &ready);
                 left = followed.let_go().err();
                 losses = std::mem::take(&mut followed.losses);
@@ -139,7 +139,7 @@ fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
 }
 
 /// Says when the device listens, and returns its last word.
-fn follow(followed: &mut Followed, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
+fn follow(followed: &mut RemoteWork, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
     loop {
         match followed.next(&mut |_| {})? {
             Event::Listening { what, warning, system } => {

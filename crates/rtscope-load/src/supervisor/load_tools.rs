@@ -29,7 +29,7 @@ const LEAST_FREE: u64 = 1 << 30;
 const MOST_COLLECTED: u32 = 4096;
 
 /// All tools of one load.
-pub(super) struct Crew<'a> {
+pub(super) struct LoadTools<'a> {
     job: &'a Job,
     least_free: u64,
     /// Why the load was ended by us before its time.
@@ -41,7 +41,7 @@ pub(super) struct Crew<'a> {
     watch: Option<Watch>,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> LoadTools<'a> {
     pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
         let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
         Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None, watch: None }
@@ -217,9 +217,9 @@ impl<'a> Crew<'a> {
     }
 
     /// Looks what it does, when it is time.
-    pub(super) fn glance(&mut self) {
+    pub(super) fn look_when_due(&mut self) {
         if let Some(watch) = &mut self.watch {
-            watch.glance(&self.tools);
+            watch.look_when_due(&self.tools);
         }
     }
 

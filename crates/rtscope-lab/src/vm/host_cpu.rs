@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The CPU, ours until this is dropped; guests of other processes see that by the lock.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) cpu: u32,
+pub(super) struct HostCpu {
+    /// As the kernel counts them.
+    pub(super) number: u32,
     _lock: Option<Lock>,
 }
 
-impl Seat {
+impl HostCpu {
     /// Takes a CPU of those that this process may use; `None` where the kernel does not tell which.
     pub(super) fn take() -> Option<Self> {
         Self::take_in(rtscope_files::user_dir().ok().as_deref())
@@ -32,8 +33,8 @@ impl Seat {
         let len = cpus.len();
         cpus.rotate_left(first % len);
         let lock = |cpu: u32| Lock::try_take(&locks?.join(format!("guest-cpu-{cpu}")));
-        let free = |cpu: u32| lock(cpu).map(|lock| Self { cpu, _lock: Some(lock) });
-        let shared = Self { cpu: cpus[0], _lock: None };
+        let free = |cpu: u32| lock(cpu).map(|lock| Self { number: cpu, _lock: Some(lock) });
+        let shared = Self { number: cpus[0], _lock: None };
         Some(cpus.into_iter().find_map(free).unwrap_or(shared))
     }
 }
@@ -43,16 +44,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guests_sit_apart_while_there_is_room_and_then_share() {
+    fn guests_have_a_cpu_each_while_there_is_one_and_then_share() {
         let dir = tempfile::tempdir().unwrap();
         let cpus = sys::rt::allowed_cpus().unwrap();
-        let mut seats: Vec<Seat> = cpus.iter().map(|_| Seat::take_in(Some(dir.path())).unwrap()).collect();
-        let mut taken: Vec<u32> = seats.iter().map(|s| s.cpu).collect();
+        let mut held: Vec<HostCpu> = cpus.iter().map(|_| HostCpu::take_in(Some(dir.path())).unwrap()).collect();
+        let mut taken: Vec<u32> = held.iter().map(|h| h.number).collect();
         taken.sort_unstable();
         assert_eq!(taken, cpus);
-        assert!(cpus.contains(&Seat::take_in(Some(dir.path())).unwrap().cpu));
+        assert!(cpus.contains(&HostCpu::take_in(Some(dir.path())).unwrap().number));
         // Whoever comes next gets the one that is free, whichever it is.
-        let left = seats.pop().unwrap().cpu;
-        assert_eq!(Seat::take_in(Some(dir.path())).unwrap().cpu, left);
+        let left = held.pop().unwrap().number;
+        assert_eq!(HostCpu::take_in(Some(dir.path())).unwrap().number, left);
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How much longer a keeper waits for its driver than the driver tries to come back.
 const KEEPERS_SHARE: Duration = Duration::from_secs(30);
 /// How long a driver tries to come back for a run that it was asked to end.
-const STOPPED_PATIENCE: Duration = Duration::from_secs(15);
+const RECONNECT_WHEN_STOPPED: Duration = Duration::from_secs(15);
 /// Between two attempts to come back.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -30,7 +30,7 @@ enum Reach {
 }
 
 /// Work on a target. Dropping it ends the work and removes its directory, as far as there is a connection.
-pub(super) struct Followed {
+pub(super) struct RemoteWork {
     ssh: Ssh,
     dir: String,
     /// Bytes of the spool that were taken.
@@ -49,7 +49,7 @@ fn probe_failure(message: String, remedy: impl Into<String>) -> TargetError {
     TargetError::Probe { message, remedy: remedy.into() }
 }
 
-impl Followed {
+impl RemoteWork {
     /// Copies the probe, checks it, and has it begin. `stop` ends the work early; before it has begun, the attempt.
     pub(super) fn begin(ssh: &Ssh, work: Work, stop: &StopHandle) -> Result<Self, TargetError> {
         let reach = Arc::new(Mutex::new(Reach::Away));
@@ -218,7 +218,7 @@ impl Followed {
                 Err(e) => {
                     let patience = self.ssh.options.patience;
                     let stopped = self.stop.is_stopped();
-                    if since.elapsed() > if stopped { patience.min(STOPPED_PATIENCE) } else { patience } {
+                    if since.elapsed() > if stopped { patience.min(RECONNECT_WHEN_STOPPED) } else { patience } {
                         let message = format!(
                             "the connection to {name} was lost{} and did not come back within {}: all figures of this run are lost ({e}); the \
                              target ends the run and removes its directory by itself within {}",
@@ -280,7 +280,7 @@ impl Followed {
     }
 }
 
-impl Drop for Followed {
+impl Drop for RemoteWork {
     fn drop(&mut self) {
         // An error is being told already.
         let _: Result<(), String> = self.let_go();
