@@ -6,7 +6,7 @@ use super::probe::Probe;
 use super::scripts;
 use crate::target::TargetError;
 use rtscope_load::StopHandle;
-use rtscope_probe::protocol::{Errand, Event, Identity, PROTOCOL, Unattended, Work};
+use rtscope_probe::protocol::{Event, Identity, PROTOCOL, Unattended, Work, WorkOrder};
 use rtscope_probe::spool;
 use rtscope_record::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -94,7 +94,7 @@ impl RemoteWork {
         self.arrived(&connection.marked()?, &probe)?;
         let _ = connection.voice.say("go");
         let unattended = hello(&mut connection)?;
-        let errand = Errand {
+        let order = WorkOrder {
             protocol: PROTOCOL.into(),
             driver: spool::identity(),
             abandoned: unattended.into_iter().filter(|u| is_dead(&u.driver)).map(|u| u.dir).collect(),
@@ -104,7 +104,7 @@ impl RemoteWork {
         if self.stop.is_stopped() {
             return Err(TargetError::Interrupted);
         }
-        connection.voice.say(&serde_json::to_string(&errand).map_err(std::io::Error::from)?)?;
+        connection.voice.say(&serde_json::to_string(&order).map_err(std::io::Error::from)?)?;
         self.begun = true;
         self.attach(connection);
         Ok(())
