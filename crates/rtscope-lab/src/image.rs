@@ -10,10 +10,10 @@ pub(crate) use elf::modinfo;
 pub use error::ImageError;
 pub use tools::Tools;
 
-use crate::digest;
+use crate::cache;
 use crate::kernels::{Kernel, KernelName};
-use crate::lock::Lock;
 use archive::{Node, Tree};
+use rtscope_files::digest;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ impl Images {
             return Ok(image);
         }
         let lock = self.dir.join("lock");
-        let _lock = Lock::take(&lock, &mut |_| {}).map_err(ImageError::io(&lock))?;
+        let _lock = cache::lock(&lock, &mut |_| {}).map_err(ImageError::io(&lock))?;
         if let Some(image) = read(&path, &about) {
             return Ok(image); // another process was quicker
         }

@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// What a keeper ([`crate::spool`]) is to have done: one line of JSON, the answer to its [`Event::Hello`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct WorkOrder {
     /// [`PROTOCOL`].
     pub protocol: String,
     /// Who sends it.

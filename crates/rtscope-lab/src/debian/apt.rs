@@ -1,10 +1,11 @@
 //! The private apt: its configuration, what it may be asked, and what can be missing on a host.
 
 use super::control::{self, Paragraph};
-use crate::digest;
+use crate::cache;
 use crate::kernels::Arch;
-use crate::lock::Lock;
 use rtscope_failure::{Fault, Problem};
+use rtscope_files::Lock;
+use rtscope_files::digest;
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -127,7 +128,7 @@ impl Apt {
         made(dir.join("archives/partial"))?;
         let dir = dir.canonicalize().map_err(DebianError::io(&dir))?;
         let lock = dir.join("lock");
-        let lock = Lock::take(&lock, on_step).map_err(DebianError::io(&lock))?;
+        let lock = cache::lock(&lock, on_step).map_err(DebianError::io(&lock))?;
         for (file, text) in
             [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
         {

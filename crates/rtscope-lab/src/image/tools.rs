@@ -3,11 +3,11 @@
 use super::archive::{Node, Tree, guest_path};
 use super::elf;
 use super::error::ImageError;
+use crate::cache;
 use crate::debian::{Apt, Package};
-use crate::digest;
 use crate::kernels::Arch;
-use crate::lock::Lock;
-use crate::tools;
+use rtscope_files::digest;
+use rtscope_load::tools;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +33,7 @@ const FILES: [&str; 10] = [
 
 /// The same of the tools that loads run: package and place.
 fn of_loads() -> Vec<(&'static str, &'static str)> {
-    let mut all: Vec<_> = tools::TOOLS.iter().filter_map(|tool| Some((tool.program(), tool.in_guests()?))).collect();
+    let mut all: Vec<_> = tools::in_guests().collect();
     all.dedup();
     all
 }
@@ -99,7 +99,7 @@ impl Tools {
         }
         let base = cache_root.join("tools");
         let lock = base.join(format!("{arch}.lock"));
-        let _lock = Lock::take(&lock, on_step).map_err(ImageError::io(&lock))?;
+        let _lock = cache::lock(&lock, on_step).map_err(ImageError::io(&lock))?;
         if !update {
             if let Ok(tools) = Self::get(cache_root, arch) {
                 return Ok(tools);

@@ -2,7 +2,7 @@
 
 use super::{Arch, KernelError, KernelName};
 use crate::debian::Package;
-use crate::digest;
+use rtscope_files::digest;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};

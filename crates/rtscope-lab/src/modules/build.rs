@@ -1,10 +1,11 @@
 //! Builds rtscope's kernel modules, whose sources are part of this program, against a kernel's headers; what was built is kept in the cache.
 
-use super::{ALL, ModuleError};
-use crate::digest;
+use super::ModuleError;
+use crate::cache;
 use crate::kernels::Arch;
-use crate::lock::Lock;
-use crate::programs::find_program;
+use rtscope_files::digest;
+use rtscope_load::kernel_modules::ALL;
+use rtscope_load::programs::find_program;
 use rtscope_sys as sys;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     }
     tool(target, "make", "make")?;
     let lock = root.join("lock");
-    let _lock = Lock::take(&lock, on_step).map_err(ModuleError::io(&lock))?;
+    let _lock = cache::lock(&lock, on_step).map_err(ModuleError::io(&lock))?;
     if whole(&dir) {
         return Ok(dir); // another process was quicker
     }

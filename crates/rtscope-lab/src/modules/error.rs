@@ -1,7 +1,8 @@
 //! Why a module can't be had, and what to do about it.
 
-use crate::journal::error::JournalError;
 use rtscope_failure::{Fault, Problem};
+use rtscope_load::JournalError;
+use rtscope_load::kernel_modules::StillLoaded;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -44,18 +45,19 @@ pub enum ModuleError {
         /// Where all of it is.
         log: PathBuf,
     },
-    /// The kernel did not take a module, or did not let it go.
-    #[error("the module {module} can't be {act}: {why}")]
+    /// The kernel did not take a module.
+    #[error("the module {module} can't be loaded: {why}")]
     Refused {
         /// Its name or file.
         module: String,
-        /// `loaded` or `unloaded`.
-        act: &'static str,
         /// Why not, with what the kernel's log says of it.
         why: String,
         /// What to do.
         remedy: String,
     },
+    /// The kernel did not let a module go.
+    #[error(transparent)]
+    StillLoaded(#[from] StillLoaded),
     /// What must be undone can't be written down.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -75,6 +77,7 @@ impl Problem for ModuleError {
             Self::Ask { remedy, .. } | Self::NoHeaders { remedy, .. } | Self::Refused { remedy, .. } => remedy.clone(),
             Self::NoTool { package, .. } => format!("apt-get install {package}"),
             Self::Build { log, .. } => format!("the whole log is in {}; are the headers those of this kernel?", log.display()),
+            Self::StillLoaded(e) => e.remedy(),
             Self::Journal(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }
@@ -83,6 +86,7 @@ impl Problem for ModuleError {
     fn fault(&self) -> Fault {
         match self {
             Self::Ask { .. } => Fault::Usage,
+            Self::StillLoaded(e) => e.fault(),
             Self::Journal(e) => e.fault(),
             Self::NoTool { .. } | Self::NoHeaders { .. } | Self::Build { .. } | Self::Refused { .. } | Self::Io { .. } => {
                 Fault::Machine

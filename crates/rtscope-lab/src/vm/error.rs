@@ -2,12 +2,13 @@
 
 use crate::image::ImageError;
 use crate::kernels::{Arch, KernelError};
+use crate::modules::ModuleError;
 use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
 
 /// Names a directory of guest programs.
-pub const GUESTS: &str = "RTSCOPE_GUESTS";
+pub(super) const GUESTS: &str = "RTSCOPE_GUESTS";
 
 /// Why a virtual machine did not do what it was to.
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +131,9 @@ pub enum GuestError {
     /// Its image can't be made.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// rtscope's modules for its kernel can't be had.
+    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    Module(#[from] ModuleError),
     /// The machine can't be.
     #[error(transparent)]
     Vm(#[from] VmError),
@@ -153,6 +157,7 @@ impl Problem for GuestError {
         match self {
             Self::Kernel(e) => e.remedy(),
             Self::Image(e) => e.remedy(),
+            Self::Module(e) => e.remedy(),
             Self::Vm(e) => e.remedy(),
             // Says it.
             Self::NoProgram { .. } => String::new(),
@@ -163,6 +168,7 @@ impl Problem for GuestError {
         match self {
             Self::Kernel(e) => e.fault(),
             Self::Image(e) => e.fault(),
+            Self::Module(e) => e.fault(),
             Self::Vm(e) => e.fault(),
             Self::NoProgram { .. } => Fault::Machine,
         }

@@ -1,12 +1,13 @@
 //! Where guests come from: a kernel's name to a machine that can be started, with all that has to be fetched and built for it.
 
-use super::target::Boot;
-use super::{GUESTS, GuestError, Lab, LabOptions, Qemu, States};
+use super::error::{GUESTS, GuestError};
+use super::guest::{Boot, Guest, LabOptions};
+use super::qemu::Qemu;
+use super::state::States;
 use crate::debian;
 use crate::image::{Contents, Image, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
-use crate::session::error::MeasureError;
 use std::path::{Path, PathBuf};
 
 /// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
@@ -61,7 +62,7 @@ impl Guests {
     }
 
     /// The directory with rtscope's modules for the kernel `name`, which are built if they are not in the cache.
-    pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, MeasureError> {
+    pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, GuestError> {
         let (kernel, _) = self.prepare(name, on_step)?;
         let shown = kernel.name.to_string();
         let Some(headers) = kernel.headers_dir() else {
@@ -76,7 +77,7 @@ impl Guests {
     }
 
     /// A guest with the kernel `name`.
-    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Lab, GuestError> {
+    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Guest, GuestError> {
         // Before anything is fetched for it.
         let qemu = Qemu::find(name.arch())?;
         let (kernel, image) = self.prepare(name, on_step)?;
@@ -90,7 +91,7 @@ impl Guests {
             has_modules: kernel.modules.is_some(),
             missing: image.missing,
         };
-        Ok(Lab::new(qemu, boot, options, self.states())?)
+        Ok(Guest::new(qemu, boot, options, self.states())?)
     }
 }
 

@@ -7,10 +7,10 @@
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
 use super::memory::Memory;
+use super::messages::Facts;
 use super::qemu::{BOOT_SHIFT, MachineSpec, Qemu};
-use super::wire::Facts;
-use crate::digest;
-use crate::target::StopHandle;
+use rtscope_files::digest;
+use rtscope_load::StopHandle;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -3,8 +3,8 @@
 use super::values::{Json, seconds};
 use clap::{Args, Subcommand};
 use rtscope_failure::Failure;
+use rtscope_lab::kernels::{Arch, KernelName};
 use rtscope_lab::vm::{LabOptions, TimeModel};
-use rtscope_lab::{Arch, KernelName};
 use rtscope_record::Nanos;
 use std::path::PathBuf;
 

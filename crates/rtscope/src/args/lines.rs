@@ -11,7 +11,7 @@ gpio:CHIP/OFFSET such as gpio:gpiochip0/17, or gpio:NAME, a line by its name; sy
 old kernels; or serial:DEVICE:OUT>IN such as serial:/dev/ttyS0:rts>cts, modem-control lines.";
 
 fn dut(text: &str) -> Result<String, String> {
-    if matches!(text, "own" | "none" | "wire") || rtscope_lab::ssh::is_ssh(text) {
+    if matches!(text, "own" | "none" | "wire") || rtscope_run::ssh::is_ssh(text) {
         return Ok(text.into());
     }
     Err("it is own, none, wire, or ssh://HOST".into())

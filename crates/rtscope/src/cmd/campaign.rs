@@ -10,12 +10,14 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::campaign::CampaignProgress;
 use rtscope_failure::{Explain, Failure};
-use rtscope_lab::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State};
-use rtscope_lab::session::Step;
 use rtscope_lab::vm::{LabOptions, TimeModel};
-use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
+use rtscope_load::{Load, StopHandle};
 use rtscope_record::{Clock, Record};
 use rtscope_report::table;
+use rtscope_run::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State};
+use rtscope_run::session::MeasureError;
+use rtscope_run::session::Step;
+use rtscope_run::target::TargetError;
 use status::{Status, summaries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -46,7 +48,7 @@ fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
     if models.is_empty() {
         return Ok(plan);
     }
-    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| rtscope_lab::target::is_lab(t)) {
+    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| rtscope_run::target::is_lab(t)) {
         return Err(Failure::usage("--model is for campaigns in the lab's virtual time", "leave it out"));
     }
     plan.models = models.to_vec();

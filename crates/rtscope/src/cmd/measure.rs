@@ -15,12 +15,12 @@ use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
 use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_failure::{Explain, Failure, Problem};
 use rtscope_files::Beside;
-use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, StopHandle};
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::Event;
 use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
+use rtscope_run::session::Step;
 use rtscope_sys::signals::Listener;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let lab = lab_options(a)?;
     let target = target_name(&a.target)?;
     let dut_at = lines::dut_address(a)?;
-    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_lab::ssh::is_ssh(&target)) {
+    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_run::ssh::is_ssh(&target)) {
         let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }

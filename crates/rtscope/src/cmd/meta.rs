@@ -7,7 +7,7 @@ use crate::output;
 use clap::CommandFactory;
 use rtscope_archive::raw;
 use rtscope_failure::{Explain, Failure};
-use rtscope_lab::Load;
+use rtscope_load::Load;
 use rtscope_record::Nanos;
 use std::path::Path;
 

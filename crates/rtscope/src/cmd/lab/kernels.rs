@@ -6,8 +6,7 @@ use crate::error::Code;
 use crate::output;
 use rtscope_failure::Failure;
 use rtscope_lab::image::Tools;
-use rtscope_lab::kernels::Listed;
-use rtscope_lab::{Arch, Kernel, KernelError, KernelName, Kernels};
+use rtscope_lab::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Listed};
 use serde_json::json;
 
 /// Carries out a command of `lab kernels`.

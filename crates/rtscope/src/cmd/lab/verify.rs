@@ -9,10 +9,11 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use rtscope_failure::{Explain, Failure};
-use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, StopHandle, vm};
+use rtscope_lab::vm::{Guest, LabOptions, VmError};
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
 use rtscope_record::{Clock, Fingerprint, Nanos, Policy, Record, Settings, Space, Test};
+use rtscope_run::lab;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -47,7 +48,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let stop = stop_on_signals()?;
     let settings = settings(a, &options);
     let mut runs: Vec<Repeated> = Vec::new();
-    let mut take = |what: String, guest: &vm::Lab| -> Result<bool, Failure> {
+    let mut take = |what: String, guest: &Guest| -> Result<bool, Failure> {
         let begun = Instant::now();
         let Some(record) = once(context, guest, &what, load.name(), &settings, &stop)? else { return Ok(false) };
         let merged = record.merged().or_machine("the distributions can't be merged", "report this")?;
@@ -108,7 +109,7 @@ fn settings(a: &Verify, options: &LabOptions) -> Settings {
 /// `None` when it was interrupted.
 fn once(
     context: &Context,
-    guest: &vm::Lab,
+    guest: &Guest,
     what: &str,
     load: &str,
     settings: &Settings,
@@ -125,11 +126,11 @@ fn once(
         progress_ms: 0,
     };
     let progress = Progress::new(what, 0, context.quiet);
-    let outcome = guest.measure(&plan, stop, &mut |step| progress.step(&step));
+    let outcome = lab::measure(guest, &plan, stop, &mut |step| progress.step(&step));
     progress.clear();
     match outcome {
         Ok(record) => Ok(Some(record)),
-        Err(vm::VmError::Interrupted) => Ok(None),
+        Err(VmError::Interrupted) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }

@@ -4,12 +4,11 @@ use crate::args::lines::LineArgs;
 use crate::args::{Measure, MeasureTest};
 use crate::cmd::run::lab_kernel;
 use rtscope_failure::Failure;
-use rtscope_lab::lines::{About, Who};
-use rtscope_lab::modules::{PERIODIC, RESPONSE};
-use rtscope_lab::ssh::is_ssh;
-use rtscope_lab::{Address, LineOptions};
+use rtscope_load::kernel_modules::{PERIODIC, RESPONSE};
 use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{Settings, Space, Test};
+use rtscope_run::lines::{About, LineOptions, Who};
+use rtscope_run::ssh::{Address, is_ssh};
 
 /// Where the DUT is, if that is another machine.
 pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {

@@ -1,0 +1,119 @@
+//! Where a probe runs. Every target takes a plan and gives back events and a record.
+
+use rtscope_failure::{Failure, Fault, Problem};
+use rtscope_load::StopHandle;
+use rtscope_probe::protocol::{Event, Plan};
+use rtscope_record::{Record, RecordError};
+use std::io;
+
+/// Whether a target of this name is one of the lab's virtual machines.
+pub fn is_lab(target: &str) -> bool {
+    target.starts_with("lab:")
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The plan can't be carried out as it stands (usage, exit code 2).
+    #[error("{message}")]
+    Usage {
+        /// What is wrong with it.
+        message: String,
+        /// What to ask for instead.
+        remedy: String,
+    },
+    /// The probe could not measure.
+    #[error("{message}")]
+    Probe {
+        /// What failed.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The probe can't be started.
+    #[error("the probe {program} can't be started: {source}")]
+    Start {
+        /// Which program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The probe said something that is not an event.
+    #[error("the probe said something that is not an event: `{line}` ({reason}); probe and rtscope must be of one version")]
+    Garbled {
+        /// What it said, shortened.
+        line: String,
+        /// Why it is none.
+        reason: String,
+    },
+    /// The probe ended without a record.
+    #[error("the probe ended without a record ({how}){progress}{said}")]
+    Ended {
+        /// How it ended.
+        how: String,
+        /// How far it was, when it had begun: `, after 1.5s and 3000 samples`.
+        progress: String,
+        /// Its last words, after `; it said: `.
+        said: String,
+    },
+    /// Reading from or writing to the probe failed.
+    #[error("talking to the probe failed: {0}")]
+    Pipe(#[from] io::Error),
+    /// It was ended before anything was measured.
+    #[error("ended before anything was measured")]
+    Interrupted,
+    /// The record it sent is of another run, or does not hold together.
+    #[error("the probe sent a record that can't be used: {0}")]
+    Record(String),
+}
+
+impl Problem for TargetError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Usage { remedy, .. } | Self::Probe { remedy, .. } => remedy.clone(),
+            Self::Start { .. } => "is the program there, and may it be executed? $RTSCOPE_PROBE names another".into(),
+            // Says it.
+            Self::Garbled { .. } => String::new(),
+            Self::Ended { .. } => "measure again; does the kernel's log say why? `dmesg | tail`".into(),
+            Self::Pipe(_) => "measure again; was the probe ended by somebody else?".into(),
+            Self::Interrupted => "start it again".into(),
+            Self::Record(_) => "probe and rtscope must be of one version".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Usage { .. } => Fault::Usage,
+            Self::Interrupted => Fault::Interrupted,
+            Self::Probe { .. }
+            | Self::Start { .. }
+            | Self::Garbled { .. }
+            | Self::Ended { .. }
+            | Self::Pipe(_)
+            | Self::Record(_) => Fault::Machine,
+        }
+    }
+}
+
+/// What the probe says that it could not do.
+impl From<Failure> for TargetError {
+    fn from(Failure { message, remedy, fault }: Failure) -> Self {
+        match fault {
+            Fault::Usage => Self::Usage { message, remedy },
+            Fault::Machine => Self::Probe { message, remedy },
+            Fault::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl From<RecordError> for TargetError {
+    fn from(e: RecordError) -> Self {
+        Self::Record(e.to_string())
+    }
+}
+
+/// Something that can run a probe.
+pub trait Target {
+    /// Carries out `plan`, passes on every event but the last, and returns the record. `stop` ends it early with a partial record.
+    fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError>;
+}
