@@ -8,6 +8,7 @@ pub mod lines;
 pub mod measured;
 pub mod program;
 pub mod protocol;
+mod reporter;
 pub mod serve;
 pub mod snapshot;
 pub mod spool;

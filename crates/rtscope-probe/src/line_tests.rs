@@ -4,14 +4,13 @@
 //! One life cycle: prepare (lines, device under test), calibrate, run, collect, restore. The loops know lines and clock by [`wires::Wires`]
 //! alone, and are tested on a fake that needs neither.
 
-pub mod asked;
 mod bench;
+mod checked;
 pub mod device;
 pub mod dut;
-pub mod fpga;
-pub mod kernel;
+pub mod instrument;
+pub mod instruments;
 pub mod module;
-pub mod order;
 pub mod periodic;
 pub mod remarks;
 mod runs;

@@ -31,6 +31,8 @@ pub enum Outcome {
 
 /// What takes outcomes: `number` is that of the stimulus, from 1, or for a spurious edge that of the latest.
 pub trait Sink {
+    /// The times of worst samples count from `start`, ns.
+    fn start_at(&mut self, _start: u64) {}
     /// Books one outcome. Called from the loop: allocates nothing.
     fn take(&mut self, number: u64, outcome: Outcome);
     /// Samples so far, of both edges.

@@ -74,7 +74,7 @@ impl Pairing {
     }
 
     /// Takes the next stimulus, to `level` at `at` ns: what the one before did not get by now it missed.
-    pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut impl Sink) -> Closed {
+    pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut (impl Sink + ?Sized)) -> Closed {
         let closed = self.close(u64::MAX, sink);
         // Between two stimuli to one level nobody could tell the answers apart.
         self.owed = self.owed.filter(|o| o.0 != level);
@@ -85,7 +85,7 @@ impl Pairing {
     }
 
     /// Takes an edge of the answer line.
-    pub fn answer(&mut self, edge: Edge, sink: &mut impl Sink) {
+    pub fn answer(&mut self, edge: Edge, sink: &mut (impl Sink + ?Sized)) {
         let Some(open) = &mut self.open else {
             return sink.take(self.stimuli.max(1), Outcome::Spurious { level: edge.level });
         };
@@ -109,7 +109,7 @@ impl Pairing {
     }
 
     /// Ends the stimulus in hand, at the time `now` ns: one whose time-out is still to come is taken back.
-    pub fn close(&mut self, now: u64, sink: &mut impl Sink) -> Closed {
+    pub fn close(&mut self, now: u64, sink: &mut (impl Sink + ?Sized)) -> Closed {
         let Some(open) = self.open.take() else { return Closed::None };
         if open.answered {
             return Closed::Answered;

@@ -1,6 +1,7 @@
 //! A capture as the instrument: edges that were recorded, booked by the same rules as those of a run.
 
 use crate::edge::Edge;
+use crate::outcome::Sink as _;
 use crate::pairing::{Closed, Pairing};
 use crate::responses::ResponseSampler;
 use crate::wave::WaveSampler;

@@ -38,11 +38,6 @@ impl ResponseSampler {
         Self { sides: [new(), new()], warmup: PhaseSampler::new(warmups), warmups, start: 0 }
     }
 
-    /// The times of worst samples count from `start`, ns.
-    pub fn start_at(&mut self, start: u64) {
-        self.start = start;
-    }
-
     /// Live figures of falling and rising edges, for the reporter.
     pub fn live(&self) -> [Arc<LiveCell>; 2] {
         [self.sides[0].sampler.live(), self.sides[1].sampler.live()]
@@ -68,6 +63,10 @@ impl ResponseSampler {
 }
 
 impl Sink for ResponseSampler {
+    fn start_at(&mut self, start: u64) {
+        self.start = start;
+    }
+
     fn take(&mut self, number: u64, outcome: Outcome) {
         if number <= self.warmups {
             return self.warmup.take(number, outcome);

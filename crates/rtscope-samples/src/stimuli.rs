@@ -37,13 +37,13 @@ pub struct Stimuli {
 }
 
 /// Numbers stimuli as the run does.
-struct Numbered<'a, S> {
+struct Numbered<'a, S: ?Sized> {
     sink: &'a mut S,
     every: u64,
     before: u64,
 }
 
-impl<S: Sink> Sink for Numbered<'_, S> {
+impl<S: Sink + ?Sized> Sink for Numbered<'_, S> {
     fn take(&mut self, number: u64, outcome: Outcome) {
         self.sink.take(number * self.every - self.before, outcome);
     }
@@ -87,7 +87,7 @@ impl Stimuli {
     }
 
     /// Takes an edge of the stimulus; what became of the one before. `None`: it is not of this kind, or beyond the number.
-    pub fn stimulus<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) -> Option<Closed> {
+    pub fn stimulus<S: Sink + ?Sized>(&mut self, at: u64, level: bool, sink: &mut S) -> Option<Closed> {
         if self.complete || !self.is_of(level) {
             return None;
         }
@@ -102,7 +102,7 @@ impl Stimuli {
     }
 
     /// Takes an edge of the answer.
-    pub fn answer<S: Sink>(&mut self, edge: Edge, sink: &mut S) {
+    pub fn answer<S: Sink + ?Sized>(&mut self, edge: Edge, sink: &mut S) {
         if !self.complete && !self.blind && self.is_of(edge.level) {
             self.pairing.answer(edge, &mut Numbered { sink, every: self.every, before: self.before });
         }
@@ -119,13 +119,13 @@ impl Stimuli {
     }
 
     /// Something is missing here: an answer that is there stays; else nobody knows what became of the stimulus.
-    pub fn gap<S: Sink>(&mut self, sink: &mut S) {
+    pub fn gap<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         self.close(0, sink);
         self.blind = true;
     }
 
     /// Ends the stimulus in hand at `at` ns: one whose time-out is still to come is taken back.
-    pub fn close<S: Sink>(&mut self, at: u64, sink: &mut S) {
+    pub fn close<S: Sink + ?Sized>(&mut self, at: u64, sink: &mut S) {
         self.pairing.close(at, &mut Numbered { sink, every: self.every, before: self.before });
     }
 }

@@ -9,7 +9,7 @@ use rtscope_sys::rt::{self, Instant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The longest that a device waits without looking whether it is to stop, ns.
-const GLANCE: u64 = 50_000_000;
+const POLL_INTERVAL: u64 = 50_000_000;
 /// A device that waits on purpose sleeps until so long before, and then looks at the clock, ns.
 const SPIN: u64 = 100_000;
 
@@ -43,7 +43,7 @@ pub fn respond(
         return respond_wrong(input, output, inject, stop, done);
     }
     while !stop.load(Relaxed) {
-        if let Some(edge) = input.wait(rt::now() + GLANCE)? {
+        if let Some(edge) = input.wait(rt::now() + POLL_INTERVAL)? {
             output.set(edge.level)?;
             add(&done.edges, 1);
             add(&done.answers, 1);
@@ -62,7 +62,7 @@ fn respond_wrong(
 ) -> Result<(), LineError> {
     let mut wrong = Wrong { inject: *inject, pulses: 0, answers: 0, dropping: false };
     while !stop.load(Relaxed) {
-        let Some(edge) = input.wait(rt::now() + GLANCE)? else { continue };
+        let Some(edge) = input.wait(rt::now() + POLL_INTERVAL)? else { continue };
         add(&done.edges, 1);
         add(&done.lost, edge.lost);
         let Some(answer) = wrong.answer(edge) else { continue };
@@ -141,8 +141,8 @@ pub fn wave(
     while !stop.load(Relaxed) {
         // A long semi-period is slept through in parts, so that a stop is seen.
         let now = rt::now();
-        if now + GLANCE < next {
-            rt::sleep_until(Instant::from_ns(now + GLANCE));
+        if now + POLL_INTERVAL < next {
+            rt::sleep_until(Instant::from_ns(now + POLL_INTERVAL));
             continue;
         }
         toggles += 1;

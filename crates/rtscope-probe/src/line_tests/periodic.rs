@@ -1,6 +1,7 @@
 //! The loop of `periodic`: listens to a wave.
 
-use super::stimulate::{Ended, RunCounts, Until};
+use super::instrument::{Ended, RunCounts};
+use super::stimulate::Until;
 use super::wires::Wires;
 use crate::lines::LineError;
 use rtscope_samples::wave::WaveSampler;
@@ -13,7 +14,7 @@ const SILENT: (u64, u64) = (20, 2_000_000_000);
 
 /// Listens to a wave until `until` (whose stimuli are intervals here), and books its edges.
 pub fn observe(wires: &mut impl Wires, until: &Until<'_>, samples: &mut WaveSampler) -> Result<(Ended, RunCounts), LineError> {
-    let mut own = RunCounts::default();
+    let mut counts = RunCounts::default();
     let start = wires.now();
     samples.start_at(start);
     let patience = SILENT.1.max(SILENT.0.saturating_mul(samples.semi_period()));
@@ -30,13 +31,13 @@ pub fn observe(wires: &mut impl Wires, until: &Until<'_>, samples: &mut WaveSamp
             break Ended::Silent;
         }
         if let Some(edge) = wires.wait(until.end.min(now + POLL_INTERVAL))? {
-            own.edges += 1;
-            own.lost += if samples.take(edge) { edge.lost.max(1) } else { 0 };
+            counts.edges += 1;
+            counts.lost += if samples.take(edge) { edge.lost.max(1) } else { 0 };
             heard = edge.at.max(heard);
         }
     };
-    own.elapsed = wires.now() - start;
-    Ok((ended, own))
+    counts.elapsed = wires.now() - start;
+    Ok((ended, counts))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the readers of a test over lines must know.
 
-use super::asked::Asked;
-use super::stimulate::{Ended, RunCounts};
+use super::checked::LineTest;
+use super::instrument::{Ended, RunCounts};
 use crate::lines::LineSpec;
 use crate::measured::Failure;
 use rtscope_record::lines::{LineFacts, Stamp};
@@ -20,7 +20,7 @@ fn refused(what: &str) -> Warning {
 
 /// Everything that the figures do not say themselves.
 pub(super) fn of(
-    asked: &Asked<'_>,
+    test: &LineTest<'_>,
     facts: &Instrument,
     distributions: &[Distribution],
     own: RunCounts,
@@ -28,8 +28,8 @@ pub(super) fn of(
 ) -> Vec<Warning> {
     let mut all = Vec::new();
     let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));
-    let (s, l) = (asked.settings, asked.lines);
-    let (test, answer) = (if asked.stimulus.is_some() { Test::Response } else { Test::Periodic }, &asked.answer);
+    let (s, l) = (test.settings, test.lines);
+    let (test, answer) = (if test.stimulus.is_some() { Test::Response } else { Test::Periodic }, &test.answer);
     if ended == Ended::Silent {
         let message = format!("nothing came back on {answer} at the end: the DUT died, and the run was ended");
         put("dut-silent", Effect::Invalid, message, "look after the DUT, and measure again");

@@ -134,7 +134,7 @@ fn a_stop_leaves_no_stimulus_in_the_balance() {
     });
     let mut books = ResponseSampler::new(4, 0);
     let until = Until { stimuli: 100, end: u64::MAX, stop: &stop };
-    let long = 10 * GLANCE;
+    let long = 10 * POLL_INTERVAL;
     let (ended, own) = stimulate(&mut wires, &mut Schedule::new(long, long, 0), long, &until, &mut books).unwrap();
     let (d, _) = books.finish(|_| ()).unwrap();
     assert_eq!((ended, own.stimuli), (Ended::Stopped, 6));

@@ -91,7 +91,7 @@ fn by_itself(trial: &Trial) -> bool {
 /// A trial from its counts.
 pub fn judge(
     interval: u64,
-    own: &super::stimulate::RunCounts,
+    own: &super::instrument::RunCounts,
     missed: u64,
     spurious: u64,
     max: Option<u64>,
@@ -154,7 +154,7 @@ mod tests {
         let mut attempt = |interval, confirming| {
             let overflowed = if interval < 70_000 { 100 } else { 0 };
             let own =
-                crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, overflowed, ..Default::default() };
+                crate::line_tests::instrument::RunCounts { stimuli: 10, elapsed: 10 * interval, overflowed, ..Default::default() };
             Ok::<_, ()>(Some(judge(interval, &own, 0, 0, Some(5), confirming)))
         };
         let f = search(1_000_000, 2_000, &mut attempt).unwrap().unwrap();
@@ -167,7 +167,7 @@ mod tests {
         let mut tries = 0;
         let mut attempt = |interval, confirming| {
             tries += 1;
-            let own = crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
+            let own = crate::line_tests::instrument::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
             Ok::<_, ()>(Some(judge(interval, &own, 10, 0, None, confirming)))
         };
         assert_eq!(search(1_000_000, 2_000, &mut attempt).unwrap().unwrap().interval, None);
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_failed_confirmation_is_tried_with_longer_intervals() {
         let mut attempt = |interval, confirming| {
-            let own = crate::line_tests::stimulate::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
+            let own = crate::line_tests::instrument::RunCounts { stimuli: 10, elapsed: 10 * interval, ..Default::default() };
             let limit = if confirming { 110_000 } else { 100_000 };
             Ok::<_, ()>(Some(judge(interval, &own, u64::from(interval < limit), 0, Some(1), confirming)))
         };
@@ -204,7 +204,7 @@ mod tests {
             for _ in 0..10_000 {
                 let mut attempt = |interval, confirming| {
                     let own =
-                        crate::line_tests::stimulate::RunCounts { stimuli, elapsed: stimuli * interval, ..Default::default() };
+                        crate::line_tests::instrument::RunCounts { stimuli, elapsed: stimuli * interval, ..Default::default() };
                     let missed = u64::from(confirming && uniform() >= held);
                     Ok::<_, ()>(Some(judge(interval, &own, missed, 0, Some(1), confirming)))
                 };

@@ -4,12 +4,13 @@ use super::conditions::hold_dma_latency;
 use super::live::live;
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
+use crate::reporter::Reporter;
 use crate::snapshot::Root;
 use crate::witness::{Order, Witness};
 use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
 use rtscope_samples::sampler::{LiveCell, Sampler};
 use rtscope_sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
-use rtscope_sys::rt::{self, Signals, Woken};
+use rtscope_sys::rt::{self, Signals};
 use rtscope_sys::wire::ABI;
 use std::io;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 /// Records of 32 bytes in all rings together, and at least in each.
 const RINGS: (u64, u64) = (1 << 17, 1 << 10);
 /// How often it is looked after, ms.
-const GLANCE: i32 = 50;
+const POLL_INTERVAL: i32 = 50;
 
 /// Runs the test. As [`super::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
@@ -51,25 +52,15 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     timer.start().map_err(failed("start"))?;
     let began = timer.status(s.cpus[0]).map_err(failed("ask"))?.started_ns;
     witness.begin(began);
-    let mut interrupted = false;
-    let mut driver = input;
-    let mut next_progress = start;
+    let mut reporter = Reporter::new(plan, signals, input);
+    reporter.begin(start, 0);
     loop {
-        match signals.wait(if interrupted { -1 } else { driver }, GLANCE) {
-            Woken::Signal => interrupted = true,
-            Woken::Input if rtscope_sys::ended(driver) => interrupted = true,
-            Woken::Input => driver = input,
-            Woken::Timeout => {}
-        }
-        if interrupted || witness.ended_it() {
+        reporter.wait(POLL_INTERVAL);
+        if reporter.interrupted() || witness.ended_it() {
             timer.stop().map_err(failed("stop"))?;
         }
         let ended = timer.read(|event| books.take(event, began)).map_err(failed("read"))?;
-        let now = rt::now();
-        if plan.progress_ms > 0 && now >= next_progress {
-            next_progress = now + u64::from(plan.progress_ms) * 1_000_000;
-            say(Event::Progress { elapsed_ns: now - start, threads: books.live(s) });
-        }
+        reporter.report(|| books.live(s), say);
         if ended {
             break;
         }
@@ -79,7 +70,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let distributions = books.finish(s, status)?;
     warnings.extend(remarks(&distributions));
     let witness = Some(witness.finish(elapsed_ns)?);
-    Ok(Measured { distributions, warnings, elapsed_ns, interrupted, instrument: None, witness })
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: reporter.interrupted(), instrument: None, witness })
 }
 
 fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Failure {

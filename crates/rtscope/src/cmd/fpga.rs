@@ -4,7 +4,7 @@ use crate::args::fpga::{Fpga, FpgaCommand, FpgaPort};
 use crate::error::Code;
 use crate::output;
 use rtscope_failure::Failure;
-use rtscope_probe::line_tests::fpga;
+use rtscope_probe::line_tests::instruments::fpga;
 
 /// Does what was asked.
 pub(crate) fn run(a: &Fpga) -> Result<Code, Failure> {

@@ -1,13 +1,12 @@
 //! The FPGA instrument: it gives the stimuli and stamps all edges; here its stream is paired and booked.
 
-use super::kernel::Taker;
-use super::order::Order;
-use super::stimulate::{Ended, RunCounts};
+use crate::line_tests::checked::LineTest;
+use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
 use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
-use rtscope_fpga::{FpgaError, Instrument, Item, Losses, Serial, Stimulus};
-use rtscope_record::{Effect, Warning};
+use rtscope_fpga::{FpgaError, Item, Losses, Serial, Stimulus};
+use rtscope_record::{Effect, Instrument as Facts, Warning};
 use rtscope_samples::Edge;
 use rtscope_samples::narrow::{Narrow, Of};
 use rtscope_samples::outcome::Sink;
@@ -21,20 +20,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The longest that is waited without looking whether to stop.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the instrument is asked whether it is alive, ns of the host.
 const HEARTBEAT: u64 = 500_000_000;
 /// How long a mark may take to come through all that is before it, ns of the host.
-const PATIENCE: u64 = 2_000_000_000;
+const MARK_TIMEOUT: u64 = 2_000_000_000;
 /// How often a mark is asked for at the end: one may be lost with other things.
 const MARKS: u32 = 5;
+/// How long a device may take to answer the last stimulus of a calibration that it heard, ns.
+const CALIBRATION_REST: u64 = 1_000_000_000;
 /// A device that answered nothing for so many stimuli and so long is taken for dead.
 const SILENT: (u64, u64) = (20, 2_000_000_000);
 /// How long a device has to answer the edge to a new level of rest: the time-out, but at least and at most this, ns.
 const SETTLE: (u64, u64) = (10_000_000, 1_000_000_000);
 
 /// The instrument at the end of a serial port.
-pub type Fpga = Instrument<Serial>;
+pub type Fpga = rtscope_fpga::Instrument<Serial>;
 
 /// In words, for the line `line`.
 pub fn failed(line: &str, e: FpgaError) -> LineError {
@@ -63,7 +64,7 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
         }
         _ => LineError::io(&line, "open the port")(e),
     })?;
-    Instrument::open(port).map_err(|e| failed(&line, e))
+    Fpga::open(port).map_err(|e| failed(&line, e))
 }
 
 /// What a record must say of losses between instrument and host.
@@ -82,54 +83,86 @@ pub fn lost(line: &str, lost: &Losses) -> Option<Warning> {
     })
 }
 
-/// The null wire inside the instrument: its stimuli, stamped, stored, sent and paired as answers of their own, without a pin. What the loop
-/// adds on purpose is taken off.
-pub fn calibrate<S: Sink>(
-    line: &str,
-    fpga: &mut Fpga,
-    order: &Order,
-    stop: &AtomicBool,
-    sink: &mut S,
-) -> Result<(Ended, RunCounts), LineError> {
-    carry_out(line, fpga, order, true, u64::MAX, stop, &mut Taker::Sink(sink))
+/// The instrument of a run, and its line's name.
+struct AtPort {
+    fpga: Fpga,
+    line: String,
+    port: String,
+    active_low: bool,
+    emulated: bool,
 }
 
-/// Carries out `order`, books what comes of it, and ends at `end` (ns of the host) at the latest.
-pub fn run<S: Sink>(
-    line: &str,
-    fpga: &mut Fpga,
-    order: &Order,
-    end: u64,
-    stop: &AtomicBool,
-    taker: &mut Taker<'_, S>,
-) -> Result<(Ended, RunCounts), LineError> {
-    carry_out(line, fpga, order, false, end, stop, taker)
+/// Opens the instrument, where the lines are its own.
+pub(super) fn entry(test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, LineError>> {
+    let port = test.answer.fpga_port()?;
+    let opened = |fpga: Fpga| {
+        let emulated = fpga.is_emulated();
+        let (line, port, active_low) = (test.answer.to_string(), port.to_owned(), test.lines.active_low);
+        Box::new(AtPort { fpga, line, port, active_low, emulated }) as Box<dyn Instrument>
+    };
+    Some(open(port).map(opened))
 }
 
-fn carry_out<S: Sink>(
-    line: &str,
-    fpga: &mut Fpga,
-    order: &Order,
-    loopback: bool,
-    end: u64,
-    stop: &AtomicBool,
-    taker: &mut Taker<'_, S>,
-) -> Result<(Ended, RunCounts), LineError> {
-    let result = measure(fpga, order, loopback, end, stop, taker).map_err(|e| failed(line, e));
-    // At rest whatever happened; a port that is gone says so above.
-    let _ = fpga.stop();
-    result
+impl Instrument for AtPort {
+    fn describe(&self, facts: &mut Facts) {
+        let who = self.fpga.identity();
+        facts.emulated = self.emulated;
+        let (name, ps) = (who.board_name(), who.resolution_ps());
+        facts.what = format!("the FPGA instrument, {name}, at {}, resolution {}.{:02} ns", self.port, ps / 1000, ps % 1000 / 10);
+        if facts.emulated && !who.is_emulator() {
+            facts.what += ", emulated: there is no hardware behind that port";
+        }
+    }
+
+    /// Its stimuli, stamped, stored, sent and paired as answers of their own, without a pin. What the loop inside it adds on purpose is
+    /// taken off.
+    fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError> {
+        let shape = Shape { active_low: self.active_low, ..Shape::default() };
+        self.carry_out(&Order { shape, ..*order }, stop, &mut Collector::Responses(sink))
+    }
+
+    fn dead_null_wire(&self) -> Option<(String, &'static str)> {
+        let message = format!("no stimulus came back over the loop inside {}", self.line);
+        Some((message, "test it: `rtscope fpga selftest PORT`"))
+    }
+
+    fn prepare(&mut self, order: &Order, calibrated: bool) -> Result<(), LineError> {
+        if calibrated {
+            // The stimuli were on the pin too: the device's last answers are not the run's.
+            std::thread::sleep(Duration::from_nanos(order.timeout.min(CALIBRATION_REST)));
+        }
+        Ok(())
+    }
+
+    /// Ends by the number of stimuli or intervals, so that the time is the instrument's.
+    fn run(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
+        collector.start_at(now());
+        self.carry_out(order, stop, collector)
+    }
+
+    fn losses(&self, spared: u64) -> Option<Warning> {
+        let mut losses = self.fpga.losses();
+        losses.overflowed = losses.overflowed.saturating_sub(spared);
+        lost(&self.line, &losses)
+    }
+
+    fn is_gone(&mut self) -> bool {
+        self.fpga.status().is_err()
+    }
 }
 
-fn measure<S: Sink>(
-    fpga: &mut Fpga,
-    order: &Order,
-    loopback: bool,
-    end: u64,
-    stop: &AtomicBool,
-    taker: &mut Taker<'_, S>,
-) -> Result<(Ended, RunCounts), FpgaError> {
+impl AtPort {
+    fn carry_out(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
+        let result = measure(&mut self.fpga, order, stop, collector).map_err(|e| failed(&self.line, e));
+        // At rest whatever happened; a port that is gone says so above.
+        let _ = self.fpga.stop();
+        result
+    }
+}
+
+fn measure(fpga: &mut Fpga, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, FpgaError> {
     let before = fpga.losses();
+    let loopback = order.answers == Answers::NullWire;
     let clock = fpga.identity().clock;
     let mut run = Run::new(order, clock);
     run.loop_adds = if loopback { fpga.identity().loop_adds() } else { 0 };
@@ -141,29 +174,23 @@ fn measure<S: Sink>(
     fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, loopback)?;
     if !order.capture {
         let stimulus = Stimulus { shortest: order.intervals.0, longest: order.intervals.1, seed: order.seed, pulse };
-        fpga.stimulate(&stimulus, &mut |item| run.take(item, taker))?;
+        fpga.stimulate(&stimulus, &mut |item| run.take(item, collector))?;
     }
-    let outcome = follow(fpga, &mut run, end, stop, taker).and_then(|ended| finish(fpga, &mut run, order, ended, taker));
+    let outcome = follow(fpga, &mut run, stop, collector).and_then(|ended| finish(fpga, &mut run, order, ended, collector));
     let ended = match outcome {
         // What was measured until then is kept, and says how it ended.
         Err(FpgaError::Port { .. } | FpgaError::Silent(_)) if run.edges > 0 => Ended::Gone,
         outcome => outcome?,
     };
     let lost = fpga.losses().since(&before);
-    Ok((ended, run.own(&lost, fpga.identity().resolution_ps().div_ceil(1000), taker)))
+    Ok((ended, run.counts(&lost, fpga.identity().resolution_ps().div_ceil(1000), collector)))
 }
 
 /// Takes the stream until it is over; why.
-fn follow<S: Sink>(
-    fpga: &mut Fpga,
-    run: &mut Run,
-    end: u64,
-    stop: &AtomicBool,
-    taker: &mut Taker<'_, S>,
-) -> Result<Ended, FpgaError> {
+fn follow(fpga: &mut Fpga, run: &mut Run, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Ended, FpgaError> {
     let mut asked = now();
     loop {
-        fpga.listen(GLANCE, &mut |item| run.take(item, taker))?;
+        fpga.listen(POLL_INTERVAL, &mut |item| run.take(item, collector))?;
         if run.complete {
             return Ok(Ended::Complete);
         }
@@ -173,39 +200,30 @@ fn follow<S: Sink>(
         if stop.load(Relaxed) {
             return Ok(Ended::Stopped);
         }
-        if now() >= end {
-            return Ok(Ended::Complete);
-        }
         // Proof that it is alive; a reply is awaited, and sought again.
         if now() - asked >= HEARTBEAT {
             asked = now();
-            fpga.mark(&mut |item| run.take(item, taker))?;
+            fpga.mark(&mut |item| run.take(item, collector))?;
         }
     }
 }
 
 /// Gives no more stimuli, and takes what is still under way.
-fn finish<S: Sink>(
-    fpga: &mut Fpga,
-    run: &mut Run,
-    order: &Order,
-    ended: Ended,
-    taker: &mut Taker<'_, S>,
-) -> Result<Ended, FpgaError> {
-    fpga.rest(&mut |item| run.take(item, taker))?;
+fn finish(fpga: &mut Fpga, run: &mut Run, order: &Order, ended: Ended, collector: &mut Collector<'_>) -> Result<Ended, FpgaError> {
+    fpga.rest(&mut |item| run.take(item, collector))?;
     if !run.complete && ended == Ended::Complete && !order.capture {
         let wait = now() + order.timeout + 1_000_000;
         while now() < wait {
-            fpga.listen(Duration::from_nanos(wait - now()).min(GLANCE), &mut |item| run.take(item, taker))?;
+            fpga.listen(Duration::from_nanos(wait - now()).min(POLL_INTERVAL), &mut |item| run.take(item, collector))?;
         }
     }
     // What comes before a mark is all there was.
     for _ in 0..MARKS {
         run.marked = false;
-        fpga.mark(&mut |item| run.take(item, taker))?;
-        let wait = now() + PATIENCE;
+        fpga.mark(&mut |item| run.take(item, collector))?;
+        let wait = now() + MARK_TIMEOUT;
         while !run.marked && now() < wait {
-            fpga.listen(GLANCE, &mut |item| run.take(item, taker))?;
+            fpga.listen(POLL_INTERVAL, &mut |item| run.take(item, collector))?;
         }
         if run.marked {
             break;
@@ -259,22 +277,22 @@ impl Run {
         }
     }
 
-    fn take<S: Sink>(&mut self, item: Item, taker: &mut Taker<'_, S>) {
+    fn take(&mut self, item: Item, collector: &mut Collector<'_>) {
         match item {
             Item::Edge { channel, level, at } => {
                 let at = self.at(if channel == ANSWER { at.saturating_sub(self.loop_adds) } else { at });
                 let edge = Edge { level, at, lost: 0 };
-                self.through(taker, |narrow, take| narrow.edge(channel.into(), edge, take));
+                self.through(collector, |narrow, take| narrow.edge(channel.into(), edge, take));
             }
             Item::Time { at, mark, .. } => {
                 let at = self.at(at);
-                self.through(taker, |narrow, take| narrow.time(at, take));
+                self.through(collector, |narrow, take| narrow.time(at, take));
                 self.marked |= mark;
             }
             Item::Gap => {
-                self.through(taker, Narrow::flush);
+                self.through(collector, Narrow::flush);
                 self.gap = true;
-                if let Taker::Sink(sink) = taker {
+                if let Collector::Responses(sink) = collector {
                     self.stimuli.iter_mut().for_each(|a| a.gap(*sink));
                 }
             }
@@ -283,22 +301,22 @@ impl Run {
     }
 
     /// What `step` lets through is paired.
-    fn through<S: Sink>(&mut self, taker: &mut Taker<'_, S>, step: impl FnOnce(&mut Narrow, &mut dyn FnMut(Of))) {
+    fn through(&mut self, collector: &mut Collector<'_>, step: impl FnOnce(&mut Narrow, &mut dyn FnMut(Of))) {
         let mut narrow = std::mem::replace(&mut self.narrow, Narrow::new(0));
-        step(&mut narrow, &mut |(channel, edge)| self.edge(channel, edge, taker));
+        step(&mut narrow, &mut |(channel, edge)| self.edge(channel, edge, collector));
         self.narrow = narrow;
     }
 
-    fn edge<S: Sink>(&mut self, channel: usize, Edge { level, at, .. }: Edge, taker: &mut Taker<'_, S>) {
+    fn edge(&mut self, channel: usize, Edge { level, at, .. }: Edge, collector: &mut Collector<'_>) {
         const STIMULUS_LINE: usize = STIMULUS as usize;
         const ANSWER_LINE: usize = ANSWER as usize;
-        match (channel, taker) {
-            (STIMULUS_LINE, Taker::Sink(sink)) => self.stimulus(at, level, *sink),
-            (ANSWER_LINE, Taker::Sink(sink)) => self.answer(at, level, *sink),
-            (ANSWER_LINE, Taker::Wave(books)) if !self.complete => {
+        match (channel, collector) {
+            (STIMULUS_LINE, Collector::Responses(sink)) => self.stimulus(at, level, *sink),
+            (ANSWER_LINE, Collector::Responses(sink)) => self.answer(at, level, *sink),
+            (ANSWER_LINE, Collector::Wave(samples)) if !self.complete => {
                 self.edges += 1;
                 let lost = u64::from(std::mem::take(&mut self.gap));
-                books.take(Edge { level, at, lost });
+                samples.take(Edge { level, at, lost });
                 self.complete = self.count > 0 && self.edges > self.count;
             }
             _ => {}
@@ -319,7 +337,7 @@ impl Run {
         at
     }
 
-    fn stimulus<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) {
+    fn stimulus(&mut self, at: u64, level: bool, sink: &mut (dyn Sink + Send)) {
         if self.complete {
             return;
         }
@@ -333,7 +351,7 @@ impl Run {
         self.complete = self.stimuli.iter().all(Stimuli::is_complete);
     }
 
-    fn answer<S: Sink>(&mut self, at: u64, level: bool, sink: &mut S) {
+    fn answer(&mut self, at: u64, level: bool, sink: &mut (dyn Sink + Send)) {
         if self.complete {
             return;
         }
@@ -351,9 +369,9 @@ impl Run {
         if self.capture { false } else { self.unanswered >= SILENT.0 && quiet >= SILENT.1 }
     }
 
-    fn own<S: Sink>(mut self, lost: &Losses, resolution: u64, taker: &mut Taker<'_, S>) -> RunCounts {
-        self.through(taker, Narrow::flush);
-        if let Taker::Sink(sink) = taker {
+    fn counts(mut self, lost: &Losses, resolution: u64, collector: &mut Collector<'_>) -> RunCounts {
+        self.through(collector, Narrow::flush);
+        if let Collector::Responses(sink) = collector {
             self.stimuli.iter_mut().for_each(|a| a.close(self.latest, *sink));
         }
         let stimuli = self.stimuli.iter().map(Stimuli::stimuli).sum();

@@ -14,9 +14,9 @@ const SELF_ANSWER_REST: u64 = 5_000;
 /// Shortest pulse, and from its end to the next one at least, ns.
 const PULSE: (u64, u64) = (50, 1_000);
 
-/// Settings that can be measured.
+/// A test over lines that can be measured.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct LineTest<'a> {
     /// All of them.
     pub settings: &'a Settings,
     /// Those about lines.
@@ -29,7 +29,7 @@ pub struct Asked<'a> {
     pub null_wire: Option<LineSpec>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> LineTest<'a> {
     /// What is to be witnessed: the instrument's CPU and the DUT's, and rivals of the lower of the two.
     pub(super) fn watch(&self, test: Test) -> Order {
         let (s, dut) = (self.settings, self.lines.dut.as_ref());

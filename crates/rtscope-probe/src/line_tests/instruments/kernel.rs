@@ -1,12 +1,11 @@
 //! The instrument in the kernel module rtscope_wire: drives stimuli and stamps answers in hard-IRQ context; here its records are booked.
 
-use super::order::Order;
-use super::stimulate::{Ended, RunCounts};
+use crate::line_tests::checked::LineTest;
+use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
-use rtscope_record::Inject;
+use rtscope_record::Instrument as Facts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::{Outcome, Sink};
-use rtscope_samples::wave::WaveSampler;
 use rtscope_sys::rt::now;
 use rtscope_sys::wire::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
 use std::io;
@@ -14,35 +13,27 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The longest that is waited without looking whether to stop, ns.
-const GLANCE: u64 = 50_000_000;
+const POLL_INTERVAL: u64 = 50_000_000;
 /// From START to the first stimulus, ns.
 const LEAD: u64 = 1_000_000;
 /// Largest ring, records of 64 bytes.
 const RING: u64 = 1 << 17;
 
-/// The null wire: stimulus to answer, inside the instrument.
-pub const NULL_WIRE: WireInject =
-    WireInject { mode: inject::NULL, other_every: 0, delay_ns: 0, other_delay_ns: 0, drop_every: 0, double_every: 0 };
-
-/// The instrument's own answers.
-pub fn own_answers(i: &Inject) -> WireInject {
+/// Who answers, in the module's words.
+fn own_answers(answers: Answers) -> WireInject {
     let every = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    WireInject {
-        mode: inject::ANSWER,
-        other_every: every(i.slow_every),
-        delay_ns: i.delay.0,
-        other_delay_ns: i.slow.0,
-        drop_every: every(i.drop_every),
-        double_every: every(i.double_every),
+    match answers {
+        Answers::Device => WireInject::default(),
+        Answers::NullWire => WireInject { mode: inject::NULL, ..WireInject::default() },
+        Answers::Itself(i) => WireInject {
+            mode: inject::ANSWER,
+            other_every: every(i.slow_every),
+            delay_ns: i.delay.0,
+            other_delay_ns: i.slow.0,
+            drop_every: every(i.drop_every),
+            double_every: every(i.double_every),
+        },
     }
-}
-
-/// What takes events: answers, or a wave.
-pub enum Taker<'a, S> {
-    /// Outcomes of stimuli.
-    Sink(&'a mut S),
-    /// Edges of a wave.
-    Wave(&'a mut WaveSampler),
 }
 
 fn failed(act: &str) -> impl FnOnce(io::Error) -> LineError {
@@ -60,19 +51,47 @@ fn failed(act: &str) -> impl FnOnce(io::Error) -> LineError {
     }
 }
 
-/// Opens the instrument.
-pub fn open() -> Result<Wire, LineError> {
-    Wire::open(Path::new(DEVICE)).map_err(failed("open"))
+/// The module's device, open.
+struct Kernel {
+    wire: Wire,
 }
 
-/// Carries out `order`, books what comes of it, and ends at `end` (ns) at the latest.
-pub fn run<S: Sink>(
+/// Opens the instrument, where the lines are its own.
+pub(super) fn open(test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, LineError>> {
+    let open = || Ok(Box::new(Kernel { wire: Wire::open(Path::new(DEVICE)).map_err(failed("open"))? }) as Box<dyn Instrument>);
+    test.answer.is_wire().then(open)
+}
+
+impl Instrument for Kernel {
+    fn describe(&self, facts: &mut Facts) {
+        facts.what = "the kernel module rtscope_wire on this machine, in hard-IRQ context".into();
+    }
+
+    fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError> {
+        carry_out(&mut self.wire, order, u64::MAX, stop, &mut Collector::Responses(sink))
+    }
+
+    fn dead_null_wire(&self) -> Option<(String, &'static str)> {
+        None
+    }
+
+    fn run(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
+        let start = now();
+        collector.start_at(start);
+        // The number of stimuli is the end, so that runs are the same; the time is for a DUT that hangs the machine.
+        let end = order.duration.filter(|_| order.capture).map_or(u64::MAX, |d| start.saturating_add(d));
+        carry_out(&mut self.wire, order, end, stop, collector)
+    }
+}
+
+/// Carries out `order`, hands over what comes of it, and ends at `end` (ns) at the latest.
+fn carry_out(
     wire: &mut Wire,
     order: &Order,
     end: u64,
     stop: &AtomicBool,
-    taker: &mut Taker<'_, S>,
-) -> Result<(Ended, RunCounts), LineError> {
+    collector: &mut Collector<'_>,
+) -> Result<Report, LineError> {
     // Room for all of it where that is possible, so that nobody need read meanwhile: reading would disturb the DUT.
     let all = if order.count == 0 { RING } else { order.count.saturating_mul(2).saturating_add(64) };
     let ring = all.min(RING).next_power_of_two();
@@ -89,7 +108,7 @@ pub fn run<S: Sink>(
         seed: order.seed,
         ring_records: u32::try_from(ring).unwrap_or(1 << 17),
         wake_records: 0,
-        inject: order.inject,
+        inject: own_answers(order.answers),
     };
     wire.configure(&config).map_err(failed("configure"))?;
     wire.start().map_err(failed("start"))?;
@@ -97,7 +116,7 @@ pub fn run<S: Sink>(
     let mut ended = Ended::Complete;
     let mut told = false;
     loop {
-        let ready = wire.wait(now() + GLANCE).map_err(failed("poll"))?;
+        let ready = wire.wait(now() + POLL_INTERVAL).map_err(failed("poll"))?;
         let over = now() >= end;
         if !told && (over || stop.load(Relaxed)) {
             ended = if over { Ended::Complete } else { Ended::Stopped };
@@ -114,10 +133,10 @@ pub fn run<S: Sink>(
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
             Err(e) => return Err(failed("read")(e)),
         };
-        room[..n].iter().for_each(|event| tally.take(event, taker));
+        room[..n].iter().for_each(|event| tally.take(event, collector));
     }
     let status = wire.status().map_err(failed("ask"))?;
-    Ok((ended, tally.own(&status)))
+    Ok((ended, tally.counts(&status)))
 }
 
 /// What goes through the records.
@@ -133,7 +152,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn take<S: Sink>(&mut self, e: &WireEvent, taker: &mut Taker<'_, S>) {
+    fn take(&mut self, e: &WireEvent, collector: &mut Collector<'_>) {
         let gap = e.seq.saturating_sub(self.next);
         self.lost += gap;
         self.next = e.seq + 1;
@@ -151,8 +170,8 @@ impl Tally {
             kind::LATE => Outcome::Late { level },
             kind::SPURIOUS => Outcome::Spurious { level },
             kind::EDGE => {
-                if let Taker::Wave(books) = taker {
-                    books.take(Edge { level, at: e.answer_ns, lost: gap });
+                if let Collector::Wave(samples) = collector {
+                    samples.take(Edge { level, at: e.answer_ns, lost: gap });
                 }
                 return;
             }
@@ -162,12 +181,12 @@ impl Tally {
             }
             _ => return,
         };
-        if let Taker::Sink(sink) = taker {
+        if let Collector::Responses(sink) = collector {
             sink.take(if e.stimulus == 0 { self.latest.max(1) } else { e.stimulus }, outcome);
         }
     }
 
-    fn own(&self, status: &WireStatus) -> RunCounts {
+    fn counts(&self, status: &WireStatus) -> RunCounts {
         RunCounts {
             overflowed: 0,
             stimuli: self.stimuli,
@@ -189,7 +208,7 @@ mod tests {
 
     #[test]
     fn records_are_booked_for_what_they_are() {
-        let mut books = ResponseSampler::new(4, 1);
+        let mut samples = ResponseSampler::new(4, 1);
         let mut tally = Tally::default();
         let event = |seq, stimulus, kind, level, answer_ns| WireEvent {
             seq,
@@ -212,11 +231,12 @@ mod tests {
             event(8, 7, kind::ANSWERED, 1, 1_700),
             event(9, 0, kind::DONE, 0, 9_999),
         ] {
-            tally.take(&e, &mut Taker::Sink(&mut books));
+            tally.take(&e, &mut Collector::Responses(&mut samples));
         }
-        let own = tally.own(&WireStatus { lost: 2, edges: 5, skipped: 1, started_ns: 5, ended_ns: 105, ..WireStatus::default() });
+        let counts =
+            tally.counts(&WireStatus { lost: 2, edges: 5, skipped: 1, started_ns: 5, ended_ns: 105, ..WireStatus::default() });
         assert_eq!(
-            own,
+            counts,
             RunCounts {
                 stimuli: 4,
                 span_max: 10,
@@ -229,7 +249,7 @@ mod tests {
                 elapsed: 100
             }
         );
-        let (d, warmup) = books.finish(|_| ()).unwrap();
+        let (d, warmup) = samples.finish(|_| ()).unwrap();
         assert_eq!((d[0].count(), d[0].missed(), d[0].late(), d[0].spurious(), d[0].max()), (1, 1, 1, 1, Some(700)));
         assert_eq!((d[1].count(), d[1].max(), warmup.unwrap().max), (1, Some(500), Some(8_000)));
     }
