@@ -74,7 +74,7 @@ impl From<RecordError> for TargetError {
 
 impl TargetError {
     /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         matches!(self, Self::Usage { .. })
     }
 }

@@ -63,7 +63,7 @@ pub enum DebianError {
 
 impl DebianError {
     /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         matches!(self, Self::Unusable(_))
     }
 
@@ -76,15 +76,15 @@ impl DebianError {
 
 /// A package as it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its name.
-    pub package: String,
+    pub(crate) package: String,
     /// Its exact version.
-    pub version: String,
+    pub(crate) version: String,
     /// Debian's word for its architecture, or `all`.
-    pub arch: String,
+    pub(crate) arch: String,
     /// SHA-256 of the `.deb` file.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// apt for one architecture. Two processes do not use one at a time.
