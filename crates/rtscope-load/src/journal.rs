@@ -90,7 +90,7 @@ impl Journal {
 
     /// The user's journal: `$XDG_STATE_HOME/rtscope/journal`, else `~/.local/state/rtscope/journal`; for root without a home, as a system service
     /// is, `/var/lib/rtscope/journal`.
-    pub fn of_user() -> Result<Self, JournalError> {
+    pub(crate) fn of_user() -> Result<Self, JournalError> {
         let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let root = || fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0).then(|| PathBuf::from("/var/lib"));
         let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|h| h.join(".local/state"))).or_else(root);

@@ -88,15 +88,15 @@ impl DebianError {
 
 /// A package as it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its name.
-    pub package: String,
+    pub(crate) package: String,
     /// Its exact version.
-    pub version: String,
+    pub(crate) version: String,
     /// Debian's word for its architecture, or `all`.
-    pub arch: String,
+    pub(crate) arch: String,
     /// SHA-256 of the `.deb` file.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// apt for one architecture. Two processes do not use one at a time.

@@ -64,13 +64,13 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
     /// For which architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// The packages that files were taken from or might have been, with their exact versions.
-    pub packages: Vec<Package>,
+    pub(crate) packages: Vec<Package>,
     /// SHA-256 over the files.
-    pub sha256: String,
+    pub(crate) sha256: String,
     /// Total size of the files, bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// What was taken, to notice when another version of rtscope wants more.
     taken: Vec<String>,
     #[serde(skip)]
@@ -79,7 +79,7 @@ pub struct Tools {
 
 impl Tools {
     /// The tools in the cache.
-    pub fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
+    pub(crate) fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
         let dir = cache_root.join("tools").join(arch.as_str());
         let text = rtscope_files::read(&dir.join(MANIFEST), rtscope_files::SMALL).map_err(|_| ImageError::NoTools { arch })?;
         let tools: Self = serde_json::from_slice(&text).map_err(|_| ImageError::NoTools { arch })?;

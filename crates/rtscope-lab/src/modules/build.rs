@@ -40,19 +40,19 @@ const TAIL: usize = 12;
 
 /// For what modules are built.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// For people: the kernel's name or release.
-    pub kernel: &'a str,
+    pub(crate) kernel: &'a str,
     /// What tells it from every other kernel: its version, or a checksum.
-    pub identity: &'a str,
+    pub(crate) identity: &'a str,
     /// Its architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// Its headers, for `make -C`.
-    pub headers: &'a Path,
+    pub(crate) headers: &'a Path,
 }
 
 /// The directory with the modules for this kernel: built now if it is not in the cache. Without a compiler, those that were built last.
-pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
+pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
     let key = recipe(target);
     let root = cache.join("modules");
     // Says which directory was built last for this kernel from these sources, by whatever compiler.

@@ -132,7 +132,7 @@ pub enum GuestError {
     #[error(transparent)]
     Image(#[from] ImageError),
     /// rtscope's modules for its kernel can't be had.
-    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    #[error(transparent)]
     Module(#[from] ModuleError),
     /// The machine can't be.
     #[error(transparent)]

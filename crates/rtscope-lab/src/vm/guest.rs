@@ -63,21 +63,21 @@ impl Default for LabOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Boot {
     /// Architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// Name in the lab: `debian/6.12-rt/amd64`.
-    pub name: String,
+    pub(crate) name: String,
     /// Package and version, empty for one's own.
-    pub package: String,
+    pub(crate) package: String,
     /// What is booted of the kernel, and the SHA-256 of the kernel as it was packed, hex.
-    pub kernel: (PathBuf, String),
+    pub(crate) kernel: (PathBuf, String),
     /// The initramfs, and its SHA-256 in hex.
-    pub image: (PathBuf, String),
+    pub(crate) image: (PathBuf, String),
     /// The configuration that the kernel was built with, if it came with one.
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Whether the kernel came with modules, or with the list of those built in.
-    pub has_modules: bool,
+    pub(crate) has_modules: bool,
     /// Modules that a guest needs and that are not known to be there.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 /// A guest of the lab, ready to be started as often as one likes.
@@ -98,8 +98,6 @@ pub struct Started {
     machine: Machine,
     /// What the guest found when it had booted.
     pub facts: Facts,
-    /// It came from a kept state.
-    pub kept: bool,
     _keeping: Option<Keeping>,
 }
 
@@ -157,11 +155,6 @@ impl Guest {
         other
     }
 
-    /// Removes the kept state, so that the next start boots.
-    pub fn forget_state(&self) {
-        self.states.forget(&self.key);
-    }
-
     /// Whether a state is kept.
     pub fn has_state(&self) -> bool {
         self.states.has(&self.key)
@@ -174,15 +167,15 @@ impl Guest {
             let mut machine = Machine::start(&self.qemu, &self.spec, Start::PowerOn(None), &consoles)?;
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
             self.spec.check(&facts.processor)?;
-            return Ok(Started { machine, facts: self.with_missing(facts), kept: false, _keeping: None });
+            return Ok(Started { machine, facts: self.with_missing(facts), _keeping: None });
         }
         if self.options.keep_state {
-            let (machine, facts, kept, keeping) = self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
-            return Ok(Started { machine, facts: self.with_missing(facts), kept, _keeping: Some(keeping) });
+            let (machine, facts, keeping) = self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
+            return Ok(Started { machine, facts: self.with_missing(facts), _keeping: Some(keeping) });
         }
         let booted = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
         let machine = booted.start(&self.qemu, &self.spec, &consoles)?;
-        Ok(Started { machine, facts: self.with_missing(booted.facts), kept: false, _keeping: None })
+        Ok(Started { machine, facts: self.with_missing(booted.facts), _keeping: None })
     }
 
     /// With what can be said here why the guest could not set up something.

@@ -25,12 +25,12 @@ impl Guests {
     }
 
     /// The kernels in it.
-    pub fn kernels(&self) -> Kernels {
+    pub(crate) fn kernels(&self) -> Kernels {
         Kernels::new(&self.cache)
     }
 
     /// The states in it.
-    pub fn states(&self) -> States {
+    pub(crate) fn states(&self) -> States {
         States::at(self.cache.join("states"))
     }
 
@@ -49,7 +49,7 @@ impl Guests {
     }
 
     /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.
-    pub fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
+    pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
             (Err(KernelError::NotFetched { .. }), Source::Debian { .. }) => self.kernels().fetch(name, false, on_step)?,

@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Qemu {
     /// The program.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// What it says of its version.
-    pub version: String,
+    pub(crate) version: String,
     /// The file of that name, as it was hashed.
     pub(super) file: Hashed,
     /// SHA-256 over the firmware of a machine, hex; `None` where it has none.
-    pub firmware: Option<String>,
+    pub(crate) firmware: Option<String>,
     /// Flags of processors that it knows.
     pub(super) flags: Vec<String>,
 }
@@ -133,23 +133,23 @@ fn firmware(dirs: &str) -> io::Result<Option<String>> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MachineSpec {
     /// Architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// Virtual: time is counted in instructions, everything repeats. Host: as fast as it goes, CPUs in parallel.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
     /// What things cost in virtual time.
-    pub model: TimeModel,
+    pub(crate) model: TimeModel,
     /// Flags that its processor must not have.
-    pub masked: Vec<&'static str>,
+    pub(crate) masked: Vec<&'static str>,
     /// Number of CPUs.
-    pub cpus: u32,
+    pub(crate) cpus: u32,
     /// Memory, MiB.
-    pub memory_mib: u32,
+    pub(crate) memory_mib: u32,
     /// What the guest's hardware random numbers and the kernel's layout come from.
-    pub boot_seed: u64,
+    pub(crate) boot_seed: u64,
     /// The kernel.
-    pub kernel: PathBuf,
+    pub(crate) kernel: PathBuf,
     /// Its initramfs.
-    pub image: PathBuf,
+    pub(crate) image: PathBuf,
 }
 
 /// An instruction of a boot lasts 8 ns: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave

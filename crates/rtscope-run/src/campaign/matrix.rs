@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// What it is, as JSON: the same whatever else is in the plan, and wherever it stands there.
-    pub key: String,
+    pub(crate) key: String,
     /// Where, as `--target` takes it.
     pub target: String,
     /// Whose time its figures are in.
@@ -54,7 +54,7 @@ impl Run {
     }
 
     /// Whether nothing else may run on this machine meanwhile.
-    pub fn is_exclusive(&self) -> bool {
+    pub(crate) fn is_exclusive(&self) -> bool {
         self.clock == Clock::Host
     }
 }

@@ -85,7 +85,7 @@ pub struct Plan {
     /// How many runs may be taken at once where the clock is virtual; `None` leaves it to the number of CPUs.
     pub jobs: Option<NonZeroU32>,
     /// Seed of the lab's machines in the first repetition; each further one has the next.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// What is measured.
     pub tests: Vec<TestPlan>,
 }
@@ -126,7 +126,7 @@ impl Plan {
     }
 
     /// Reads `text`, which lies in the file `path`; relative paths in it start at `dir`.
-    pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+    pub(crate) fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
         let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
         let wrong = |at: std::ops::Range<usize>, message: String| {
             let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();

@@ -84,9 +84,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// What the run is.
-    pub key: String,
+    pub(crate) key: String,
     /// Id of its record.
-    pub id: String,
+    pub(crate) id: String,
     /// How long it took, ms of wall time.
     pub wall_ms: u64,
     /// How it ended.
@@ -183,12 +183,12 @@ impl State {
     }
 
     /// What ended before.
-    pub fn past(&self) -> &Past {
+    pub(crate) fn past(&self) -> &Past {
         &self.past
     }
 
     /// Writes down how a run ended; on the disk when this returns.
-    pub fn append(&mut self, entry: Entry) -> Result<(), StateError> {
+    pub(crate) fn append(&mut self, entry: Entry) -> Result<(), StateError> {
         let write = |journal: &mut File| -> io::Result<()> {
             let mut line = serde_json::to_vec(&entry)?;
             line.push(b'\n');

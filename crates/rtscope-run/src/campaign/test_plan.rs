@@ -21,103 +21,103 @@ pub struct TestPlan {
     pub space: Space,
     /// Grid, ns.
     #[serde(default = "interval", deserialize_with = "time")]
-    pub interval: Nanos,
+    pub(crate) interval: Nanos,
     /// How long to measure, ns; 10 s when neither this nor `loops` is given.
     #[serde(default, deserialize_with = "maybe_time")]
-    pub duration: Option<Nanos>,
+    pub(crate) duration: Option<Nanos>,
     /// Samples of each thread, instead of a duration.
     #[serde(default)]
-    pub loops: Option<u64>,
+    pub(crate) loops: Option<u64>,
     /// Scheduling policy.
     #[serde(default = "fifo", deserialize_with = "policy")]
-    pub policy: Policy,
+    pub(crate) policy: Policy,
     /// Priority, 1 to 99.
     #[serde(default = "priority")]
-    pub priority: u8,
+    pub(crate) priority: u8,
     /// Number of threads; `None` for one on each CPU.
     #[serde(default)]
-    pub threads: Option<NonZeroU32>,
+    pub(crate) threads: Option<NonZeroU32>,
     /// CPUs to measure on; `None` for all.
     #[serde(default, deserialize_with = "cpus")]
-    pub affinity: Option<Vec<u32>>,
+    pub(crate) affinity: Option<Vec<u32>>,
     /// The threads are free to migrate.
     #[serde(default)]
-    pub migrate: bool,
+    pub(crate) migrate: bool,
     /// Start offset of each further thread, ns.
     #[serde(default, deserialize_with = "time")]
-    pub distance: Nanos,
+    pub(crate) distance: Nanos,
     /// Each further thread one priority lower.
     #[serde(default)]
-    pub priospread: bool,
+    pub(crate) priospread: bool,
     /// Break a run at the first latency above this, ns.
     #[serde(default, deserialize_with = "maybe_time")]
-    pub breaktrace: Option<Nanos>,
+    pub(crate) breaktrace: Option<Nanos>,
     /// Do not lock memory.
     #[serde(default)]
-    pub no_mlockall: bool,
+    pub(crate) no_mlockall: bool,
     /// Let the CPUs enter deep idle states.
     #[serde(default)]
-    pub no_dma_latency: bool,
+    pub(crate) no_dma_latency: bool,
     /// Worst samples to keep for each thread.
     #[serde(default = "worst")]
-    pub worst: u32,
+    pub(crate) worst: u32,
     /// The line that the instrument drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stimulus: Option<String>,
+    pub(crate) stimulus: Option<String>,
     /// The line that it watches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
+    pub(crate) answer: Option<String>,
     /// Random intervals, up to this, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
-    pub interval_max: Option<Nanos>,
+    pub(crate) interval_max: Option<Nanos>,
     /// Seed of the random intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval_seed: Option<u64>,
+    pub(crate) interval_seed: Option<u64>,
     /// Width of pulses, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
-    pub pulse: Option<Nanos>,
+    pub(crate) pulse: Option<Nanos>,
     /// The pulse's edge back asks as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub both_edges: bool,
+    pub(crate) both_edges: bool,
     /// The stimulus rests high.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub active_low: bool,
+    pub(crate) active_low: bool,
     /// Shorter pulses are taken out, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
-    pub min_width: Option<Nanos>,
+    pub(crate) min_width: Option<Nanos>,
     /// Longest time to an answer, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
-    pub timeout: Option<Nanos>,
+    pub(crate) timeout: Option<Nanos>,
     /// Stimuli before the figures begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warmup: Option<u64>,
+    pub(crate) warmup: Option<u64>,
     /// A line that is wired straight to the stimulus; empty: the stimulus itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calibrate: Option<String>,
+    pub(crate) calibrate: Option<String>,
     /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut: Option<Who>,
+    pub(crate) dut: Option<Who>,
     /// The line that the own DUT listens to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut_in: Option<String>,
+    pub(crate) dut_in: Option<String>,
     /// The line that it drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut_out: Option<String>,
+    pub(crate) dut_out: Option<String>,
     /// Its priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut_priority: Option<u8>,
+    pub(crate) dut_priority: Option<u8>,
     /// Its CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut_cpu: Option<u32>,
+    pub(crate) dut_cpu: Option<u32>,
     /// What it does wrong on purpose.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "inject")]
-    pub inject: Option<Inject>,
+    pub(crate) inject: Option<Inject>,
     /// `sustained`: the shortest interval to try, ns.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_time")]
-    pub shortest: Option<Nanos>,
+    pub(crate) shortest: Option<Nanos>,
     /// In kernel space: where the task does its work.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "handler")]
-    pub handler: Option<Handler>,
+    pub(crate) handler: Option<Handler>,
 }
 
 fn user() -> Space {

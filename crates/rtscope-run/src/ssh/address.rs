@@ -11,11 +11,11 @@ const LONGEST: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// Who to log in as; `None`: as ssh decides.
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Name or address.
-    pub host: String,
+    pub(crate) host: String,
     /// Port; `None`: as ssh decides.
-    pub port: Option<u16>,
+    pub(crate) port: Option<u16>,
 }
 
 /// Why a text names no machine.
@@ -43,7 +43,7 @@ pub fn is_ssh(text: &str) -> bool {
 
 impl Address {
     /// What a user types behind `ssh` to come there.
-    pub fn login(&self) -> String {
+    pub(crate) fn login(&self) -> String {
         let port = self.port.map_or_else(String::new, |port| format!("-p {port} "));
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
         format!("{port}{user}{}", self.host)

@@ -34,7 +34,7 @@ impl Ssh {
     }
 
     /// Its name, as records say it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.address.to_string()
     }
 
