@@ -6,6 +6,8 @@ mod args;
 mod cmd;
 mod config;
 mod error;
+#[cfg(test)]
+mod errors_golden;
 mod keys;
 #[cfg(test)]
 mod manual;

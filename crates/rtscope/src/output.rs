@@ -145,11 +145,14 @@ pub(crate) fn note(text: &str) {
 
 /// A failure on standard error.
 pub(crate) fn failure(f: &Failure) {
+    note(&told(f));
+}
+
+/// What a failure says to people: message and remedy, a line each.
+pub(crate) fn told(f: &Failure) -> String {
     let word = if f.fault == Fault::Interrupted { "interrupted" } else { "error" };
-    note(&format!("rtscope: {word}: {}", f.message));
-    if !f.remedy.is_empty() {
-        note(&format!("  try: {}", f.remedy));
-    }
+    let remedy = if f.remedy.is_empty() { String::new() } else { format!("\n  try: {}", f.remedy) };
+    format!("rtscope: {word}: {}{remedy}", f.message)
 }
 
 /// Whether standard output takes colour: a terminal, no `NO_COLOR`, not `TERM=dumb`.
