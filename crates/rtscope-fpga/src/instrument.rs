@@ -89,7 +89,7 @@ impl Problem for FpgaError {
             Self::Port { .. } => "is the board still plugged in? `ls -l /dev/serial/by-id`, `dmesg | tail`".into(),
             // Says it.
             Self::Version(_) => String::new(),
-            Self::TooShort(_) | Self::Pulse(_) => "ask for another one".into(),
+            Self::TooShort(_) | Self::Pulse(_) => "ask for one within that".into(),
             Self::Silent(_) | Self::Stranger(_) | Self::Refused(_) | Self::SelfTest(_) => BOARD.into(),
         }
     }

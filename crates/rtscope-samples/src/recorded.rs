@@ -54,7 +54,7 @@ pub enum RecordedError {
 impl Problem for RecordedError {
     fn remedy(&self) -> String {
         match self {
-            Self::Beyond { .. } => "ask for less".into(),
+            Self::Beyond { .. } => "ask for one within that".into(),
             Self::Distribution(e) => e.remedy(),
         }
     }

@@ -71,7 +71,7 @@ pub enum VmError {
         usage: bool,
     },
     /// It was ended before its end.
-    #[error("a run of the lab is kept whole or not at all: nothing of this one is")]
+    #[error("a run of the lab is kept whole or not at all: nothing of this one is kept")]
     Interrupted,
     /// Something of the host's failed.
     #[error("{what}: {source}")]
