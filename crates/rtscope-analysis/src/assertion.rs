@@ -87,6 +87,36 @@ impl Op {
 }
 
 /// An assertion. Its text form is `Display` and `FromStr`.
+///
+/// ```
+/// use rtscope_analysis::{Assertion, Confidence, Outcome};
+/// # use rtscope_record::{Distribution, Record, Settings, System};
+/// # fn record(load: &str, samples: &[u64]) -> Result<Record, Box<dyn std::error::Error>> {
+/// #     let empty: Record = serde_json::from_value(serde_json::json!({
+/// #         "schema": rtscope_record::SCHEMA, "id": "20261121T080000Z-1a2b3c", "started": "2026-11-21T08:00:00Z", "test": "timer",
+/// #         "space": "user", "load": load, "target": "local", "clock": "host", "verdict": "VALID", "warnings": [], "load_proof": null,
+/// #         "distributions": [], "settings": Settings::default(), "system": System::default(),
+/// #     }))?;
+/// #     let mut of_record = empty.into_parts();
+/// #     let mut cpu0 = Distribution::from_samples("cpu0", samples, 0)?.into_parts();
+/// #     cpu0.expected = Some(cpu0.count);
+/// #     of_record.distributions.push(Distribution::new(cpu0)?);
+/// #     Ok(Record::new(of_record)?)
+/// # }
+/// let held = |limit: &str, n: usize| -> Result<Outcome, Box<dyn std::error::Error>> {
+///     // A record of n samples of 20 us.
+///     let limit: Assertion = limit.parse()?;
+///     Ok(limit.evaluate(&record("none", &vec![20_000; n])?, Confidence::default()).outcome)
+/// };
+/// assert_eq!(held("max<80us", 10)?, Outcome::Pass);
+/// assert_eq!(held("missed==0", 10)?, Outcome::Pass);
+/// assert_eq!(held("max<10us", 10)?, Outcome::Fail);
+/// // A percentile is claimed with 95 % confidence, which takes 299 samples for a p99.
+/// assert_eq!(held("p99<80us", 298)?, Outcome::NotShown);
+/// assert_eq!(held("p99<80us", 299)?, Outcome::Pass);
+/// assert!("p99".parse::<Assertion>().is_err() && "p99<80".parse::<Assertion>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Assertion {
     /// It is of the samples alone; else of all events that were expected and not lost (the corrected view).

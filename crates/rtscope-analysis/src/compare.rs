@@ -57,6 +57,33 @@ pub struct Comparison {
 
 /// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
 /// compared also when it is not the same, since what a load costs is a question too.
+///
+/// ```
+/// use rtscope_analysis::compare;
+/// # use rtscope_record::{Distribution, Record, Settings, System};
+/// # fn record(load: &str, samples: &[u64]) -> Result<Record, Box<dyn std::error::Error>> {
+/// #     let empty: Record = serde_json::from_value(serde_json::json!({
+/// #         "schema": rtscope_record::SCHEMA, "id": "20261121T080000Z-1a2b3c", "started": "2026-11-21T08:00:00Z", "test": "timer",
+/// #         "space": "user", "load": load, "target": "local", "clock": "host", "verdict": "VALID", "warnings": [], "load_proof": null,
+/// #         "distributions": [], "settings": Settings::default(), "system": System::default(),
+/// #     }))?;
+/// #     let mut of_record = empty.into_parts();
+/// #     let mut cpu0 = Distribution::from_samples("cpu0", samples, 0)?.into_parts();
+/// #     cpu0.expected = Some(cpu0.count);
+/// #     of_record.distributions.push(Distribution::new(cpu0)?);
+/// #     Ok(Record::new(of_record)?)
+/// # }
+/// let stock = record("full", &[50_000; 1_000])?;
+/// let rt = record("full", &[5_000; 1_000])?;
+/// let side_by_side = compare(&[stock], &[rt.clone()])?;
+/// let max = side_by_side.loads[0].rows.iter().find(|row| row.metric == "max").unwrap();
+/// assert_eq!((max.a, max.b, max.ratio), (Some(50_000.0), Some(5_000.0), Some(0.1)));
+///
+/// // Another load on each side is compared too, and a finding says so.
+/// let other = compare(&[record("none", &[5_000; 1_000])?], &[rt])?;
+/// assert!(other.findings.iter().any(|f| f.code == "load-differs"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     compare_views(a, b, false)
 }

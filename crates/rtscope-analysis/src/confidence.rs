@@ -49,6 +49,20 @@ impl fmt::Display for Confidence {
 }
 
 /// Ranks, from 1, of the order statistics that bound a quantile of what was sampled.
+///
+/// ```
+/// use rtscope_analysis::Confidence;
+/// use rtscope_analysis::confidence::Ranks;
+///
+/// let risk = Confidence::default().risk();
+/// let p99 = "p99".parse()?;
+/// // With 95 % confidence the p99 lies at or below the highest of 299 samples; 298 do not bound it.
+/// assert_eq!(Ranks::of(p99, 299, risk).high, Some(299));
+/// assert_eq!(Ranks::of(p99, 298, risk).high, None);
+/// // Of 10,000 samples it lies between the 9,883rd and the 9,917th, each bound by itself.
+/// assert_eq!(Ranks::of(p99, 10_000, risk), Ranks { low: Some(9_883), high: Some(9_917) });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranks {
     /// The quantile is at or above the sample of this rank; `None`: too few samples for a lower bound.

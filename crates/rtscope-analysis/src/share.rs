@@ -4,6 +4,20 @@ use rtscope_record::Distribution;
 use serde::Serialize;
 
 /// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. One that gave none is not below it.
+///
+/// ```
+/// use rtscope_analysis::Share;
+/// use rtscope_record::Distribution;
+///
+/// // Three answers, and one stimulus that got none.
+/// let mut parts = Distribution::from_samples("rising", &[20_000, 30_000, 200_000], 0)?.into_parts();
+/// (parts.missed, parts.expected) = (1, Some(4));
+/// let rising = Distribution::new(parts)?;
+///
+/// let share = Share::of(&rising, 160_000, None);
+/// assert_eq!((share.below, share.undecided, share.of), (2, 0, 4));
+/// # Ok::<(), rtscope_record::DistributionError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// The threshold, ns.

@@ -95,7 +95,7 @@ pub(crate) struct Iperf3Job {
 
 /// Everything to be run for a load on so many CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sized {
+pub(crate) struct Workload {
     pub(crate) tools: Vec<ToolJob>,
     pub(crate) iperf3: Option<Iperf3Job>,
     /// The directory must lie on a disk.

@@ -12,9 +12,9 @@ pub use error::LoadError;
 pub use handle::LoadHandle;
 pub use options::StartOptions;
 
-use crate::job::{Iperf3Job, Sized, ToolJob};
+use crate::job::{Iperf3Job, ToolJob, Workload};
 use crate::programs::find_program;
-use crate::tools::tool::{OwnJob, Refused, Tool};
+use crate::tools::tool::{ArgumentsJob, Refused, Tool};
 use crate::tools::{self, iperf3};
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub struct Load {
 #[derive(Debug, Clone)]
 enum What {
     Named(&'static Entry),
-    Own { role: &'static str, job: OwnJob },
+    Own { role: &'static str, job: ArgumentsJob },
 }
 
 impl Load {
@@ -102,10 +102,10 @@ impl Load {
         LoadHandle::start(&self.name, self.sized(options.cpus), options).map(Some)
     }
 
-    pub(crate) fn sized(&self, cpus: u32) -> Sized {
+    pub(crate) fn sized(&self, cpus: u32) -> Workload {
         let cpus = cpus.max(1);
         match &self.kind {
-            What::Own { role, job } => Sized {
+            What::Own { role, job } => Workload {
                 tools: vec![ToolJob { role: (*role).into(), args: job.args.clone(), workers: job.workers }],
                 iperf3: None,
                 on_disk: true,
@@ -124,7 +124,7 @@ impl Load {
                 };
                 let disk = |run: &table::Run| run.disk_mib.0 * u64::from(cpus) + run.disk_mib.1;
                 let on_disk = entry.runs.iter().any(|run| run.on_disk);
-                Sized {
+                Workload {
                     tools: entry.runs.iter().map(job).collect(),
                     iperf3: entry.iperf3.map(|i| Iperf3Job {
                         streams: i.streams_per_cpu.saturating_mul(cpus).clamp(i.bounds.0, i.bounds.1),

@@ -5,7 +5,7 @@ pub(crate) mod iperf3;
 mod stress_ng;
 pub(crate) mod tool;
 
-use tool::{Own, Tool};
+use tool::{Tool, WithArguments};
 
 /// Every tool. Nothing else knows their names but the loads that use them.
 pub(crate) const TOOLS: &[&dyn Tool] = &[&stress_ng::StressNg, &fio::Fio, &iperf3::Client, &iperf3::Server];
@@ -21,12 +21,12 @@ pub(crate) fn of_role(role: &str) -> Option<&'static dyn Tool> {
 }
 
 /// Tools that take arguments of the user's, by the name before the colon.
-pub(crate) fn with_arguments() -> impl Iterator<Item = (&'static dyn Tool, &'static Own)> {
+pub(crate) fn with_arguments() -> impl Iterator<Item = (&'static dyn Tool, &'static WithArguments)> {
     TOOLS.iter().filter_map(|&t| Some((t, t.own()?)))
 }
 
 /// The tool and the words of `NAME:ARGS`.
-pub(crate) fn in_text(text: &str) -> Option<(&'static dyn Tool, &'static Own, &str)> {
+pub(crate) fn in_text(text: &str) -> Option<(&'static dyn Tool, &'static WithArguments, &str)> {
     let (name, words) = text.split_once(':')?;
     with_arguments().find(|(tool, _)| tool.program() == name).map(|(tool, own)| (tool, own, words))
 }

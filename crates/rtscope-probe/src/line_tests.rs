@@ -5,18 +5,18 @@
 //! alone, and are tested on a fake that needs neither.
 
 mod bench;
-mod checked;
+pub mod checked;
 pub mod device;
 pub mod dut;
 pub mod instrument;
 pub mod instruments;
 pub mod module;
 pub mod periodic;
-pub mod remarks;
 mod runs;
 pub mod schedule;
 pub mod stimulate;
 pub mod sustained;
+pub mod warnings;
 pub mod wires;
 
 pub use bench::run;

@@ -1,6 +1,6 @@
 use super::events::has_last_word;
 use super::files::{put, read};
-use super::who::alive;
+use super::identity::alive;
 use super::*;
 use crate::protocol::{DutPlan, Event, Identity, PROTOCOL, Work, WorkOrder};
 use rtscope_record::{DutSettings, Inject};
@@ -187,7 +187,7 @@ fn only_what_the_dead_left_is_swept_away() {
     let shell = make(&format!("{me}-shell"), None);
     fs::write(shell.join("shell"), format!("{} {}\n", identity().pid, identity().start)).unwrap();
     let other = make("99999999-other", Some(&dead));
-    let unattended = who::sweep(&own);
+    let unattended = identity::sweep(&own);
     let found: Vec<_> = unattended.iter().filter(|u| u.dir.starts_with(home.path().to_str().unwrap())).collect();
     assert_eq!(found.iter().map(|u| PathBuf::from(&u.dir)).collect::<Vec<_>>(), std::slice::from_ref(&living));
     assert!(!stale.exists() && !rebooted.exists());

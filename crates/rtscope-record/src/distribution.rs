@@ -1,10 +1,10 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
 
 mod check;
+pub(crate) mod json;
 mod merge;
 mod parts;
 mod passed;
-pub(crate) mod wire;
 
 pub use parts::{DistributionParts, Moments, ThreadInfo, Worst};
 pub use passed::PassedOver;
@@ -16,6 +16,25 @@ use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 
 /// A distribution whose counts add up; it can't be built otherwise.
+///
+/// ```
+/// use rtscope_record::{Distribution, DistributionError};
+///
+/// let d = Distribution::from_samples("cpu0", &[11_000, 12_000, 90_000, 13_000], 2)?;
+/// assert_eq!((d.count(), d.min(), d.max()), (4, Some(11_000), Some(90_000)));
+/// assert_eq!(d.mean(), Some(31_500.0));
+/// assert_eq!(d.worst()[0].value, 90_000);
+/// // Four samples do not support a p99.9.
+/// assert!(!d.percentiles().contains_key("p99.9"));
+///
+/// // Five grid points went by and one was passed over: 4 + 1 = 5. With no missed point the same parts are refused.
+/// let mut parts = d.into_parts();
+/// (parts.expected, parts.missed) = (Some(5), 1);
+/// assert!(Distribution::new(parts.clone()).is_ok());
+/// parts.missed = 0;
+/// assert!(matches!(Distribution::new(parts), Err(DistributionError::Expected { expected: 5, count: 4, .. })));
+/// # Ok::<(), DistributionError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution(DistributionParts);
 

@@ -50,6 +50,29 @@ pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usiz
 }
 
 /// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
+///
+/// ```
+/// use rtscope_record::Histogram;
+///
+/// let mut cpu0 = Histogram::new();
+/// cpu0.record(12_000, 99)?;
+/// cpu0.record(1_000_000, 1)?;
+/// let mut cpu1 = Histogram::new();
+/// cpu1.record(15_000, 100)?;
+///
+/// // Merging adds counts: nothing is lost, however often it is done.
+/// let mut all = cpu0.clone();
+/// all.merge(&cpu1)?;
+/// assert_eq!(all.total(), 200);
+///
+/// // A percentile is the upper end of its slot: never too low, at most 0.1 % too high.
+/// let q = |text: &str| text.parse().unwrap();
+/// let p50 = all.value_at(q("p50")).unwrap();
+/// assert!((15_000..15_000 + 15).contains(&p50));
+/// assert!(all.value_at(q("p99.9")).unwrap() >= 1_000_000);
+/// assert_eq!(Histogram::new().value_at(q("p50")), None);
+/// # Ok::<(), rtscope_record::histogram::CountOverflow>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
     counts: Vec<(u32, u64)>,

@@ -41,7 +41,7 @@ pub use origin::Origin;
 pub use policy::Policy;
 pub use quantile::Quantile;
 #[cfg(feature = "schema")]
-pub use record::wire::json_schema;
+pub use record::json::json_schema;
 pub use record::{Record, RecordError, RecordParts, SCHEMA, Signature, Source};
 pub use settings::{Handler, Settings};
 pub use system::System;

@@ -7,6 +7,20 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A quantile in parts of 10^9: `p99.9` is 999,000,000.
+///
+/// ```
+/// use rtscope_record::Quantile;
+///
+/// let q: Quantile = "p99.9".parse()?;
+/// assert_eq!(q.to_string(), "p99.9");
+/// // The smallest rank at or below which 99.9 % of the samples lie, in integers: no rounding of a float.
+/// assert_eq!(q.rank(10_000), 9_990);
+/// // Fewer samples than this say nothing about it.
+/// assert_eq!(q.samples_needed(), 1_000);
+/// assert!(!q.supported_by(999));
+/// assert!("99.9".parse::<Quantile>().is_err() && "p100.1".parse::<Quantile>().is_err());
+/// # Ok::<(), rtscope_record::quantile::ParseQuantileError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Quantile(u64);

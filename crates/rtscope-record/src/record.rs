@@ -1,8 +1,8 @@
 //! The record: the versioned document that a run leaves behind.
 
 mod fits;
+pub(crate) mod json;
 mod parts;
-pub(crate) mod wire;
 
 pub use crate::words::{Clock, Space, Test};
 pub use parts::{RecordParts, Signature, Source, key_fingerprint};
@@ -20,6 +20,42 @@ use std::borrow::Cow;
 pub const SCHEMA: &str = "rtscope-record/1";
 
 /// A checked record.
+///
+/// ```
+/// use rtscope_record::{Distribution, Record, Settings, System, Verdict};
+/// use serde_json::json;
+///
+/// let empty: Record = serde_json::from_value(json!({
+///     "schema": rtscope_record::SCHEMA,
+///     "id": "20261121T080000Z-1a2b3c", "started": "2026-11-21T08:00:00Z",
+///     "test": "timer", "space": "user", "load": "none", "target": "local", "clock": "host",
+///     "verdict": "VALID", "warnings": [], "load_proof": null, "distributions": [],
+///     "settings": Settings::default(), "system": System::default(),
+/// }))?;
+/// let mut parts = empty.into_parts();
+/// parts.distributions.push(Distribution::from_samples("cpu0", &[11_000, 12_000], 0)?);
+/// let record = Record::new(parts)?;
+/// assert_eq!(record.verdict(), Verdict::Valid);
+///
+/// // JSON and back: the same record, with the same fingerprint.
+/// let written = serde_json::to_value(&record)?;
+/// let read: Record = serde_json::from_value(written.clone())?;
+/// assert_eq!(read, record);
+/// assert_eq!(read.fingerprint(), record.fingerprint());
+///
+/// // A count, a verdict or a format that does not fit the rest is refused.
+/// for (at, other) in [
+///     ("/distributions/0/count", json!(3)),
+///     ("/distributions/0/max", json!(11_000)),
+///     ("/verdict", json!("INVALID")),
+///     ("/schema", json!("rtscope-record/2")),
+/// ] {
+///     let mut changed = written.clone();
+///     *changed.pointer_mut(at).unwrap() = other;
+///     assert!(serde_json::from_value::<Record>(changed).is_err(), "{at}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(RecordParts);
 

@@ -6,6 +6,17 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A non-negative span of time or latency in nanoseconds.
+///
+/// ```
+/// use rtscope_record::Nanos;
+///
+/// assert_eq!("200us".parse(), Ok(Nanos(200_000)));
+/// assert_eq!("1.5ms".parse(), Ok(Nanos(1_500_000)));
+/// assert_eq!(Nanos(3_600_000_000_000).to_string(), "1h");
+/// // A unit is required, and nothing is rounded.
+/// assert!("200".parse::<Nanos>().is_err());
+/// assert!("0.5ns".parse::<Nanos>().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

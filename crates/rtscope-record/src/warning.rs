@@ -43,6 +43,19 @@ impl Warning {
 }
 
 /// Whether the figures may be trusted, best first.
+///
+/// ```
+/// use rtscope_record::{Clock, Effect, Origin, Verdict, Warning};
+///
+/// let note = Warning::new("missed-periods", Effect::Note, "a thread passed over 3 grid points", "a longer interval");
+/// let refused = Warning::new("priority-refused", Effect::Invalid, "the threads ran as ordinary ones", "run as root");
+/// assert_eq!(Verdict::of(&[]), Verdict::Valid);
+/// assert_eq!(Verdict::of(&[note.clone()]), Verdict::Valid);
+/// assert_eq!(Verdict::of(&[note, refused]), Verdict::Invalid);
+/// // The origin limits what a record can claim, whatever its warnings.
+/// assert_eq!(Origin::Imported.best(Clock::Host), Verdict::Inconclusive);
+/// assert_eq!(Origin::Lab.best(Clock::Virtual), Verdict::Repeatable);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]

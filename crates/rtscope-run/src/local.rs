@@ -45,7 +45,7 @@ impl Target for Local {
 /// Runs the probe here and returns its record. It stays in our process group, so that what is sent to the group (Ctrl-C, SIGSTOP) reaches
 /// it, and it is killed when the calling thread ends. `stop` closes its standard input, which ends it with a partial record; one that
 /// does not end within 10 s is killed.
-pub(crate) fn run_local(
+fn run_local(
     plan: &Plan,
     probe: &ProbeCommand,
     stop: &StopHandle,

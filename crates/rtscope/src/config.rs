@@ -88,9 +88,9 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
 /// static probes; `$RTSCOPE_SSH_PATIENCE`, how long a lost connection is tried again.
 pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
-    let patience = given(PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
+    let patience = given(SSH_PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
         let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(crate::args::values::seconds);
-        read.or_usage(format_args!("${PATIENCE}"), "write a time such as 30s or 10m")
+        read.or_usage(format_args!("${SSH_PATIENCE}"), "write a time such as 30s or 10m")
     })?;
     let config = given("RTSCOPE_SSH_CONFIG").map(PathBuf::from);
     if let Some(path) = &config {
@@ -106,7 +106,7 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     })
 }
 
-const PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
+const SSH_PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
 /// What helps where no home is set.
 const ARCHIVE: &str = "name the archive with --archive FILE";
 /// Largest configuration file, bytes.

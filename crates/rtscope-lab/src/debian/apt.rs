@@ -90,7 +90,8 @@ impl DebianError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Package {
     /// Its name.
-    pub(crate) package: String,
+    #[serde(rename = "package")]
+    pub(crate) name: String,
     /// Its exact version.
     pub(crate) version: String,
     /// Debian's word for its architecture, or `all`.
@@ -200,7 +201,7 @@ impl Package {
             };
             on_step(&format!("unpacking {} {}", paragraph.get("Package"), paragraph.get("Version")));
             packages.push(Self {
-                package: paragraph.get("Package").to_owned(),
+                name: paragraph.get("Package").to_owned(),
                 version: paragraph.get("Version").to_owned(),
                 arch: paragraph.get("Architecture").to_owned(),
                 sha256: digest::file(&file).map_err(DebianError::io(&file))?,
@@ -208,7 +209,7 @@ impl Package {
             succeed(sys::process::command("dpkg-deb").arg("-x").arg(&file).arg(root))?;
             fs::remove_file(&file).map_err(DebianError::io(&file))?;
         }
-        packages.sort_by(|a, b| a.package.cmp(&b.package));
+        packages.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(packages)
     }
 }

@@ -34,7 +34,7 @@ impl Guests {
         States::at(self.cache.join("states"))
     }
 
-    /// What [`Self::prepare`] would fetch from the network for `name`, to be said before it does; `None` when all is in the cache.
+    /// What preparing a guest with the kernel `name` would fetch from the network, to be said before it does; `None` when all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
         let from_debian = matches!(name.source(), Source::Debian { .. });
         let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
@@ -84,7 +84,7 @@ impl Guests {
         let boot = Boot {
             arch: kernel.arch,
             name: kernel.name.to_string(),
-            package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
+            package: kernel.packages.first().map(|p| format!("{} {}", p.name, p.version)).unwrap_or_default(),
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
             config: kernel.config(),

@@ -3,7 +3,7 @@
 use super::error::LoadError;
 use super::options::StartOptions;
 use super::place;
-use crate::job::{Job, Sized};
+use crate::job::{Job, Workload};
 use crate::journal::SCRATCH_PREFIX;
 use crate::supervisor::messages::{Order, Report, receive, send};
 use crate::tools;
@@ -23,7 +23,7 @@ const OVERHEAD: Duration = Duration::from_secs(25);
 #[derive(Debug)]
 pub struct LoadHandle {
     name: String,
-    sized: Sized,
+    sized: Workload,
     stop_timeout: Duration,
     scratch: PathBuf,
     supervisor: Child,
@@ -42,7 +42,7 @@ pub struct LoadHandle {
 
 impl LoadHandle {
     /// Starts a load of this size and waits until it does work.
-    pub(super) fn start(name: &str, sized: Sized, options: &StartOptions) -> Result<Self, LoadError> {
+    pub(super) fn start(name: &str, sized: Workload, options: &StartOptions) -> Result<Self, LoadError> {
         let (base, warning) = place::choose(name, options.dir.as_ref(), &sized)?;
         let token = place::token().map_err(|e| LoadError::Directory { path: "/dev/urandom".into(), reason: e.to_string() })?;
         let job = Job {
@@ -64,7 +64,7 @@ impl LoadHandle {
         Ok(handle)
     }
 
-    fn spawn(name: &str, sized: Sized, options: &StartOptions, job: &Job) -> io::Result<Self> {
+    fn spawn(name: &str, sized: Workload, options: &StartOptions, job: &Job) -> io::Result<Self> {
         let mut command = options.reexec.stage(&["outer"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut supervisor = command.spawn()?;

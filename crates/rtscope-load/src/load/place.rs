@@ -1,7 +1,7 @@
 //! Where a load's directory may be: on a disk with room enough.
 
 use super::error::LoadError;
-use crate::job::Sized;
+use crate::job::Workload;
 use rtscope_record::{Effect, Warning};
 use rtscope_sys::process::file_system;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const MIB: u64 = 1 << 20;
 
 /// The directory in which the load makes its own, and what must be said about it.
-pub(super) fn choose(load: &str, asked: Option<&PathBuf>, sized: &Sized) -> Result<(PathBuf, Option<Warning>), LoadError> {
+pub(super) fn choose(load: &str, asked: Option<&PathBuf>, workload: &Workload) -> Result<(PathBuf, Option<Warning>), LoadError> {
     let candidates: Vec<PathBuf> = match asked {
         Some(dir) => vec![dir.clone()],
         None => std::env::var_os("TMPDIR").map(PathBuf::from).into_iter().chain(["/var/tmp", "/tmp"].map(PathBuf::from)).collect(),
@@ -29,12 +29,16 @@ pub(super) fn choose(load: &str, asked: Option<&PathBuf>, sized: &Sized) -> Resu
         };
         match usable() {
             Err(e) => problem = problem.or(Some(LoadError::Directory { path: candidate, reason: e.to_string() })),
-            Ok((dir, on)) if on.free_bytes / MIB < sized.need_mib => {
-                let full =
-                    LoadError::DiskFull { load: load.into(), path: dir, need_mib: sized.need_mib, free_mib: on.free_bytes / MIB };
+            Ok((dir, on)) if on.free_bytes / MIB < workload.need_mib => {
+                let full = LoadError::DiskFull {
+                    load: load.into(),
+                    path: dir,
+                    need_mib: workload.need_mib,
+                    free_mib: on.free_bytes / MIB,
+                };
                 problem = Some(full);
             }
-            Ok((dir, on)) if on.in_memory && sized.on_disk => in_memory = in_memory.or(Some(dir)),
+            Ok((dir, on)) if on.in_memory && workload.on_disk => in_memory = in_memory.or(Some(dir)),
             Ok((dir, _)) => return Ok((dir, None)),
         }
     }
@@ -61,8 +65,8 @@ mod tests {
     use super::*;
     use rtscope_failure::Problem as _;
 
-    fn sized(on_disk: bool, need_mib: u64) -> Sized {
-        Sized { tools: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
+    fn sized(on_disk: bool, need_mib: u64) -> Workload {
+        Workload { tools: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }
     }
 
     #[test]

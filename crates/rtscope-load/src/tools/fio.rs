@@ -1,6 +1,6 @@
 //! fio: reads and writes of files, by jobs that are processes of their own.
 
-use super::tool::{Achieved, Own, OwnJob, Paths, Refused, Said, Seen, Tool, Workers, figure};
+use super::tool::{Achieved, ArgumentsJob, Paths, Refused, Said, Seen, Tool, WithArguments, Workers, figure};
 use serde_json::Value;
 
 /// How long it is to run, s.
@@ -97,8 +97,11 @@ impl Tool for Fio {
         None
     }
 
-    fn own(&self) -> Option<&'static Own> {
-        Some(&Own { about: "fio with your own arguments, such as 'fio:--rw=randwrite --bs=4k --size=64m --direct=1'", read: own })
+    fn own(&self) -> Option<&'static WithArguments> {
+        Some(&WithArguments {
+            about: "fio with your own arguments, such as 'fio:--rw=randwrite --bs=4k --size=64m --direct=1'",
+            read: own,
+        })
     }
 
     /// Its files lie in the directory that it is started in: `--directory` would take a colon in the path for the end of one.
@@ -140,7 +143,7 @@ impl Tool for Fio {
 
 /// Takes only what is known to stay in the load's directory, in a bounded size: numbers and words that stand in [`ALLOWED`], so that none of
 /// what fio reads into a value (variables, sums, several paths) is left in one.
-fn own(words: &[String]) -> Result<OwnJob, Refused> {
+fn own(words: &[String]) -> Result<ArgumentsJob, Refused> {
     let mut given: Vec<(&str, u64)> = Vec::new();
     for word in words {
         let (option, number) = read(word)?;
@@ -165,7 +168,7 @@ fn own(words: &[String]) -> Result<OwnJob, Refused> {
         return Refused::because(&all, "numjobs, iodepth and bs together ask for more than 256 MiB of memory for buffers");
     }
     let disk_mib = (jobs * size).div_ceil(M) + SPARE_MIB;
-    Ok(OwnJob { args, workers: u32::try_from(jobs).unwrap_or(u32::MAX), disk_mib })
+    Ok(ArgumentsJob { args, workers: u32::try_from(jobs).unwrap_or(u32::MAX), disk_mib })
 }
 
 /// An option by its first name, with its value as a number where it is one.

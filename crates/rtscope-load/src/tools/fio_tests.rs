@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn asked(text: &str) -> Result<OwnJob, Refused> {
+fn asked(text: &str) -> Result<ArgumentsJob, Refused> {
     own(&text.split(' ').filter(|w| !w.is_empty()).map(Into::into).collect::<Vec<_>>())
 }
 

@@ -1,6 +1,6 @@
 //! stress-ng: any number of stressors, one or more workers for each.
 
-use super::tool::{Achieved, Own, OwnJob, Paths, Refused, Said, Seen, Tool, Workers, figure};
+use super::tool::{Achieved, ArgumentsJob, Paths, Refused, Said, Seen, Tool, WithArguments, Workers, figure};
 
 /// How long it is to run, s. Not 0, which it calls endless: its 0.15 has stressors that then end at once (fpunch).
 const A_YEAR: &str = "31536000";
@@ -57,8 +57,8 @@ impl Tool for StressNg {
         Some("/usr/bin/stress-ng")
     }
 
-    fn own(&self) -> Option<&'static Own> {
-        Some(&Own { about: "stress-ng with your own arguments, such as 'stress-ng:--cpu 2 --vm 1'", read: own })
+    fn own(&self) -> Option<&'static WithArguments> {
+        Some(&WithArguments { about: "stress-ng with your own arguments, such as 'stress-ng:--cpu 2 --vm 1'", read: own })
     }
 
     fn command(&self, args: &[String], paths: &Paths<'_>) -> Vec<String> {
@@ -97,9 +97,9 @@ impl Tool for StressNg {
     }
 }
 
-fn own(words: &[String]) -> Result<OwnJob, Refused> {
+fn own(words: &[String]) -> Result<ArgumentsJob, Refused> {
     check(words)?;
-    Ok(OwnJob { args: words.to_vec(), workers: 1, disk_mib: OWN_DISK_MIB })
+    Ok(ArgumentsJob { args: words.to_vec(), workers: 1, disk_mib: OWN_DISK_MIB })
 }
 
 /// Refuses what would break the proof, escape the load's directory, or outlive the run.

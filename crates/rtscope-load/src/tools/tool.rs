@@ -27,7 +27,7 @@ pub(crate) trait Tool: Debug + Sync {
     fn in_guests(&self) -> Option<&'static str>;
 
     /// What may be asked of it by `NAME:ARGS`; `None`: it takes no arguments of the user's.
-    fn own(&self) -> Option<&'static Own> {
+    fn own(&self) -> Option<&'static WithArguments> {
         None
     }
 
@@ -127,16 +127,16 @@ pub(crate) struct Said {
 
 /// What a tool takes from users.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct WithArguments {
     /// One line for the help.
     pub(crate) about: &'static str,
     /// Reads the words that follow its name. They never reach a shell.
-    pub(crate) read: fn(&[String]) -> Result<OwnJob, Refused>,
+    pub(crate) read: fn(&[String]) -> Result<ArgumentsJob, Refused>,
 }
 
 /// What a user's words ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OwnJob {
+pub(crate) struct ArgumentsJob {
     /// Arguments of the job.
     pub(crate) args: Vec<String>,
     /// As in [`Seen::workers`].

@@ -5,7 +5,7 @@ use super::device::{Device, Duty};
 use super::instrument::{Answers, Ended, Instrument, Order, RunCounts};
 use super::instruments;
 use super::module::ModuleDut;
-use super::remarks;
+use super::warnings;
 use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
@@ -127,7 +127,7 @@ impl Bench<'_> {
     pub(super) fn open(&mut self, duty: Duty, say: &mut dyn FnMut(Event)) -> Result<Box<dyn Instrument>, Failure> {
         self.facts.stimulus = self.test.stimulus.as_ref().map(facts);
         self.facts.answer = Some(facts(&self.test.answer));
-        let mut instrument = instruments::open(&self.test)?;
+        let mut instrument = instruments::open(self.plan, &self.test)?;
         instrument.describe(&mut self.facts);
         let calibrated = self.test.null_wire.is_some();
         if calibrated {
@@ -138,7 +138,11 @@ impl Bench<'_> {
             self.calibrate(instrument.as_mut(), say)?;
         }
         instrument.prepare(&Order { timeout: self.test.lines.timeout.0, ..calibration() }, calibrated)?;
-        self.start_device(duty, instrument.as_ref())?;
+        if instrument.answers_itself() {
+            self.facts.dut = "none: the instrument answers itself".into();
+        } else {
+            self.start_device(duty, instrument.as_ref())?;
+        }
         Ok(instrument)
     }
 
@@ -252,7 +256,7 @@ impl Bench<'_> {
                 tid.store(rt::tid(), SeqCst);
                 rt::prefault_stack::<PREFAULT>();
                 // Who only reads what the kernel stamped must not keep the DUT from its CPU.
-                let refused = if reader { None } else { remarks::take_place(settings, cpu) };
+                let refused = if reader { None } else { warnings::take_place(settings, cpu) };
                 let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
                 if let Some(p) = &post {
                     p.enter();
@@ -310,9 +314,9 @@ impl Bench<'_> {
             ));
         }
         if counts.edges == 0 && counts.stimuli > 0 && (ended != Ended::Stopped || counts.stimuli >= 20) {
-            return Err(remarks::nothing_came(self.facts.stimulus.as_ref(), &self.test.answer, counts.stimuli));
+            return Err(warnings::nothing_came(self.facts.stimulus.as_ref(), &self.test.answer, counts.stimuli));
         }
-        self.warnings.extend(remarks::of(&self.test, &self.facts, &distributions, counts, ended));
+        self.warnings.extend(warnings::of(&self.test, &self.facts, &distributions, counts, ended));
         let witness = self.witness.take().map(|w| w.finish(counts.elapsed)).transpose()?;
         Ok(Measured {
             distributions,

@@ -23,6 +23,11 @@ pub trait Instrument: Send {
         Ok(())
     }
 
+    /// Whether it needs no device, nor starts one.
+    fn answers_itself(&self) -> bool {
+        false
+    }
+
     /// Whether somebody listens to its stimulus and drives its answer; `None` where that can't be told.
     fn other_ends(&self) -> [Option<bool>; 2] {
         [None; 2]

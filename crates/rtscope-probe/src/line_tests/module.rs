@@ -3,7 +3,7 @@
 use super::device::Duty;
 use crate::measured::Failure;
 use rtscope_record::{Effect, Warning};
-use rtscope_sys::modules::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
+use rtscope_sys::module_devices::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
 use std::io;
 
 /// A module at work.

@@ -43,7 +43,7 @@ pub fn observe(wires: &mut impl Wires, until: &Until<'_>, samples: &mut WaveSamp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line_tests::wires::Fake;
+    use crate::line_tests::wires::Simulated;
     use rtscope_record::Distribution;
     use std::sync::atomic::AtomicBool;
 
@@ -51,7 +51,7 @@ mod tests {
     const SEMI: u64 = 1_000_000;
 
     fn heard(edges: impl IntoIterator<Item = u64>, intervals: u64) -> (Vec<Distribution>, RunCounts, Ended) {
-        let mut wires = Fake::new(|_, _| Vec::new()).edges(edges.into_iter().map(|k| (2_000_000 + k * SEMI, k % 2 == 0)));
+        let mut wires = Simulated::new(|_, _| Vec::new()).edges(edges.into_iter().map(|k| (2_000_000 + k * SEMI, k % 2 == 0)));
         let mut samples = WaveSampler::new(SEMI, 4, 0);
         let until = Until { stimuli: intervals, end: u64::MAX, stop: &NEVER };
         let (ended, counts) = observe(&mut wires, &until, &mut samples).unwrap();

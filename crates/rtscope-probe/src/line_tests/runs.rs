@@ -96,7 +96,7 @@ impl Bench<'_> {
         if let Some(found) = &found {
             if edges == 0 {
                 let (stimulus, answer) = (self.facts.stimulus.as_ref(), &self.test.answer);
-                return Err(super::remarks::nothing_came(stimulus, answer, found.trials.iter().map(|t| t.stimuli).sum()));
+                return Err(super::warnings::nothing_came(stimulus, answer, found.trials.iter().map(|t| t.stimuli).sum()));
             }
             if found.interval.is_none() {
                 let longest = found.trials.iter().map(|t| t.interval).max().unwrap_or_default();

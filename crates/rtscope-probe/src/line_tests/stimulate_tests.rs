@@ -1,7 +1,7 @@
 //! The loop on a fake device whose answers are known: every count must come out exactly.
 
 use super::*;
-use crate::line_tests::wires::Fake;
+use crate::line_tests::wires::Simulated;
 use proptest::prelude::*;
 use rtscope_record::Distribution;
 use rtscope_samples::responses::ResponseSampler;
@@ -15,7 +15,7 @@ fn run(
     stimuli: u64,
     warmups: u64,
 ) -> (Vec<Distribution>, RunCounts, Option<rtscope_record::lines::Phase>, Ended) {
-    let (mut wires, mut books) = (Fake::new(dut), ResponseSampler::new(4, warmups));
+    let (mut wires, mut books) = (Simulated::new(dut), ResponseSampler::new(4, warmups));
     let until = Until { stimuli, end: u64::MAX, stop: &NEVER };
     let (ended, own) = stimulate(&mut wires, &mut Schedule::new(INTERVAL, INTERVAL, 0), TIMEOUT, &until, &mut books).unwrap();
     let (distributions, warmup) = books.finish(|_| ()).unwrap();
@@ -125,7 +125,7 @@ fn a_device_that_dies_ends_the_run() {
 fn a_stop_leaves_no_stimulus_in_the_balance() {
     let stop = AtomicBool::new(false);
     let mut n = 0;
-    let mut wires = Fake::new(|_, level| {
+    let mut wires = Simulated::new(|_, level| {
         n += 1;
         if n == 7 {
             stop.store(true, Relaxed);
@@ -151,7 +151,7 @@ proptest! {
     ) {
         let mut n = 0;
         let stimuli = plan.len() as u64;
-        let mut wires = Fake::new(|at, _| {
+        let mut wires = Simulated::new(|at, _| {
             n += 1;
             plan.get(n - 1).into_iter().flatten().map(|&(after, level)| (at + after, level)).collect()
         }).edges(stray);

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::line_tests::schedule::Schedule;
     use crate::line_tests::stimulate::{Until, stimulate};
-    use crate::line_tests::wires::Fake;
+    use crate::line_tests::wires::Simulated;
     use proptest::prelude::*;
     use rtscope_samples::{outcome::Sink as _, phase::PhaseSampler};
     use std::sync::atomic::AtomicBool;
@@ -126,7 +126,7 @@ mod tests {
     fn found(service: u64, first: u64, limit: u64) -> Found {
         let mut attempt = |interval: u64, confirming| {
             let mut busy = 0;
-            let mut wires = Fake::new(|at, level| {
+            let mut wires = Simulated::new(|at, level| {
                 busy = at.max(busy) + service;
                 vec![(busy, level)]
             });

@@ -1,8 +1,9 @@
-//! What an instrument needs of lines and clock, and a fake of both.
+//! What the loops need of lines and clock, and a simulation of both.
 
 use crate::lines::{Input, LineError, Output, Span};
 use rtscope_samples::Edge;
 use rtscope_sys::rt;
+use std::collections::BTreeSet;
 
 /// Lines and clock of an instrument.
 pub trait Wires {
@@ -42,23 +43,22 @@ impl Wires for Real {
     }
 }
 
-/// A fake: time passes only while somebody waits, and what answers is a function of the stimuli.
-#[cfg(test)]
-pub struct Fake<F> {
+/// A simulation: time passes only while somebody waits, and what answers is a function of the stimuli.
+pub struct Simulated<F> {
     now: u64,
     level: bool,
     dut: F,
-    coming: std::collections::BTreeSet<(u64, bool)>,
+    coming: BTreeSet<(u64, bool)>,
 }
 
-#[cfg(test)]
-impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Fake<F> {
+impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Simulated<F> {
     /// `dut` gives, for a stimulus at a time to a level, the times and levels of the edges that come of it.
     pub fn new(dut: F) -> Self {
-        Self { now: 1_000_000, level: false, dut, coming: std::collections::BTreeSet::new() }
+        Self { now: 1_000_000, level: false, dut, coming: BTreeSet::new() }
     }
 
     /// Lets edges come that no stimulus causes.
+    #[cfg(test)]
     #[must_use]
     pub fn edges(mut self, edges: impl IntoIterator<Item = (u64, bool)>) -> Self {
         self.coming.extend(edges);
@@ -66,8 +66,7 @@ impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Fake<F> {
     }
 }
 
-#[cfg(test)]
-impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Wires for Fake<F> {
+impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Wires for Simulated<F> {
     fn now(&mut self) -> u64 {
         self.now
     }

@@ -1,8 +1,8 @@
 //! The keeper: takes a work order, has it done apart from any connection, and ends and removes everything in every case.
 
 use super::events::{has_last_word, last_line, say};
-use super::files::{GLANCE, put, read};
-use super::{follow, who};
+use super::files::{POLL_INTERVAL, put, read};
+use super::{follow, identity};
 use crate::protocol::{Event, PROTOCOL, Work, WorkOrder};
 use crate::serve::hello;
 use rtscope_failure::Failure;
@@ -27,7 +27,7 @@ const TAIL: usize = 2000;
 
 /// Says hello, reads a work order from `input`, starts its keeper and follows it; what dead keepers left is removed first. The exit code.
 pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
-    let unattended = who::sweep(dir);
+    let unattended = identity::sweep(dir);
     if say(out, &hello(unattended)).is_err() {
         let _ = fs::remove_dir_all(dir);
         return 3;
@@ -59,8 +59,8 @@ fn start(dir: &Path, order: &WorkOrder) -> io::Result<()> {
     for abandoned in &order.abandoned {
         let abandoned = Path::new(abandoned);
         // Only what `sweep` could have named.
-        let named = abandoned.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(who::PREFIX));
-        if named && !who::is_followed(abandoned) {
+        let named = abandoned.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(identity::PREFIX));
+        if named && !identity::is_followed(abandoned) {
             end_other(abandoned);
         }
     }
@@ -71,7 +71,7 @@ fn start(dir: &Path, order: &WorkOrder) -> io::Result<()> {
     let mut command = sys::process::command(dir.join("rtscope-probe"));
     command.arg("keeper").arg(dir).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
     let keeper = command.spawn()?;
-    put(dir, "owner", &serde_json::to_vec(&who::of(keeper.id()))?)
+    put(dir, "owner", &serde_json::to_vec(&identity::of(keeper.id()))?)
 }
 
 /// Ends work whose driver is dead, and waits for its end.
@@ -81,7 +81,7 @@ fn end_other(dir: &Path) {
     }
     let end = Instant::now() + DROP_LIMIT * 2;
     while dir.exists() && Instant::now() < end {
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -137,7 +137,7 @@ fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
                 }
             }
         }
-        if who::is_followed(dir) {
+        if identity::is_followed(dir) {
             followed = Instant::now();
         }
         if dir.join("drop").exists() || !dir.join("errand.json").exists() || followed.elapsed() > patience {
@@ -151,7 +151,7 @@ fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
         if !done && stopping.is_some_and(|since| since.elapsed() > END_LIMIT) {
             let _ = child.kill();
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -6,6 +6,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The latencies of every missed event of a distribution, where all are known.
+///
+/// ```
+/// use rtscope_record::PassedOver;
+///
+/// // On a grid of 1 ms a task woke up 3.2 ms late: it passed over the three points after its own, which waited 2.2, 1.2 and 0.2 ms.
+/// let passed = PassedOver::of_stalls([(2_200_000, 3)], 1_000_000)?.unwrap();
+/// assert_eq!((passed.min, passed.max, passed.sum), (200_000, 2_200_000, 3_600_000));
+/// assert_eq!(passed.histogram.total(), 3);
+/// # Ok::<(), rtscope_record::histogram::SlotError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Wire", try_from = "Wire")]
 pub struct PassedOver {

@@ -151,7 +151,7 @@ pub fn run(
         observer,
         stop,
         running: UnderWay::default(),
-        books: Books { state, keeper, estimate, rest, done, failed: 0, error: None },
+        bookkeeping: Bookkeeping { state, keeper, estimate, rest, done, failed: 0, error: None },
     };
     let fan_out = Arc::clone(&campaign.running);
     stop.on_stop(move || lock(&fan_out).values().for_each(|r| r.stop.stop()));
@@ -161,7 +161,7 @@ pub fn run(
     campaign.together(0..first_exclusive, jobs.max(1));
     campaign.alone(first_exclusive..runs.len());
     stop.on_stop(|| {});
-    let Books { rest, done, failed, error, .. } = campaign.books;
+    let Bookkeeping { rest, done, failed, error, .. } = campaign.bookkeeping;
     error.map_or(Ok(Summary { done, failed, of: runs.len(), interrupted: !rest.is_empty() }), Err)
 }
 
@@ -187,11 +187,11 @@ struct Campaign<'a> {
     observer: &'a (dyn Fn(Happening<'_>) + Sync),
     stop: &'a StopHandle,
     running: UnderWay,
-    books: Books<'a>,
+    bookkeeping: Bookkeeping<'a>,
 }
 
 /// What the keeping thread alone touches.
-struct Books<'a> {
+struct Bookkeeping<'a> {
     state: &'a mut State,
     keeper: &'a mut dyn Keeper,
     estimate: Estimate<'a>,
@@ -217,7 +217,7 @@ impl<'a> Campaign<'a> {
 
     /// Takes those of `range` that are left, `jobs` at once.
     fn together(&mut self, range: Range<usize>, jobs: usize) {
-        let queue: Mutex<VecDeque<usize>> = Mutex::new(self.books.rest.range(range).copied().collect());
+        let queue: Mutex<VecDeque<usize>> = Mutex::new(self.bookkeeping.rest.range(range).copied().collect());
         let workers = jobs.min(lock(&queue).len());
         let worker = self.worker();
         std::thread::scope(|scope| {
@@ -241,7 +241,7 @@ impl<'a> Campaign<'a> {
 
     /// Takes those of `range` that are left, each when the one before is kept and written down: that too would disturb it.
     fn alone(&mut self, range: Range<usize>) {
-        let (rest, worker): (Vec<usize>, _) = (self.books.rest.range(range).copied().collect(), self.worker());
+        let (rest, worker): (Vec<usize>, _) = (self.bookkeeping.rest.range(range).copied().collect(), self.worker());
         for index in rest {
             if self.stop.is_stopped() {
                 return;
@@ -260,13 +260,13 @@ impl<'a> Campaign<'a> {
         if cut_short {
             // Also when only the run was told to end: whoever did that wants it to be over.
             self.stop.stop();
-            (self.observer)(Happening::Ended { index, run, entry: None, record: None, done: self.books.done, left: None });
+            (self.observer)(Happening::Ended { index, run, entry: None, record: None, done: self.bookkeeping.done, left: None });
             return;
         }
         let record = result.map_err(|e| Failure::from(e).in_one()).and_then(|record| right(run, id, record));
         let outcome = match &record {
             Ok(record) => {
-                if let Err(e) = self.books.keeper.keep(record) {
+                if let Err(e) = self.bookkeeping.keeper.keep(record) {
                     self.give_up(CampaignError::Keep(e));
                     return;
                 }
@@ -276,15 +276,15 @@ impl<'a> Campaign<'a> {
         };
         let wall_ms = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
         let entry = Entry { key: run.key.clone(), id: id.clone(), wall_ms, outcome };
-        let written = self.books.state.append(entry.clone());
-        self.books.rest.remove(&index);
+        let written = self.bookkeeping.state.append(entry.clone());
+        self.bookkeeping.rest.remove(&index);
         if record.is_ok() {
-            self.books.done += 1;
-            self.books.estimate.add(index, wall);
+            self.bookkeeping.done += 1;
+            self.bookkeeping.estimate.add(index, wall);
         } else {
-            self.books.failed += 1;
+            self.bookkeeping.failed += 1;
         }
-        let (done, left) = (self.books.done, self.left());
+        let (done, left) = (self.bookkeeping.done, self.left());
         (self.observer)(Happening::Ended { index, run, entry: Some(&entry), record: record.as_ref().ok(), done, left });
         if let Err(e) = written {
             self.give_up(e.into());
@@ -292,15 +292,15 @@ impl<'a> Campaign<'a> {
     }
 
     fn give_up(&mut self, error: CampaignError) {
-        self.books.error.get_or_insert(error);
+        self.bookkeeping.error.get_or_insert(error);
         self.stop.stop();
     }
 
     fn left(&self) -> Option<Duration> {
         let running = lock(&self.running);
         let under_way = |i: &usize| running.get(i).map_or(Duration::ZERO, |r| r.since.elapsed());
-        let rest: Vec<_> = self.books.rest.iter().map(|i| (*i, under_way(i))).collect();
-        self.books.estimate.left(&rest, self.jobs)
+        let rest: Vec<_> = self.bookkeeping.rest.iter().map(|i| (*i, under_way(i))).collect();
+        self.bookkeeping.estimate.left(&rest, self.jobs)
     }
 }
 

@@ -20,7 +20,7 @@ pub struct SshOptions {
     pub patience: Duration,
 }
 
-/// A machine that is reached over ssh, as a [`Target`].
+/// A machine that is reached over ssh, as a [`Target`](crate::target::Target).
 #[derive(Debug, Clone)]
 pub struct Ssh {
     pub(super) address: Address,

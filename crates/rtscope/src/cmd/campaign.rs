@@ -77,8 +77,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: super::run::cpus(None)? };
     let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
     let progress = CampaignProgress::new(&plan, context.quiet);
-    let mut shelf = Shelf { context, progress: &progress };
-    let outcome = campaign::run(&plan, &mut state, &bench, &mut shelf, jobs, &stop, &|h| progress.happens(&h));
+    let mut keeper = ArchiveKeeper { context, progress: &progress };
+    let outcome = campaign::run(&plan, &mut state, &bench, &mut keeper, jobs, &stop, &|h| progress.happens(&h));
     progress.clear();
     // Before the status is made, which would find it busy.
     drop(state);
@@ -201,12 +201,12 @@ impl Executor for Bench {
 }
 
 /// The archive, as a campaign sees it.
-struct Shelf<'a> {
+struct ArchiveKeeper<'a> {
     context: &'a Context,
     progress: &'a CampaignProgress,
 }
 
-impl Keeper for Shelf<'_> {
+impl Keeper for ArchiveKeeper<'_> {
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
         let archive = self.context.open()?;
         Ok(summaries(&archive)?.into_iter().map(|s| s.id).filter(|id| ids.contains(id)).collect())

@@ -189,7 +189,7 @@ fn of_instruments(told: &mut Told) {
         Instrument => [LineError::Instrument { line: "fpga:/dev/ttyS0".into(), why: "it is not a serial port".into(), remedy: rtscope_fpga::BOARD.into() }],
         Io => [
             io("gpio:gpiochip0/4", "open the chip", denied()),
-            io(rtscope_sys::wire::DEVICE, "open it", absent()),
+            io(rtscope_sys::wire_device::DEVICE, "open it", absent()),
             io("gpio:gpiochip9/4", "open the chip", absent()),
             io("fpga:/dev/ttyUSB1", "read", std::io::Error::from_raw_os_error(libc::EIO)),
             io("gpio:gpiochip0/4", "read", std::io::Error::from_raw_os_error(libc::EIO)),

@@ -3,6 +3,8 @@
 use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
+use crate::measured::Failure;
+use crate::protocol::Plan;
 use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
 use rtscope_fpga::{FpgaError, Item, Losses, Serial, Stimulus};
@@ -93,14 +95,14 @@ struct AtPort {
 }
 
 /// Opens the instrument, where the lines are its own.
-pub(super) fn entry(test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, LineError>> {
+pub(super) fn entry(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let port = test.answer.fpga_port()?;
     let opened = |fpga: Fpga| {
         let emulated = fpga.is_emulated();
         let (line, port, active_low) = (test.answer.to_string(), port.to_owned(), test.lines.active_low);
         Box::new(AtPort { fpga, line, port, active_low, emulated }) as Box<dyn Instrument>
     };
-    Some(open(port).map(opened))
+    Some(open(port).map(opened).map_err(Into::into))
 }
 
 impl Instrument for AtPort {

@@ -3,11 +3,13 @@
 use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
+use crate::measured::Failure;
+use crate::protocol::Plan;
 use rtscope_record::Instrument as Facts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::{Outcome, Sink};
 use rtscope_sys::rt::now;
-use rtscope_sys::wire::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
+use rtscope_sys::wire_device::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -57,7 +59,7 @@ struct Kernel {
 }
 
 /// Opens the instrument, where the lines are its own.
-pub(super) fn open(test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, LineError>> {
+pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let open = || Ok(Box::new(Kernel { wire: Wire::open(Path::new(DEVICE)).map_err(failed("open"))? }) as Box<dyn Instrument>);
     test.answer.is_wire().then(open)
 }

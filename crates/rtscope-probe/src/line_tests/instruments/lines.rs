@@ -7,6 +7,8 @@ use crate::line_tests::schedule::Schedule;
 use crate::line_tests::stimulate::{Until, stimulate};
 use crate::line_tests::wires::{Real, Wires};
 use crate::lines::{LineError, LineSpec, Output};
+use crate::measured::Failure;
+use crate::protocol::Plan;
 use rtscope_record::Instrument as Facts;
 use rtscope_samples::outcome::Sink;
 use rtscope_sys::rt;
@@ -24,11 +26,15 @@ struct Lines {
     wires: Option<Real>,
 }
 
-/// Opens the stimulus, where there is one; any lines will do.
-pub(super) fn open(test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, LineError>> {
+/// Opens the stimulus, where there is one. Any lines will do that no other instrument has for its own.
+pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+    if test.answer.is_autonomous() {
+        return None;
+    }
     let stimulus = test.stimulus.as_ref().map(LineSpec::output).transpose();
     let (answer, null_wire) = (test.answer.clone(), test.null_wire.clone());
-    Some(stimulus.map(|stimulus| Box::new(Lines { answer, null_wire, stimulus, wires: None }) as Box<dyn Instrument>))
+    let lines = |stimulus| Box::new(Lines { answer, null_wire, stimulus, wires: None }) as Box<dyn Instrument>;
+    Some(stimulus.map(lines).map_err(Into::into))
 }
 
 impl Lines {

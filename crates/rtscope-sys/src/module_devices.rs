@@ -1,7 +1,7 @@
 //! The Rust mirror of `kernel/rtscope.h`: the timer test in rtscope_timer, and what the DUT's modules say of themselves, by their devices.
 
 use super::check;
-use super::wire::{ABI, ioc};
+use super::wire_device::{ABI, ioc};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;

@@ -198,5 +198,5 @@ impl schemars::JsonSchema for Distribution {
 }
 
 #[cfg(test)]
-#[path = "wire_tests.rs"]
+#[path = "json_tests.rs"]
 mod tests;

@@ -24,7 +24,7 @@ struct Shown<'a>(Cow<'a, Distribution>, Option<Corrected>);
 
 impl Serialize for Shown<'_> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        distribution::wire::Wire::with(&self.0, self.1.as_ref()).serialize(to)
+        distribution::json::Wire::with(&self.0, self.1.as_ref()).serialize(to)
     }
 }
 
