@@ -2,7 +2,7 @@
 
 use super::style;
 use crate::args::{Export, Import, List, Remove, Show};
-use crate::cmd::input::Opened;
+use crate::cmd::input::{Opened, nothing_of};
 use crate::cmd::measure;
 use crate::config::Context;
 use crate::error::Code;
@@ -118,12 +118,6 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
     })?;
     out.finish()?;
     measure::judged(&held, verdict, false, a.json)
-}
-
-/// Why a file was not imported, which is then left alone altogether.
-pub(super) fn nothing_of(name: &str, why: impl Into<Failure>) -> Failure {
-    let failure = why.into();
-    Failure { message: format!("{name}: {}; nothing of this file was imported", failure.message), ..failure }
 }
 
 /// Reads foreign files into the archive: all of a file, or nothing of it.

@@ -1,8 +1,7 @@
 //! `import` of a capture: a file of a logic analyzer or an oscilloscope to a record.
 
 use crate::args::{CaptureArgs, Edges};
-use crate::cmd::archive::nothing_of;
-use crate::cmd::input::Input;
+use crate::cmd::input::{Input, nothing_of};
 use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Reading, Request};
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Record, Space};

@@ -70,6 +70,12 @@ impl Opened {
     }
 }
 
+/// Why a file was not imported, which is then left alone altogether.
+pub(super) fn nothing_of(name: &str, why: impl Into<Failure>) -> Failure {
+    let failure = why.into();
+    Failure { message: format!("{name}: {}; nothing of this file was imported", failure.message), ..failure }
+}
+
 fn failure(name: &str, e: &io::Error) -> Failure {
     let large = e.kind() == io::ErrorKind::FileTooLarge;
     let usual = "name a readable file, or `-` for standard input";
