@@ -95,8 +95,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let records = results(context, &plan, &dir, a)?;
     let judged = measure::judge(&records, &limits, a.strict, a.json)?;
     if summary.interrupted {
-        output::note(&format!("rtscope: interrupted: {done} of {of} runs are done; `rtscope campaign run {plan_file}` goes on"));
-        return Ok(Code::Interrupted);
+        let remedy = format!("`rtscope campaign run {plan_file}` goes on");
+        return Err(Failure::interrupted(format!("{done} of {of} runs are done"), remedy));
     }
     if let Some(path) = a.report.as_ref().filter(|_| !records.is_empty()) {
         super::report::page_to(path, &records, plan.title.as_deref().unwrap_or(&plan.name), &[])?;
@@ -104,8 +104,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     }
     if summary.failed > 0 {
         let failed = summary.failed;
-        output::note(&format!("rtscope: error: {failed} of {of} runs failed; `rtscope campaign run {plan_file}` takes them again"));
-        return Ok(Code::Failed);
+        let remedy = format!("`rtscope campaign run {plan_file}` takes them again");
+        return Err(Failure::machine(format!("{failed} of {of} runs failed"), remedy));
     }
     Ok(judged)
 }
