@@ -52,11 +52,9 @@ pub enum KernelError {
 impl Problem for KernelError {
     fn remedy(&self) -> String {
         match self {
-            Self::Name { .. } => "`rtscope lab kernels` lists them".into(),
             Self::NotFetched { remedy, .. } => remedy.clone(),
-            // Says it.
-            Self::Damaged { .. } => String::new(),
-            Self::Own(_) => "rtscope lab kernels add --help".into(),
+            // These say it.
+            Self::Name { .. } | Self::Damaged { .. } | Self::Own(_) => String::new(),
             Self::Debian(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }

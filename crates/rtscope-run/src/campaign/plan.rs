@@ -56,7 +56,7 @@ impl Problem for PlanError {
         match self {
             // These say it.
             Self::Read { .. } | Self::Value { .. } => String::new(),
-            Self::Syntax { .. } => "mend the plan there; docs/campaigns.md has all its keys".into(),
+            Self::Syntax { .. } => "mend that line of the plan".into(),
         }
     }
 

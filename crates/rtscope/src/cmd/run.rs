@@ -229,8 +229,8 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
         (None, Some(kernel)) => {
-            kernel.parse::<KernelName>()?;
-            Ok(())
+            let known = kernel.parse::<KernelName>();
+            known.map(|_| ()).map_err(|e| Failure { remedy: "`rtscope lab kernels` lists them".into(), ..e.into() })
         }
         (None, None) if text == "local" => Ok(()),
         (None, None) if ssh::is_ssh(text) => {

@@ -72,10 +72,11 @@ fn of_records(told: &mut Told) {
         Counts => [HdrError::Counts],
         Slot => [HdrError::Slot(SlotError::Beyond(99_999))],
     );
+    let contradiction = "the minimum 5 ns is above the maximum 3 ns".to_owned();
     variants!(told, DistributionError:
         Count => [count()],
         Expected => [DistributionError::Expected { label: "cpu0".into(), expected: 10, count: 7, missed: 2, dropped: 0 }],
-        Contradiction => [DistributionError::Contradiction { label: "cpu0".into(), what: "the minimum 5 ns is above the maximum 3 ns".into() }],
+        Contradiction => [DistributionError::Contradiction { label: "cpu0".into(), what: contradiction }],
         Histogram => [DistributionError::Histogram { label: "cpu0".into(), error: HdrError::Compression }, too_many()],
     );
     variants!(told, RecordError:
@@ -182,11 +183,12 @@ fn of_instruments(told: &mut Told) {
     );
     let line = || "gpio:gpiochip0/4".to_owned();
     let io = |line: &str, act: &str, source| LineError::Io { line: line.into(), act: act.into(), source };
+    let board = rtscope_fpga::BOARD.to_owned();
     variants!(told, LineError:
         Spec => [LineError::Spec { text: "pin4".into(), why: "it has no kind".into() }],
         Busy => [LineError::Busy { line: line(), by: "`gpioset`".into() }],
         Unable => [LineError::Unable { line: line(), why: "it can't be driven".into() }],
-        Instrument => [LineError::Instrument { line: "fpga:/dev/ttyS0".into(), why: "it is not a serial port".into(), remedy: rtscope_fpga::BOARD.into() }],
+        Instrument => [LineError::Instrument { line: "fpga:/dev/ttyS0".into(), why: "it is no serial port".into(), remedy: board }],
         Io => [
             io("gpio:gpiochip0/4", "open the chip", denied()),
             io(rtscope_sys::wire_device::DEVICE, "open it", absent()),

@@ -61,9 +61,8 @@ fn of_the_lab(told: &mut Told) {
         Apt => [DebianError::Apt { program: "apt-get".into(), said: "Temporary failure resolving 'deb.debian.org'".into() }],
         Io => [DebianError::Io { path: cache(), source: denied() }],
     );
-    let name = || KernelError::Name { name: "debian/7".into(), why: "there is no such series".into() };
     variants!(told, KernelError:
-        Name => [name()],
+        Name => ["debian/7".parse::<KernelName>().unwrap_err()],
         NotFetched => [KernelError::NotFetched { name: kernel(), remedy: "rtscope lab kernels fetch debian/6.12-rt/amd64".into() }],
         Damaged => [KernelError::Damaged { name: kernel(), why: "vmlinuz has another checksum".into() }],
         Own => [KernelError::Own("/tmp/x has no Makefile: name a kernel's build directory".into())],
@@ -77,13 +76,14 @@ fn of_the_lab(told: &mut Told) {
         Unreadable => [ImageError::Unreadable { path: "/tmp/tool".into(), why: "it is no ELF file".into() }],
         Io => [ImageError::Io { path: cache(), source: denied() }],
     );
+    let module = || "rtscope_wire".to_owned();
     variants!(told, ModuleError:
         Ask => [ModuleError::Ask { message: "a wave in the kernel has no hard handler".into(), remedy: "--handler soft".into() }],
         NoTool => [ModuleError::NoTool { kernel: "6.12".into(), program: "make".into(), package: "make".into() }],
         NoHeaders => [ModuleError::NoHeaders { kernel: "6.12".into(), remedy: "apt-get install linux-headers-6.12".into() }],
         Build => [ModuleError::Build { kernel: "6.12".into(), said: "wire.c:7: error".into(), log: "/tmp/log".into() }],
-        Refused => [ModuleError::Refused { module: "rtscope_wire".into(), why: "Operation not permitted".into(), remedy: "run as root".into() }],
-        StillLoaded => [ModuleError::StillLoaded(StillLoaded { module: "rtscope_wire".into(), source: denied() })],
+        Refused => [ModuleError::Refused { module: module(), why: "Operation not permitted".into(), remedy: "run as root".into() }],
+        StillLoaded => [ModuleError::StillLoaded(StillLoaded { module: module(), source: denied() })],
         Journal => [ModuleError::Journal(JournalError::NoHome)],
         Io => [ModuleError::Io { path: cache(), source: denied() }],
     );
@@ -158,6 +158,6 @@ fn of_campaigns(told: &mut Told) {
     );
     variants!(told, CampaignError:
         State => [CampaignError::State(busy())],
-        Keep => [CampaignError::Keep("/home/user/archive.db: no room left for the archive: free some space or name an archive elsewhere".into())],
+        Keep => [CampaignError::Keep("/home/user/archive.db: no room left for the archive: free some space".into())],
     );
 }

@@ -20,7 +20,11 @@ pub(crate) fn run(context: &Context, a: &Options) -> Result<Code, Failure> {
         Some(KernelsCommand::Remove { names }) => {
             for name in names {
                 if !kernels.remove(name)? {
-                    return Err(KernelError::NotFetched { name: name.clone(), remedy: "there is nothing to remove".into() }.into());
+                    return Err(KernelError::NotFetched {
+                        name: name.clone(),
+                        remedy: "`rtscope lab kernels` lists those that are".into(),
+                    }
+                    .into());
                 }
                 output::result(&format!("{name} removed\n"))?;
             }
