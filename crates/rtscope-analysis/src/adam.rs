@@ -9,6 +9,7 @@ use crate::edges::figures;
 use crate::finding::{Finding, finding};
 use crate::kernel::{Kernel, Role};
 use crate::summary::{clock_words, machine_name, time_model, virtual_machine};
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -104,6 +105,20 @@ pub enum AdamError {
         /// Why.
         error: DistributionError,
     },
+}
+
+impl Problem for AdamError {
+    fn remedy(&self) -> String {
+        match self {
+            // Says it.
+            Self::Empty => String::new(),
+            Self::Merge { error, .. } => error.remedy(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// What the records of a group have in common. Its order is that of the tables.

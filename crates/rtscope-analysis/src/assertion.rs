@@ -5,6 +5,7 @@
 
 mod held;
 
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::units::ParseNanosError;
 use rtscope_record::{Nanos, Quantile};
 use serde::Serialize;
@@ -156,6 +157,21 @@ pub enum ParseAssertionError {
         /// What was written.
         text: String,
     },
+}
+
+impl Problem for ParseAssertionError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Operator(_) | Self::Raw(_) | Self::Metric(_) => String::new(),
+            Self::Time { error, .. } => error.remedy(),
+            Self::Count { .. } => "write a number of events, such as missed==0".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl FromStr for Assertion {

@@ -15,6 +15,7 @@ pub use tally::{Entry, Tally};
 
 use crate::band::Band;
 use crate::finding::Finding;
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, DistributionError, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -56,6 +57,20 @@ pub enum VersusError {
         /// Why.
         error: DistributionError,
     },
+}
+
+impl Problem for VersusError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Empty | Self::NoPair(_) => String::new(),
+            Self::Merge { error, .. } => error.remedy(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, and a finding says so; a record that is given twice

@@ -4,6 +4,7 @@ use super::{ANALOG, SR, TIMES, VCD, all, csv, edges, whole};
 use crate::capture::error::LONGEST;
 use crate::capture::{Capture, CaptureError, Kind, Request};
 use proptest::prelude::*;
+use rtscope_failure::Problem;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 /// A file that comes in pieces of these sizes, one after the other.

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use rtscope_failure::Problem;
 use std::io::Cursor;
 
 const SR: &[u8] = include_bytes!("../tests/captures/sigrok.sr");
@@ -143,7 +144,7 @@ fn value_changes_are_tokens_not_lines() {
     assert_eq!(edges(&capture, "in"), [(20_000, false)]);
     assert_eq!(edges(&capture, "dut.out"), [(20_000, true), (50_000, false)]);
     assert_eq!(capture.channel("dut.out").unwrap().levels.unknown(), 1);
-    let wrong = CaptureError::is_usage;
+    let wrong = Problem::is_usage;
     assert!(capture.channel("nothing").is_err_and(|e| wrong(&e) && e.to_string().contains("dut.out, in")));
 }
 

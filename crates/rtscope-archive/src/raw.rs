@@ -3,6 +3,7 @@
 //! The caller's thread reads; one counting thread for each CPU works on what has been read. Each keeps a dense array of counts of its
 //! own, so that nothing is shared while counting; the arrays are added up at the end, which is exact.
 
+use rtscope_failure::Problem;
 use rtscope_record::histogram::{SLOTS, slot_of};
 use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogram, Moments};
 use std::io::{self, Read};
@@ -65,6 +66,17 @@ pub enum RawError {
     /// The figures make no distribution.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
+}
+
+impl Problem for RawError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Read { .. } => "look after the disk, or the program that writes the samples".into(),
+            Self::Partial { .. } | Self::Overflow => "raw samples are packed little-endian ns of --width".into(),
+            Self::Thread(_) => "end other programs".into(),
+            Self::Distribution(e) => e.remedy(),
+        }
+    }
 }
 
 /// Everything that is counted, by one thread.

@@ -4,6 +4,7 @@
 //! other percentiles, or packs a histogram in another way, leaves every signature as good as it was.
 
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
+use rtscope_failure::Problem;
 use rtscope_record::{Record, RecordError, RecordParts, Signature};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -31,6 +32,15 @@ pub enum SignatureError {
     /// It can't be written down.
     #[error("the record can't be written as JSON: {0}")]
     Json(String),
+}
+
+impl Problem for SignatureError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Damaged(_) | Self::Wrong => "ask for the record as it was signed".into(),
+            Self::Json(_) => "report this".into(),
+        }
+    }
 }
 
 /// A key that can sign.

@@ -3,6 +3,7 @@
 use crate::frame;
 use crate::port::Port;
 use crate::stream::{Item, Losses, Stream, nanos, ticks};
+use rtscope_failure::Problem;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,10 @@ mod control {
     pub(super) const ENABLE: u32 = 7;
 }
 
+/// What to do where something else than an instrument answers, or nothing.
+pub const BOARD: &str =
+    "is the board plugged in and its bitstream loaded? `rtscope fpga info PORT` asks it, `rtscope fpga selftest PORT` tests it";
+
 /// Why the instrument can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FpgaError {
@@ -76,6 +81,18 @@ pub enum FpgaError {
     /// Its own check failed.
     #[error("self-test: {0}")]
     SelfTest(String),
+}
+
+impl Problem for FpgaError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Port { .. } => "is the board still plugged in? `ls -l /dev/serial/by-id`, `dmesg | tail`".into(),
+            // Says it.
+            Self::Version(_) => String::new(),
+            Self::TooShort(_) | Self::Pulse(_) => "ask for one within that".into(),
+            Self::Silent(_) | Self::Stranger(_) | Self::Refused(_) | Self::SelfTest(_) => BOARD.into(),
+        }
+    }
 }
 
 /// Who it is.

@@ -8,6 +8,6 @@ pub mod selftest;
 pub mod stream;
 
 pub use frame::{Parser, Record};
-pub use instrument::{FpgaError, Identity, Instrument, Stimulus};
+pub use instrument::{BOARD, FpgaError, Identity, Instrument, Stimulus};
 pub use port::{Port, Serial};
 pub use stream::{Item, Losses, Stream};

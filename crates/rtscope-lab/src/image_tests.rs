@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernels::{Arch, Kernels};
+use rtscope_failure::Problem as _;
 
 struct World {
     dir: tempfile::TempDir,

@@ -9,6 +9,7 @@ pub use error::JournalError;
 
 use crate::kernel_modules;
 use crate::process_tree;
+use rtscope_failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -235,7 +236,7 @@ fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
     if !parameters.iter().all(same) {
         return None;
     }
-    let problem = kernel_modules::remove(name).err().map(|e| format!("{e}; {}", e.remedy()));
+    let problem = kernel_modules::remove(name).err().map(|e| Failure::from(e).in_one());
     let what = if problem.is_none() { "unloaded the" } else { "the" };
     Some(Replayed { what: format!("{what} kernel module {name}, left by a run whose rtscope was killed"), problem })
 }

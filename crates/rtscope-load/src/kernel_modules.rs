@@ -1,5 +1,6 @@
 //! rtscope's kernel modules by their names, and how one is let go by the kernel that runs.
 
+use rtscope_failure::Problem;
 use rtscope_sys as sys;
 use std::io;
 use std::time::{Duration, Instant};
@@ -18,17 +19,18 @@ pub const TIMER: &str = "rtscope_timer";
 /// All of them.
 pub const ALL: [&str; 4] = [WIRE, RESPONSE, PERIODIC, TIMER];
 
-/// A module that the kernel did not let go. Its text says why, [`StillLoaded::remedy`] what to do.
+/// A module that the kernel did not let go. Its text says why, its remedy what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("the module {module} can't be unloaded: {source}")]
 pub struct StillLoaded {
-    module: String,
-    source: io::Error,
+    /// Which.
+    pub module: String,
+    /// What the system said.
+    pub source: io::Error,
 }
 
-impl StillLoaded {
-    /// What to do about it.
-    pub fn remedy(&self) -> String {
+impl Problem for StillLoaded {
+    fn remedy(&self) -> String {
         format!("end what uses its lines or device (`gpioinfo`), then as root: rmmod {}", self.module)
     }
 }

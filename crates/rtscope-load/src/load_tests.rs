@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use rtscope_failure::Problem as _;
 
 fn args(load: &str, cpus: u32) -> Vec<String> {
     Load::parse(load).unwrap().sized(cpus).tools.iter().map(|s| s.args.join(" ")).collect()

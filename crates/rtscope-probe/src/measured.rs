@@ -3,28 +3,7 @@
 use rtscope_record::{Distribution, Instrument, Warning};
 
 /// Why nothing could be measured.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Failure {
-    /// What failed.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: String,
-    /// The request was wrong, not the machine.
-    pub usage: bool,
-}
-
-impl Failure {
-    /// The request was wrong.
-    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: remedy.into(), usage: true }
-    }
-
-    /// The machine could not do it.
-    pub fn machine(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: remedy.into(), usage: false }
-    }
-}
+pub use rtscope_failure::Failure;
 
 /// What a run of the test gives.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //!
 //! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
 
+use rtscope_failure::{Failure, Fault};
 use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, System, Test, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -199,7 +200,23 @@ pub enum Event {
     },
 }
 
+impl From<Failure> for Event {
+    fn from(f: Failure) -> Self {
+        Self::Error { usage: f.is_usage(), message: f.message, remedy: f.remedy }
+    }
+}
+
 impl Event {
+    /// The event as it is, but for an [`Event::Error`]: the failure that it reports.
+    pub fn or_failure(self) -> Result<Self, Failure> {
+        match self {
+            Self::Error { message, remedy, usage } => {
+                Err(Failure { message, remedy, fault: if usage { Fault::Usage } else { Fault::Machine } })
+            }
+            other => Ok(other),
+        }
+    }
+
     /// The names of those that are the last of a probe or device.
     pub const LAST: [&str; 3] = ["record", "error", "done"];
 
@@ -225,5 +242,17 @@ mod tests {
         let event = Event::Record { record: Box::new(record.unwrap()) };
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+
+    #[test]
+    fn a_failure_comes_through_as_it_is() {
+        for failure in [Failure::usage("no CPU 99", "use 0 or 1"), Failure::machine("no memory", "free some")] {
+            let event = Event::from(failure.clone());
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<Event>(&text).unwrap().or_failure(), Err(failure));
+        }
+        let text = serde_json::to_string(&Event::from(Failure::usage("m", "r"))).unwrap();
+        assert_eq!(text, r#"{"event":"error","message":"m","remedy":"r","usage":true}"#);
+        assert_eq!(Event::Started.or_failure(), Ok(Event::Started));
     }
 }

@@ -28,9 +28,10 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
             say(Event::Record { record: Box::new(record) });
             0
         }
-        Err(Failure { message, remedy, usage }) => {
-            say(Event::Error { message, remedy, usage });
-            if usage { 2 } else { 3 }
+        Err(failure) => {
+            let code = if failure.is_usage() { 2 } else { 3 };
+            say(failure.into());
+            code
         }
     };
     if broken_pipe { 3 } else { code }

@@ -10,8 +10,9 @@ pub use parts::{DistributionParts, Moments, ThreadInfo, Worst};
 pub use passed::PassedOver;
 
 use crate::hdr::HdrError;
-use crate::histogram::{CountOverflow, Histogram, SlotError};
+use crate::histogram::{ANEW, CountOverflow, Histogram, SlotError};
 use crate::quantile::{Quantile, named};
+use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 
 /// A distribution whose counts add up; it can't be built otherwise.
@@ -84,6 +85,15 @@ pub enum DistributionError {
         /// Why.
         error: HdrError,
     },
+}
+
+impl Problem for DistributionError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Count { .. } | Self::Expected { .. } | Self::Contradiction { .. } => ANEW.into(),
+            Self::Histogram { error, .. } => error.remedy(),
+        }
+    }
 }
 
 impl Distribution {

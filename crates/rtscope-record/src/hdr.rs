@@ -6,9 +6,10 @@
 //! (all big-endian), then ZigZag LEB128 counts where a negative number skips that many zero counts; the whole deflated by zlib
 //! behind a cookie and a length.
 
-use crate::histogram::{Histogram, SLOTS, SlotError};
+use crate::histogram::{ANEW, Histogram, SLOTS, SlotError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rtscope_failure::Problem;
 
 // The second to last digit of a cookie is the format's word size, which is 1 in all of V2.
 const V2_COOKIE: u32 = 0x1c84_9313;
@@ -42,6 +43,16 @@ pub enum HdrError {
     /// Counts add up to more than u64, or a slot beyond the last.
     #[error(transparent)]
     Slot(#[from] SlotError),
+}
+
+impl Problem for HdrError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Base64 | Self::Frame | Self::Compression | Self::Counts => ANEW.into(),
+            Self::Scheme => "write it with rtscope's scheme, or import the text that it was made of".into(),
+            Self::Slot(e) => e.remedy(),
+        }
+    }
 }
 
 /// The histogram as base64 of the compressed V2 format; where it was read from such a text, that text.

@@ -4,6 +4,7 @@
 //! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
 
 use crate::quantile::Quantile;
+use rtscope_failure::Problem;
 use std::sync::Arc;
 
 /// Number of slots: 2048 linear ones, then 1024 for each further power of two up to 2^64.
@@ -94,6 +95,12 @@ impl Eq for Histogram {}
 #[error("a histogram can't count more than 2^63-1 samples")]
 pub struct CountOverflow;
 
+impl Problem for CountOverflow {
+    fn remedy(&self) -> String {
+        "choose fewer records".into()
+    }
+}
+
 fn add_counts(a: u64, b: u64) -> Result<u64, CountOverflow> {
     a.checked_add(b).filter(|&sum| i64::try_from(sum).is_ok()).ok_or(CountOverflow)
 }
@@ -107,6 +114,18 @@ pub enum SlotError {
     /// The counts add up to more than u64.
     #[error(transparent)]
     Overflow(#[from] CountOverflow),
+}
+
+/// What to do about a file that does not hold together.
+pub(crate) const ANEW: &str = "get the file anew from where it was measured: it is damaged, or was changed since";
+
+impl Problem for SlotError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Beyond(_) => ANEW.into(),
+            Self::Overflow(e) => e.remedy(),
+        }
+    }
 }
 
 /// Where `slot` is in ascending `counts`, or would be; not before `from`. In steps that double, since it is mostly near.

@@ -1,5 +1,7 @@
 //! How long, how many and how large: what a record may hold, and what `measure` and `import` alike may be asked for.
 
+use rtscope_failure::Problem;
+
 /// Longest label of a distribution, bytes.
 pub const LABEL: usize = 256;
 /// Longest name: of a load, a target, a start, bytes.
@@ -45,6 +47,12 @@ pub struct TooLong {
     found: usize,
     /// How much there may be.
     most: usize,
+}
+
+impl Problem for TooLong {
+    fn remedy(&self) -> String {
+        "make it shorter, or several records of it".into()
+    }
 }
 
 /// Holds a text, or a number of things, against what it may be.

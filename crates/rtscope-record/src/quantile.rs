@@ -1,5 +1,6 @@
 //! A quantile written as people write percentiles (`p99.9`), kept as an exact decimal so that ranks never suffer rounding.
 
+use rtscope_failure::{Fault, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +29,17 @@ pub struct Quantile(u64);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a percentile: write p50, p99.9, p99.999 (above 0, at most 100, up to 7 decimals)")]
 pub struct ParseQuantileError(String);
+
+impl Problem for ParseQuantileError {
+    /// The message says it.
+    fn remedy(&self) -> String {
+        String::new()
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+}
 
 impl Quantile {
     /// Parts in a whole.

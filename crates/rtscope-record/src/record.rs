@@ -9,9 +9,11 @@ pub use parts::{RecordParts, Signature, Source, key_fingerprint};
 
 use crate::distribution::{Distribution, DistributionError};
 use crate::fingerprint::Fingerprint;
+use crate::histogram::ANEW;
 use crate::limits;
 use crate::origin::{self, Origin};
 use crate::warning::{Verdict, Warning};
+use rtscope_failure::Problem;
 use std::borrow::Cow;
 
 /// Name and version of the format.
@@ -102,6 +104,20 @@ pub enum RecordError {
         /// What the distributions have.
         own: Fingerprint,
     },
+}
+
+impl Problem for RecordError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Schema(_) => "read it with the rtscope that wrote it".into(),
+            Self::Distribution(e) => e.remedy(),
+            Self::Verdict { .. } | Self::Origin { .. } | Self::Fingerprint { .. } => ANEW.into(),
+            Self::Id(_) => "give it another id".into(),
+            Self::TooLong(e) => e.remedy(),
+            Self::Started(_) => "write down when it started".into(),
+            Self::Label(_) => "give each distribution a label of its own".into(),
+        }
+    }
 }
 
 impl Record {

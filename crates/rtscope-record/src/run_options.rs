@@ -7,6 +7,7 @@ use crate::system::parse_cpu_list;
 use crate::units::Nanos;
 #[cfg(feature = "cli")]
 use crate::units::{micros, seconds};
+use rtscope_failure::{Fault, Problem};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::num::NonZeroU32;
@@ -163,10 +164,13 @@ impl CpuList {
 #[error("`{0}` is not a list of CPUs")]
 pub struct NotCpus(String);
 
-impl NotCpus {
-    /// What to write instead.
-    pub fn remedy() -> &'static str {
-        "write 0,2-3"
+impl Problem for NotCpus {
+    fn remedy(&self) -> String {
+        "write 0,2-3".into()
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
     }
 }
 
@@ -193,7 +197,7 @@ impl Serialize for CpuList {
 impl<'de> Deserialize<'de> for CpuList {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let list = Self(String::deserialize(from)?);
-        list.cpus().map_err(|e| D::Error::custom(format!("{e}: {}", NotCpus::remedy())))?;
+        list.cpus().map_err(|e| D::Error::custom(format!("{e}: {}", e.remedy())))?;
         Ok(list)
     }
 }

@@ -1,5 +1,6 @@
 //! Time in integer nanoseconds, and how people write it (`200us`, `10ms`, `1h`).
 
+use rtscope_failure::{Fault, Problem};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -62,6 +63,20 @@ pub enum ParseNanosError {
     /// More than a u64 of nanoseconds (584 years), or finer than one nanosecond.
     #[error("`{0}` is out of range or finer than 1 ns")]
     Range(String),
+}
+
+impl Problem for ParseNanosError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Number(_) | Self::Unit(_) => String::new(),
+            Self::Range(_) => "write 1ns or more, and less than 584 years".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl FromStr for Nanos {

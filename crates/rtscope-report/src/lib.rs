@@ -18,6 +18,7 @@ mod sheet;
 mod sheets;
 mod shown;
 
+use rtscope_failure::Problem;
 use rtscope_record::DistributionError;
 
 /// Why a report can't be made.
@@ -48,6 +49,19 @@ pub enum ReportError {
         /// Why.
         error: String,
     },
+}
+
+impl Problem for ReportError {
+    fn remedy(&self) -> String {
+        match self {
+            // Says it.
+            Self::Empty => String::new(),
+            Self::Merge { error, .. } => error.remedy(),
+            Self::Versus(e) => e.remedy(),
+            Self::Adam(e) => e.remedy(),
+            Self::Json { .. } => "report this".into(),
+        }
+    }
 }
 
 pub(crate) fn summarize(record: &rtscope_record::Record) -> Result<rtscope_analysis::Summary, ReportError> {

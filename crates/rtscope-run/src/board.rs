@@ -4,12 +4,12 @@
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
 use crate::target::TargetError;
+use rtscope_failure::Failure;
 use rtscope_load::JournalError;
 use rtscope_load::Reexec;
 use rtscope_load::StopHandle;
 use rtscope_load::supervisor;
 use rtscope_load::{Load, StartOptions};
-use rtscope_probe::measured::Failure;
 use rtscope_probe::program;
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_probe::spool::{self, LOADED};
@@ -41,13 +41,13 @@ fn last_word(work: impl FnOnce(&mut dyn FnMut(&Event)) -> Result<Event, MeasureE
         drop(serde_json::to_writer(&mut out, event).map(|()| out.write_all(b"\n")));
     };
     let event = work(&mut say).unwrap_or_else(|e| {
-        let (message, remedy) = match &e {
-            MeasureError::Target(TargetError::Probe { message, remedy } | TargetError::Usage { message, remedy }) => {
-                (message.clone(), remedy.clone())
-            }
-            e => (e.to_string(), "this is about the target; `rtscope loads` says what a load needs there".to_owned()),
-        };
-        Event::Error { message, remedy, usage: e.is_usage() }
+        let mut failure = Failure::of(&e);
+        if failure.remedy.is_empty() {
+            failure.remedy = "this is about the target; `rtscope loads` says what a load needs there".into();
+        } else if !matches!(e, MeasureError::Target(TargetError::Probe { .. } | TargetError::Usage { .. })) {
+            failure.remedy = format!("on the target: {}", failure.remedy);
+        }
+        failure.into()
     });
     say(&event);
     if matches!(event, Event::Error { .. }) { 3 } else { 0 }
@@ -71,16 +71,12 @@ fn tidy(options: &StartOptions) {
 
 /// Is the device of the plan in a file, under its load, until SIGINT or SIGTERM.
 fn dut(file: &Path) -> Result<Event, MeasureError> {
-    let failed = |f: Failure| {
-        let Failure { message, remedy, usage } = f;
-        if usage { TargetError::Usage { message, remedy } } else { TargetError::Probe { message, remedy } }
-    };
-    let plan = spool::read_plan(file).map_err(failed)?;
+    let plan = spool::read_plan(file).map_err(TargetError::from)?;
     let load = Load::parse(&plan.load)?;
     let options = options(file)?;
-    let signals = spool::signals().map_err(failed)?;
+    let signals = spool::signals().map_err(TargetError::from)?;
     let running = load.start(&options)?;
-    let served = spool::serve_dut(&plan, &signals, &mut std::io::stdout()).map_err(failed);
+    let served = spool::serve_dut(&plan, &signals, &mut std::io::stdout()).map_err(TargetError::from);
     let mut done = match served {
         Ok(done) => done,
         Err(e) => {

@@ -1,5 +1,6 @@
 //! The settings that follow from what was chosen of a test over lines: the same for the command line and for campaigns.
 
+use rtscope_failure::{Fault, Problem};
 use rtscope_probe::line_tests::checked::LineTest;
 use rtscope_probe::lines::LineSpec;
 use rtscope_record::{DutSettings, Handler, LineOptions, LineSettings, Settings, Space, Test, Who};
@@ -10,12 +11,22 @@ const WIRES: [&str; 4] = ["wire:stimulus", "wire:answer", "gpio:rtscope-wire/0",
 
 /// Why settings can't be made of what was chosen. Always the request's fault (exit code 2).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{message}; {remedy}")]
+#[error("{message}")]
 pub struct LineOptionsError {
     /// What is wrong.
     pub message: String,
     /// What to ask for instead.
     pub remedy: String,
+}
+
+impl Problem for LineOptionsError {
+    fn remedy(&self) -> String {
+        self.remedy.clone()
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 fn wrong<T>(message: impl Into<String>, remedy: impl Into<String>) -> Result<T, LineOptionsError> {

@@ -88,11 +88,10 @@ fn run_local(
                     Err(TargetError::Record(format!("it is called `{}`, the plan `{}`", record.id(), plan.id)))
                 };
             }
-            Some(Event::Error { message, remedy, usage }) => {
-                probe.end();
-                return Err(if usage { TargetError::Usage { message, remedy } } else { TargetError::Probe { message, remedy } });
-            }
             Some(event) => {
+                let event = event.or_failure().inspect_err(|_| {
+                    probe.end();
+                })?;
                 match &event {
                     Event::Started => progress = ", before its first figures".into(),
                     Event::Progress { elapsed_ns, threads } => {

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use rtscope_failure::Problem as _;
 use rtscope_probe::protocol::PROTOCOL;
 use rtscope_record::{Distribution, RecordParts, Settings, Space, Test, fixtures};
 use std::os::unix::fs::PermissionsExt;
@@ -109,7 +110,7 @@ fn the_probes_own_errors_keep_their_kind() {
         let event = Event::Error { message: "no CPU 99".into(), remedy: "use 0 or 1".into(), usage };
         let e = Script::new(&format!("echo '{}'; exit 2", json(&event))).run().0.unwrap_err();
         assert_eq!(e.is_usage(), usage);
-        assert_eq!(e.to_string(), "no CPU 99; use 0 or 1");
+        assert_eq!((e.to_string(), e.remedy()), ("no CPU 99".into(), "use 0 or 1".into()));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::local::tests::{plan, record};
 use crate::target::TargetError;
+use rtscope_failure::Problem as _;
 use rtscope_load::Journal;
 use rtscope_load::{Isolation, Reexec};
 use rtscope_record::Verdict;

@@ -32,9 +32,10 @@ impl Target for Ssh {
                 Event::Record { record } => break Ok(*record),
                 // Before its load was up, for example.
                 Event::Error { .. } if stop.is_stopped() => break Err(TargetError::Interrupted),
-                Event::Error { message, remedy, usage: true } => break Err(TargetError::Usage { message, remedy }),
-                Event::Error { message, remedy, usage: false } => break Err(TargetError::Probe { message, remedy }),
-                event => on_event(&event),
+                event => match event.or_failure() {
+                    Ok(event) => on_event(&event),
+                    Err(failure) => break Err(failure.into()),
+                },
             }
         };
         if let Err(message) = work.let_go() {

@@ -1,5 +1,6 @@
 //! Where a probe runs. Every target takes a plan and gives back events and a record.
 
+use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_load::StopHandle;
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{Record, RecordError};
@@ -14,7 +15,7 @@ pub fn is_lab(target: &str) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The plan can't be carried out as it stands (usage, exit code 2).
-    #[error("{message}; {remedy}")]
+    #[error("{message}")]
     Usage {
         /// What is wrong with it.
         message: String,
@@ -22,7 +23,7 @@ pub enum TargetError {
         remedy: String,
     },
     /// The probe could not measure.
-    #[error("{message}; {remedy}")]
+    #[error("{message}")]
     Probe {
         /// What failed.
         message: String,
@@ -66,16 +67,48 @@ pub enum TargetError {
     Record(String),
 }
 
-impl From<RecordError> for TargetError {
-    fn from(e: RecordError) -> Self {
-        Self::Record(e.to_string())
+impl Problem for TargetError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Usage { remedy, .. } | Self::Probe { remedy, .. } => remedy.clone(),
+            Self::Start { .. } => "is the program there, and may it be executed? $RTSCOPE_PROBE names another".into(),
+            // Says it.
+            Self::Garbled { .. } => String::new(),
+            Self::Ended { .. } => "measure again; does the kernel's log say why? `dmesg | tail`".into(),
+            Self::Pipe(_) => "measure again; was the probe ended by somebody else?".into(),
+            Self::Interrupted => "start it again".into(),
+            Self::Record(_) => "probe and rtscope must be of one version".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Usage { .. } => Fault::Usage,
+            Self::Interrupted => Fault::Interrupted,
+            Self::Probe { .. }
+            | Self::Start { .. }
+            | Self::Garbled { .. }
+            | Self::Ended { .. }
+            | Self::Pipe(_)
+            | Self::Record(_) => Fault::Machine,
+        }
     }
 }
 
-impl TargetError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, Self::Usage { .. })
+/// What the probe says that it could not do.
+impl From<Failure> for TargetError {
+    fn from(Failure { message, remedy, fault }: Failure) -> Self {
+        match fault {
+            Fault::Usage => Self::Usage { message, remedy },
+            Fault::Machine => Self::Probe { message, remedy },
+            Fault::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl From<RecordError> for TargetError {
+    fn from(e: RecordError) -> Self {
+        Self::Record(e.to_string())
     }
 }
 

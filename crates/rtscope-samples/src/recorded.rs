@@ -5,6 +5,7 @@ use crate::outcome::Sink as _;
 use crate::pairing::{Closed, Pairing};
 use crate::responses::ResponseSampler;
 use crate::wave::WaveSampler;
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::lines::{GridError, Phase};
 use rtscope_record::{Distribution, DistributionError, Nanos, limits};
 
@@ -48,6 +49,22 @@ pub enum RecordedError {
     /// The counts make no distribution.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
+}
+
+impl Problem for RecordedError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Beyond { .. } => "ask for one within that".into(),
+            Self::Distribution(e) => e.remedy(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Beyond { .. } => Fault::Usage,
+            Self::Distribution(_) => Fault::Machine,
+        }
+    }
 }
 
 /// Holds what is asked against the limits that a measurement has too; a time is in ns.

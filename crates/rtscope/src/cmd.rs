@@ -22,10 +22,3 @@ use rtscope_report::table::Style;
 pub(crate) fn style() -> Style {
     Style { colour: output::colour(), width: Some(output::width()) }
 }
-
-/// A failure to make a table or a page.
-impl From<rtscope_report::ReportError> for crate::error::Failure {
-    fn from(e: rtscope_report::ReportError) -> Self {
-        Self::failed(e.to_string(), "")
-    }
-}

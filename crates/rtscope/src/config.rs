@@ -1,9 +1,9 @@
 //! Where things are: flag, then environment, then `$XDG_CONFIG_HOME/rtscope/config.toml`, then the default.
 
 use crate::args::Global;
-use crate::error::Failure;
 use crate::output;
 use rtscope_archive::Archive;
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::Nanos;
 use rtscope_record::units::seconds;
 use rtscope_run::ssh::{SshOptions, Way};
@@ -91,12 +91,11 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     let patience = given(SSH_PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
         let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(|t| seconds(t).map_err(|e| e.to_string()));
-        read.map_err(|e| Failure::usage(format!("${SSH_PATIENCE}: {e}"), "write a time such as 30s or 10m"))
+        read.or_usage(format_args!("${SSH_PATIENCE}"), "write a time such as 30s or 10m")
     })?;
     let config = given("RTSCOPE_SSH_CONFIG").map(PathBuf::from);
     if let Some(path) = &config {
-        let failed = |e: std::io::Error| Failure::usage(format!("$RTSCOPE_SSH_CONFIG: {}: {e}", path.display()), "name a file");
-        rtscope_files::check_file(path, true).map_err(failed)?;
+        rtscope_files::check_file(path, true).or_usage(format_args!("$RTSCOPE_SSH_CONFIG: {}", path.display()), "name a file")?;
     }
     let me = std::env::current_exe().unwrap_or_default();
     let beside = me.parent().map(PathBuf::from);
@@ -164,6 +163,7 @@ impl Context {
             self.say(&format!("taken into the archive from an earlier run: {}", absorbed.imported.join(", ")));
         }
         for (path, why) in &absorbed.left {
+            let why = Failure::of(why).in_one();
             output::note(&format!("rtscope: warning: {} was not taken into the archive: {why}", path.display()));
         }
         Ok(archive)
@@ -183,14 +183,9 @@ fn read_file() -> Result<File, Failure> {
     let text = match rtscope_files::read_text(&path, LARGEST) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(e) => return Err(Failure::usage(format!("{}: {e}", path.display()), "make it readable, or move it away")),
+        Err(e) => return Err(e).or_usage(path.display(), "make it readable, or move it away"),
     };
-    toml::from_str(&text).map_err(|e| {
-        Failure::usage(
-            format!("{}: {e}", path.display()),
-            "known keys: archive, sign, [measure] interval, duration, priority, load_dir",
-        )
-    })
+    toml::from_str(&text).or_usage(path.display(), "known keys: archive, sign, [measure] interval, duration, priority, load_dir")
 }
 
 #[cfg(test)]

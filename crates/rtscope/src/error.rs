@@ -1,5 +1,6 @@
-//! Exit codes, and failures that say what failed and what to do.
+//! Exit codes.
 
+use rtscope_failure::Fault;
 use std::process::ExitCode;
 
 /// Exit codes of the command line (the manual lists them).
@@ -25,37 +26,13 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why a command ended without its result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// Exit code.
-    pub code: Code,
-    /// What failed.
-    pub message: String,
-    /// What to do about it; may be empty.
-    pub remedy: String,
-}
-
-impl Failure {
-    /// The request was wrong.
-    pub(crate) fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { code: Code::Usage, message: message.into(), remedy: remedy.into() }
-    }
-
-    /// The machine could not do it.
-    pub(crate) fn failed(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { code: Code::Failed, message: message.into(), remedy: remedy.into() }
-    }
-}
-
-impl From<rtscope_archive::ArchiveError> for Failure {
-    fn from(e: rtscope_archive::ArchiveError) -> Self {
-        Self::failed(e.to_string(), "")
-    }
-}
-
-impl From<rtscope_record::DistributionError> for Failure {
-    fn from(e: rtscope_record::DistributionError) -> Self {
-        Self::failed(format!("the distributions can't be merged: {e}"), "choose fewer records")
+/// The one place where a fault becomes an exit code.
+impl From<Fault> for Code {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Usage => Self::Usage,
+            Fault::Machine => Self::Failed,
+            Fault::Interrupted => Self::Interrupted,
+        }
     }
 }

@@ -4,8 +4,8 @@
 //! others could read, or that is somebody else's, is refused.
 
 use crate::config::config_dir;
-use crate::error::Failure;
 use rtscope_archive::signature::{SecretKey, is_key};
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::record::key_fingerprint;
 use rtscope_record::{Record, Signature};
 use rustix::fs::OFlags;
@@ -107,8 +107,12 @@ fn trusted_path() -> Result<PathBuf, Failure> {
     Ok(config_dir()?.join("trusted-keys"))
 }
 
-fn failed(path: &Path, what: &str, e: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: {what}: {e}", path.display()), "its directory must be yours, and there must be room")
+/// What to do about the directory of the keys.
+const OWN: &str = "its directory must be yours, and there must be room";
+
+/// What was being done to a file, for [`Explain`].
+fn doing(path: &Path, what: &str) -> String {
+    format!("{}: {what}", path.display())
 }
 
 /// Whether a file of user `owner` can be changed by nobody but this user, and root.
@@ -120,12 +124,12 @@ fn is_mine(owner: u32) -> bool {
 pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
     let path = secret_path()?;
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|e| Failure::failed(format!("no random bytes: {e}"), "report this"))?;
+    getrandom::fill(&mut bytes).or_machine("no random bytes", "report this")?;
     let secret = SecretKey::from_bytes(&bytes);
     let public = PublicKey::new(name, &secret.public(), true).map_err(|e| Failure::usage(e, "--name NAME"))?;
     let digits = bytes.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"));
     let dir = path.parent().unwrap_or(Path::new("/"));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| failed(dir, "making the directory", &e))?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).or_machine(doing(dir, "making the directory"), OWN)?;
     // O_EXCL follows no link either. On a failure nothing half written is left behind.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut file = match made {
@@ -136,13 +140,13 @@ pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
                 "`rtscope key show` prints it; move the file away for another key",
             ));
         }
-        Err(e) => return Err(failed(&path, "making the key", &e)),
+        Err(e) => return Err(e).or_machine(doing(&path, "making the key"), OWN),
     };
     let written = writeln!(file, "{SECRET} {digits} {name}").and_then(|()| file.sync_all());
-    written.map_err(|e| {
+    if written.is_err() {
         let _ = std::fs::remove_file(&path);
-        failed(&path, "writing the key", &e)
-    })?;
+    }
+    written.or_machine(doing(&path, "writing the key"), OWN)?;
     Ok(public)
 }
 
@@ -150,8 +154,8 @@ pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
 pub(crate) fn load_signer() -> Result<Option<Signer>, Failure> {
     let Ok(path) = secret_path() else { return Ok(None) };
     let Some((text, file)) = read(&path)? else { return Ok(None) };
-    let refuse = |what: String, remedy: &str| Err(Failure::failed(format!("{}: {what}", path.display()), remedy));
-    let about = file.metadata().map_err(|e| failed(&path, "looking at the key", &e))?;
+    let refuse = |what: String, remedy: &str| Err(Failure::machine(format!("{}: {what}", path.display()), remedy));
+    let about = file.metadata().or_machine(doing(&path, "looking at the key"), OWN)?;
     if about.mode() & 0o077 != 0 {
         return refuse(
             format!("others may read or change it (mode {:03o})", about.mode() & 0o777),
@@ -162,7 +166,7 @@ pub(crate) fn load_signer() -> Result<Option<Signer>, Failure> {
         return refuse(format!("it belongs to user {}", about.uid()), "rtscope key generate");
     }
     let damaged =
-        || Failure::failed(format!("{}: this is not a key of rtscope", path.display()), "move it away; rtscope key generate");
+        || Failure::machine(format!("{}: this is not a key of rtscope", path.display()), "move it away; rtscope key generate");
     let [SECRET, digits, name] = text.split_whitespace().collect::<Vec<_>>()[..] else { return Err(damaged()) };
     let bytes: Option<Vec<u8>> =
         (0..digits.len()).step_by(2).map(|at| digits.get(at..at + 2).and_then(|d| u8::from_str_radix(d, 16).ok())).collect();
@@ -184,13 +188,13 @@ fn read(path: &Path) -> Result<Option<(String, File)>, Failure> {
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(failed(path, "opening it", &e)),
+        Err(e) => return Err(e).or_machine(doing(path, "opening it"), OWN),
     };
     if !file.metadata().is_ok_and(|m| m.is_file()) {
-        return Err(Failure::failed(format!("{} is not a file", path.display()), "move it away"));
+        return Err(Failure::machine(format!("{} is not a file", path.display()), "move it away"));
     }
     let mut text = String::new();
-    (&file).take(LONGEST).read_to_string(&mut text).map_err(|e| failed(path, "reading it", &e))?;
+    (&file).take(LONGEST).read_to_string(&mut text).or_machine(doing(path, "reading it"), OWN)?;
     Ok(Some((text, file)))
 }
 
@@ -198,14 +202,14 @@ fn read(path: &Path) -> Result<Option<(String, File)>, Failure> {
 fn trusted() -> Result<Vec<PublicKey>, Failure> {
     let Ok(path) = trusted_path() else { return Ok(Vec::new()) };
     let Some((text, file)) = read(&path)? else { return Ok(Vec::new()) };
-    let about = file.metadata().map_err(|e| failed(&path, "looking at it", &e))?;
+    let about = file.metadata().or_machine(doing(&path, "looking at it"), OWN)?;
     if about.mode() & 0o022 != 0 || !is_mine(about.uid()) {
-        return Err(Failure::failed(
+        return Err(Failure::machine(
             format!("{}: others may change it", path.display()),
             "chmod 600, and look whose keys are in it",
         ));
     }
-    let wrong = |line: usize, e: String| Failure::failed(format!("{}: line {line}: {e}", path.display()), "remove the line");
+    let wrong = |line: usize, e: String| Failure::machine(format!("{}: line {line}: {e}", path.display()), "remove the line");
     let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     lines.map(|(i, line)| PublicKey::parse(line).map_err(|e| wrong(i + 1, e))).collect()
 }
@@ -239,7 +243,7 @@ pub(crate) fn distrust(which: &str) -> Result<PublicKey, Failure> {
 fn write_trusted(keys: &[PublicKey]) -> Result<(), Failure> {
     let path = trusted_path()?;
     let dir = path.parent().unwrap_or(Path::new("/"));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| failed(dir, "making the directory", &e))?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).or_machine(doing(dir, "making the directory"), OWN)?;
     let beside = dir.join(format!(".trusted-keys.{}", std::process::id()));
     let lines: String = keys.iter().map(|k| k.line() + "\n").collect();
     let written = OpenOptions::new()
@@ -249,8 +253,8 @@ fn write_trusted(keys: &[PublicKey]) -> Result<(), Failure> {
         .open(&beside)
         .and_then(|mut f| f.write_all(lines.as_bytes()).and_then(|()| f.sync_all()))
         .and_then(|()| std::fs::rename(&beside, &path));
-    written.map_err(|e| {
+    if written.is_err() {
         let _ = std::fs::remove_file(&beside);
-        failed(&path, "writing it", &e)
-    })
+    }
+    written.or_machine(doing(&path, "writing it"), OWN)
 }

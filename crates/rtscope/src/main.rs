@@ -6,6 +6,8 @@ mod args;
 mod cmd;
 mod config;
 mod error;
+#[cfg(test)]
+mod errors_golden;
 mod keys;
 #[cfg(test)]
 mod manual;
@@ -16,7 +18,8 @@ mod select;
 
 use args::{Cli, Command};
 use clap::Parser;
-use error::{Code, Failure};
+use error::Code;
+use rtscope_failure::Failure;
 use std::process::ExitCode;
 
 /// Reading commands have a limit of memory.
@@ -115,9 +118,11 @@ fn reads(command: &Command) -> bool {
 fn finish(result: Result<Code, Failure>) -> ExitCode {
     match result {
         Ok(code) => code.into(),
+        // Nobody reads on: there is nothing to say.
+        Err(_) if output::is_unread() => Code::Done.into(),
         Err(failure) => {
             output::failure(&failure);
-            failure.code.into()
+            Code::from(failure.fault).into()
         }
     }
 }

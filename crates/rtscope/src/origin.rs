@@ -1,8 +1,8 @@
 //! Whose a record is that comes from a file: this archive's own, one that somebody trusted signed, or anybody's.
 
-use crate::error::Failure;
 use crate::keys::Keys;
 use rtscope_archive::Archive;
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Effect, Origin, Record, RecordParts, Verdict, Warning, findings, origin};
 
 /// What became of a record from a file.
@@ -21,8 +21,7 @@ pub(crate) fn settle(record: Record, archive: Option<&Archive>, keys: &Keys) -> 
     if archive.is_some_and(|a| a.get(record.id()).is_ok_and(|there| there == record)) {
         return Ok(Settled { record, said: None });
     }
-    let rebuilt =
-        |parts| Record::new(parts).map_err(|e| Failure::failed(format!("the record does not hold together: {e}"), "leave it out"));
+    let rebuilt = |parts| Record::new(parts).or_machine("the record does not hold together", "leave it out");
     let mut said = None;
     if let Some(signature) = &record.parts().signature {
         // That it is a signature of this record was seen when it was read.

@@ -1,10 +1,19 @@
 //! The only place that writes to the terminal. Results go to standard output, everything else to standard error.
 
-use crate::error::{Code, Failure};
+use rtscope_failure::{Explain, Failure, Fault};
 use rtscope_record::text::visible;
 use rtscope_report::table::PAINTS;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the reader of a [`Stream`] on standard output went away. As standard output itself, of the process.
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Whether a command ended because nobody reads its result on.
+pub(crate) fn is_unread() -> bool {
+    UNREAD.load(Ordering::Relaxed)
+}
 
 /// Writes a result to standard output, foreign text in it made harmless. A reader that went away (`| head`) ends the program quietly; a
 /// full disk is an error.
@@ -99,9 +108,9 @@ impl Stream {
 
 fn lost(e: &std::io::Error) -> Failure {
     if e.kind() == std::io::ErrorKind::BrokenPipe {
-        return Failure { code: Code::Done, message: String::new(), remedy: String::new() };
+        UNREAD.store(true, Ordering::Relaxed);
     }
-    Failure::failed(format!("standard output: {e}"), "free space where the output goes, or send it elsewhere")
+    Failure::machine(format!("standard output: {e}"), "free space where the output goes, or send it elsewhere")
 }
 
 /// What came of writing to standard output.
@@ -120,7 +129,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
 
 /// The line that [`json`] writes.
 pub(crate) fn json_text(value: &impl serde::Serialize) -> Result<String, Failure> {
-    let mut text = serde_json::to_string(value).map_err(|e| Failure::failed(format!("JSON: {e}"), "report this"))?;
+    let mut text = serde_json::to_string(value).or_machine("JSON", "report this")?;
     text.push('\n');
     Ok(match rtscope_record::text::json(&text) {
         Cow::Owned(safe) => safe,
@@ -136,15 +145,14 @@ pub(crate) fn note(text: &str) {
 
 /// A failure on standard error.
 pub(crate) fn failure(f: &Failure) {
-    if f.code == Code::Done {
-        // Nobody reads on: there is nothing to say.
-        return;
-    }
-    let word = if f.code == Code::Interrupted { "interrupted" } else { "error" };
-    note(&format!("rtscope: {word}: {}", f.message));
-    if !f.remedy.is_empty() {
-        note(&format!("  try: {}", f.remedy));
-    }
+    note(&told(f));
+}
+
+/// What a failure says to people: message and remedy, a line each.
+pub(crate) fn told(f: &Failure) -> String {
+    let word = if f.fault == Fault::Interrupted { "interrupted" } else { "error" };
+    let remedy = if f.remedy.is_empty() { String::new() } else { format!("\n  try: {}", f.remedy) };
+    format!("rtscope: {word}: {}{remedy}", f.message)
 }
 
 /// Whether standard output takes colour: a terminal, no `NO_COLOR`, not `TERM=dumb`.

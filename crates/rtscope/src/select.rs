@@ -1,10 +1,10 @@
 //! Selections: which records a command is about. Named first, and read one at a time.
 
 use crate::config::Context;
-use crate::error::Failure;
 use crate::keys::Keys;
 use crate::origin;
 use rtscope_archive::{Archive, Filter, Key};
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Record, Test};
 use std::collections::HashSet;
 use std::path::Path;
@@ -148,7 +148,7 @@ fn keys(archive: &Archive, word: &str) -> Result<Vec<Key>, Failure> {
         }
         return Ok(keys);
     }
-    word.split(',').filter(|id| !id.is_empty()).map(|id| archive.key(id).map_err(Failure::from)).collect()
+    word.split(',').filter(|id| !id.is_empty()).map(|id| Ok(archive.key(id)?)).collect()
 }
 
 fn file(context: &Context, path: &str) -> Result<Vec<Record>, Failure> {
@@ -158,8 +158,7 @@ fn file(context: &Context, path: &str) -> Result<Vec<Record>, Failure> {
     })?;
     let mut options = rtscope_archive::formats::ImportOptions::new(path, std::time::SystemTime::now());
     options.format = Some(rtscope_archive::formats::Format::Json);
-    let stated = rtscope_archive::formats::import(&bytes, &options)
-        .map_err(|e| Failure::failed(format!("{path}: {e}"), "rtscope import reads other formats"))?;
+    let stated = rtscope_archive::formats::import(&bytes, &options).or_machine(path, "rtscope import reads other formats")?;
     let keys = Keys::load()?;
     // Looking makes no archive.
     let archive = if context.is_there() { context.open_existing().ok() } else { None };

@@ -1,5 +1,6 @@
 //! Why two selections can't be compared.
 
+use rtscope_failure::{Fault, Problem};
 use rtscope_record::DistributionError;
 
 /// Why two selections can't be compared.
@@ -37,4 +38,18 @@ pub enum CompareError {
         /// Why.
         error: DistributionError,
     },
+}
+
+impl Problem for CompareError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Empty(_) | Self::NoCommonLoad { .. } | Self::NoCommonModel { .. } => String::new(),
+            Self::Merge { error, .. } => error.remedy(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }

@@ -1,5 +1,9 @@
 //! Why a capture can't be used, and how long a line of one may be.
 
+use rtscope_failure::{Fault, Problem};
+use rtscope_record::RecordError;
+use rtscope_samples::recorded::RecordedError;
+
 /// Longest line of a table and longest word of a dump, bytes: one without an end is found out within bounded memory.
 pub(super) const LONGEST: usize = 1 << 20;
 
@@ -17,6 +21,20 @@ pub enum CaptureError {
         /// What is wrong, and what was expected.
         what: String,
     },
+    /// It does not show what was asked for.
+    #[error("{what}")]
+    Shows {
+        /// What it shows instead.
+        what: String,
+        /// What to ask for.
+        remedy: String,
+    },
+    /// Its edges can't be booked.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
+    /// What came of it is no record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// There is no such channel (usage).
     #[error("there is no channel `{wanted}` in it: it has {}", .has.join(", "))]
     NoChannel {
@@ -37,12 +55,32 @@ pub enum CaptureError {
     },
 }
 
-impl CaptureError {
-    /// The request was wrong (exit code 2), not the file (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NoChannel { .. } | Self::Ambiguous { .. })
+impl Problem for CaptureError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::File(_) | Self::Line { .. } => {
+                "look at it with the instrument's own program; --format names what it is if it was taken for something else".into()
+            }
+            Self::Shows { remedy, .. } => remedy.clone(),
+            Self::Recorded(e) => e.remedy(),
+            Self::Record(e) => e.remedy(),
+            Self::NoChannel { .. } => "name one of these, or its place such as #1".into(),
+            // Says it.
+            Self::Ambiguous { .. } => String::new(),
+        }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::NoChannel { .. } | Self::Ambiguous { .. } => Fault::Usage,
+            Self::Recorded(e) => e.fault(),
+            Self::Record(e) => e.fault(),
+            Self::File(_) | Self::Line { .. } | Self::Shows { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl CaptureError {
     pub(super) fn line(line: u64, what: impl Into<String>) -> Self {
         Self::Line { line, what: what.into() }
     }

@@ -70,7 +70,7 @@ pub struct File<'a> {
 }
 
 impl Capture {
-    /// What it shows, as a record. Errors that are the request's say so ([`CaptureError::is_usage`]).
+    /// What it shows, as a record. Errors that are the request's say so by their fault.
     pub fn record(&self, a: &Reading<'_>, file: &File<'_>) -> Result<Record, CaptureError> {
         let answer = Line::of(self, a.answer, a)?;
         let stimulus = a.stimulus.map(|s| Line::of(self, s, a)).transpose()?;
@@ -97,11 +97,12 @@ impl Line {
         let channel = capture.channel(wanted)?;
         let noise = channel.analog.filter(|of| of.noise && !a.threshold_named);
         if let Some((low, high)) = noise.and_then(|of| of.swing) {
-            return Err(CaptureError::File(format!(
+            let what = format!(
                 "channel {} is between {low:.3} V and {high:.3} V, most of the time in the middle or not far from it: that is noise rather \
-                 than levels; look at its wire, or give --threshold VOLTS",
+                 than levels",
                 channel.name
-            )));
+            );
+            return Err(CaptureError::Shows { what, remedy: "look at its wire, or give --threshold VOLTS".into() });
         }
         // Picoseconds to nanoseconds, each time for itself: no error adds up.
         let edges: Vec<Edge> = channel.levels.edges().map(|(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 }).collect();
@@ -189,7 +190,8 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Readin
     }));
     if stimulus.edges.is_empty() {
         let what = format!("channel {} has no such edge, so nothing stimulated: {}", stimulus.name, stimulus.constant());
-        return Err(CaptureError::File(what));
+        let remedy = "name the channel that stimulates, and its edges: --stimulus, --stimulus-edges".into();
+        return Err(CaptureError::Shows { what, remedy });
     }
     // The rules know an answer by its level: those of the stimulus it answers.
     let one_edge = match a.stimulus_edges {
@@ -205,10 +207,10 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Readin
         .timeout
         .map(|t| t.0)
         .or(usual)
-        .ok_or_else(|| CaptureError::File("one stimulus tells no time-out: give --timeout".into()))?;
+        .ok_or_else(|| CaptureError::Shows { what: "one stimulus tells no time-out".into(), remedy: "give --timeout".into() })?;
     let end = capture.end.div_ceil(1000);
     let recorded = Recorded { stimulus: &stimulus.edges, answer: &answer.edges, end };
-    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst).map_err(|e| CaptureError::File(e.to_string()))?;
+    let mut r = recorded::responses(&recorded, timeout, a.warmup, a.worst)?;
     if let Some(level) = one_edge {
         let label = LABELS[usize::from(level)];
         r.distributions.retain(|d| d.label() == label);
@@ -258,9 +260,10 @@ fn wave(capture: &Capture, answer: &Line, a: &Reading<'_>) -> Result<Taken, Capt
     let usual = recorded::usual_interval(&answer.edges).filter(|i| *i > 0);
     let semi_period = a.semi_period.map(|t| t.0).or(usual);
     let semi_period = semi_period.ok_or_else(|| {
-        CaptureError::File(format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant()))
+        let what = format!("channel {} has fewer than two edges and so no wave: {}", answer.name, answer.constant());
+        CaptureError::Shows { what, remedy: "name the channel with the wave: --answer".into() }
     })?;
-    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst).map_err(|e| CaptureError::File(e.to_string()))?;
+    let w = recorded::wave(&answer.edges, semi_period, a.warmup, a.worst)?;
     let mut warnings = common(capture, &[answer], Some(semi_period), a);
     if a.semi_period.is_none() {
         warnings.push(Warning::new(
@@ -382,5 +385,5 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken) -> Result<Reco
         witness: None,
         signature: None,
     })
-    .map_err(|e| CaptureError::File(e.to_string()))
+    .map_err(CaptureError::from)
 }

@@ -2,6 +2,7 @@
 
 use super::format::Format;
 use crate::signature::SignatureError;
+use rtscope_failure::Problem;
 use rtscope_record::{DistributionError, RecordError};
 
 /// Why a file was not imported. Nothing of it was.
@@ -43,6 +44,23 @@ pub enum ImportError {
         /// What is wrong with it.
         error: SignatureError,
     },
+}
+
+impl Problem for ImportError {
+    fn remedy(&self) -> String {
+        match self {
+            // Says it.
+            Self::Unknown => String::new(),
+            Self::NotRead(_) => "export the record as json: that comes back whole".into(),
+            Self::Line { .. } | Self::File(_) => {
+                "mend the file, or name its format with --format if it was taken for another".into()
+            }
+            Self::Json(_) => "is it cut off? Get the file anew".into(),
+            Self::Distribution(e) => e.remedy(),
+            Self::Record(e) => e.remedy(),
+            Self::Signature { error, .. } => error.remedy(),
+        }
+    }
 }
 
 impl ImportError {
@@ -105,4 +123,19 @@ pub enum ExportError {
     /// The record can't be written as JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+}
+
+impl Problem for ExportError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::NoBins { .. } | Self::TooManyRows { .. } | Self::NoSamples | Self::Kept(_) => String::new(),
+            Self::Unit { .. } | Self::Test(_) | Self::NotOverLines(_) | Self::NoSlots { .. } => {
+                "export csv, hdr or json: `rtscope export --format json`".into()
+            }
+            Self::Distribution(e) => e.remedy(),
+            Self::Record(e) => e.remedy(),
+            Self::Json(_) => "report this".into(),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with an archive, told apart by what its owner can do about it.
 
 use super::holders;
+use rtscope_failure::Problem;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -134,6 +135,30 @@ pub enum ArchiveError {
     },
 }
 
+impl Problem for ArchiveError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Locked { .. }
+            | Self::Corrupt { .. }
+            | Self::DiskFull { .. }
+            | Self::Permission { .. }
+            | Self::NotAnArchive { .. }
+            | Self::Missing { .. }
+            | Self::ForeignSchema { .. }
+            | Self::NewerSchema { .. }
+            | Self::NotFound(_)
+            | Self::Empty
+            | Self::Ambiguous { .. }
+            | Self::AlreadyThere(_)
+            | Self::Damaged { .. } => String::new(),
+            Self::Unrepresentable { .. } => "report this, with the record's JSON".into(),
+            Self::Io { .. } => "look after the disk (`dmesg | tail`), or name an archive elsewhere with --archive".into(),
+            Self::Sql { .. } => "see whether it is sound by `rtscope verify`, and report this if it is".into(),
+        }
+    }
+}
+
 impl ArchiveError {
     /// Whether the record that was to be inserted is safe elsewhere only: the archive can't take anything now, so spill it.
     pub fn archive_unusable(&self) -> bool {
@@ -197,4 +222,14 @@ pub enum SpillError {
     /// The archive would not take it.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+}
+
+impl Problem for SpillError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Io(_) => "make it readable, or move it away".into(),
+            Self::Json(_) => "move it away".into(),
+            Self::Archive(e) => e.remedy(),
+        }
+    }
 }

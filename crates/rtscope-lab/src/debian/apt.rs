@@ -3,6 +3,7 @@
 use super::control::{self, Paragraph};
 use crate::cache;
 use crate::kernels::Arch;
+use rtscope_failure::{Fault, Problem};
 use rtscope_files::Lock;
 use rtscope_files::digest;
 use rtscope_sys as sys;
@@ -61,12 +62,23 @@ pub enum DebianError {
     },
 }
 
-impl DebianError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, Self::Unusable(_))
+impl Problem for DebianError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Missing { .. } | Self::Unusable(_) | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => String::new(),
+        }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Unusable(_) => Fault::Usage,
+            Self::Missing { .. } | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl DebianError {
     /// For `map_err` on a file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();

@@ -2,6 +2,7 @@
 
 use crate::debian::DebianError;
 use crate::kernels::Arch;
+use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -40,16 +41,28 @@ pub enum ImageError {
     },
 }
 
-impl ImageError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+impl Problem for ImageError {
+    fn remedy(&self) -> String {
         match self {
-            Self::Unfit(_) => true,
-            Self::Debian(e) => e.is_usage(),
-            Self::NoTools { .. } | Self::Unreadable { .. } | Self::Io { .. } => false,
+            Self::Debian(e) => e.remedy(),
+            Self::Unfit(_) => "name what is for the guest's architecture, and an absolute path in it".into(),
+            // Says it.
+            Self::NoTools { .. } => String::new(),
+            Self::Unreadable { .. } => "if it is of the cache, fetch it again: rtscope lab kernels fetch NAME --update".into(),
+            Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Unfit(_) => Fault::Usage,
+            Self::Debian(e) => e.fault(),
+            Self::NoTools { .. } | Self::Unreadable { .. } | Self::Io { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl ImageError {
     /// For `map_err` on a file.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kernels::Series;
+use rtscope_failure::Problem as _;
 
 /// A cache, and a kernel's files beside it.
 fn world() -> (tempfile::TempDir, Kernels) {

@@ -2,6 +2,7 @@
 
 use super::name::KernelName;
 use crate::debian::DebianError;
+use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ pub enum KernelError {
         why: String,
     },
     /// It is known, but not in the cache.
-    #[error("the kernel {name} is not in the cache; {remedy}")]
+    #[error("the kernel {name} is not in the cache")]
     NotFetched {
         /// Its name.
         name: KernelName,
@@ -48,16 +49,27 @@ pub enum KernelError {
     },
 }
 
-impl KernelError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+impl Problem for KernelError {
+    fn remedy(&self) -> String {
         match self {
-            Self::Name { .. } | Self::Own(_) => true,
-            Self::Debian(e) => e.is_usage(),
-            Self::NotFetched { .. } | Self::Damaged { .. } | Self::Io { .. } => false,
+            Self::NotFetched { remedy, .. } => remedy.clone(),
+            // These say it.
+            Self::Name { .. } | Self::Damaged { .. } | Self::Own(_) => String::new(),
+            Self::Debian(e) => e.remedy(),
+            Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Name { .. } | Self::Own(_) => Fault::Usage,
+            Self::Debian(e) => e.fault(),
+            Self::NotFetched { .. } | Self::Damaged { .. } | Self::Io { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl KernelError {
     /// For `map_err` on a file.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();

@@ -65,6 +65,7 @@ impl TryFrom<String> for KernelName {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn names_are_read_and_written_alike() {

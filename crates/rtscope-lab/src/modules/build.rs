@@ -233,6 +233,7 @@ impl Compiler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn the_compiler_is_the_one_that_the_headers_name() {

@@ -1,11 +1,12 @@
 //! Why a module can't be had, and what to do about it.
 
+use rtscope_failure::{Fault, Problem};
 use rtscope_load::JournalError;
 use rtscope_load::kernel_modules::StillLoaded;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a module can't be had. Its text says what failed, [`ModuleError::remedy`] what to do.
+/// Why a module can't be had. Its text says what failed, its remedy what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
     /// A module can't do what is asked of it (usage, exit code 2).
@@ -70,24 +71,31 @@ pub enum ModuleError {
     },
 }
 
-impl ModuleError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Ask { .. })
-    }
-
-    /// What to do about it.
-    pub fn remedy(&self) -> String {
+impl Problem for ModuleError {
+    fn remedy(&self) -> String {
         match self {
             Self::Ask { remedy, .. } | Self::NoHeaders { remedy, .. } | Self::Refused { remedy, .. } => remedy.clone(),
             Self::NoTool { package, .. } => format!("apt-get install {package}"),
             Self::Build { log, .. } => format!("the whole log is in {}; are the headers those of this kernel?", log.display()),
             Self::StillLoaded(e) => e.remedy(),
-            Self::Journal(_) => "see above".into(),
+            Self::Journal(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Ask { .. } => Fault::Usage,
+            Self::StillLoaded(e) => e.fault(),
+            Self::Journal(e) => e.fault(),
+            Self::NoTool { .. } | Self::NoHeaders { .. } | Self::Build { .. } | Self::Refused { .. } | Self::Io { .. } => {
+                Fault::Machine
+            }
+        }
+    }
+}
+
+impl ModuleError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }

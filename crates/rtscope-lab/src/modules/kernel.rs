@@ -135,6 +135,7 @@ fn of_record(record: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn the_kernels_own_words_are_found() {

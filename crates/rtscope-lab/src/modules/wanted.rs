@@ -1,6 +1,7 @@
 //! Which modules a run needs, and with which parameters.
 
 use super::error::ModuleError;
+use rtscope_failure::Problem;
 use rtscope_load::kernel_modules::{PERIODIC, RESPONSE, TIMER, WIRE};
 use rtscope_probe::lines::LineSpec;
 use rtscope_probe::lines::gpio::Gpio;

@@ -3,6 +3,7 @@
 use crate::image::ImageError;
 use crate::kernels::{Arch, KernelError};
 use crate::modules::ModuleError;
+use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
 
@@ -60,7 +61,7 @@ pub enum VmError {
     )]
     Garbled(String),
     /// The guest could not do the work.
-    #[error("{message}; {remedy}")]
+    #[error("{message}")]
     Failed {
         /// What failed.
         message: String,
@@ -70,7 +71,7 @@ pub enum VmError {
         usage: bool,
     },
     /// It was ended before its end.
-    #[error("interrupted; a run of the lab is kept whole or not at all")]
+    #[error("a run of the lab is kept whole or not at all: nothing of this one is kept")]
     Interrupted,
     /// Something of the host's failed.
     #[error("{what}: {source}")]
@@ -82,12 +83,39 @@ pub enum VmError {
     },
 }
 
-impl VmError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Failed { usage: true, .. })
+impl Problem for VmError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::NoQemu { .. } | Self::Garbled(_) => String::new(),
+            Self::Start { .. } => "does it start by itself? `qemu-system-x86_64 --version` or the like; is memory free?".into(),
+            Self::Control(_) => "start it again; was QEMU ended by somebody else?".into(),
+            Self::Refused(_) => "boot anew: --fresh-boot".into(),
+            Self::Ended { .. } | Self::Hang { .. } => "see the console; does the kernel come up by `rtscope lab boot`?".into(),
+            Self::Failed { remedy, .. } => remedy.clone(),
+            Self::Interrupted => "start it again".into(),
+            Self::Io { .. } => "free space there and in $TMPDIR, and make it readable".into(),
+        }
     }
 
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Failed { usage: true, .. } => Fault::Usage,
+            Self::Interrupted => Fault::Interrupted,
+            Self::NoQemu { .. }
+            | Self::Start { .. }
+            | Self::Control(_)
+            | Self::Refused(_)
+            | Self::Ended { .. }
+            | Self::Hang { .. }
+            | Self::Garbled(_)
+            | Self::Failed { usage: false, .. }
+            | Self::Io { .. } => Fault::Machine,
+        }
+    }
+}
+
+impl VmError {
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
@@ -104,7 +132,7 @@ pub enum GuestError {
     #[error(transparent)]
     Image(#[from] ImageError),
     /// rtscope's modules for its kernel can't be had.
-    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    #[error(transparent)]
     Module(#[from] ModuleError),
     /// The machine can't be.
     #[error(transparent)]
@@ -124,15 +152,25 @@ pub enum GuestError {
     },
 }
 
-impl GuestError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+impl Problem for GuestError {
+    fn remedy(&self) -> String {
         match self {
-            Self::Kernel(e) => e.is_usage(),
-            Self::Image(e) => e.is_usage(),
-            Self::Module(e) => e.is_usage(),
-            Self::Vm(e) => e.is_usage(),
-            Self::NoProgram { .. } => false,
+            Self::Kernel(e) => e.remedy(),
+            Self::Image(e) => e.remedy(),
+            Self::Module(e) => e.remedy(),
+            Self::Vm(e) => e.remedy(),
+            // Says it.
+            Self::NoProgram { .. } => String::new(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Kernel(e) => e.fault(),
+            Self::Image(e) => e.fault(),
+            Self::Module(e) => e.fault(),
+            Self::Vm(e) => e.fault(),
+            Self::NoProgram { .. } => Fault::Machine,
         }
     }
 }

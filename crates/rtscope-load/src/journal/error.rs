@@ -1,5 +1,6 @@
 //! Why the journal can't be kept.
 
+use rtscope_failure::Problem;
 use std::io;
 use std::path::PathBuf;
 
@@ -17,4 +18,13 @@ pub enum JournalError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl Problem for JournalError {
+    /// The messages say it.
+    fn remedy(&self) -> String {
+        match self {
+            Self::NoHome | Self::Write { .. } => String::new(),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Why a load can't be had.
 
 use crate::journal::JournalError;
+use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
 
@@ -68,10 +69,10 @@ pub enum LoadError {
         source: io::Error,
     },
     /// It was ended while it started. Nothing of it is left running.
-    #[error("interrupted while the load started; nothing was measured")]
+    #[error("ended while the load started; nothing was measured")]
     Interrupted,
     /// It did not come up. Nothing of it is left running.
-    #[error("the load `{load}` did not start: {message}; {remedy}")]
+    #[error("the load `{load}` did not start: {message}")]
     Start {
         /// Name of the load.
         load: String,
@@ -82,9 +83,29 @@ pub enum LoadError {
     },
 }
 
-impl LoadError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Argument { .. })
+impl Problem for LoadError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Unknown { .. } | Self::Argument { .. } => "rtscope loads".into(),
+            // These say it.
+            Self::Missing { .. } | Self::Directory { .. } | Self::DiskFull { .. } => String::new(),
+            Self::Journal(e) => e.remedy(),
+            Self::Supervisor { .. } => "is the program there, and may it be executed? Install it again".into(),
+            Self::Interrupted => "start it again".into(),
+            Self::Start { remedy, .. } => remedy.clone(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Unknown { .. } | Self::Argument { .. } => Fault::Usage,
+            Self::Journal(e) => e.fault(),
+            Self::Interrupted => Fault::Interrupted,
+            Self::Missing { .. }
+            | Self::Directory { .. }
+            | Self::DiskFull { .. }
+            | Self::Supervisor { .. }
+            | Self::Start { .. } => Fault::Machine,
+        }
     }
 }

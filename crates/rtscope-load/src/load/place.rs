@@ -63,6 +63,7 @@ pub(super) fn token() -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     fn sized(on_disk: bool, need_mib: u64) -> Workload {
         Workload { tools: Vec::new(), iperf3: None, on_disk, need_mib, fills_cpus: false }

@@ -32,13 +32,6 @@ const DEVICE_TIMEOUT: u64 = 3_000_000_000;
 /// Stimuli of a calibration, and their interval, ns.
 const CALIBRATION: (u64, u64) = (1000, 1_000_000);
 
-impl From<LineError> for Failure {
-    fn from(e: LineError) -> Self {
-        let (message, remedy) = (e.to_string(), e.remedy());
-        if e.is_usage() { Self::usage(message, remedy) } else { Self::machine(message, remedy) }
-    }
-}
-
 /// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`crate::timer::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let test = LineTest::of(plan.test, &plan.settings)?;

@@ -1,5 +1,6 @@
 //! Why a line can't be had, and what to do about it.
 
+use rtscope_failure::{Fault, Problem};
 use std::io;
 
 /// The forms of a line's name, for a remedy.
@@ -7,7 +8,7 @@ const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NU
      serial:/dev/ttyS0:rts>cts, wire:stimulus and wire:answer of the kernel module rtscope_wire, or fpga:PORT such as \
      fpga:/dev/ttyUSB1";
 
-/// Why a line can't be had, or ended. Every message names the line; [`LineError::remedy`] says what to do.
+/// Why a line can't be had, or ended. Every message names the line; its remedy what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// The text names no line.
@@ -41,6 +42,8 @@ pub enum LineError {
         line: String,
         /// Why not.
         why: String,
+        /// What to do about it; empty where `why` says so.
+        remedy: String,
     },
     /// The kernel refused something.
     #[error("{line}: {act}: {source}")]
@@ -59,14 +62,10 @@ impl LineError {
         let (line, act) = (line.to_owned(), act.into());
         move |source| Self::Io { line, act, source }
     }
+}
 
-    /// The request was wrong, not the machine.
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Spec { .. } | Self::Unable { .. })
-    }
-
-    /// What to do about it.
-    pub fn remedy(&self) -> String {
+impl Problem for LineError {
+    fn remedy(&self) -> String {
         match self {
             Self::Spec { .. } => FORMS.into(),
             Self::Busy { .. } => {
@@ -74,9 +73,7 @@ impl LineError {
                     .into()
             }
             Self::Unable { .. } => "choose another line".into(),
-            Self::Instrument { .. } => {
-                "is the board plugged in and its bitstream loaded? `rtscope fpga info PORT` asks it, `rtscope fpga selftest PORT` tests it".into()
-            }
+            Self::Instrument { remedy, .. } => remedy.clone(),
             Self::Io { source, line, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => {
                     format!(
@@ -93,6 +90,13 @@ impl LineError {
                 }
                 _ => "look at the device's driver: `dmesg | tail`".into(),
             },
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Spec { .. } | Self::Unable { .. } => Fault::Usage,
+            Self::Busy { .. } | Self::Instrument { .. } | Self::Io { .. } => Fault::Machine,
         }
     }
 }

@@ -198,6 +198,7 @@ impl Input for GpioInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn a_chip_that_is_not_there_is_named() {

@@ -200,6 +200,7 @@ impl Input for SerialInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn what_is_no_serial_port_is_refused_by_name() {

@@ -207,6 +207,7 @@ impl Input for SoftInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_failure::Problem as _;
 
     fn name(of: &str) -> String {
         format!("test-{of}-{}", std::process::id())

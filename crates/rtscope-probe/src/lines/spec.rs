@@ -164,6 +164,7 @@ impl fmt::Display for LineSpec {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rtscope_failure::Problem as _;
 
     #[test]
     fn what_is_no_line_is_refused() {

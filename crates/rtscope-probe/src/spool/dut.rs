@@ -18,7 +18,7 @@ const POLL_INTERVAL: i32 = 50;
 pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
     let event = match read_plan(file).and_then(|plan| serve_dut(&plan, &signals()?, out)) {
         Ok(done) => done,
-        Err(Failure { message, remedy, usage }) => Event::Error { message, remedy, usage },
+        Err(failure) => failure.into(),
     };
     let fine = matches!(event, Event::Done { .. });
     if say(out, &event).is_ok() && fine { 0 } else { 3 }

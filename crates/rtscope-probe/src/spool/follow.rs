@@ -3,8 +3,9 @@
 use super::events::{has_last_word, say};
 use super::files::{POLL_INTERVAL, put, read};
 use super::identity::{self, alive};
-use crate::protocol::{Event, Identity};
+use crate::protocol::Identity;
 use crate::serve::hello;
+use rtscope_failure::Failure;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(super) fn pass_on(dir: &Path, at: u64, input: impl Read + Send + 'static, ou
         Ok(()) => 0,
         Err(e) => {
             let message = format!("what the probe said can't be read from {}: {e}", dir.display());
-            let _ = say(out, &Event::Error { message, remedy: "was the directory removed?".into(), usage: false });
+            let _ = say(out, &Failure::machine(message, "was the directory removed?").into());
             3
         }
     }
@@ -91,8 +92,8 @@ impl<'a> Follower<'a> {
             if over && !told {
                 told = true;
                 if !has_last_word(self.dir)? {
-                    let message = "the probe's keeper on the target was killed, and the run with it".into();
-                    say(out, &Event::Error { message, remedy: "see its kernel's log: dmesg | tail".into(), usage: false })?;
+                    let message = "the probe's keeper on the target was killed, and the run with it";
+                    say(out, &Failure::machine(message, "see its kernel's log: dmesg | tail").into())?;
                 }
             }
             match orders.recv_timeout(POLL_INTERVAL) {

@@ -5,6 +5,7 @@ use super::files::{POLL_INTERVAL, put, read};
 use super::{follow, identity};
 use crate::protocol::{Event, PROTOCOL, Work, WorkOrder};
 use crate::serve::hello;
+use rtscope_failure::Failure;
 use rtscope_sys as sys;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
@@ -34,8 +35,8 @@ pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Wri
     match read_order(&mut input).and_then(|order| start(dir, &order)) {
         Ok(()) => follow::pass_on(dir, 0, input, out),
         Err(e) => {
-            let remedy = "driver and probe must be of one version of rtscope, and there must be room for a directory".into();
-            let _ = say(out, &Event::Error { message: format!("the errand: {e}"), remedy, usage: false });
+            let remedy = "driver and probe must be of one version of rtscope, and there must be room for a directory";
+            let _ = say(out, &Failure::machine(format!("the errand: {e}"), remedy).into());
             let _ = fs::remove_dir_all(dir);
             3
         }
@@ -94,12 +95,8 @@ pub fn keeper(dir: &Path) -> u8 {
             tend(dir, child, Duration::from_millis(order.patience_ms))
         });
     let Err(e) = outcome else { return 0 };
-    let event = Event::Error {
-        message: format!("the probe can't be kept in {}: {e}", dir.display()),
-        remedy: "is there room on that file system, and may programs run there?".into(),
-        usage: false,
-    };
-    let _ = finish(dir, &event);
+    let message = format!("the probe can't be kept in {}: {e}", dir.display());
+    let _ = finish(dir, &Failure::machine(message, "is there room on that file system, and may programs run there?").into());
     3
 }
 
@@ -193,7 +190,7 @@ fn conclude(dir: &Path, status: ExitStatus) -> io::Result<()> {
     };
     let room = if full { format!("; the file system of {} is full", dir.display()) } else { String::new() };
     let message = format!("the program on the target ended before its time ({status}){room}{said}");
-    finish(dir, &Event::Error { message, remedy: remedy.into(), usage: false })
+    finish(dir, &Failure::machine(message, remedy).into())
 }
 
 /// Takes half a line from the spool's end and writes the last event.

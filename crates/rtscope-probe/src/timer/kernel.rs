@@ -285,7 +285,7 @@ mod tests {
             Settings { break_above: Some(Nanos(1)), ..s.clone() },
             Settings { threads: 5, ..s },
         ] {
-            assert!(config(&wrong).unwrap_err().usage);
+            assert!(config(&wrong).unwrap_err().is_usage());
         }
     }
 

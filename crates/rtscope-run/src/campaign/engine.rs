@@ -8,6 +8,7 @@ use super::matrix::Run;
 use super::plan::Plan;
 use super::state::{Entry, Outcome, State, StateError};
 use crate::session::{MeasureError, Step};
+use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_load::StopHandle;
 use rtscope_record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -100,6 +101,22 @@ pub enum CampaignError {
     /// The archive can't be asked, or did not take a record.
     #[error("the campaign can't go on: {0}")]
     Keep(KeepError),
+}
+
+impl Problem for CampaignError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::State(e) => e.remedy(),
+            Self::Keep(_) => "mend the archive, then run the campaign again: it goes on".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::State(e) => e.fault(),
+            Self::Keep(_) => Fault::Machine,
+        }
+    }
 }
 
 /// Takes every run of `plan` whose record is not kept yet: those in virtual time up to `jobs` at once, then those in the machine's own time one
@@ -246,7 +263,7 @@ impl<'a> Campaign<'a> {
             (self.observer)(Happening::Ended { index, run, entry: None, record: None, done: self.bookkeeping.done, left: None });
             return;
         }
-        let record = result.map_err(|e| e.to_string()).and_then(|record| right(run, id, record));
+        let record = result.map_err(|e| Failure::from(e).in_one()).and_then(|record| right(run, id, record));
         let outcome = match &record {
             Ok(record) => {
                 if let Err(e) = self.bookkeeping.keeper.keep(record) {

@@ -3,6 +3,7 @@
 use super::test_plan::TestPlan;
 use crate::ssh::Address;
 use crate::target::is_lab;
+use rtscope_failure::{Fault, Problem};
 use rtscope_lab::vm::TimeModel;
 use rtscope_load::Load;
 use rtscope_record::Clock;
@@ -48,6 +49,20 @@ pub enum PlanError {
         /// What is wrong, and what would be right.
         message: String,
     },
+}
+
+impl Problem for PlanError {
+    fn remedy(&self) -> String {
+        match self {
+            // These say it.
+            Self::Read { .. } | Self::Value { .. } => String::new(),
+            Self::Syntax { .. } => "mend that line of the plan".into(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// A plan: what is measured where, under what, how often.

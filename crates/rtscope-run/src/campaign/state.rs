@@ -4,6 +4,7 @@
 //! journal loses nothing, and a line that was cut short says nothing.
 
 use super::plan::Plan;
+use rtscope_failure::{Fault, Problem};
 use rtscope_files::Lock;
 use rtscope_record::Verdict;
 use rustix::fs::{FlockOperation, flock};
@@ -47,10 +48,19 @@ pub enum StateError {
     },
 }
 
-impl StateError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Other { .. })
+impl Problem for StateError {
+    /// The messages say it.
+    fn remedy(&self) -> String {
+        match self {
+            Self::Io { .. } | Self::Other { .. } | Self::Busy { .. } => String::new(),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Other { .. } => Fault::Usage,
+            Self::Io { .. } | Self::Busy { .. } => Fault::Machine,
+        }
     }
 }
 

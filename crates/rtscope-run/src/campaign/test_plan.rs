@@ -3,6 +3,7 @@
 use super::keyed::{Keyed, Part};
 use crate::lines::{About, LineOptionsError};
 use crate::target::is_lab;
+use rtscope_failure::Failure;
 use rtscope_record::{LineOptions, Nanos, PlanShape, RunOptions, Settings, Space, Test, limits};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -105,6 +106,6 @@ impl TestPlan {
             return Some(format!("worst = {} is more than {}", run.worst, limits::WORST));
         }
         // Which CPUs there are changes nothing of it.
-        targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| e.to_string())
+        targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| Failure::from(e).in_one())
     }
 }

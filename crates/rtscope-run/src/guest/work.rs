@@ -5,8 +5,8 @@ use super::part::{PROBE, SUPERVISOR};
 use super::setup::{self, DISK};
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
-use crate::target::TargetError;
 use base64::Engine;
+use rtscope_failure::{Failure, Fault, Problem as _};
 use rtscope_lab::modules::{self, ModuleError};
 use rtscope_lab::vm::messages::{Job, JobFile, JobModule, Ran, Said, Work};
 use rtscope_load::Journal;
@@ -131,22 +131,20 @@ fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
 }
 
 fn failed(e: &MeasureError) -> Said {
-    // The probe's own words come apart in message and remedy; the others hold both.
-    let (message, remedy) = match e {
-        MeasureError::Target(TargetError::Probe { message, remedy } | TargetError::Usage { message, remedy }) => {
-            (message.clone(), remedy.clone())
-        }
-        MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => (
+    // What the host would be told of a machine of its own.
+    let Failure { message, remedy, fault } = match e {
+        MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => Failure::machine(
             format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
-            "take a smaller load: a guest's disk is in its memory, 2 GiB at most".to_owned(),
+            "take a smaller load: a guest's disk is in its memory, 2 GiB at most",
         ),
-        MeasureError::Load(LoadError::Missing { load, tool }) => (
+        MeasureError::Load(LoadError::Missing { load, tool }) => Failure::machine(
             format!("the load `{load}` needs {tool}, which guests of the lab do not have"),
-            "measure under it on a real machine, here or by --target ssh:HOST".to_owned(),
+            "measure under it on a real machine, here or by --target ssh:HOST",
         ),
-        e => (e.to_string(), "`rtscope lab shell` looks around in the same guest".to_owned()),
+        e => Failure::of(e),
     };
-    Said::Failed { message, remedy, usage: e.is_usage() }
+    let look = || "`rtscope lab shell` looks around in the same guest".to_owned();
+    Said::Failed { message, remedy: if remedy.is_empty() { look() } else { remedy }, usage: fault == Fault::Usage }
 }
 
 /// Runs a program under a load.

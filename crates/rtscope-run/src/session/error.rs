@@ -1,6 +1,7 @@
 //! Why there is no record of a session.
 
 use crate::target::TargetError;
+use rtscope_failure::{Fault, Problem};
 use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
 use rtscope_load::LoadError;
@@ -22,28 +23,33 @@ pub enum MeasureError {
     #[error(transparent)]
     Guest(#[from] GuestError),
     /// A kernel module that it needs can't be had, or let go.
-    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    #[error(transparent)]
     Module(#[from] ModuleError),
     /// With the load's proof the record does not hold together.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
 }
 
-impl MeasureError {
-    /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+impl Problem for MeasureError {
+    fn remedy(&self) -> String {
         match self {
-            Self::Load(e) => e.is_usage(),
-            Self::Target(e) => e.is_usage(),
-            Self::Vm(e) => e.is_usage(),
-            Self::Guest(e) => e.is_usage(),
-            Self::Module(e) => e.is_usage(),
-            Self::Record(_) => false,
+            Self::Load(e) => e.remedy(),
+            Self::Target(e) => e.remedy(),
+            Self::Vm(e) => e.remedy(),
+            Self::Guest(e) => e.remedy(),
+            Self::Module(e) => e.remedy(),
+            Self::Record(_) => "report this".into(),
         }
     }
 
-    /// It was ended before anything was measured (exit code 130).
-    pub fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Interrupted) | Self::Vm(VmError::Interrupted) | Self::Target(TargetError::Interrupted))
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Load(e) => e.fault(),
+            Self::Target(e) => e.fault(),
+            Self::Vm(e) => e.fault(),
+            Self::Guest(e) => e.fault(),
+            Self::Module(e) => e.fault(),
+            Self::Record(_) => Fault::Machine,
+        }
     }
 }

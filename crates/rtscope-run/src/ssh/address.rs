@@ -1,5 +1,6 @@
 //! How people name a machine that is reached over ssh: `ssh:HOST`, `ssh:USER@HOST:PORT`, or the same as `ssh://...`.
 
+use rtscope_failure::{Fault, Problem};
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,10 +26,13 @@ pub struct AddressError {
     why: &'static str,
 }
 
-impl AddressError {
-    /// What to write instead.
-    pub fn remedy() -> &'static str {
-        "write ssh:[USER@]HOST[:PORT], with an IPv6 address in brackets: ssh:[fe80::1]:22"
+impl Problem for AddressError {
+    fn remedy(&self) -> String {
+        "write ssh:[USER@]HOST[:PORT], with an IPv6 address in brackets: ssh:[fe80::1]:22".into()
+    }
+
+    fn fault(&self) -> Fault {
+        Fault::Usage
     }
 }
 

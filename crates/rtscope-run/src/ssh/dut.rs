@@ -141,13 +141,11 @@ fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
 /// Says when the device listens, and returns its last word.
 fn follow(followed: &mut RemoteWork, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
     loop {
-        match followed.next(&mut |_| {})? {
+        match followed.next(&mut |_| {})?.or_failure()? {
             Event::Listening { what, warning, system } => {
                 // Nobody may be waiting any more; then it is about to be stopped.
                 let _: Result<(), _> = ready.send((what, warning, system.map(|s| *s).unwrap_or_default()));
             }
-            Event::Error { message, remedy, usage: true } => return Err(TargetError::Usage { message, remedy }),
-            Event::Error { message, remedy, usage: false } => return Err(TargetError::Probe { message, remedy }),
             event if event.is_last() => return Ok(event),
             _ => {}
         }
@@ -155,9 +153,9 @@ fn follow(followed: &mut RemoteWork, ready: &Sender<(String, Option<Warning>, Sy
 }
 
 fn died(name: &str, e: &TargetError) -> TargetError {
-    let (what, remedy) = match e {
-        TargetError::Usage { message, remedy } | TargetError::Probe { message, remedy } => (message.clone(), remedy.clone()),
-        other => (other.to_string(), "see that machine's log".into()),
+    let remedy = match e {
+        TargetError::Usage { remedy, .. } | TargetError::Probe { remedy, .. } => remedy.clone(),
+        _ => "see that machine's log".into(),
     };
-    TargetError::Probe { message: format!("the DUT on {name} died: {what}"), remedy }
+    TargetError::Probe { message: format!("the DUT on {name} died: {e}"), remedy }
 }

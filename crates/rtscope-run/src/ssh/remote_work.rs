@@ -5,6 +5,7 @@ use super::host::Ssh;
 use super::probe::Probe;
 use super::scripts;
 use crate::target::TargetError;
+use rtscope_failure::Failure;
 use rtscope_load::StopHandle;
 use rtscope_probe::protocol::{Event, Identity, PROTOCOL, Unattended, Work, WorkOrder};
 use rtscope_probe::spool;
@@ -220,10 +221,11 @@ impl RemoteWork {
                     let stopped = self.stop.is_stopped();
                     if since.elapsed() > if stopped { patience.min(RECONNECT_WHEN_STOPPED) } else { patience } {
                         let message = format!(
-                            "the connection to {name} was lost{} and did not come back within {}: all figures of this run are lost ({e}); the \
+                            "the connection to {name} was lost{} and did not come back within {}: all figures of this run are lost ({}); the \
                              target ends the run and removes its directory by itself within {}",
                             self.progress,
                             seconds(since.elapsed()),
+                            Failure::from(e).in_one(),
                             seconds(patience + KEEPERS_SHARE)
                         );
                         return Err(probe_failure(

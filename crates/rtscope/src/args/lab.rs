@@ -1,8 +1,8 @@
 //! The command line of `rtscope lab`.
 
 use super::values::Json;
-use crate::error::Failure;
 use clap::{Args, Subcommand};
+use rtscope_failure::Failure;
 use rtscope_lab::kernels::{Arch, KernelName};
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_record::Nanos;

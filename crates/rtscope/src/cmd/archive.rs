@@ -2,10 +2,10 @@
 
 use super::style;
 use crate::args::{Export, Import, List, Remove, Show};
-use crate::cmd::input::Opened;
+use crate::cmd::input::{Opened, nothing_of};
 use crate::cmd::measure;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::keys::Keys;
 use crate::select::{self, Selection};
 use crate::{origin, output};
@@ -13,6 +13,7 @@ use rtscope_analysis::{clock_and_machine, is_virtual};
 use rtscope_archive::ArchiveError;
 use rtscope_archive::capture::Kind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
 
@@ -27,7 +28,7 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
     let archive = context.open_existing()?;
     let mut code = Code::Done;
     let mut damaged = |e: &ArchiveError| {
-        output::failure(&Failure::failed(e.to_string(), "rtscope verify"));
+        output::failure(&Failure { remedy: "rtscope verify".into(), ..Failure::of(e) });
         code = Code::Failed;
     };
     let mut out = output::Stream::new();
@@ -133,7 +134,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         let mut options = ImportOptions::new(&*name, opened.time);
         options.format = format;
         options.load.clone_from(&a.load);
-        options.space = a.space.as_deref().map(str::parse::<Space>).transpose().map_err(|e| Failure::usage(e, ""))?;
+        options.space = a.space.as_deref().map(str::parse::<Space>).transpose().or_usage("--space", "user or kernel")?;
         options.nanoseconds = a.nsecs.then_some(true);
         // What another reader knows is not a capture.
         let known = format.is_some() || a.format.is_none() && formats::detect(&opened.start).is_some();
@@ -144,8 +145,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
                 vec![super::capture::import(&file, &mut opened.streamed()?, kind, &a.capture)?]
             }
             None => {
-                let stated = formats::import(&opened.held()?, &options)
-                    .map_err(|e| Failure::failed(format!("{name}: {e}; nothing of this file was imported"), ""))?;
+                let stated = formats::import(&opened.held()?, &options).map_err(|e| nothing_of(&name, e))?;
                 let mut records = Vec::with_capacity(stated.len());
                 for record in stated {
                     let settled = origin::settle(record, archive.as_ref(), &keys)?;
@@ -180,8 +180,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
 pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
     let format: Format = a.format.parse().map_err(|e: String| Failure::usage(e, ""))?;
     let selection = Selection::of(context, &a.selection)?;
-    let work =
-        |r: &Record| formats::export(r, format).map_err(|e| Failure::failed(format!("{}: {e}", r.id()), "choose another --format"));
+    let work = |r: &Record| formats::export(r, format).at(r.id());
     match &a.output {
         Some(path) => super::report::write_by(path, |file| {
             selection.each(work, |bytes| file.write_all(&bytes?).map_err(|e| super::report::unwritten(path, &e)))

@@ -6,14 +6,15 @@ use super::run::{Machine, Request, check_target};
 use super::{measure, style};
 use crate::args::campaign::{Campaign, CampaignCommand, CampaignRun, CampaignStatus};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::campaign::CampaignProgress;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_load::{Load, StopHandle};
 use rtscope_record::{Clock, Record};
 use rtscope_report::table;
-use rtscope_run::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
+use rtscope_run::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State};
 use rtscope_run::session::MeasureError;
 use rtscope_run::session::Step;
 use rtscope_run::target::TargetError;
@@ -68,7 +69,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let limits = measure::Limits::parse(&a.limits)?;
     let plan = planned(&a.plan, &a.models)?;
     for target in &plan.targets {
-        check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;
+        check_target(target).at(a.plan.display())?;
     }
     let dir = directory(a.state.as_deref(), &plan)?;
     let stop = measure::stop_on_signals()?;
@@ -94,8 +95,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let records = results(context, &plan, &dir, a)?;
     let judged = measure::judge(&records, &limits, a.strict, a.json)?;
     if summary.interrupted {
-        output::note(&format!("rtscope: interrupted: {done} of {of} runs are done; `rtscope campaign run {plan_file}` goes on"));
-        return Ok(Code::Interrupted);
+        let remedy = format!("`rtscope campaign run {plan_file}` goes on");
+        return Err(Failure::interrupted(format!("{done} of {of} runs are done"), remedy));
     }
     if let Some(path) = a.report.as_ref().filter(|_| !records.is_empty()) {
         super::report::page_to(path, &records, plan.title.as_deref().unwrap_or(&plan.name), &[])?;
@@ -103,8 +104,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     }
     if summary.failed > 0 {
         let failed = summary.failed;
-        output::note(&format!("rtscope: error: {failed} of {of} runs failed; `rtscope campaign run {plan_file}` takes them again"));
-        return Ok(Code::Failed);
+        let remedy = format!("`rtscope campaign run {plan_file}` takes them again");
+        return Err(Failure::machine(format!("{failed} of {of} runs failed"), remedy));
     }
     Ok(judged)
 }
@@ -184,7 +185,7 @@ impl Executor for Bench {
         let there = self.machine.cpus_there(&run.target)?;
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
-        let settings = settings.map_err(|e| TargetError::Usage { message: e.message, remedy: e.remedy })?;
+        let settings = settings.map_err(Failure::from).map_err(TargetError::from)?;
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -207,7 +208,7 @@ struct ArchiveKeeper<'a> {
 
 impl Keeper for ArchiveKeeper<'_> {
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
-        let archive = self.context.open().map_err(|f| f.message)?;
+        let archive = self.context.open()?;
         Ok(summaries(&archive)?.into_iter().map(|s| s.id).filter(|id| ids.contains(id)).collect())
     }
 
@@ -215,31 +216,7 @@ impl Keeper for ArchiveKeeper<'_> {
         match self.progress.suspend(|| measure::keep(self.context, record)) {
             Ok(Code::Done) => Ok(()),
             Ok(_) => Err(format!("the record {} is not in the archive", record.id()).into()),
-            Err(f) => Err(f.message.into()),
-        }
-    }
-}
-
-impl From<PlanError> for Failure {
-    fn from(e: PlanError) -> Self {
-        Self::usage(e.to_string(), "")
-    }
-}
-
-impl From<StateError> for Failure {
-    fn from(e: StateError) -> Self {
-        if e.is_usage() { Self::usage(e.to_string(), "") } else { Self::failed(e.to_string(), "") }
-    }
-}
-
-impl From<CampaignError> for Failure {
-    fn from(e: CampaignError) -> Self {
-        match e {
-            CampaignError::State(e) => e.into(),
-            CampaignError::Keep(e) => {
-                let remedy = "mend the archive, then run the campaign again: it goes on";
-                Self::failed(CampaignError::Keep(e).to_string(), remedy)
-            }
+            Err(f) => Err(f.into()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `import` of a capture: a file of a logic analyzer or an oscilloscope to a record.
 
 use crate::args::{CaptureArgs, Edges};
-use crate::cmd::input::Input;
-use crate::error::Failure;
+use crate::cmd::input::{Input, nothing_of};
 use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Reading, Request};
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Record, Space};
 use std::io::Cursor;
 use std::time::SystemTime;
@@ -27,10 +27,7 @@ pub(super) struct File<'a> {
 
 /// Reads a capture as the options say.
 pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
-    let wrong = |e: CaptureError| {
-        let text = format!("{}: {e}; nothing of this file was imported", file.name);
-        if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
-    };
+    let wrong = |e: CaptureError| nothing_of(file.name, e);
     let channels = a.stimulus.iter().filter(|_| a.answer.is_some()).chain(&a.answer).cloned().collect();
     let request = Request { channels, threshold: a.threshold, hysteresis: a.hysteresis };
     let capture = match input {
@@ -38,9 +35,8 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
         Input::Streamed(stream) => {
             let capture = Capture::read(&mut *stream, kind, &request);
             // Whatever is wrong with it then, this is why.
-            stream.check_unchanged().map_err(|e| {
-                Failure::failed(format!("{}: {e}; nothing of this file was imported", file.name), "import it when it is finished")
-            })?;
+            let unfinished = |e: std::io::Error| Failure::machine(e.to_string(), "import it when it is finished");
+            stream.check_unchanged().map_err(|e| nothing_of(file.name, unfinished(e)))?;
             capture
         }
     };
@@ -57,8 +53,8 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
     };
     if let Some(stimulus) = &a.stimulus {
         if capture.channel(stimulus).map_err(wrong)?.place == capture.channel(answer).map_err(wrong)?.place {
-            let what = format!("{}: {stimulus} can't be stimulus and answer at once; nothing of this file was imported", file.name);
-            return Err(Failure::usage(what, "name two channels"));
+            let twice = Failure::usage(format!("{stimulus} can't be stimulus and answer at once"), "name two channels");
+            return Err(nothing_of(file.name, twice));
         }
     }
     let reading = Reading {
@@ -76,7 +72,7 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
     };
     let command = super::measure::command();
     let way = format!("{a:?}");
-    let started = rtscope_archive::started(file.time).map_err(|e| Failure::failed(format!("{}: {e}", file.name), ""))?;
+    let started = rtscope_archive::started(file.time).or_machine(file.name, "set the file's time: touch FILE")?;
     let about = capture::File { name: file.name, started, load: file.load, space: file.space, command, way };
     capture.record(&reading, &about).map_err(wrong)
 }

@@ -3,8 +3,9 @@
 use super::style;
 use crate::args::Check;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
+use rtscope_failure::Failure;
 use rtscope_record::{Settings, System, Verdict, Warning};
 use serde::Serialize;
 

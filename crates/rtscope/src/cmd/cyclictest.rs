@@ -3,12 +3,13 @@
 mod options;
 
 use crate::cmd::measure;
-use crate::cmd::run::{Machine, Request, cpus, failure};
+use crate::cmd::run::{Machine, Request, cpus};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use options::Options;
 use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
+use rtscope_failure::{Explain, Failure};
 use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
@@ -86,7 +87,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     // cyclictest takes SIGINT back where it was started with `&`: scripts end it by kill -INT, which is heard here too.
     let stop = StopHandle::new();
     measure::stop_quietly_on_signals(&stop)?;
-    let none = Load::parse("none").map_err(|e| Failure::failed(e.to_string(), ""))?;
+    let none = Load::parse("none")?;
     let mut screen = Screen { o: &o, settings: &settings, format, again: false, error: None };
     let request = Request {
         id: measure::fresh_id(),
@@ -104,12 +105,12 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         }
     });
     let (again, error) = (screen.again, screen.error);
-    let mut record = measured.map_err(|e| failure(&e))?;
+    let mut record = measured?;
     if o.load != "none" {
         // The session ran no load of its own: what ran beside it is what the caller says.
         let mut parts = record.into_parts();
         parts.load.clone_from(&o.load);
-        record = Record::new(parts).map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+        record = Record::new(parts).or_machine("the record does not hold together", "report this")?;
     }
     measure::keep(&context, &record)?;
     if let Some(error) = error {
@@ -122,20 +123,16 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     Ok(if record.verdict() == Verdict::Invalid { Code::Verdict } else { Code::Done })
 }
 
-fn export(e: &rtscope_archive::formats::ExportError) -> Failure {
-    Failure::failed(e.to_string(), "")
-}
-
 /// The results, where they are wanted.
 fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Result<(), Failure> {
     if let Some(path) = &o.json {
-        let json = text::write_json(record, format).map_err(|e| export(&e))?;
+        let json = text::write_json(record, format)?;
         super::report::write(path, json.as_bytes())?;
     }
     let mut out = String::new();
     if o.verbose {
         // The samples are all that cyclictest prints then; what it says after them are comments.
-        let summary = text::write_text(record, &TextOptions { histogram: None, ..*format }).map_err(|e| export(&e))?;
+        let summary = text::write_text(record, &TextOptions { histogram: None, ..*format })?;
         summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
         return output::exact(out.as_bytes());
     }
@@ -147,13 +144,13 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         out += &text::write_live(record.parts().settings.policy, &loadavg(), &[], format, false);
     }
     if let Some(path) = &o.histfile {
-        let whole = text::write_text(record, &TextOptions { quiet: true, ..*format }).map_err(|e| export(&e))?;
+        let whole = text::write_text(record, &TextOptions { quiet: true, ..*format })?;
         super::report::write(path, whole.as_bytes())?;
         if !o.quiet {
-            out += &text::write_text(record, &TextOptions { histogram: None, ..*format }).map_err(|e| export(&e))?;
+            out += &text::write_text(record, &TextOptions { histogram: None, ..*format })?;
         }
     } else {
-        out += &text::write_text(record, format).map_err(|e| export(&e))?;
+        out += &text::write_text(record, format)?;
     }
     output::exact(out.as_bytes())
 }

@@ -4,9 +4,10 @@ use super::measure::stop_on_signals;
 use super::run::start_options;
 use crate::args::lines::{Dut, DutCommon, DutTask};
 use crate::config::{Context, cache_root};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
-use rtscope_lab::modules::{self, Loaded, ModuleError};
+use rtscope_failure::Failure;
+use rtscope_lab::modules::{self, Loaded};
 use rtscope_load::StopHandle;
 use rtscope_probe::line_tests::device::{Device, Duty};
 use rtscope_probe::line_tests::module::ModuleDut;
@@ -81,14 +82,14 @@ fn by_task(context: &Context, common: &DutCommon, settings: &DutSettings, duty: 
     if let Err(e) = rt::lock_memory() {
         output::note(&format!("rtscope: warning: mlockall: {e}: page faults may be part of the latencies"));
     }
-    let device = Device::start(settings, duty, None).map_err(failure)?;
+    let device = Device::start(settings, duty, None)?;
     if let Some(w) = &device.warning {
         output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
     }
     announce(context, settings);
     let stopped = wait(common, &stop, || !device.ended());
     let done = std::sync::Arc::clone(&device.done);
-    device.end().map_err(failure)?;
+    device.end()?;
     let [edges, answers, lost, missed] = [&done.edges, &done.answers, &done.lost, &done.missed].map(|n| n.load(Relaxed));
     Ok((stopped, Tally { edges, answers, lost, missed }))
 }
@@ -108,25 +109,21 @@ fn by_module(context: &Context, common: &DutCommon, settings: &DutSettings, duty
         let message = format!("a DUT of this kind has no {handler} handler");
         return Err(Failure::usage(message, format!("--handler hard or --handler {other}")));
     }
-    let wanted = modules::wanted_by_dut(semi_period, handler, settings).map_err(|e| of_module(&e))?;
+    let wanted = modules::wanted_by_dut(semi_period, handler, settings)?;
     // Also undoes what a killed run left.
     let journal = start_options(context)?.journal;
     let stop = stop_on_signals()?;
-    let loaded = Loaded::load(&wanted, &journal, &cache_root()?, &mut |what| context.say(what)).map_err(|e| of_module(&e))?;
-    let module = ModuleDut::find(duty).map_err(failure)?;
+    let loaded = Loaded::load(&wanted, &journal, &cache_root()?, &mut |what| context.say(what))?;
+    let module = ModuleDut::find(duty)?;
     context.say(&format!("{} is loaded", module.what));
     announce(context, settings);
     let stopped = wait(common, &stop, || module.is_there());
-    for w in module.check(duty).map_err(failure)? {
+    for w in module.check(duty)? {
         output::note(&format!("rtscope: warning: {}\n  try: {}", w.message, w.remedy));
     }
-    let (edges, answers, lost, missed) = module.done(duty).map_err(failure)?;
-    loaded.map_or(Ok(()), Loaded::unload).map_err(|e| of_module(&e))?;
+    let (edges, answers, lost, missed) = module.done(duty)?;
+    loaded.map_or(Ok(()), Loaded::unload)?;
     Ok((stopped, Tally { edges, answers, lost, missed }))
-}
-
-fn of_module(e: &ModuleError) -> Failure {
-    if e.is_usage() { Failure::usage(e.to_string(), e.remedy()) } else { Failure::failed(e.to_string(), e.remedy()) }
 }
 
 fn check(common: &DutCommon, input: Option<&String>, duty: Duty) -> Result<(), Failure> {
@@ -148,8 +145,4 @@ fn check(common: &DutCommon, input: Option<&String>, duty: Duty) -> Result<(), F
         }
         _ => Ok(()),
     }
-}
-
-fn failure(e: rtscope_probe::measured::Failure) -> Failure {
-    if e.usage { Failure::usage(e.message, e.remedy) } else { Failure::failed(e.message, e.remedy) }
 }

@@ -1,10 +1,10 @@
 //! `rtscope fpga`: asks and tests an FPGA instrument.
 
 use crate::args::fpga::{Fpga, FpgaCommand, FpgaPort};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
+use rtscope_failure::Failure;
 use rtscope_probe::line_tests::instruments::fpga;
-use rtscope_probe::lines::LineError;
 
 /// Does what was asked.
 pub(crate) fn run(a: &Fpga) -> Result<Code, Failure> {
@@ -14,20 +14,15 @@ pub(crate) fn run(a: &Fpga) -> Result<Code, Failure> {
     }
 }
 
-fn failure(e: &LineError) -> Failure {
-    let (message, remedy) = (e.to_string(), e.remedy());
-    if e.is_usage() { Failure::usage(message, remedy) } else { Failure::failed(message, remedy) }
-}
-
 fn open(a: &FpgaPort) -> Result<(String, fpga::Fpga), Failure> {
     let path = a.port.to_string_lossy().into_owned();
-    let instrument = fpga::open(&path).map_err(|e| failure(&e))?;
+    let instrument = fpga::open(&path)?;
     Ok((path, instrument))
 }
 
 fn info(a: &FpgaPort) -> Result<Code, Failure> {
     let (path, mut instrument) = open(a)?;
-    let status = instrument.status().map_err(|e| failure(&fpga::failed(&format!("fpga:{path}"), e)))?;
+    let status = instrument.status().map_err(|e| fpga::failed(&format!("fpga:{path}"), e))?;
     let who = instrument.identity();
     let level = |channel: u32| u8::from(status >> channel & 1 != 0);
     if a.json {
@@ -54,7 +49,7 @@ fn info(a: &FpgaPort) -> Result<Code, Failure> {
 
 fn selftest(a: &FpgaPort) -> Result<Code, Failure> {
     let (path, mut instrument) = open(a)?;
-    let found = rtscope_fpga::selftest::run(&mut instrument).map_err(|e| failure(&fpga::failed(&format!("fpga:{path}"), e)))?;
+    let found = rtscope_fpga::selftest::run(&mut instrument).map_err(|e| fpga::failed(&format!("fpga:{path}"), e))?;
     let name = instrument.identity().board_name();
     if a.json {
         output::json(&serde_json::json!({ "port": path, "name": name, "stimuli": found.stimuli, "passed": true }))?;

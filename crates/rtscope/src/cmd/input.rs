@@ -1,6 +1,6 @@
 //! What `import` reads: held where it must be, else a file as a stream, of which the start tells what it is.
 
-use crate::error::Failure;
+use rtscope_failure::{Explain, Failure};
 use rtscope_files::Streamed;
 use std::io::{self, Read, Seek};
 use std::path::Path;
@@ -65,16 +65,20 @@ impl Opened {
     /// For a reader of streams.
     pub(super) fn streamed(self) -> Result<Input, Failure> {
         let Some(stream) = self.stream else { return Ok(Input::Held(self.start)) };
-        stream
-            .check_size(rtscope_files::STREAMED)
-            .map_err(|e| Failure::failed(format!("{}: {e}", self.name), "capture less, or only the channels that are needed"))?;
+        stream.check_size(rtscope_files::STREAMED).or_machine(self.name, "capture less, or only the channels that are needed")?;
         Ok(Input::Streamed(stream))
     }
+}
+
+/// Why a file was not imported, which is then left alone altogether.
+pub(super) fn nothing_of(name: &str, why: impl Into<Failure>) -> Failure {
+    let failure = why.into();
+    Failure { message: format!("{name}: {}; nothing of this file was imported", failure.message), ..failure }
 }
 
 fn failure(name: &str, e: &io::Error) -> Failure {
     let large = e.kind() == io::ErrorKind::FileTooLarge;
     let usual = "name a readable file, or `-` for standard input";
     let remedy = if large { "capture less, or raise the limit: --memory-limit 4GiB" } else { usual };
-    Failure::failed(format!("{name}: {e}"), remedy)
+    Failure::machine(format!("{name}: {e}"), remedy)
 }

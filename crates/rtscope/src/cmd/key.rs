@@ -1,9 +1,10 @@
 //! `rtscope key`: the user's key, and the keys that the user trusts.
 
 use crate::args::key::{Key, KeyTask};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::keys::{self, Keys, PublicKey};
 use crate::output;
+use rtscope_failure::{Explain, Failure};
 use std::io::Read as _;
 
 /// No file with a public key is longer, bytes.
@@ -59,14 +60,13 @@ fn parse(given: &str) -> Result<PublicKey, Failure> {
     let text = if given.starts_with("rtscope-key-1 ") {
         given.to_owned()
     } else {
-        let failed = |e: std::io::Error| Failure::usage(format!("{given}: {e}"), remedy);
         let mut text = String::new();
         let read = if given == "-" {
             std::io::stdin().lock().take(LONGEST).read_to_string(&mut text)
         } else {
-            std::fs::File::open(given).map_err(failed)?.take(LONGEST).read_to_string(&mut text)
+            std::fs::File::open(given).or_usage(given, remedy)?.take(LONGEST).read_to_string(&mut text)
         };
-        read.map_err(failed)?;
+        read.or_usage(given, remedy)?;
         text
     };
     let mut lines = text.lines().filter(|l| !l.trim().is_empty());

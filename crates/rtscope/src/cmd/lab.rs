@@ -9,7 +9,8 @@ mod verify;
 
 use crate::args::lab::{Lab, LabCommand};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
+use rtscope_failure::Failure;
 
 /// Carries out a command of `lab`.
 pub(crate) fn run(context: &Context, a: &Lab) -> Result<Code, Failure> {

@@ -2,23 +2,24 @@
 
 mod lines;
 
-use super::run::{Machine, Request, cpus_of, failure, lab_kernel, target_name};
+use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
 use crate::args::limits::LimitArgs;
 use crate::args::values::name;
 use crate::args::{Measure, MeasureTest};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
 use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
+use rtscope_failure::{Explain, Failure, Problem};
 use rtscope_files::Beside;
 use rtscope_lab::vm::LabOptions;
 use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::Event;
-use rtscope_record::units::{ParseNanosError, micros, seconds};
+use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
 use rtscope_run::session::Step;
@@ -51,7 +52,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Periodic => Test::Periodic,
         MeasureTest::Sustained => Test::Sustained,
     };
-    let space: Space = a.space.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    let space = a.space.parse::<Space>().or_usage("--space", "user or kernel")?;
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -78,7 +79,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             Err(e) => {
                 // What was measured under the loads before is shown all the same.
                 finish(&records, &limits, a, Code::Failed)?;
-                return Err(failure(&e));
+                return Err(e.into());
             }
         };
         if !a.no_save {
@@ -150,7 +151,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// From their texts.
     pub(crate) fn parse(a: &LimitArgs) -> Result<Self, Failure> {
-        let one = |t: &String| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""));
+        let one = |t: &String| t.parse::<Assertion>().at("--assert");
         Ok(Self { assertions: a.assertions.iter().map(one).collect::<Result<_, _>>()?, confidence: a.confidence })
     }
 
@@ -194,9 +195,9 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
         }
     }
     for n in &names {
-        name(n).map_err(|e| Failure::usage(format!("--load: {e}"), "write it shorter"))?;
+        name(n).or_usage("--load", "write it shorter")?;
     }
-    names.into_iter().map(|n| Load::parse(n).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))).collect()
+    names.into_iter().map(|n| Ok(Load::parse(n)?)).collect()
 }
 
 /// What is chosen of a guest, where the target is one.
@@ -217,13 +218,13 @@ fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
 }
 
 fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<Settings, Failure> {
-    let given = |e: ParseNanosError| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
+    let (file, form) = ("config.toml", "write times as 200us, 10ms, 1h");
     let (mut run, default) = (a.run.clone(), &context.measure);
     if run.interval.is_none() {
-        run.interval = default.interval.as_deref().map(micros).transpose().map_err(given)?;
+        run.interval = default.interval.as_deref().map(micros).transpose().or_usage(file, form)?;
     }
     if run.duration.is_none() && run.loops.is_none() {
-        run.duration = default.duration.as_deref().map(seconds).transpose().map_err(given)?;
+        run.duration = default.duration.as_deref().map(seconds).transpose().or_usage(file, form)?;
     }
     run.priority = run.priority.or(default.priority);
     let cpus = match (lab, &run.affinity) {
@@ -267,7 +268,7 @@ pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
 
 /// The same without a word; whether a terminal's Ctrl-C is not heard, since SIGINT was ignored from the start.
 pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure> {
-    let listener = Listener::new().map_err(|e| Failure::failed(format!("signal handler: {e}"), "report this"))?;
+    let listener = Listener::new().or_machine("signal handler", "report this")?;
     let ignores_ctrl_c = listener.ignores_ctrl_c();
     let stop = stop.clone();
     std::thread::spawn(move || {
@@ -310,8 +311,7 @@ struct Raw {
 
 impl Raw {
     fn create(path: &std::path::Path) -> Result<Self, Failure> {
-        let file = Beside::new(path, 0o666)
-            .map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a file that can be written"))?;
+        let file = Beside::new(path, 0o666).or_usage(path.display(), "name a file that can be written")?;
         let mut raw = Self { path: path.into(), out: Some(std::io::BufWriter::with_capacity(1 << 20, file)), error: None };
         raw.line(format_args!("thread,cycle,latency_ns"));
         Ok(raw)
@@ -337,7 +337,7 @@ impl Raw {
         let published = self.publish().err();
         let error = self.error.take().or(published);
         error.map_or(Ok(()), |e| {
-            Err(Failure::failed(
+            Err(Failure::machine(
                 format!("{}: {e}: the raw samples are incomplete", self.path.display()),
                 "free space there; the record itself is kept",
             ))

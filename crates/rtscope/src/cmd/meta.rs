@@ -2,10 +2,11 @@
 
 use crate::args::values::Json;
 use crate::args::{Cli, Summarize};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use clap::CommandFactory;
 use rtscope_archive::raw;
+use rtscope_failure::{Explain, Failure};
 use rtscope_load::Load;
 use rtscope_record::Nanos;
 use std::path::Path;
@@ -35,18 +36,14 @@ pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
 pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
     let width = if a.width == "u64" { raw::Width::U64 } else { raw::Width::U32 };
     let label = a.file.display().to_string();
-    let failed =
-        |e: &dyn std::fmt::Display| Failure::failed(format!("{label}: {e}"), "raw samples are packed little-endian ns of --width");
     let d = if a.file.as_os_str() == "-" {
-        let input =
-            rtscope_files::standard_input().map_err(|e| Failure::usage(format!("standard input: {e}"), "pipe samples in"))?;
+        let input = rtscope_files::standard_input().or_usage("standard input", "pipe samples in")?;
         raw::summarize(input, width, &label)
     } else {
-        let file =
-            rtscope_files::open_stream(&a.file).map_err(|e| Failure::usage(format!("{label}: {e}"), "name a file that exists"))?;
+        let file = rtscope_files::open_stream(&a.file).or_usage(&label, "name a file that exists")?;
         raw::summarize(file, width, &label)
     }
-    .map_err(|e| failed(&e))?;
+    .at(&label)?;
     if a.json {
         output::json(&d)?;
         return Ok(Code::Done);
@@ -65,8 +62,7 @@ pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
 
 /// The JSON Schema of a record.
 pub(crate) fn schema() -> Result<Code, Failure> {
-    let text =
-        serde_json::to_string_pretty(&rtscope_record::json_schema()).map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+    let text = serde_json::to_string_pretty(&rtscope_record::json_schema()).or_machine("the schema", "report this")?;
     output::result(&(text + "\n"))?;
     Ok(Code::Done)
 }
@@ -79,13 +75,15 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> 
     Ok(Code::Done)
 }
 
+/// What to do about a directory that can't be written.
+pub(super) const DIRECTORY: &str = "name a directory that can be written";
+
 /// Man pages into a directory.
 pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
-    let failed = |e: std::io::Error| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written");
-    rtscope_files::output_dir(dir).map_err(failed)?;
+    rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
     let mut cli = Cli::command().disable_help_subcommand(true);
     cli.build();
-    pages(&cli, dir).map_err(failed)?;
+    pages(&cli, dir).or_machine(dir.display(), DIRECTORY)?;
     Ok(Code::Done)
 }
 

@@ -3,10 +3,11 @@
 use super::style;
 use crate::args::{Compare, Report};
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
+use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::table::Caveats;
 use rtscope_report::{html, svg, table};
@@ -24,8 +25,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         page_to(&a.output, &records, title, &a.below)?;
     }
     if let Some(dir) = &a.svg {
-        rtscope_files::output_dir(dir)
-            .map_err(|e| Failure::failed(format!("{}: {e}", dir.display()), "name a directory that can be written"))?;
+        rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
         for r in &records {
             let text = svg::latency(r, svg::Axis::Linear, svg::Use::File);
             write(&dir.join(format!("{}.svg", r.id())), text.as_bytes())?;
@@ -108,7 +108,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 /// What [`write`] says of a file that can't be written.
 pub(crate) fn unwritten(path: &Path, e: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: {e}", path.display()), "free space there, or name another place with -o")
+    Failure::machine(format!("{}: {e}", path.display()), "free space there, or name another place with -o")
 }
 
 /// [`write`] of what `fill` writes piece by piece.
@@ -139,7 +139,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
         Ok::<_, Failure>(all)
     };
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
-    let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
     page_of(a, [&left, &right], Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
@@ -168,7 +168,7 @@ fn page_of<'a>(
 fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
-    let made = rtscope_analysis::adam(&records, &external, &a.below).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    let made = rtscope_analysis::adam(&records, &external, &a.below)?;
     page_of(a, std::iter::once(left).chain(right), None)?;
     if a.json {
         output::json(&made)?;
@@ -195,7 +195,7 @@ fn versus(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
             Ok(())
         },
     )?;
-    let versus = rtscope_analysis::versus_tally(&tally).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    let versus = rtscope_analysis::versus_tally(&tally)?;
     if a.json {
         output::json(&versus)?;
     } else {

@@ -2,17 +2,17 @@
 
 use crate::args::values::name;
 use crate::config::{Context, cache_root, ssh_options};
-use crate::error::Failure;
 use crate::keys::{self, Signer};
 use crate::output;
 use crate::progress::EVERY_MS;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::kernels::KernelName;
 use rtscope_lab::modules::{self, Loaded, Wanted};
 use rtscope_lab::vm::{Guest, GuestError, Guests, LabOptions};
 use rtscope_load::kernel_modules;
 use rtscope_load::{Journal, Load, Reexec, StartOptions, StopHandle};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
-use rtscope_record::{CpuList, NotCpus, Origin, Record, Settings, Space, Test};
+use rtscope_record::{CpuList, Origin, Record, Settings, Space, Test};
 use rtscope_run::lab;
 use rtscope_run::local::{Local, ProbeCommand};
 use rtscope_run::session::Step;
@@ -182,13 +182,13 @@ impl Machine {
 }
 
 fn cache() -> Result<PathBuf, TargetError> {
-    cache_root().map_err(|f| TargetError::Usage { message: f.message, remedy: f.remedy })
+    Ok(cache_root()?)
 }
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
 pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
-        return ssh_cpus(target, &ssh_options()?).map_err(|e| failure(&e.into()));
+        return Ok(ssh_cpus(target, &ssh_options()?)?);
     }
     cpus(list)
 }
@@ -196,8 +196,8 @@ pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, 
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
 pub(crate) fn cpus(list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     match list {
-        Some(list) => list.cpus().map_err(|e| Failure::usage(e.to_string(), NotCpus::remedy())),
-        None => rtscope_sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this")),
+        Some(list) => Ok(list.cpus()?),
+        None => rtscope_sys::rt::allowed_cpus().or_machine("sched_getaffinity", "report this"),
     }
 }
 
@@ -207,8 +207,7 @@ fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError>
 
 /// The machine in a target over ssh.
 fn ssh_address(target: &str) -> Result<Address, TargetError> {
-    let usage = |e: ssh::AddressError| TargetError::Usage { message: e.to_string(), remedy: ssh::AddressError::remedy().into() };
-    target.parse().map_err(usage)
+    Ok(target.parse::<Address>().map_err(Failure::from)?)
 }
 
 /// The name of a target as records say it; refuses what no run can be taken on.
@@ -224,18 +223,18 @@ pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
 
 /// Refuses what no run can be taken on.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
-    name(text).map_err(|e| Failure::usage(format!("--target: {e}"), "write it shorter"))?;
+    name(text).or_usage("--target", "write it shorter")?;
     match (text.strip_prefix("fake:"), lab_kernel(text)) {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
         (None, Some(kernel)) => {
             let known = kernel.parse::<KernelName>();
-            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), "`rtscope lab kernels` lists them"))
+            known.map(|_| ()).map_err(|e| Failure { remedy: "`rtscope lab kernels` lists them".into(), ..e.into() })
         }
         (None, None) if text == "local" => Ok(()),
         (None, None) if ssh::is_ssh(text) => {
-            let known = text.parse::<Address>();
-            known.map(|_| ()).map_err(|e| Failure::usage(e.to_string(), ssh::AddressError::remedy()))
+            text.parse::<Address>()?;
+            Ok(())
         }
         (None, None) => Err(Failure::usage(
             format!("`{text}` is not a target"),
@@ -244,15 +243,9 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// What a failed session is to its user.
-pub(crate) fn failure(e: &MeasureError) -> Failure {
-    let text = e.to_string();
-    if e.is_usage() { Failure::usage(text, "") } else { Failure::failed(text, "") }
-}
-
 /// This machine's probe: `$RTSCOPE_PROBE`, the program beside this one, or this one itself.
 fn local() -> Result<Local, Failure> {
-    let me = std::env::current_exe().map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
+    let me = std::env::current_exe().or_machine("/proc/self/exe", "is /proc mounted?")?;
     let named = std::env::var_os("RTSCOPE_PROBE").map(PathBuf::from);
     let beside = Some(me.with_file_name("rtscope-probe")).filter(|p| p.is_file());
     let probe = match named.or(beside) {
@@ -264,9 +257,8 @@ fn local() -> Result<Local, Failure> {
 
 /// Where and how loads run; undoes first what a dead session left.
 pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
-    let reexec =
-        Reexec::this_program(SUPERVISOR).map_err(|e| Failure::failed(format!("/proc/self/exe: {e}"), "is /proc mounted?"))?;
-    let options = StartOptions::new(reexec).map_err(|e| Failure::failed(e.to_string(), ""))?;
+    let reexec = Reexec::this_program(SUPERVISOR).or_machine("/proc/self/exe", "is /proc mounted?")?;
+    let options = StartOptions::new(reexec)?;
     restore(&options.journal, context);
     Ok(options)
 }

@@ -5,6 +5,7 @@ use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order
 use crate::lines::LineError;
 use crate::measured::Failure;
 use crate::protocol::Plan;
+use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
 use rtscope_fpga::{FpgaError, Item, Losses, Serial, Stimulus};
 use rtscope_record::{Effect, Instrument as Facts, Shape, Warning};
@@ -47,7 +48,7 @@ pub fn failed(line: &str, e: FpgaError) -> LineError {
         | FpgaError::SelfTest(_)
         | FpgaError::Silent(_)
         | FpgaError::Stranger(_)
-        | FpgaError::Version(_) => LineError::Instrument { line: line.into(), why: e.to_string() },
+        | FpgaError::Version(_) => LineError::Instrument { line: line.into(), why: e.to_string(), remedy: e.remedy() },
     }
 }
 
@@ -60,7 +61,7 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
         }
         // What is no terminal has no speed.
         _ if e.raw_os_error() == Some(libc::ENOTTY) => {
-            LineError::Instrument { line: line.clone(), why: "it is not a serial port".into() }
+            LineError::Instrument { line: line.clone(), why: "it is not a serial port".into(), remedy: rtscope_fpga::BOARD.into() }
         }
         _ => LineError::io(&line, "open the port")(e),
     })?;

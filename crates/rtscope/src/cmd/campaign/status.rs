@@ -1,8 +1,8 @@
 //! How far a campaign is: every run of the plan with what the archive and the journal say of it.
 
 use crate::config::Context;
-use crate::error::Failure;
 use rtscope_archive::{Archive, ArchiveError, Filter, RunSummary};
+use rtscope_failure::Failure;
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
 use rtscope_report::table::{self, CampaignRow, CampaignState, Style};

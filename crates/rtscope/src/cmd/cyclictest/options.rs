@@ -1,9 +1,9 @@
 //! cyclictest's option syntax, with its habits: bundled short options, arguments that may stand apart even where they are optional.
 
 use crate::cmd::run::cpus;
-use crate::error::Failure;
 use lexopt::{Arg, Parser, ValueExt};
 use rtscope_archive::formats::cyclictest::Dialect;
+use rtscope_failure::Failure;
 use rtscope_record::{Nanos, Policy, Settings};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,11 +1,12 @@
 //! `rtscope lab boot` and `rtscope lab shell`: whether a kernel comes up, and what it looks like from inside.
 
-use super::guest::{guest_failure, open};
+use super::guest::open;
 use crate::args::lab::{Boot, Shell};
 use crate::config::{Context, cache_root};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::kernels::{Arch, KernelName, Kernels};
 use rtscope_lab::vm::LabOptions;
 use rtscope_record::{Clock, Nanos};
@@ -47,7 +48,7 @@ pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
     let begun = Instant::now();
     let started = guest.start(&stop, &mut |p| progress.step(&Step::Guest(p)));
     progress.clear();
-    let started = started.map_err(|e| guest_failure(e.into()))?;
+    let started = started?;
     let facts = started.facts.clone();
     let booted = Booted {
         kernel: name.to_string(),
@@ -92,7 +93,7 @@ fn take_in(vmlinuz: &Path, a: &Boot) -> Result<KernelName, Failure> {
     let kernels = Kernels::new(cache_root()?);
     let taken = KernelName::own("boot", arch)
         .and_then(|name| kernels.add_own(&name, vmlinuz, a.modules.as_deref(), a.config.as_deref(), None));
-    taken.map(|k| k.name).map_err(|e| guest_failure(e.into()))
+    Ok(taken?.name)
 }
 
 /// A shell in the guest, on this terminal.
@@ -100,14 +101,14 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
     let guest = open(context, &a.kernel, a.guest.options()?)?;
     context.say("the guest boots; `exit` ends it");
     let mut command = guest.interactive();
-    let failed = |e: io::Error| Failure::failed(format!("QEMU can't be started: {e}"), "is it installed?");
+    let started = "QEMU can't be started";
     let status = if io::stdin().is_terminal() {
-        command.status().map_err(failed)?
+        command.status().or_machine(started, "is it installed?")?
     } else {
-        let guest = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let guest = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().or_machine(started, "is it installed?")?;
         typed(guest)?
     };
-    if status.success() { Ok(Code::Done) } else { Err(Failure::failed(format!("QEMU ended: {status}"), "see what it said")) }
+    if status.success() { Ok(Code::Done) } else { Err(Failure::machine(format!("QEMU ended: {status}"), "see what it said")) }
 }
 
 /// What the guest's shell says when it can be told something.
@@ -118,7 +119,7 @@ const END_OF_INPUT: u8 = 4;
 /// Follows a guest whose terminal gets what stands in our standard input, then its end: not before the shell asks for it, since a machine
 /// that boots loses what it is told.
 fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
-    let failed = |e: io::Error| Failure::failed(format!("following the guest: {e}"), "report this");
+    let failed = |e: io::Error| Failure::machine(format!("following the guest: {e}"), "report this");
     let (mut keyboard, mut screen) = (guest.stdin.take(), guest.stdout.take());
     let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
     while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {

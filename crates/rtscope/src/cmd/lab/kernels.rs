@@ -2,9 +2,10 @@
 
 use crate::args::lab::{Add, Fetch, Kernels as Options, KernelsCommand};
 use crate::config::{self, Context};
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
-use rtscope_lab::image::{ImageError, Tools};
+use rtscope_failure::Failure;
+use rtscope_lab::image::Tools;
 use rtscope_lab::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Listed};
 use serde_json::json;
 
@@ -19,7 +20,11 @@ pub(crate) fn run(context: &Context, a: &Options) -> Result<Code, Failure> {
         Some(KernelsCommand::Remove { names }) => {
             for name in names {
                 if !kernels.remove(name)? {
-                    return Err(KernelError::NotFetched { name: name.clone(), remedy: "there is nothing to remove".into() }.into());
+                    return Err(KernelError::NotFetched {
+                        name: name.clone(),
+                        remedy: "`rtscope lab kernels` lists those that are".into(),
+                    }
+                    .into());
                 }
                 output::result(&format!("{name} removed\n"))?;
             }
@@ -106,19 +111,4 @@ fn verify(kernels: &Kernels, names: &[KernelName]) -> Result<(), Failure> {
         output::result(&format!("{name}: as it was fetched, {} {}\n", kernel.release, kernel.version().unwrap_or("own")))?;
     }
     Ok(())
-}
-
-/// The message says what to do, too.
-impl From<KernelError> for Failure {
-    fn from(e: KernelError) -> Self {
-        let text = e.to_string();
-        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
-    }
-}
-
-impl From<ImageError> for Failure {
-    fn from(e: ImageError) -> Self {
-        let text = e.to_string();
-        if e.is_usage() { Self::usage(text, "") } else { Self::failed(text, "") }
-    }
 }

@@ -1,12 +1,13 @@
 //! `rtscope lab model`: what elementary things cost in the lab and on this host, side by side.
 
-use super::guest::{guest_failure, open};
+use super::guest::open;
 use crate::args::lab::Model;
 use crate::cmd::measure::stop_on_signals;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
+use rtscope_failure::Failure;
 use rtscope_lab::costs::{self, Cost};
 use rtscope_lab::vm::{LabOptions, VmError};
 use rtscope_record::time_model_meaning;
@@ -56,7 +57,7 @@ pub(super) fn run(context: &Context, a: &Model) -> Result<Code, Failure> {
             match costs {
                 Ok(costs) => costs_of.push(costs),
                 Err(VmError::Interrupted) => return Ok(Code::Interrupted),
-                Err(e) => return Err(guest_failure(e.into())),
+                Err(e) => return Err(e.into()),
             }
             let number = model.number();
             guests.push(Guest { kernel: kernel.to_string(), model: number, meaning: time_model_meaning(number) });

@@ -1,11 +1,12 @@
 //! `rtscope lab run`: any program in a guest, in virtual time.
 
-use super::guest::{guest_failure, open};
+use super::guest::open;
 use crate::args::lab::Run;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
+use rtscope_failure::Failure;
 use rtscope_lab::vm::LabOptions;
 use rtscope_load::Load;
 use rtscope_record::Effect;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 /// Runs it and prints what it said.
 pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
-    let load = Load::parse(&a.load).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"))?;
+    let load = Load::parse(&a.load)?;
     let files = a.guest_file.iter().map(|text| match text.rsplit_once(':') {
         Some((here, there)) if !here.is_empty() && there.starts_with('/') => Ok((here.into(), there.into())),
         _ => Err(Failure::usage(format!("`{text}` is not FILE:PATH"), "--guest-file ./tool:/root/tool")),
@@ -29,7 +30,7 @@ pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
     let ran = match outcome {
         Ok(ran) => ran,
         Err(rtscope_lab::vm::VmError::Interrupted) => return Ok(Code::Interrupted),
-        Err(e) => return Err(guest_failure(e.into())),
+        Err(e) => return Err(e.into()),
     };
     if a.json {
         output::json(&ran)?;

@@ -3,17 +3,17 @@
 use super::guest::open;
 use crate::args::lab::Verify;
 use crate::cmd::measure::{self, fresh_id, stop_on_signals};
-use crate::cmd::run::{failure, start_options};
+use crate::cmd::run::start_options;
 use crate::config::Context;
-use crate::error::{Code, Failure};
+use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
+use rtscope_failure::{Explain, Failure};
 use rtscope_lab::vm::{Guest, LabOptions, VmError};
 use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
 use rtscope_record::{Clock, Fingerprint, Nanos, Policy, Record, Settings, Space, Test};
 use rtscope_run::lab;
-use rtscope_run::session::MeasureError;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -39,8 +39,7 @@ struct Verified {
 
 /// Runs three times and compares.
 pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
-    let parse = |name: &str| Load::parse(name).map_err(|e| Failure::usage(e.to_string(), "rtscope loads"));
-    let (load, host_load) = (parse(&a.load)?, parse(&a.host_load)?);
+    let (load, host_load) = (Load::parse(&a.load)?, Load::parse(&a.host_load)?);
     let options = a.guest.options()?;
     if options.clock == Clock::Host {
         return Err(Failure::usage("in the host's time no run repeats", "leave --clock out"));
@@ -52,7 +51,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let mut take = |what: String, guest: &Guest| -> Result<bool, Failure> {
         let begun = Instant::now();
         let Some(record) = once(context, guest, &what, load.name(), &settings, &stop)? else { return Ok(false) };
-        let merged = record.merged().map_err(|e| Failure::failed(e.to_string(), "report this"))?;
+        let merged = record.merged().or_machine("the distributions can't be merged", "report this")?;
         let first = runs.first().map(|r| r.fingerprint);
         runs.push(Repeated {
             what,
@@ -69,7 +68,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     if going {
         let mut options = start_options(context)?;
         options.stop = stop.clone();
-        let running = host_load.start(&options).map_err(|e| failure(&MeasureError::from(e)))?;
+        let running = host_load.start(&options)?;
         going = take(format!("this host under its own load `{host_load}`"), &guest)?;
         drop(running);
     }
@@ -132,7 +131,7 @@ fn once(
     match outcome {
         Ok(record) => Ok(Some(record)),
         Err(VmError::Interrupted) => Ok(None),
-        Err(e) => Err(failure(&e.into())),
+        Err(e) => Err(e.into()),
     }
 }
 

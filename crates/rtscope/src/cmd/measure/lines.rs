@@ -2,12 +2,12 @@
 
 use crate::args::{Measure, MeasureTest};
 use crate::cmd::run::lab_kernel;
-use crate::error::Failure;
+use rtscope_failure::Failure;
 use rtscope_load::kernel_modules::{PERIODIC, RESPONSE};
 use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{Settings, Space, Test, Who};
 use rtscope_run::lines::{self, About};
-use rtscope_run::ssh::{Address, AddressError};
+use rtscope_run::ssh::Address;
 
 /// Where the DUT is, if that is another machine.
 pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
@@ -16,7 +16,7 @@ pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
         let message = format!("{text} has no wire into a virtual machine");
         return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
     }
-    text.parse().map(Some).map_err(|e: AddressError| Failure::usage(e.to_string(), AddressError::remedy()))
+    Ok(Some(text.parse::<Address>()?))
 }
 
 /// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
@@ -43,5 +43,5 @@ pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Setting
         cpus_named: a.run.affinity.is_some(),
         settings,
     };
-    lines::settings(&a.lines, &about).map_err(|e| Failure::usage(e.message, e.remedy))
+    Ok(lines::settings(&a.lines, &about)?)
 }

@@ -1,0 +1,182 @@
+//! What is said when something fails, in one shape for every room: what is wrong, what to do about it, whose fault it is.
+//!
+//! An error's enum lies where the error arises, and beside it its [`Problem`]: who defines what can go wrong also says what to do then. `?` makes
+//! a [`Failure`] of it wherever that is what a function fails with, and [`Explain`] puts before it where it happened.
+#![forbid(unsafe_code)]
+
+use std::fmt::{self, Display};
+
+/// Whose fault it is. The command line makes the exit code of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The request was wrong: asked the same again, it fails the same (exit code 2).
+    Usage,
+    /// The machine, a file or another program did not do its part (exit code 3).
+    Machine,
+    /// It was asked to end before there was a result (exit code 130).
+    Interrupted,
+}
+
+/// Why something ended without its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong, in what.
+    pub message: String,
+    /// What to do about it; empty where the message says so itself.
+    pub remedy: String,
+    /// Whose fault it is.
+    pub fault: Fault,
+}
+
+impl Failure {
+    /// The request was wrong.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), fault: Fault::Usage }
+    }
+
+    /// The machine could not do it.
+    pub fn machine(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), fault: Fault::Machine }
+    }
+
+    /// It was ended.
+    pub fn interrupted(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into(), fault: Fault::Interrupted }
+    }
+
+    /// What a problem is to its user, where the problem itself is needed on.
+    pub fn of(problem: &(impl Problem + ?Sized)) -> Self {
+        Self { message: problem.to_string(), remedy: problem.remedy(), fault: problem.fault() }
+    }
+
+    /// The request was wrong.
+    pub fn is_usage(&self) -> bool {
+        self.fault == Fault::Usage
+    }
+
+    /// Message and remedy in one piece, where there is no room for two.
+    pub fn in_one(&self) -> String {
+        if self.remedy.is_empty() { self.message.clone() } else { format!("{}; {}", self.message, self.remedy) }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An error that says what to do about it and whose fault it is. Its `Display` is the message.
+pub trait Problem: Display {
+    /// What to do about it; empty where the message says so itself.
+    fn remedy(&self) -> String;
+
+    /// Whose fault it is.
+    fn fault(&self) -> Fault {
+        Fault::Machine
+    }
+
+    /// The request was wrong.
+    fn is_usage(&self) -> bool {
+        self.fault() == Fault::Usage
+    }
+
+    /// It was ended before there was a result.
+    fn is_interrupted(&self) -> bool {
+        self.fault() == Fault::Interrupted
+    }
+}
+
+impl<P: Problem> From<P> for Failure {
+    fn from(problem: P) -> Self {
+        Self::of(&problem)
+    }
+}
+
+/// Makes failures of what went wrong elsewhere.
+pub trait Explain<T, E> {
+    /// The same failure, with where it happened (a path, an option, an id) and a colon before its message.
+    fn at(self, place: impl Display) -> Result<T, Failure>
+    where
+        E: Into<Failure>;
+
+    /// The request's fault: where it happened, a colon, and the error's own words.
+    fn or_usage(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
+    where
+        E: Display;
+
+    /// The machine's fault, in the same words.
+    fn or_machine(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
+    where
+        E: Display;
+}
+
+impl<T, E> Explain<T, E> for Result<T, E> {
+    fn at(self, place: impl Display) -> Result<T, Failure>
+    where
+        E: Into<Failure>,
+    {
+        self.map_err(|e| {
+            let failure: Failure = e.into();
+            Failure { message: format!("{place}: {}", failure.message), ..failure }
+        })
+    }
+
+    fn or_usage(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
+    where
+        E: Display,
+    {
+        self.map_err(|e| Failure::usage(format!("{place}: {e}"), remedy))
+    }
+
+    fn or_machine(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
+    where
+        E: Display,
+    {
+        self.map_err(|e| Failure::machine(format!("{place}: {e}"), remedy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Cold(bool);
+
+    impl Display for Cold {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the soup is cold")
+        }
+    }
+
+    impl Problem for Cold {
+        fn remedy(&self) -> String {
+            "warm it".into()
+        }
+
+        fn fault(&self) -> Fault {
+            if self.0 { Fault::Usage } else { Fault::Machine }
+        }
+    }
+
+    #[test]
+    fn a_problem_becomes_a_failure_on_its_way_up() {
+        let serve = |usage| -> Result<(), Failure> { Err(Cold(usage))? };
+        assert_eq!(serve(true), Err(Failure::usage("the soup is cold", "warm it")));
+        assert_eq!(serve(false), Err(Failure::machine("the soup is cold", "warm it")));
+        assert!(Cold(true).is_usage() && !Cold(false).is_usage());
+    }
+
+    #[test]
+    fn where_it_happened_comes_first() {
+        let at: Result<(), _> = Err(Cold(true)).at("table 3");
+        assert_eq!(at, Err(Failure::usage("table 3: the soup is cold", "warm it")));
+        assert_eq!(at.at("hall").unwrap_err().in_one(), "hall: table 3: the soup is cold; warm it");
+        let of_file: Result<(), _> = Err("no such file").or_machine("/x", "name another");
+        assert_eq!(of_file, Err(Failure::machine("/x: no such file", "name another")));
+        let of_option: Result<(), _> = Err("no number").or_usage("--jobs", "write 2");
+        assert_eq!(of_option.map_err(|f| (f.is_usage(), f.to_string())), Err((true, "--jobs: no number".into())));
+    }
+}
