@@ -20,8 +20,9 @@ GOAL = 0.95
 FILES = [
     "crates/rtscope-record/src/**/*.rs",
     "crates/rtscope-analysis/src/**/*.rs",
-    "crates/rtscope-probe/src/timer/{grid,passed,sampling,sampler}.rs",
-    "crates/rtscope-probe/src/wired/{pairing,books,recorded,asking,schedule}.rs",
+    "crates/rtscope-samples/src/{sampler,passed,pairing,responses,phase,recorded,stimuli}.rs",
+    "crates/rtscope-probe/src/timer/{grid,sampling}.rs",
+    "crates/rtscope-probe/src/line_tests/schedule.rs",
 ]
 # Some mutants allocate without end: they are to die of that, and not the machine.
 MEMORY = 4 << 30

@@ -1,8 +1,7 @@
 //! Records for the tests of this crate.
 
 use rtscope_record::{
-    Clock, Distribution, Effect, LineSettings, Nanos, PassedOver, Record, RecordParts, Settings, Source, Space, System, Test,
-    ThreadInfo, Warning,
+    Distribution, Effect, LineSettings, Nanos, PassedOver, Record, RecordParts, Source, Test, ThreadInfo, Warning, fixtures,
 };
 
 pub(crate) struct Build(pub(crate) RecordParts);
@@ -11,25 +10,8 @@ impl Build {
     pub(crate) fn new(load: &str) -> Self {
         Self(RecordParts {
             id: format!("20261121T080000Z-{}", load.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
-            started: "2026-11-21T08:00:00Z".into(),
-            elapsed_ns: 3_000_000_000,
-            test: Test::Timer,
-            space: Space::User,
             load: load.into(),
-            target: "local".into(),
-            clock: Clock::Host,
-            origin: None,
-            interrupted: false,
-            warnings: Vec::new(),
-            settings: Settings::default(),
-            system: System::default(),
-            load_proof: None,
-            distributions: Vec::new(),
-            source: None,
-            lab: None,
-            instrument: None,
-            witness: None,
-            signature: None,
+            ..fixtures::parts()
         })
     }
 
@@ -61,18 +43,8 @@ impl Build {
         self.0.settings.lines = Some(LineSettings {
             stimulus: Some("soft:a".into()),
             answer: "soft:b".into(),
-            interval_max: None,
-            seed: 1,
-            pulse: None,
-            both_edges: false,
-            active_low: false,
-            min_width: None,
             timeout: Nanos(ns),
-            warmup: 0,
-            null_wire: None,
-            shortest: None,
-            self_answer: None,
-            dut: None,
+            ..fixtures::lines()
         });
         self
     }

@@ -14,6 +14,7 @@ mod input;
 mod kind;
 mod levels;
 mod names;
+mod record;
 mod request;
 mod sigrok;
 mod table;
@@ -24,12 +25,10 @@ pub use content::{Capture, Channel};
 pub use error::CaptureError;
 pub use kind::Kind;
 pub use levels::Levels;
+pub use record::{Edges, File, Reading};
 pub use request::Request;
 
-use crate::hex::hex;
 use input::Patient;
-use rtscope_record::Source;
-use sha2::{Digest, Sha256};
 use std::io::{Read, Seek};
 
 impl Kind {
@@ -44,18 +43,6 @@ impl Kind {
         }
         table::looks_like_one(bytes).then_some(Self::Csv)
     }
-}
-
-/// Where a record of the capture came from.
-pub fn source(capture: &Capture, file: &str) -> Source {
-    Source { format: capture.kind.as_str().into(), file: file.into(), sha256: capture.sha256.clone(), kept: Vec::new() }
-}
-
-/// The id of a record from `source` that started then (RFC 3339) and was read in this way.
-pub fn id(started: &str, source: &Source, way: &str) -> String {
-    let digits: String = started.split('.').next().unwrap_or(started).chars().filter(char::is_ascii_alphanumeric).collect();
-    let hash = hex(&Sha256::digest(format!("{} {way}", source.sha256)));
-    format!("{}Z-{}", digits.trim_end_matches('Z'), &hash[..8])
 }
 
 impl Capture {

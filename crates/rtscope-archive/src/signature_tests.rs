@@ -2,32 +2,18 @@
 
 use super::*;
 use proptest::prelude::*;
-use rtscope_record::{Clock, Distribution, LoadProcess, LoadProof, Origin, Settings, Space, System, Test};
+use rtscope_record::{Distribution, LoadProcess, LoadProof, Origin, Settings, fixtures};
 
 fn record() -> Record {
     let achieved =
         [("cpu.bogo_ops".to_owned(), 1e21), ("b".to_owned(), 0.1 + 0.2), ("é".to_owned(), -0.0), ("a".to_owned(), 1e-7)].into();
     Record::new(RecordParts {
-        id: "20261121T080000Z-1a2b3c".into(),
-        started: "2026-11-21T08:00:00Z".into(),
-        elapsed_ns: 3_000_000_000,
-        test: Test::Timer,
-        space: Space::User,
         load: "full".into(),
-        target: "local".into(),
-        clock: Clock::Host,
         origin: Some(Origin::Measured),
-        interrupted: false,
-        warnings: Vec::new(),
         settings: Settings { command: vec!["a \"quoted\"\u{1}\u{7f} \u{1f980}".into()], ..Settings::default() },
-        system: System::default(),
         load_proof: Some(LoadProof { processes: vec![LoadProcess { achieved, ..LoadProcess::default() }], ..LoadProof::default() }),
         distributions: vec![Distribution::from_samples("cpu0", &[1, 5, 5, 70_000, 1 << 40], 2).unwrap()],
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

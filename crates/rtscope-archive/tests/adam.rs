@@ -3,7 +3,7 @@
 use rtscope_archive::Format;
 use rtscope_archive::formats::{ExportError, ImportError, ImportOptions, detect, export, import};
 use rtscope_record::{
-    Clock, Distribution, Effect, Moments, Nanos, Record, RecordParts, Settings, Space, System, Test, Verdict, Warning,
+    Clock, Distribution, Effect, Moments, Nanos, Record, RecordParts, Settings, Space, Test, Verdict, Warning, fixtures,
 };
 use std::time::SystemTime;
 
@@ -31,25 +31,13 @@ fn record(test: Test, parts: &[(&str, &[u64], [u64; 3])]) -> Record {
     };
     Record::new(RecordParts {
         id: "20261121T080000Z-abc".into(),
-        started: "2026-11-21T08:00:00Z".into(),
         elapsed_ns: 12_700_000_000,
         test,
         space: Space::Kernel,
         load: "none\n# rtscope: counts: missed 9, late 9, spurious 9, dropped 9".into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
-        warnings: Vec::new(),
         settings: Settings { interval: Nanos(15_000_000), ..Settings::default() },
-        system: System::default(),
-        load_proof: None,
         distributions: parts.iter().map(one).collect(),
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

@@ -7,9 +7,7 @@ use rtscope_archive::formats::cyclictest::{
 };
 use rtscope_archive::formats::{ExportError, ImportOptions, export, import};
 use rtscope_record::system::Preemption;
-use rtscope_record::{
-    Clock, Distribution, LinearBins, Nanos, Policy, Record, RecordParts, Settings, Space, System, Test, ThreadInfo,
-};
+use rtscope_record::{Distribution, LinearBins, Nanos, Policy, Record, RecordParts, Settings, System, Test, ThreadInfo, fixtures};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
@@ -49,25 +47,11 @@ fn record(threads: Vec<Distribution>, settings: Settings) -> Record {
     system.kernel.preemption = Preemption::Rt;
     Record::new(RecordParts {
         id: "20261121T080000Z-1".into(),
-        started: "2026-11-21T08:00:00Z".into(),
         elapsed_ns: 2_000_000_000,
-        test: Test::Timer,
-        space: Space::User,
-        load: "none".into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
-        warnings: Vec::new(),
         settings,
         system,
-        load_proof: None,
         distributions: threads,
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

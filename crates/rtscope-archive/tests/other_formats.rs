@@ -6,7 +6,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use rtscope_archive::Format;
 use rtscope_archive::formats::{ExportError, ImportError, ImportOptions, detect, export, import};
-use rtscope_record::{Clock, Distribution, LoadProof, Record, RecordParts, Settings, Space, System, Test};
+use rtscope_record::{Distribution, LoadProof, Record, RecordParts, fixtures};
 use std::time::SystemTime;
 
 fn record(id: &str, samples: &[&[u64]]) -> Record {
@@ -14,24 +14,9 @@ fn record(id: &str, samples: &[&[u64]]) -> Record {
     Record::new(RecordParts {
         id: id.into(),
         started: "2026-11-21T08:00:00.5Z".into(),
-        elapsed_ns: 3_000_000_000,
-        test: Test::Timer,
-        space: Space::User,
-        load: "none".into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
-        warnings: Vec::new(),
-        settings: Settings::default(),
-        system: System::default(),
         load_proof: Some(LoadProof::default()),
         distributions: samples.iter().enumerate().map(one).collect(),
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 /// How often a wait looks around.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -37,6 +37,6 @@ pub fn lock_patiently(file: &File, on_wait: impl FnOnce()) -> io::Result<()> {
         if let Some(tell) = on_wait.take() {
             tell();
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -15,7 +15,7 @@ pub const ANSWER: u8 = 1;
 /// The version of the protocol that is spoken here.
 const VERSION: u8 = 1;
 /// How long a reply may take, and how often a command is sent before that is an error.
-const PATIENCE: Duration = Duration::from_millis(150);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(150);
 const ATTEMPTS: u32 = 20;
 
 mod register {
@@ -296,7 +296,7 @@ impl<P: Port> Instrument<P> {
             let tag = self.tag;
             let bytes = frame::command(write, address, tag, value);
             self.port.send(&bytes).map_err(|source| FpgaError::Port { act: "write", source })?;
-            let end = Instant::now() + PATIENCE;
+            let end = Instant::now() + REPLY_TIMEOUT;
             let mut reply = None;
             while reply.is_none() && Instant::now() < end {
                 let left = end.saturating_duration_since(Instant::now());

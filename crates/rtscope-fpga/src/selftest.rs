@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const STIMULI: usize = 1000;
 const INTERVAL: u64 = 1_000_000;
 /// How long the stimuli may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a self-test found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> 
     };
     instrument.start(0xF, true)?;
     instrument.stimulate(&Stimulus { shortest: INTERVAL, longest: INTERVAL, seed: 1, pulse: None }, &mut take)?;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     let mut stimuli = 0;
     while stimuli < STIMULI && Instant::now() < end {
         instrument.listen(Duration::from_millis(100), &mut |item| {

@@ -4,6 +4,6 @@
 mod apt;
 pub(crate) mod control;
 
-pub(crate) use apt::{Apt, mirror_in_use};
-pub use apt::{DebianError, Package};
+pub use apt::DebianError;
+pub(crate) use apt::{Apt, Package, mirror_in_use};
 pub(crate) use control::{Paragraph, upstream};

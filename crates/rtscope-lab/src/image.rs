@@ -10,10 +10,10 @@ pub(crate) use elf::modinfo;
 pub use error::ImageError;
 pub use tools::Tools;
 
-use crate::digest;
+use crate::cache;
 use crate::kernels::{Kernel, KernelName};
-use crate::lock::Lock;
 use archive::{Node, Tree};
+use rtscope_files::digest;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,62 +33,62 @@ pub const MODULES_LIST: &str = "/etc/rtscope/modules";
 
 /// A file of the host that an image takes in.
 #[derive(Debug, Clone, Copy)]
-pub struct Extra<'a> {
+pub(crate) struct Extra<'a> {
     /// Absolute path in the guest.
-    pub guest: &'a str,
+    pub(crate) guest: &'a str,
     /// The file.
-    pub host: &'a Path,
+    pub(crate) host: &'a Path,
     /// Permission bits, such as 0o755.
-    pub mode: u32,
+    pub(crate) mode: u32,
 }
 
 /// What an image is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Contents<'a> {
+pub(crate) struct Contents<'a> {
     /// The kernel that will boot it; its modules are taken.
-    pub kernel: &'a Kernel,
+    pub(crate) kernel: &'a Kernel,
     /// The static program that becomes `/init`.
-    pub guest_program: &'a Path,
+    pub(crate) guest_program: &'a Path,
     /// Programs for the guest, of the kernel's architecture.
-    pub tools: &'a Tools,
+    pub(crate) tools: &'a Tools,
     /// Modules wanted, by name; what they depend on comes with them. Built-in ones need no file.
-    pub modules: &'a [&'a str],
+    pub(crate) modules: &'a [&'a str],
     /// Further files.
-    pub extra: &'a [Extra<'a>],
+    pub(crate) extra: &'a [Extra<'a>],
 }
 
 /// An image in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
+pub(crate) struct Image {
     /// The uncompressed cpio archive (newc).
     #[serde(skip)]
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// For which kernel its modules are.
-    pub kernel: KernelName,
+    pub(crate) kernel: KernelName,
     /// SHA-256 of the archive.
-    pub sha256: String,
+    pub(crate) sha256: String,
     /// Its size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Files in [`MODULES_DIR`], in the order they are to be loaded.
-    pub modules: Vec<String>,
+    pub(crate) modules: Vec<String>,
     /// Modules that were wanted, or that these depend on, and that the kernel has neither as files nor built in.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 /// The images in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Images {
+pub(crate) struct Images {
     dir: PathBuf,
 }
 
 impl Images {
     /// Those in the cache at `cache_root`, which is made when the first is built.
-    pub fn new(cache_root: impl AsRef<Path>) -> Self {
+    pub(crate) fn new(cache_root: impl AsRef<Path>) -> Self {
         Self { dir: cache_root.as_ref().join("images") }
     }
 
     /// The image of `contents`: the one in the cache if it is there, else built now.
-    pub fn build(&self, contents: &Contents<'_>) -> Result<Image, ImageError> {
+    pub(crate) fn build(&self, contents: &Contents<'_>) -> Result<Image, ImageError> {
         let key = key(contents)?;
         let path = self.dir.join(format!("{key}.cpio"));
         let about = self.dir.join(format!("{key}.json"));
@@ -96,7 +96,7 @@ impl Images {
             return Ok(image);
         }
         let lock = self.dir.join("lock");
-        let _lock = Lock::take(&lock, &mut |_| {}).map_err(ImageError::io(&lock))?;
+        let _lock = cache::lock(&lock, &mut |_| {}).map_err(ImageError::io(&lock))?;
         if let Some(image) = read(&path, &about) {
             return Ok(image); // another process was quicker
         }

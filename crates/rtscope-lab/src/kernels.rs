@@ -15,5 +15,6 @@ mod parse;
 
 pub use cache::{Kernels, Listed};
 pub use error::KernelError;
-pub use manifest::{Kernel, Modules};
-pub use name::{Arch, KernelName, Series, Source};
+pub use manifest::Kernel;
+pub use name::{Arch, KernelName};
+pub(crate) use name::{Series, Source};

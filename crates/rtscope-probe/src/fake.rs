@@ -6,9 +6,9 @@ use crate::measured::{Failure, Measured};
 use crate::protocol::Plan;
 use crate::timer::check;
 use crate::timer::grid::Grid;
-use crate::timer::sampler::Sampler;
 use crate::timer::sampling::{Fake, Until, sample};
 use rtscope_record::{Effect, ThreadInfo, Warning};
+use rtscope_samples::sampler::Sampler;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -34,12 +34,16 @@ fn parse(text: &str) -> Result<Vec<u64>, String> {
     lines.map(|(i, l)| l.parse::<u64>().map_err(|_| format!("line {}: `{l:.40}` is not a latency in ns", i + 1))).collect()
 }
 
-/// Runs `plan` on injected latencies: `file` holds one in ns a line; the list starts over at its end.
-pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
+/// The latencies in `file`, one in ns a line.
+pub(crate) fn latencies(file: &str) -> Result<Arc<[u64]>, Failure> {
     let text = rtscope_files::read_text(Path::new(file), LARGEST)
         .map_err(|e| Failure::usage(format!("{file}: {e}"), "name a file of latencies, one in ns a line: --target fake:FILE"))?;
-    let latencies: Arc<[u64]> =
-        parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}"), "write one latency in ns a line"))?.into();
+    Ok(parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}"), "write one latency in ns a line"))?.into())
+}
+
+/// Runs the timer test of `plan` on injected latencies: `file` holds one in ns a line; the list starts over at its end.
+pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
+    let latencies = latencies(file)?;
     let s = &plan.settings;
     check(s, &s.cpus)?;
     if s.duration.is_none() && s.loops.is_none() {

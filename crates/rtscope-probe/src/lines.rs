@@ -9,5 +9,5 @@ pub mod spec;
 pub mod sysfs;
 
 pub use error::LineError;
-pub use line::{Abilities, Edge, Input, Output, Span};
+pub use line::{Abilities, Input, Output, Span};
 pub use spec::LineSpec;

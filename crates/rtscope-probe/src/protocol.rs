@@ -32,7 +32,7 @@ pub struct Plan {
 
 /// What a keeper ([`crate::spool`]) is to have done: one line of JSON, the answer to its [`Event::Hello`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct WorkOrder {
     /// [`PROTOCOL`].
     pub protocol: String,
     /// Who sends it.
@@ -212,7 +212,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtscope_record::{Clock, RecordParts};
+    use rtscope_record::{RecordParts, fixtures};
 
     /// A tagged event buffers its fields, which once turned the CPU numbers of a system's maps into unreadable text.
     #[test]
@@ -221,28 +221,7 @@ mod tests {
         system.irq.per_cpu.insert(1, 9);
         system.cpu.governor.insert(0, "performance".into());
         system.cpu.frequency_khz.insert(0, (1, 2));
-        let record = Record::new(RecordParts {
-            id: "x".into(),
-            started: "2026-11-21T08:00:00Z".into(),
-            elapsed_ns: 0,
-            test: Test::Timer,
-            space: Space::User,
-            load: "none".into(),
-            target: "local".into(),
-            clock: Clock::Host,
-            origin: None,
-            interrupted: false,
-            warnings: Vec::new(),
-            settings: Settings::default(),
-            system,
-            load_proof: None,
-            distributions: Vec::new(),
-            source: None,
-            lab: None,
-            instrument: None,
-            witness: None,
-            signature: None,
-        });
+        let record = Record::new(RecordParts { id: "x".into(), elapsed_ns: 0, system, ..fixtures::parts() });
         let event = Event::Record { record: Box::new(record.unwrap()) };
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);

@@ -2,7 +2,7 @@
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
-use crate::{fake, snapshot, timer, wired};
+use crate::{fake, line_tests, snapshot, timer};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use rtscope_sys::rt;
 use std::io::{BufRead, Read, Write};
@@ -60,24 +60,20 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
 /// Carries out `plan`.
 pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
     let fake = plan.target.strip_prefix("fake:");
-    if fake.is_some() && (plan.space != Space::User || plan.test != Test::Timer) {
+    if fake.is_some() && plan.space != Space::User {
         let message = format!("this probe can't measure `{}` in {} space on {}", plan.test, plan.space, plan.target);
-        return Err(Failure::usage(message, "`timer` in user space is all that a fake has"));
+        return Err(Failure::usage(message, "a fake has user space alone"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
     let signals = signals.of_the_driver(input >= 0);
     let system = snapshot::collect(&snapshot::Root::of_this_machine());
     let started = utc_now();
-    let (measured, extra) = if let Some(fake) = fake {
-        (fake::run(plan, fake)?, vec![fake::warning()])
-    } else {
-        let run = match (plan.test, plan.space) {
-            (Test::Timer, Space::User) => timer::run,
-            (Test::Timer, Space::Kernel) => timer::kernel::run,
-            _ => wired::run,
-        };
-        (run(plan, &signals, input, say)?, Vec::new())
-    };
+    let measured = match (plan.test, plan.space, fake) {
+        (Test::Timer, _, Some(file)) => fake::run(plan, file),
+        (Test::Timer, Space::User, None) => timer::run(plan, &signals, input, say),
+        (Test::Timer, Space::Kernel, None) => timer::kernel::run(plan, &signals, input, say),
+        (Test::Response | Test::Periodic | Test::Sustained, ..) => line_tests::run(plan, &signals, input, say),
+    }?;
     let Measured { distributions, mut warnings, elapsed_ns, interrupted, mut instrument, witness } = measured;
     let dut = match instrument.as_mut().and_then(|i| i.system.as_mut()) {
         Some(host) => std::mem::replace(&mut **host, system),
@@ -87,7 +83,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
         warnings.push(findings::again::interrupted());
     }
     warnings.extend(witness.iter().flat_map(|w| witness::findings(w, &plan.settings, &distributions)));
-    warnings.extend(extra);
+    warnings.extend(fake.map(|_| fake::warning()));
     let mut parts = RecordParts {
         id: plan.id.clone(),
         started,

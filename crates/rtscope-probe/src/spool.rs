@@ -10,13 +10,13 @@ mod dut;
 mod events;
 mod files;
 mod follow;
+mod identity;
 mod keeper;
-mod who;
 
 pub use dut::{dut, read_plan, serve_dut, signals};
 pub use follow::follow;
+pub use identity::{PREFIX, identity, is_alive};
 pub use keeper::{LOADED, keep, keeper};
-pub use who::{PREFIX, identity, is_alive};
 
 #[cfg(test)]
 #[path = "spool_tests.rs"]

@@ -1,8 +1,8 @@
 use super::events::has_last_word;
 use super::files::{put, read};
-use super::who::alive;
+use super::identity::alive;
 use super::*;
-use crate::protocol::{DutPlan, Errand, Event, Identity, PROTOCOL, Work};
+use crate::protocol::{DutPlan, Event, Identity, PROTOCOL, Work, WorkOrder};
 use rtscope_record::{DutSettings, Inject};
 use std::fs;
 use std::io::{self, Write};
@@ -22,14 +22,14 @@ fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
     // Another process writes it: one that this one has open can't be run while another test starts a child.
     assert!(Command::new("cp").arg(&script).arg(dir.join("rtscope-probe")).status().unwrap().success());
     let settings = DutSettings { input: None, output: "soft:x".into(), priority: 0, cpu: None, inject: Inject::default() };
-    let errand = Errand {
+    let order = WorkOrder {
         protocol: PROTOCOL.into(),
         driver: identity(),
         abandoned: Vec::new(),
         patience_ms: 60_000,
         work: Work::Dut(DutPlan { settings, wave: None, load: "none".into() }),
     };
-    fs::write(dir.join("errand.json"), serde_json::to_vec(&errand).unwrap()).unwrap();
+    fs::write(dir.join("errand.json"), serde_json::to_vec(&order).unwrap()).unwrap();
     fs::write(dir.join("events"), b"").unwrap();
     (home, dir)
 }
@@ -95,9 +95,9 @@ fn a_stop_ends_the_work_and_a_dropped_spool_is_gone() {
 #[test]
 fn work_that_nobody_follows_is_ended_after_the_patience() {
     let (_home, dir) = spool("exec sleep 1000");
-    let mut errand: Errand = read(&dir, "errand.json").unwrap();
-    errand.patience_ms = 300;
-    put(&dir, "errand.json", &serde_json::to_vec(&errand).unwrap()).unwrap();
+    let mut order: WorkOrder = read(&dir, "errand.json").unwrap();
+    order.patience_ms = 300;
+    put(&dir, "errand.json", &serde_json::to_vec(&order).unwrap()).unwrap();
     assert_eq!(kept(&dir).join().unwrap(), 0);
     assert!(!dir.exists());
 }
@@ -187,7 +187,7 @@ fn only_what_the_dead_left_is_swept_away() {
     let shell = make(&format!("{me}-shell"), None);
     fs::write(shell.join("shell"), format!("{} {}\n", identity().pid, identity().start)).unwrap();
     let other = make("99999999-other", Some(&dead));
-    let unattended = who::sweep(&own);
+    let unattended = identity::sweep(&own);
     let found: Vec<_> = unattended.iter().filter(|u| u.dir.starts_with(home.path().to_str().unwrap())).collect();
     assert_eq!(found.iter().map(|u| PathBuf::from(&u.dir)).collect::<Vec<_>>(), std::slice::from_ref(&living));
     assert!(!stale.exists() && !rebooted.exists());

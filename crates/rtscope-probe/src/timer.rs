@@ -5,17 +5,16 @@ pub(crate) mod conditions;
 pub mod grid;
 pub mod kernel;
 pub(crate) mod live;
-pub mod passed;
-pub mod sampler;
 pub mod sampling;
 mod thread;
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
+use crate::reporter::Reporter;
 use crate::snapshot::Root;
 use crate::witness::{Order, Witness};
 use rtscope_record::{Policy, Settings, Warning};
-use rtscope_sys::rt::{self, Signals, Woken};
+use rtscope_sys::rt::{self, Signals};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread::{Outcome, Worker};
@@ -92,8 +91,9 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     say(Event::Started);
     let start = thread::start(&workers);
     witness.begin(start);
-    let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), signals, input, witness: &witness };
-    let interrupted = watch.until_done(&workers, &limit, say);
+    let watch = Watch { plan, start, ends: s.duration.map(|d| d.0), witness: &witness };
+    let mut reporter = Reporter::new(plan, signals, input);
+    let interrupted = watch.until_done(&mut reporter, &workers, &limit, say);
     let outcomes: Vec<Outcome> = workers.iter_mut().map(Worker::join).collect::<Result<_, _>>()?;
     let elapsed_ns = rt::now().saturating_sub(start);
     watch.drain(&workers, say);
@@ -118,24 +118,19 @@ struct Watch<'a> {
     plan: &'a Plan,
     start: u64,
     ends: Option<u64>,
-    signals: &'a Signals,
-    input: i32,
     witness: &'a Witness,
 }
 
 impl Watch<'_> {
     /// Returns whether the run was ended early.
-    fn until_done(&self, workers: &[Worker], limit: &AtomicU64, say: &mut dyn FnMut(Event)) -> bool {
-        let progress = u64::from(self.plan.progress_ms) * 1_000_000;
-        let mut next_progress = self.start + progress;
-        let mut input = self.input;
-        let mut interrupted = false;
+    fn until_done(&self, reporter: &mut Reporter<'_>, workers: &[Worker], limit: &AtomicU64, say: &mut dyn FnMut(Event)) -> bool {
+        reporter.begin(self.start, reporter.every());
         loop {
             if workers.iter().all(Worker::finished) {
-                return interrupted;
+                return reporter.interrupted();
             }
             let broken = workers.iter().any(|w| w.broken.load(Relaxed));
-            if broken || interrupted || self.witness.ended_it() {
+            if broken || reporter.interrupted() || self.witness.ended_it() {
                 limit.store(0, Relaxed);
                 // Again and again: a thread that was just between its check and its sleep would miss a single signal.
                 workers.iter().filter(|w| !w.finished()).for_each(|w| rt::wake_thread(w.tid()));
@@ -145,21 +140,9 @@ impl Watch<'_> {
             let rest = self.ends.map_or(u64::MAX, |d| (self.start + d).saturating_sub(now));
             let tick = if self.plan.settings.samples { 20 } else { 100 };
             let wait = if limit.load(Relaxed) == 0 || rest < 1_000_000_000 { 5 } else { tick };
-            match self.signals.wait(if interrupted { -1 } else { input }, wait) {
-                Woken::Signal => interrupted = true,
-                Woken::Input if rtscope_sys::ended(input) => interrupted = true,
-                Woken::Input => input = self.input,
-                Woken::Timeout => {}
-            }
+            reporter.wait(wait);
             self.drain(workers, say);
-            let now = rt::now();
-            if progress > 0 && now >= next_progress {
-                next_progress = now + progress;
-                say(Event::Progress {
-                    elapsed_ns: now.saturating_sub(self.start),
-                    threads: workers.iter().map(Worker::live).collect(),
-                });
-            }
+            reporter.report(|| workers.iter().map(Worker::live).collect(), say);
         }
     }
 

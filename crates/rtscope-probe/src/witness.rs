@@ -19,8 +19,8 @@ pub use post::Post;
 
 use crate::measured::Failure;
 use crate::snapshot::Root;
-use crate::timer::sampler::LiveCell;
 use post::{Shared, lock};
+use rtscope_samples::sampler::LiveCell;
 use rtscope_sys::rt;
 use rtscope_sys::sched::{Alarm, Continued};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};

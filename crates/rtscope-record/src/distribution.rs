@@ -1,10 +1,10 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
 
 mod check;
+pub(crate) mod json;
 mod merge;
 mod parts;
 mod passed;
-pub(crate) mod wire;
 
 pub use parts::{DistributionParts, Moments, ThreadInfo, Worst};
 pub use passed::PassedOver;

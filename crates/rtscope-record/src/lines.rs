@@ -1,76 +1,10 @@
-//! Tests over lines: what is asked of them, and what a record says of the instrument that took them.
+//! Tests over lines: what a device may be told to do wrong, and what a record says of the instrument that took them.
 
 use crate::system::System;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-
-/// What is asked of a test over lines, beside what every test takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LineSettings {
-    /// The line that the instrument drives; `None` for `periodic`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stimulus: Option<String>,
-    /// The line that the instrument watches.
-    pub answer: String,
-    /// Random intervals from the settings' `interval` to this, ns, both ends in; `None` for a fixed interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval_max: Option<Nanos>,
-    /// Seed of the random intervals (splitmix64).
-    #[serde(default)]
-    pub seed: u64,
-    /// Each stimulus is a pulse of this width, ns, whose first edge asks; `None`: single edges, up and down in turn, that all ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pulse: Option<Nanos>,
-    /// The pulse's edge back asks as well.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub both_edges: bool,
-    /// The stimulus rests high: its pulses go down.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub active_low: bool,
-    /// Pulses of a line that are shorter than this are taken out before anything is paired, ns; `None`: none are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_width: Option<Nanos>,
-    /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
-    pub timeout: Nanos,
-    /// Stimuli (`periodic`: edges) before the figures begin; reported apart.
-    #[serde(default)]
-    pub warmup: u64,
-    /// A line that is wired straight to the stimulus, to measure the instrument's own share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub null_wire: Option<String>,
-    /// `sustained`: the shortest interval that is tried, ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shortest: Option<Nanos>,
-    /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub self_answer: Option<Inject>,
-    /// The device under test, where rtscope is to bring it; `None` when something else answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dut: Option<DutSettings>,
-}
-
-/// A device under test of rtscope's own: a thread that the probe starts beside the instrument, or in kernel space a module that is loaded for
-/// the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DutSettings {
-    /// The line that it watches; `None` for `periodic`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// The line that it drives.
-    pub output: String,
-    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task. In kernel space 0.
-    pub priority: u8,
-    /// The CPU it is pinned to; `None`: free to migrate, in kernel space where its interrupt or timer is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<u32>,
-    /// What it does wrong on purpose, to validate the instrument.
-    #[serde(default, skip_serializing_if = "Inject::is_none")]
-    pub inject: Inject,
-}
 
 /// What a device under test does wrong on purpose. Its pulses (a rising and the falling stimulus after it) and answers are counted from
 /// 1; "every N" means number N, 2N, 3N ...; 0 is never.
@@ -359,29 +293,9 @@ pub struct Instrument {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// A response of a GPIO at `answer`, without a device of ours.
-    pub(crate) fn over_lines(answer: &str) -> LineSettings {
-        LineSettings {
-            stimulus: Some("gpio:a/1".into()),
-            answer: answer.into(),
-            interval_max: None,
-            seed: 1,
-            pulse: None,
-            both_edges: false,
-            active_low: false,
-            min_width: None,
-            timeout: Nanos(1_000_000),
-            warmup: 0,
-            null_wire: None,
-            shortest: None,
-            self_answer: None,
-            dut: None,
-        }
-    }
 
     #[test]
     fn what_can_be_injected() {

@@ -1,8 +1,8 @@
 //! The record: the versioned document that a run leaves behind.
 
 mod fits;
+pub(crate) mod json;
 mod parts;
-pub(crate) mod wire;
 
 pub use crate::words::{Clock, Space, Test};
 pub use parts::{RecordParts, Signature, Source, key_fingerprint};

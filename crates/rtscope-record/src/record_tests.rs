@@ -1,33 +1,19 @@
 //! Records: round trip, refusal, and the JSON Schema that the manual carries.
 
 use super::*;
+use crate::fixtures;
 #[cfg(feature = "schema")]
 use crate::json_schema;
 use crate::warning::Effect;
-use crate::{LoadProof, Settings, System};
+use crate::{LoadProof, Settings};
 
 pub(crate) fn parts() -> RecordParts {
     RecordParts {
-        id: "20261121T080000Z-1a2b3c".into(),
-        started: "2026-11-21T08:00:00Z".into(),
-        elapsed_ns: 3_000_000_000,
-        test: Test::Timer,
-        space: Space::User,
-        load: "none".into(),
-        target: "local".into(),
-        clock: Clock::Host,
         origin: Some(Origin::Measured),
-        interrupted: false,
         warnings: vec![Warning::new("governor", Effect::Inconclusive, "m", "r")],
-        settings: Settings::default(),
-        system: System::default(),
         load_proof: Some(LoadProof::default()),
         distributions: vec![Distribution::from_samples("cpu0", &[1, 5, 70_000], 2).unwrap()],
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     }
 }
 

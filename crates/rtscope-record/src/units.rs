@@ -107,6 +107,21 @@ impl FromStr for Nanos {
     }
 }
 
+fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, ParseNanosError> {
+    let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    if bare { format!("{text}{unit}").parse() } else { text.parse() }
+}
+
+/// A time of the command line whose bare number is microseconds, as cyclictest's.
+pub fn micros(text: &str) -> Result<Nanos, ParseNanosError> {
+    with_default_unit(text, "us")
+}
+
+/// A time of the command line whose bare number is seconds, as cyclictest's.
+pub fn seconds(text: &str) -> Result<Nanos, ParseNanosError> {
+    with_default_unit(text, "s")
+}
+
 /// The shortest exact form: `200us`, `1.5ms`, `1h`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,6 +206,13 @@ mod tests {
                 assert_eq!(text.parse::<Nanos>(), Err(wrong(text.into())), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn bare_numbers_are_what_cyclictest_takes_them_for() {
+        assert_eq!((micros("200"), seconds("60")), (Ok(Nanos(200_000)), Ok(Nanos(60_000_000_000))));
+        assert_eq!((micros("2ms"), seconds("2ms")), (Ok(Nanos(2_000_000)), Ok(Nanos(2_000_000))));
+        assert_eq!((micros(""), micros("5x").is_err()), (Err(ParseNanosError::Number(String::new())), true));
     }
 
     #[test]

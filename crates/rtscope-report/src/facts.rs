@@ -76,11 +76,11 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
         facts.extend(l.stimulus.as_ref().map(|line| ("stimulus", crate::format::clean(line))));
         facts.push(("answer", crate::format::clean(&l.answer)));
         facts.extend(l.interval_max.map(|longest| ("random intervals", format!("up to {longest}, seed {}", l.seed))));
-        if let Some(width) = l.pulse {
-            let (first, back) = if l.active_low { ("falling", "rising") } else { ("rising", "falling") };
-            let asks = if l.both_edges { format!("{first} and {back} edge ask") } else { format!("the {first} edge asks") };
+        if let Some(width) = l.shape.pulse {
+            let (first, back) = if l.shape.active_low { ("falling", "rising") } else { ("rising", "falling") };
+            let asks = if l.shape.both_edges { format!("{first} and {back} edge ask") } else { format!("the {first} edge asks") };
             facts.push(("pulses", format!("{width}, {asks}")));
-        } else if l.active_low {
+        } else if l.shape.active_low {
             facts.push(("stimulus rests", "high".into()));
         }
         if record.parts().test != Test::Periodic {

@@ -82,7 +82,7 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     if i.behind > 0 {
         fact("behind", format!("{} stimuli were more than an interval later than planned", count(i.behind)));
     }
-    if let Some(width) = record.parts().settings.lines.as_ref().and_then(|l| l.min_width) {
+    if let Some(width) = record.parts().settings.lines.as_ref().and_then(|l| l.shape.min_width) {
         fact("least width", format!("{width}: {} shorter pulses were taken out", count(i.narrow)));
     }
     if i.lost > 0 {

@@ -9,14 +9,14 @@ pub mod machine;
 pub mod mapped;
 mod mask;
 pub mod memory;
-pub mod modules;
+pub mod module_devices;
 pub mod process;
 pub mod rt;
 pub mod sched;
 pub mod shared;
 pub mod signals;
 pub mod tty;
-pub mod wire;
+pub mod wire_device;
 
 use std::io;
 

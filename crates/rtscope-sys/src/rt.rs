@@ -195,18 +195,6 @@ pub fn prefault_stack<const BYTES: usize>() {
     }
 }
 
-/// Touches every page of `memory`, so that a freshly mapped zero page becomes our own before the loop starts.
-pub fn prefault<T: Copy>(memory: &mut [T]) {
-    let step = (4096 / size_of::<T>().max(1)).max(1);
-    for at in (0..memory.len()).step_by(step) {
-        // SAFETY: a volatile read and write of the same initialized element.
-        unsafe {
-            let p = memory.as_mut_ptr().add(at);
-            p.write_volatile(p.read_volatile());
-        }
-    }
-}
-
 extern "C" fn wake(_: libc::c_int) {}
 
 /// Installs the handler of SIGUSR2, which only wakes a thread out of its system call.

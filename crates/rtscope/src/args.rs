@@ -5,17 +5,19 @@ pub(crate) mod capture;
 pub(crate) mod fpga;
 pub(crate) mod key;
 pub(crate) mod lab;
+pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod measure;
 pub(crate) mod values;
 
 pub(crate) use capture::{CaptureArgs, Edges};
 use clap::{Args, Parser, Subcommand};
+use limits::JudgeArgs;
 pub(crate) use measure::{Measure, MeasureTest};
-use rtscope_analysis::Confidence;
 use rtscope_record::Nanos;
+use rtscope_record::units::micros;
 use std::path::PathBuf;
-use values::{Json, Size, micros, name, size};
+use values::{Json, Size, name, size};
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
 #[derive(Debug, Parser)]
@@ -159,22 +161,15 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = SELECTION)]
+#[command(after_help = SELECTION, mut_arg("assertions", |a| a.help("Hold the record to a limit; may be repeated")))]
 pub(crate) struct Show {
     /// Which runs
     pub selection: Vec<String>,
     /// The record as JSON
     #[arg(long)]
     pub json: bool,
-    /// Hold the record to a limit; may be repeated
-    #[arg(long = "assert", value_name = "LIMIT")]
-    pub assertions: Vec<String>,
-    /// How sure a percentile must be to pass or to fail, in per cent
-    #[arg(long, value_name = "PERCENT", default_value = "95")]
-    pub confidence: Confidence,
-    /// Show the percentiles of each distribution with bounds that hold with this confidence
-    #[arg(long)]
-    pub intervals: bool,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
 }
 
 #[derive(Debug, Args)]

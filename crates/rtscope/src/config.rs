@@ -4,9 +4,9 @@ use crate::args::Global;
 use crate::error::Failure;
 use crate::output;
 use rtscope_archive::Archive;
-use rtscope_lab::SshOptions;
-use rtscope_lab::ssh::Way;
 use rtscope_record::Nanos;
+use rtscope_record::units::seconds;
+use rtscope_run::ssh::{SshOptions, Way};
 use serde::Deserialize;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -89,9 +89,9 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
 /// static probes; `$RTSCOPE_SSH_PATIENCE`, how long a lost connection is tried again.
 pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
-    let patience = given(PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
-        let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(crate::args::values::seconds);
-        read.map_err(|e| Failure::usage(format!("${PATIENCE}: {e}"), "write a time such as 30s or 10m"))
+    let patience = given(SSH_PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
+        let read = text.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(|t| seconds(t).map_err(|e| e.to_string()));
+        read.map_err(|e| Failure::usage(format!("${SSH_PATIENCE}: {e}"), "write a time such as 30s or 10m"))
     })?;
     let config = given("RTSCOPE_SSH_CONFIG").map(PathBuf::from);
     if let Some(path) = &config {
@@ -108,7 +108,7 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     })
 }
 
-const PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
+const SSH_PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
 /// What helps where no home is set.
 const ARCHIVE: &str = "name the archive with --archive FILE";
 /// Largest configuration file, bytes.

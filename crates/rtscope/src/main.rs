@@ -28,10 +28,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
         // Stages that this program starts itself as; they must not see anything of the ordinary command line.
-        Some(cmd::run::SUPERVISOR) => return ExitCode::from(rtscope_lab::supervisor::main(words.into_iter().skip(1))),
+        Some(cmd::run::SUPERVISOR) => return ExitCode::from(rtscope_load::supervisor::main(words.into_iter().skip(1))),
         Some(cmd::run::PROBE) => {
             let arguments: Vec<_> = std::env::args_os().skip(2).collect();
-            return ExitCode::from(rtscope_lab::board::main(&arguments));
+            return ExitCode::from(rtscope_run::board::main(&arguments));
         }
         _ => rtscope_sys::signals::at_start(),
     }

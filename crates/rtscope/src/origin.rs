@@ -43,7 +43,7 @@ pub(crate) fn settle(record: Record, archive: Option<&Archive>, keys: &Keys) -> 
     let mut missing = findings::again::missing(&parts);
     if let Some(proof) = &parts.load_proof {
         let has = |w: &Warning| parts.warnings.iter().chain(&missing).any(|own| own.code == w.code && own.effect >= w.effect);
-        let of_load: Vec<Warning> = rtscope_lab::load::warnings(proof).into_iter().filter(|w| !has(w)).collect();
+        let of_load: Vec<Warning> = rtscope_record::load::warnings(proof).into_iter().filter(|w| !has(w)).collect();
         missing.extend(of_load);
     }
     if !missing.is_empty() {

@@ -3,10 +3,10 @@
 pub(crate) mod campaign;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rtscope_lab::session::Step;
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::Nanos;
 use rtscope_record::text::visible_line;
+use rtscope_run::session::Step;
 use std::io::IsTerminal;
 use std::time::Duration;
 

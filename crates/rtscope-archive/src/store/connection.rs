@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 /// How long another process's lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Larger archives are not read in full on every opening (about 0.1 s for each 50 MB): [`Archive::check`] does that on request,
 /// and every record is checked when it is read.
 const QUICK_CHECK_UP_TO: i64 = 64 << 20;
@@ -88,12 +88,12 @@ impl Archive {
     ///
     /// A file that is no archive of rtscope, or one of a newer version, is refused and left unchanged.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        Self::open_with(path, PATIENCE)
+        Self::open_with(path, BUSY_TIMEOUT)
     }
 
     /// Opens the archive at `path`, which must be there; it is brought up to date if it is older.
     pub fn open_existing(path: &Path) -> Result<Self, ArchiveError> {
-        Self::connect(path, PATIENCE, false)
+        Self::connect(path, BUSY_TIMEOUT, false)
     }
 
     /// [`Archive::open`] with another patience for locks of other processes.
@@ -134,7 +134,7 @@ impl Archive {
 
     /// By a connection of its own.
     pub(super) fn check_structure(path: &Path) -> Result<(), ArchiveError> {
-        let other = Self { db: open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, PATIENCE)?, path: path.into() };
+        let other = Self { db: open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY_TIMEOUT)?, path: path.into() };
         other.pragma_check("integrity_check")?;
         let orphans = other.db.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |r| r.get(0));
         let orphans: i64 = orphans.map_err(|e| other.sql(e))?;

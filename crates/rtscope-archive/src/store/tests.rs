@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use rtscope_record::{Clock, Distribution, Effect, LoadProcess, LoadProof, RecordParts, Settings, Space, System, Test, Warning};
+use rtscope_record::{Clock, Distribution, Effect, LoadProcess, LoadProof, RecordParts, System, Warning, fixtures};
 use rusqlite::Connection;
 use sha2::Digest as _;
 use std::fs;
@@ -21,15 +21,8 @@ fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
         id: id.into(),
         started: started.into(),
         elapsed_ns: 1,
-        test: Test::Timer,
-        space: Space::User,
         load: load.into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
         warnings: vec![Warning::new("governor", Effect::Inconclusive, "m \"quoted\" \u{1f980}", "r")],
-        settings: Settings::default(),
         system,
         load_proof: Some(LoadProof::default()),
         distributions: vec![
@@ -37,11 +30,7 @@ fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
             Distribution::from_samples("cpu1", &samples[half..], 4).unwrap(),
             Distribution::from_samples("cpu2", &[], 4).unwrap(),
         ],
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     })
     .unwrap()
 }

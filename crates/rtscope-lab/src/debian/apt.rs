@@ -1,9 +1,10 @@
 //! The private apt: its configuration, what it may be asked, and what can be missing on a host.
 
 use super::control::{self, Paragraph};
-use crate::digest;
+use crate::cache;
 use crate::kernels::Arch;
-use crate::lock::Lock;
+use rtscope_files::Lock;
+use rtscope_files::digest;
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -62,7 +63,7 @@ pub enum DebianError {
 
 impl DebianError {
     /// The request was wrong (exit code 2), not the machine (exit code 3).
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         matches!(self, Self::Unusable(_))
     }
 
@@ -75,15 +76,16 @@ impl DebianError {
 
 /// A package as it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its name.
-    pub package: String,
+    #[serde(rename = "package")]
+    pub(crate) name: String,
     /// Its exact version.
-    pub version: String,
+    pub(crate) version: String,
     /// Debian's word for its architecture, or `all`.
-    pub arch: String,
+    pub(crate) arch: String,
     /// SHA-256 of the `.deb` file.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// apt for one architecture. Two processes do not use one at a time.
@@ -115,7 +117,7 @@ impl Apt {
         made(dir.join("archives/partial"))?;
         let dir = dir.canonicalize().map_err(DebianError::io(&dir))?;
         let lock = dir.join("lock");
-        let lock = Lock::take(&lock, on_step).map_err(DebianError::io(&lock))?;
+        let lock = cache::lock(&lock, on_step).map_err(DebianError::io(&lock))?;
         for (file, text) in
             [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
         {
@@ -187,7 +189,7 @@ impl Package {
             };
             on_step(&format!("unpacking {} {}", paragraph.get("Package"), paragraph.get("Version")));
             packages.push(Self {
-                package: paragraph.get("Package").to_owned(),
+                name: paragraph.get("Package").to_owned(),
                 version: paragraph.get("Version").to_owned(),
                 arch: paragraph.get("Architecture").to_owned(),
                 sha256: digest::file(&file).map_err(DebianError::io(&file))?,
@@ -195,7 +197,7 @@ impl Package {
             succeed(sys::process::command("dpkg-deb").arg("-x").arg(&file).arg(root))?;
             fs::remove_file(&file).map_err(DebianError::io(&file))?;
         }
-        packages.sort_by(|a, b| a.package.cmp(&b.package));
+        packages.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(packages)
     }
 }

@@ -4,9 +4,9 @@
 
 use super::elf;
 use super::error::ImageError;
-use crate::digest;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
+use rtscope_files::digest;
 use ruzstd::decoding::StreamingDecoder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read};

@@ -3,11 +3,11 @@
 use super::archive::{Node, Tree, guest_path};
 use super::elf;
 use super::error::ImageError;
+use crate::cache;
 use crate::debian::{Apt, Package};
-use crate::digest;
 use crate::kernels::Arch;
-use crate::lock::Lock;
-use crate::tools;
+use rtscope_files::digest;
+use rtscope_load::tools;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +33,7 @@ const FILES: [&str; 10] = [
 
 /// The same of the tools that loads run: package and place.
 fn of_loads() -> Vec<(&'static str, &'static str)> {
-    let mut all: Vec<_> = tools::TOOLS.iter().filter_map(|tool| Some((tool.program(), tool.in_guests()?))).collect();
+    let mut all: Vec<_> = tools::in_guests().collect();
     all.dedup();
     all
 }
@@ -64,13 +64,13 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
     /// For which architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// The packages that files were taken from or might have been, with their exact versions.
-    pub packages: Vec<Package>,
+    pub(crate) packages: Vec<Package>,
     /// SHA-256 over the files.
-    pub sha256: String,
+    pub(crate) sha256: String,
     /// Total size of the files, bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// What was taken, to notice when another version of rtscope wants more.
     taken: Vec<String>,
     #[serde(skip)]
@@ -79,7 +79,7 @@ pub struct Tools {
 
 impl Tools {
     /// The tools in the cache.
-    pub fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
+    pub(crate) fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
         let dir = cache_root.join("tools").join(arch.as_str());
         let text = rtscope_files::read(&dir.join(MANIFEST), rtscope_files::SMALL).map_err(|_| ImageError::NoTools { arch })?;
         let tools: Self = serde_json::from_slice(&text).map_err(|_| ImageError::NoTools { arch })?;
@@ -99,7 +99,7 @@ impl Tools {
         }
         let base = cache_root.join("tools");
         let lock = base.join(format!("{arch}.lock"));
-        let _lock = Lock::take(&lock, on_step).map_err(ImageError::io(&lock))?;
+        let _lock = cache::lock(&lock, on_step).map_err(ImageError::io(&lock))?;
         if !update {
             if let Ok(tools) = Self::get(cache_root, arch) {
                 return Ok(tools);

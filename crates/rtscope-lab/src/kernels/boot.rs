@@ -23,7 +23,7 @@ const MOST: u64 = 1 << 30;
 
 impl Kernel {
     /// What a machine boots: the unpacked kernel in the cache, which is made where it can be; else the kernel as it is.
-    pub fn bootable(&self) -> Result<PathBuf, KernelError> {
+    pub(crate) fn bootable(&self) -> Result<PathBuf, KernelError> {
         let (packed, unpacked) = (self.vmlinuz(), self.dir().join(VMLINUX));
         if self.arch != Arch::Amd64 || unpacked.is_file() {
             return Ok(if unpacked.is_file() { unpacked } else { packed });

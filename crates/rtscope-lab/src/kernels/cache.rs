@@ -4,7 +4,7 @@ use super::error::KernelError;
 use super::manifest::Kernel;
 use super::name::{Arch, KernelName, Source};
 use super::{fetch, own};
-use crate::lock::Lock;
+use rtscope_files::Lock;
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -57,7 +57,7 @@ impl Kernels {
 
     fn lock(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<Lock, KernelError> {
         let file = self.lock_file(&self.workplace(name));
-        Lock::take(&file, on_step).map_err(KernelError::io(&file))
+        crate::cache::lock(&file, on_step).map_err(KernelError::io(&file))
     }
 
     /// Clears away what killed processes left.
@@ -85,7 +85,7 @@ impl Kernels {
         let listed = names.into_iter().map(|name| {
             let dir = self.dir(&name);
             let fetched = Kernel::read(&dir, &name).ok().flatten().filter(|k| k.check_sizes().is_ok());
-            let (_, bytes) = if dir.is_dir() { crate::digest::count(&dir).map_err(KernelError::io(&dir))? } else { (0, 0) };
+            let (_, bytes) = if dir.is_dir() { rtscope_files::digest::count(&dir).map_err(KernelError::io(&dir))? } else { (0, 0) };
             Ok(Listed { name, fetched, bytes })
         });
         listed.collect()

@@ -2,7 +2,7 @@
 
 use super::{Arch, KernelError, KernelName};
 use crate::debian::Package;
-use crate::digest;
+use rtscope_files::digest;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,15 +26,15 @@ pub struct Kernel {
     /// What `uname -r` says in it, such as `6.12.95+deb12-rt-amd64`.
     pub release: String,
     /// The packages it was made of; the kernel's own first. Empty for a user's own.
-    pub packages: Vec<Package>,
+    pub(crate) packages: Vec<Package>,
     /// Size of the image, bytes.
-    pub vmlinuz_bytes: u64,
+    pub(crate) vmlinuz_bytes: u64,
     /// SHA-256 of the image.
     pub vmlinuz_sha256: String,
     /// What its modules are; `None` when it came without.
-    pub modules: Option<Modules>,
+    pub(crate) modules: Option<Modules>,
     /// Its headers' directory, relative to the kernel's; `None` when there are none.
-    pub headers: Option<String>,
+    pub(crate) headers: Option<String>,
     /// Where it lies.
     #[serde(skip)]
     dir: PathBuf,
@@ -42,13 +42,13 @@ pub struct Kernel {
 
 /// A kernel's modules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Modules {
+pub(crate) struct Modules {
     /// Number of files.
-    pub files: u64,
+    pub(crate) files: u64,
     /// Their total size, bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// SHA-256 over all of them: paths, lengths, contents.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl Modules {
@@ -174,11 +174,6 @@ impl Kernel {
     /// The exact version of the kernel's package; `None` for a user's own.
     pub fn version(&self) -> Option<&str> {
         self.packages.first().map(|p| &*p.version)
-    }
-
-    /// The kernel's package; `None` for a user's own.
-    pub fn package(&self) -> Option<&str> {
-        self.packages.first().map(|p| &*p.package)
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Arch {
 
 impl Arch {
     /// All there are.
-    pub const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::Armhf];
+    pub(crate) const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::Armhf];
 
     /// The host's; `amd64` on a host of another kind, where every guest is emulated alike.
     pub fn host() -> Self {
@@ -29,7 +29,7 @@ impl Arch {
     }
 
     /// Debian's word.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
             Self::Arm64 => "arm64",
@@ -58,7 +58,7 @@ impl fmt::Display for Arch {
 
 /// A series of Debian's kernels, built with Debian 12's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Series {
+pub(crate) enum Series {
     /// 6.1, from bookworm and bookworm-security.
     V6_1,
     /// 6.12, from bookworm-backports and bookworm-security.
@@ -67,10 +67,10 @@ pub enum Series {
 
 impl Series {
     /// All there are.
-    pub const ALL: [Self; 2] = [Self::V6_1, Self::V6_12];
+    pub(crate) const ALL: [Self; 2] = [Self::V6_1, Self::V6_12];
 
     /// As in names: `6.12`.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::V6_1 => "6.1",
             Self::V6_12 => "6.12",
@@ -80,7 +80,7 @@ impl Series {
 
 /// Where a kernel comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub(crate) enum Source {
     /// Built by Debian.
     Debian {
         /// Which series.
@@ -102,12 +102,12 @@ pub struct KernelName {
 
 impl KernelName {
     /// One of Debian's.
-    pub fn debian(series: Series, rt: bool, arch: Arch) -> Self {
+    pub(crate) fn debian(series: Series, rt: bool, arch: Arch) -> Self {
         Self { source: Source::Debian { series, rt }, arch }
     }
 
     /// Every kernel of Debian that can be fetched.
-    pub fn all_debian() -> Vec<Self> {
+    pub(crate) fn all_debian() -> Vec<Self> {
         let mut all = Vec::new();
         for arch in Arch::ALL {
             for series in Series::ALL {
@@ -118,12 +118,12 @@ impl KernelName {
     }
 
     /// Where it comes from.
-    pub fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Source {
         &self.source
     }
 
     /// Its architecture.
-    pub fn arch(&self) -> Arch {
+    pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
 }

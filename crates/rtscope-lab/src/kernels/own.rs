@@ -2,7 +2,7 @@
 
 use super::manifest::{CONFIG, MODULES, VMLINUZ};
 use super::{Kernel, KernelError, KernelName};
-use crate::digest;
+use rtscope_files::digest;
 use std::fs;
 use std::path::Path;
 

@@ -1,10 +1,11 @@
 //! Builds rtscope's kernel modules, whose sources are part of this program, against a kernel's headers; what was built is kept in the cache.
 
-use super::{ALL, ModuleError};
-use crate::digest;
+use super::ModuleError;
+use crate::cache;
 use crate::kernels::Arch;
-use crate::lock::Lock;
-use crate::programs::find_program;
+use rtscope_files::digest;
+use rtscope_load::kernel_modules::ALL;
+use rtscope_load::programs::find_program;
 use rtscope_sys as sys;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,19 +40,19 @@ const TAIL: usize = 12;
 
 /// For what modules are built.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// For people: the kernel's name or release.
-    pub kernel: &'a str,
+    pub(crate) kernel: &'a str,
     /// What tells it from every other kernel: its version, or a checksum.
-    pub identity: &'a str,
+    pub(crate) identity: &'a str,
     /// Its architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// Its headers, for `make -C`.
-    pub headers: &'a Path,
+    pub(crate) headers: &'a Path,
 }
 
 /// The directory with the modules for this kernel: built now if it is not in the cache. Without a compiler, those that were built last.
-pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
+pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
     let key = recipe(target);
     let root = cache.join("modules");
     // Says which directory was built last for this kernel from these sources, by whatever compiler.
@@ -73,7 +74,7 @@ pub fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -
     }
     tool(target, "make", "make")?;
     let lock = root.join("lock");
-    let _lock = Lock::take(&lock, on_step).map_err(ModuleError::io(&lock))?;
+    let _lock = cache::lock(&lock, on_step).map_err(ModuleError::io(&lock))?;
     if whole(&dir) {
         return Ok(dir); // another process was quicker
     }

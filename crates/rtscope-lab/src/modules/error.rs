@@ -1,6 +1,7 @@
 //! Why a module can't be had, and what to do about it.
 
-use crate::journal::error::JournalError;
+use rtscope_load::JournalError;
+use rtscope_load::kernel_modules::StillLoaded;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,18 +44,19 @@ pub enum ModuleError {
         /// Where all of it is.
         log: PathBuf,
     },
-    /// The kernel did not take a module, or did not let it go.
-    #[error("the module {module} can't be {act}: {why}")]
+    /// The kernel did not take a module.
+    #[error("the module {module} can't be loaded: {why}")]
     Refused {
         /// Its name or file.
         module: String,
-        /// `loaded` or `unloaded`.
-        act: &'static str,
         /// Why not, with what the kernel's log says of it.
         why: String,
         /// What to do.
         remedy: String,
     },
+    /// The kernel did not let a module go.
+    #[error(transparent)]
+    StillLoaded(#[from] StillLoaded),
     /// What must be undone can't be written down.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -80,6 +82,7 @@ impl ModuleError {
             Self::Ask { remedy, .. } | Self::NoHeaders { remedy, .. } | Self::Refused { remedy, .. } => remedy.clone(),
             Self::NoTool { package, .. } => format!("apt-get install {package}"),
             Self::Build { log, .. } => format!("the whole log is in {}; are the headers those of this kernel?", log.display()),
+            Self::StillLoaded(e) => e.remedy(),
             Self::Journal(_) => "see above".into(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }

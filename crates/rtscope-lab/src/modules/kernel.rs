@@ -1,7 +1,7 @@
-//! The kernel that runs takes a module or lets it go; where it won't, this says why, and what to do.
+//! The kernel that runs takes a module; where it won't, this says why, and what to do.
 
 use super::error::ModuleError;
-use crate::programs::find_program;
+use rtscope_load::programs::find_program;
 use rtscope_probe::lines::gpio;
 use rtscope_sys as sys;
 use std::fs;
@@ -9,10 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-/// How long a module may still be in use by a process that is ending.
-const LINGER: Duration = Duration::from_secs(3);
 /// The kernel's log.
 const LOG: &str = "/dev/kmsg";
 
@@ -41,32 +38,9 @@ pub(super) fn probe(name: &str, parameters: &[String]) -> Result<(), ModuleError
     let said = log.since(name).unwrap_or_else(|| String::from_utf8_lossy(&out.stderr).trim().to_owned());
     Err(ModuleError::Refused {
         module: name.into(),
-        act: "loaded",
         why: said,
         remedy: "run as root; is it built for this kernel? `dkms status`; the line's user: `gpioinfo`".into(),
     })
-}
-
-/// Unloads the module `name`; waits a little for who still has it.
-pub fn remove(name: &str) -> Result<(), ModuleError> {
-    let end = Instant::now() + LINGER;
-    loop {
-        let error = match sys::machine::unload_module(name) {
-            Ok(()) => return Ok(()),
-            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => return Ok(()),
-            Err(e) => e,
-        };
-        let in_use = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY));
-        if !in_use || Instant::now() >= end {
-            return Err(ModuleError::Refused {
-                module: name.into(),
-                act: "unloaded",
-                why: error.to_string(),
-                remedy: format!("end what uses its lines or device (`gpioinfo`), then as root: rmmod {name}"),
-            });
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// `in=gpiochip0/3` as the kernel takes it: by the chip's label.
@@ -116,7 +90,7 @@ fn refused(module: &str, error: &io::Error, parameters: &[String], said: Option<
         _ => (error.to_string(), "the kernel's log says more: dmesg | tail".to_owned()),
     };
     let why = said.map_or_else(|| what.clone(), |said| format!("{what} (the kernel says: {said})"));
-    ModuleError::Refused { module: module.into(), act: "loaded", why, remedy }
+    ModuleError::Refused { module: module.into(), why, remedy }
 }
 
 /// The kernel's log from a moment on.

@@ -1,12 +1,16 @@
 //! Loads modules for a run and unloads them after it; the journal knows of them meanwhile.
 
 use super::kernel::probe;
-use super::{DIRECTORY, ModuleError, Target, WIRE, Wanted, build, insert, remove};
-use crate::journal::{Entered, Journal, Undo};
+use super::{ModuleError, Target, Wanted, build, insert};
 use crate::kernels::Arch;
+use rtscope_load::journal::{Entered, Journal, Undo};
+use rtscope_load::kernel_modules::{WIRE, remove};
 use rtscope_sys as sys;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Names a directory of built modules.
+const DIRECTORY: &str = "RTSCOPE_MODULES";
 
 /// Where a module of a machine comes from.
 enum Source {
@@ -40,7 +44,6 @@ impl Loaded {
         if let Some(there) = missing.iter().find(|w| is_loaded(w.name)) {
             return Err(ModuleError::Refused {
                 module: there.name.into(),
-                act: "loaded",
                 why: "it is loaded already, by another run or by hand".into(),
                 remedy: format!("wait for that run, or unload it: rmmod {}; or measure with it as it is: --dut none", there.name),
             });

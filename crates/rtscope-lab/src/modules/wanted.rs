@@ -1,7 +1,7 @@
 //! Which modules a run needs, and with which parameters.
 
 use super::error::ModuleError;
-use super::name::{PERIODIC, RESPONSE, TIMER, WIRE};
+use rtscope_load::kernel_modules::{PERIODIC, RESPONSE, TIMER, WIRE};
 use rtscope_probe::lines::LineSpec;
 use rtscope_probe::lines::gpio::Gpio;
 use rtscope_record::{DutSettings, Handler, Nanos, Settings, Space, Test};

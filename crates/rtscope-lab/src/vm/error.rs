@@ -2,11 +2,12 @@
 
 use crate::image::ImageError;
 use crate::kernels::{Arch, KernelError};
+use crate::modules::ModuleError;
 use std::io;
 use std::path::PathBuf;
 
 /// Names a directory of guest programs.
-pub const GUESTS: &str = "RTSCOPE_GUESTS";
+pub(super) const GUESTS: &str = "RTSCOPE_GUESTS";
 
 /// Why a virtual machine did not do what it was to.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +103,9 @@ pub enum GuestError {
     /// Its image can't be made.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// rtscope's modules for its kernel can't be had.
+    #[error("{what}; {remedy}", what = .0, remedy = .0.remedy())]
+    Module(#[from] ModuleError),
     /// The machine can't be.
     #[error(transparent)]
     Vm(#[from] VmError),
@@ -126,6 +130,7 @@ impl GuestError {
         match self {
             Self::Kernel(e) => e.is_usage(),
             Self::Image(e) => e.is_usage(),
+            Self::Module(e) => e.is_usage(),
             Self::Vm(e) => e.is_usage(),
             Self::NoProgram { .. } => false,
         }

@@ -1,7 +1,7 @@
 //! What really runs as QEMU: the file that a process was made of, and the words that it was given. What stands in `PATH` may be a wrapper.
 
 use super::VmError;
-use crate::digest;
+use rtscope_files::digest;
 use rtscope_sys as sys;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};

@@ -1,12 +1,13 @@
 //! Where guests come from: a kernel's name to a machine that can be started, with all that has to be fetched and built for it.
 
-use super::target::Boot;
-use super::{GUESTS, GuestError, Lab, LabOptions, Qemu, States};
+use super::error::{GUESTS, GuestError};
+use super::guest::{Boot, Guest, LabOptions};
+use super::qemu::Qemu;
+use super::state::States;
 use crate::debian;
 use crate::image::{Contents, Image, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
-use crate::session::error::MeasureError;
 use std::path::{Path, PathBuf};
 
 /// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
@@ -24,16 +25,16 @@ impl Guests {
     }
 
     /// The kernels in it.
-    pub fn kernels(&self) -> Kernels {
+    pub(crate) fn kernels(&self) -> Kernels {
         Kernels::new(&self.cache)
     }
 
     /// The states in it.
-    pub fn states(&self) -> States {
+    pub(crate) fn states(&self) -> States {
         States::at(self.cache.join("states"))
     }
 
-    /// What [`Self::prepare`] would fetch from the network for `name`, to be said before it does; `None` when all is in the cache.
+    /// What preparing a guest with the kernel `name` would fetch from the network, to be said before it does; `None` when all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
         let from_debian = matches!(name.source(), Source::Debian { .. });
         let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
@@ -48,7 +49,7 @@ impl Guests {
     }
 
     /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.
-    pub fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
+    pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
             (Err(KernelError::NotFetched { .. }), Source::Debian { .. }) => self.kernels().fetch(name, false, on_step)?,
@@ -61,7 +62,7 @@ impl Guests {
     }
 
     /// The directory with rtscope's modules for the kernel `name`, which are built if they are not in the cache.
-    pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, MeasureError> {
+    pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, GuestError> {
         let (kernel, _) = self.prepare(name, on_step)?;
         let shown = kernel.name.to_string();
         let Some(headers) = kernel.headers_dir() else {
@@ -76,21 +77,21 @@ impl Guests {
     }
 
     /// A guest with the kernel `name`.
-    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Lab, GuestError> {
+    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Guest, GuestError> {
         // Before anything is fetched for it.
         let qemu = Qemu::find(name.arch())?;
         let (kernel, image) = self.prepare(name, on_step)?;
         let boot = Boot {
             arch: kernel.arch,
             name: kernel.name.to_string(),
-            package: kernel.packages.first().map(|p| format!("{} {}", p.package, p.version)).unwrap_or_default(),
+            package: kernel.packages.first().map(|p| format!("{} {}", p.name, p.version)).unwrap_or_default(),
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),
             config: kernel.config(),
             has_modules: kernel.modules.is_some(),
             missing: image.missing,
         };
-        Ok(Lab::new(qemu, boot, options, self.states())?)
+        Ok(Guest::new(qemu, boot, options, self.states())?)
     }
 }
 

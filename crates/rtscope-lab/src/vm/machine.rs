@@ -1,13 +1,13 @@
 //! One running virtual machine: started from power-on or from a kept state, its mailbox, its console, its end.
 
+use super::host_cpu::HostCpu;
 use super::memory::{Memory, Use};
+use super::messages::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::qemu::{MachineSpec, Qemu};
 use super::qmp::Qmp;
-use super::seat::Seat;
-use super::wire::{JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, NOW_AT, SAID, SAID_LEN_AT, SIZE, Said};
 use super::{VmError, executed, scratch, transfer};
-use crate::session::awake::Awake;
-use crate::target::StopHandle;
+use rtscope_load::StopHandle;
+use rtscope_load::awake::Awake;
 use rtscope_sys as sys;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -22,9 +22,9 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
-const PATIENCE: Duration = Duration::from_secs(120);
+const QEMU_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often the mailbox is looked at.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How soon the virtual time is asked for at first, and how seldom at last. Seldom, since each question wakes the thread of QEMU that moves
 /// virtual time on when the guest has nothing to do: at the wrong moment it moves it too far.
 const ASK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
@@ -51,11 +51,11 @@ pub struct Progress {
 
 /// A file that holds all that a machine's console printed.
 #[derive(Debug, Clone)]
-pub struct Console(PathBuf);
+pub(super) struct Console(PathBuf);
 
 impl Console {
     /// What went wrong, as far as a kernel says so, and its last lines.
-    pub fn last_lines(&self) -> String {
+    pub(super) fn last_lines(&self) -> String {
         let text = fs::read(&self.0).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
@@ -77,7 +77,7 @@ pub(super) enum Start<'a> {
 }
 
 /// A running machine. Dropping it ends it, and removes what it left on the host.
-pub struct Machine {
+pub(super) struct Machine {
     child: Child,
     /// SHA-256 of the program that runs, hex.
     ran: String,
@@ -92,7 +92,7 @@ pub struct Machine {
     /// Virtual time at the start or when it went on, s.
     begun: Option<u64>,
     /// Its CPU of the host.
-    _seat: Option<Seat>,
+    _host_cpu: Option<HostCpu>,
     // Last: removed when all else is gone.
     dir: scratch::Dir,
 }
@@ -138,9 +138,9 @@ impl Machine {
         command.process_group(0);
         // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
-        let seat = spec.icount(runs).and_then(|_| Seat::take());
-        if let Some(seat) = &seat {
-            sys::process::on_one_cpu(&mut command, seat.cpu);
+        let host_cpu = spec.icount(runs).and_then(|_| HostCpu::take());
+        if let Some(host_cpu) = &host_cpu {
+            sys::process::on_one_cpu(&mut command, host_cpu.number);
         }
         let mut child = command.spawn().map_err(|e| VmError::Start { program: qemu.program.clone(), reason: e.to_string() })?;
         let socket = accept(&listener, &mut child).map_err(|e| VmError::Start {
@@ -152,7 +152,7 @@ impl Machine {
         });
         let program = &qemu.program;
         let ran = socket.and_then(|s| Ok((executed::check(&s, child.id(), program, &qemu.file, &words)?, s)));
-        let qmp = ran.and_then(|(ran, s)| Ok((ran, Qmp::new(s, PATIENCE)?)));
+        let qmp = ran.and_then(|(ran, s)| Ok((ran, Qmp::new(s, QEMU_TIMEOUT)?)));
         let (ran, qmp) = match qmp {
             Ok(qmp) => qmp,
             Err(e) => {
@@ -177,7 +177,7 @@ impl Machine {
             console,
             keep: keep.into(),
             begun: None,
-            _seat: seat,
+            _host_cpu: host_cpu,
             dir,
         })
     }
@@ -188,10 +188,10 @@ impl Machine {
         limit: Limit,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<super::wire::Facts, VmError> {
+    ) -> Result<super::messages::Facts, VmError> {
         self.begun = self.virtual_seconds();
         let mut watch = Watch::new(limit);
-        let _awake = Awake::new();
+        let _awake = Awake::begin();
         loop {
             let ready = self.word(MAGIC_AT)?;
             if ready == MAGIC && self.has_paused()? {
@@ -213,7 +213,7 @@ impl Machine {
     /// Has a machine that was started from a state take it in; its guest had said `said` bytes.
     pub(super) fn take_in(&mut self, said: u64) -> Result<(), VmError> {
         self.tell("migrate-incoming", &json!({ "uri": "fd:0" }))?;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + QEMU_TIMEOUT;
         loop {
             match self.qmp.status() {
                 Ok(status) if status != "inmigrate" => break,
@@ -327,7 +327,7 @@ impl Machine {
                 return Err(VmError::Hang { what, console: self.console.last_lines(), file });
             }
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         Ok(())
     }
 
@@ -390,7 +390,7 @@ impl Machine {
     }
 
     /// Resident memory of QEMU, KiB.
-    pub fn resident_kib(&self) -> Option<u64> {
+    pub(super) fn resident_kib(&self) -> Option<u64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         text.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
     }
@@ -435,7 +435,7 @@ fn ended(child: &mut Child, said: &Path) -> Option<String> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(how(status, said)),
-            Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+            Ok(None) if Instant::now() < end => std::thread::sleep(POLL_INTERVAL),
             _ => return None,
         }
     }
@@ -459,7 +459,7 @@ fn prefixed(prefix: &str, path: &Path) -> OsString {
 /// Waits for the one connection of the process `child`.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
     listener.set_nonblocking(true)?;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + QEMU_TIMEOUT;
     loop {
         match listener.accept() {
             Ok((socket, _)) => {

@@ -26,7 +26,7 @@ pub enum TimeModel {
 
 impl TimeModel {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 3] = [Self::BytesCopied, Self::WordsCopied, Self::Slower];
+    pub(crate) const ALL: [Self; 3] = [Self::BytesCopied, Self::WordsCopied, Self::Slower];
 
     /// Its number in a record.
     pub fn number(self) -> u32 {

@@ -1,11 +1,11 @@
 //! QEMU, and the machine that it is told to be: everything that a run's figures depend on stands in its arguments.
 
 use super::executed::Hashed;
-use super::wire::SIZE;
+use super::messages::SIZE;
 use super::{TimeModel, VmError, memory};
-use crate::digest;
 use crate::kernels::Arch;
-use crate::programs::find_program;
+use rtscope_files::digest;
+use rtscope_load::programs::find_program;
 use rtscope_record::{Clock, Processor};
 use rtscope_sys as sys;
 use sha2::{Digest, Sha256};
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 
 /// QEMU for one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Qemu {
+pub(super) struct Qemu {
     /// The program.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// What it says of its version.
-    pub version: String,
+    pub(crate) version: String,
     /// The file of that name, as it was hashed.
     pub(super) file: Hashed,
     /// SHA-256 over the firmware of a machine, hex; `None` where it has none.
-    pub firmware: Option<String>,
+    pub(crate) firmware: Option<String>,
     /// Flags of processors that it knows.
     pub(super) flags: Vec<String>,
 }
@@ -40,7 +40,7 @@ const MOST_SAID: u64 = 1 << 20;
 
 impl Qemu {
     /// The one that is installed.
-    pub fn find(arch: Arch) -> Result<Self, VmError> {
+    pub(super) fn find(arch: Arch) -> Result<Self, VmError> {
         let (name, package) = match arch {
             Arch::Amd64 => ("qemu-system-x86_64", "qemu-system-x86"),
             Arch::Arm64 => ("qemu-system-aarch64", "qemu-system-arm"),
@@ -131,25 +131,25 @@ fn firmware(dirs: &str) -> io::Result<Option<String>> {
 
 /// A machine to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MachineSpec {
+pub(super) struct MachineSpec {
     /// Architecture.
-    pub arch: Arch,
+    pub(crate) arch: Arch,
     /// Virtual: time is counted in instructions, everything repeats. Host: as fast as it goes, CPUs in parallel.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
     /// What things cost in virtual time.
-    pub model: TimeModel,
+    pub(crate) model: TimeModel,
     /// Flags that its processor must not have.
-    pub masked: Vec<&'static str>,
+    pub(crate) masked: Vec<&'static str>,
     /// Number of CPUs.
-    pub cpus: u32,
+    pub(crate) cpus: u32,
     /// Memory, MiB.
-    pub memory_mib: u32,
+    pub(crate) memory_mib: u32,
     /// What the guest's hardware random numbers and the kernel's layout come from.
-    pub boot_seed: u64,
+    pub(crate) boot_seed: u64,
     /// The kernel.
-    pub kernel: PathBuf,
+    pub(crate) kernel: PathBuf,
     /// Its initramfs.
-    pub image: PathBuf,
+    pub(crate) image: PathBuf,
 }
 
 /// An instruction of a boot lasts 8 ns: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave
@@ -164,7 +164,7 @@ pub(super) const BOOT_SHIFT: u32 = 3;
 impl MachineSpec {
     /// `-icount`, in virtual time: of a run, or of the boot whose state the runs start from. Nobody waits for the host's clock when the guest is
     /// idle.
-    pub fn icount(&self, runs: bool) -> Option<&'static str> {
+    pub(super) fn icount(&self, runs: bool) -> Option<&'static str> {
         (self.clock == Clock::Virtual).then_some(if runs { self.model.icount() } else { BOOT_ICOUNT })
     }
 
@@ -193,7 +193,7 @@ impl MachineSpec {
 
     /// The arguments that make the machine, without paths. Two machines with the same ones, the same kernel and image, and the same QEMU
     /// do the same. Of a run, or of a boot.
-    pub fn arguments(&self, runs: bool) -> Vec<String> {
+    pub(super) fn arguments(&self, runs: bool) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
         let (machine, cpu) = match self.arch {
@@ -217,7 +217,7 @@ impl MachineSpec {
 
     /// The kernel's command line. The self-tests of cryptographic algorithms, and gathering randomness from a jitter that this machine does not
     /// have, take a tenth of the boot and tell nothing here.
-    pub fn command_line(&self) -> String {
+    pub(super) fn command_line(&self) -> String {
         let clock = match self.arch {
             Arch::Amd64 if self.clock == Clock::Virtual => " clocksource=tsc tsc=reliable",
             _ => "",

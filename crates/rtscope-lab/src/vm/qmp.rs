@@ -18,11 +18,11 @@ pub(super) struct Qmp {
 }
 
 impl Qmp {
-    /// Takes the greeting and enters command mode. Nothing of QEMU's may take longer than `patience`.
-    pub(super) fn new(socket: UnixStream, patience: Duration) -> Result<Self, VmError> {
+    /// Takes the greeting and enters command mode. Nothing of QEMU's may take longer than `timeout`.
+    pub(super) fn new(socket: UnixStream, timeout: Duration) -> Result<Self, VmError> {
         let broken = |e: std::io::Error| VmError::Control(e.to_string());
-        socket.set_read_timeout(Some(patience)).map_err(broken)?;
-        socket.set_write_timeout(Some(patience)).map_err(broken)?;
+        socket.set_read_timeout(Some(timeout)).map_err(broken)?;
+        socket.set_write_timeout(Some(timeout)).map_err(broken)?;
         let to = socket.try_clone().map_err(broken)?;
         let mut qmp = Self { from: BufReader::new(socket), to };
         let greeting = qmp.line()?;

@@ -1,6 +1,6 @@
 //! A virtual machine's files on the host while it runs: in memory where there is room, gone with the machine, or by the next start.
 
-use crate::process_tree;
+use rtscope_load::process_tree;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};

@@ -7,10 +7,10 @@
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
 use super::memory::Memory;
+use super::messages::Facts;
 use super::qemu::{BOOT_SHIFT, MachineSpec, Qemu};
-use super::wire::Facts;
-use crate::digest;
-use crate::target::StopHandle;
+use rtscope_files::digest;
+use rtscope_load::StopHandle;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ pub(super) const BOOT: Limit = Limit { virtual_time: Duration::from_secs(300), w
 
 /// A directory of kept states.
 #[derive(Debug, Clone)]
-pub struct States {
+pub(crate) struct States {
     dir: PathBuf,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sh
 
 impl States {
     /// States in `dir`, which is made when the first one is.
-    pub fn at(dir: impl Into<PathBuf>) -> Self {
+    pub(crate) fn at(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
 
@@ -118,8 +118,7 @@ impl States {
         Some(Stored { path, checksum: side.checksum, said: side.said, facts: side.facts, ran: side.ran })
     }
 
-    /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself, and
-    /// whether it was kept.
+    /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself.
     pub(super) fn start(
         &self,
         qemu: &Qemu,
@@ -127,7 +126,7 @@ impl States {
         key: &str,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Machine, Facts, bool, Keeping), VmError> {
+    ) -> Result<(Machine, Facts, Keeping), VmError> {
         let path = self.path(key);
         let turn = one_at_a_time(&path);
         let mut pending = turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +134,7 @@ impl States {
         if let Some(stored) = self.get(key) {
             drop(pending);
             return match self.restore(&stored, qemu, spec) {
-                Ok(machine) => Ok((machine, stored.facts, true, Keeping(turn))),
+                Ok(machine) => Ok((machine, stored.facts, Keeping(turn))),
                 // Damaged on the disk, or by a power cut: another boot makes the same.
                 Err(VmError::Refused(_) | VmError::Start { .. }) => {
                     self.forget(key);
@@ -179,7 +178,7 @@ impl States {
             }
         }));
         drop(pending);
-        Ok((machine, facts, false, Keeping(turn)))
+        Ok((machine, facts, Keeping(turn)))
     }
 
     fn restore(&self, stored: &Stored, qemu: &Qemu, spec: &MachineSpec) -> Result<Machine, VmError> {
@@ -197,7 +196,7 @@ impl States {
     }
 
     /// Removes the state of this key, so that it is made anew.
-    pub(super) fn forget(&self, key: &str) {
+    fn forget(&self, key: &str) {
         remove(&self.path(key));
     }
 

@@ -84,7 +84,7 @@ impl LineError {
                          group dialout)"
                     )
                 }
-                io::ErrorKind::NotFound if line == rtscope_sys::wire::DEVICE => {
+                io::ErrorKind::NotFound if line == rtscope_sys::wire_device::DEVICE => {
                     "load the kernel module: insmod rtscope_wire.ko".into()
                 }
                 io::ErrorKind::NotFound => "does the device exist? `ls /dev/gpiochip* /dev/tty[SU]*`; is its driver loaded?".into(),

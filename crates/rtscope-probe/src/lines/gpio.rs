@@ -1,9 +1,10 @@
 //! GPIO lines by the character device, uAPI v2 (Linux 5.10): `gpio:CHIP/OFFSET` or `gpio:NAME`. The kernel stamps edges and numbers them.
 
-use super::{Abilities, Edge, Input, LineError, Output, Span};
+use super::{Abilities, Input, LineError, Output, Span};
 use gpiocdev::Request;
 use gpiocdev::line::{EdgeDetection, EdgeKind, EventClock, Offset, Value};
 use rtscope_record::lines::Stamp;
+use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
 use rtscope_sys::tty::wait_for;
 use std::io;

@@ -2,17 +2,7 @@
 
 use super::error::LineError;
 use rtscope_record::lines::Stamp;
-
-/// An edge of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
-    /// The level after it.
-    pub level: bool,
-    /// When, `CLOCK_MONOTONIC`, ns; [`Abilities::stamp`] says whose clock read it is.
-    pub at: u64,
-    /// Edges of this line that were lost just before this one.
-    pub lost: u64,
-}
+use rtscope_samples::Edge;
 
 /// The clock around an act on a line, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

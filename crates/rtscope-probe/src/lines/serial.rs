@@ -1,8 +1,9 @@
 //! Modem-control lines of a serial port, `serial:DEVICE:OUT>IN`: for PCs without GPIO, over a null-modem cable or two ports. Edges are
 //! stamped by the task that they wake; the driver's counters tell what was lost.
 
-use super::{Abilities, Edge, Input, LineError, Output, Span};
+use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
+use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
 use rtscope_sys::shared::{self, Lock};
 use rtscope_sys::tty::{self, Alarm, Modem};

@@ -4,8 +4,9 @@
 //! say who drives and who listens, and the kernel lets go of them however a process ends. The driver stamps an edge just before it becomes visible, so that the listener's wake-up is
 //! not in its time.
 
-use super::{Abilities, Edge, Input, LineError, Output, Span};
+use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
+use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
 use rtscope_sys::shared::{self, Lock, SLOTS, Shared};
 use std::fs::File;

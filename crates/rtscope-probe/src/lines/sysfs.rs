@@ -1,8 +1,9 @@
 //! GPIO lines by the legacy interface in sysfs, `sysfs:NUMBER`, for kernels before the character device. Edges are stamped by the task that
 //! they wake, and edges that came while it slept are one.
 
-use super::{Abilities, Edge, Input, LineError, Output, Span};
+use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
+use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
 use rtscope_sys::tty::wait_for;
 use std::collections::BTreeSet;

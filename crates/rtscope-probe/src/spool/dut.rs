@@ -1,10 +1,10 @@
 //! A device under test as the work of a keeper: says when it listens, and at its end what it did.
 
 use super::events::say;
+use crate::line_tests::device::{Device, Duty};
 use crate::measured::Failure;
 use crate::protocol::{DutPlan, Event};
 use crate::snapshot::Root;
-use crate::wired::device::{Device, Duty};
 use rtscope_sys::rt::{self, Signals, Woken};
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How often it looks whether its device still is, ms.
-const GLANCE: i32 = 50;
+const POLL_INTERVAL: i32 = 50;
 
 /// Is the device of the plan in `file` until SIGINT or SIGTERM; the exit code.
 pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
@@ -50,7 +50,7 @@ pub fn serve_dut(plan: &DutPlan, signals: &Signals, out: &mut dyn Write) -> Resu
     let what = format!("rtscope-probe in user space, {priority}{place}{memory}, Linux {} on {}", machine.release, machine.nodename);
     let gone = |e: std::io::Error| Failure::machine(format!("the spool: {e}"), "free space there");
     say(out, &Event::Listening { what, warning: device.warning.take(), system }).map_err(gone)?;
-    while !device.ended() && signals.wait(-1, GLANCE) != Woken::Signal {}
+    while !device.ended() && signals.wait(-1, POLL_INTERVAL) != Woken::Signal {}
     let ended = device.ended();
     let done = Arc::clone(&device.done);
     device.end()?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often keeper and follower look around.
-pub(super) const GLANCE: Duration = Duration::from_millis(100);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Writes a file beside its place and then names it, so that nobody reads half of it.
 pub(super) fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {

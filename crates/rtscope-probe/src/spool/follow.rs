@@ -1,8 +1,8 @@
 //! The follower: passes a spool on over one connection, and orders back to the keeper.
 
 use super::events::{has_last_word, say};
-use super::files::{GLANCE, put, read};
-use super::who::{self, alive};
+use super::files::{POLL_INTERVAL, put, read};
+use super::identity::{self, alive};
 use crate::protocol::{Event, Identity};
 use crate::serve::hello;
 use std::fs::{self, File};
@@ -76,7 +76,7 @@ impl<'a> Follower<'a> {
     fn new(dir: &'a Path, at: u64) -> io::Result<Self> {
         let mut spool = File::open(dir.join("events"))?;
         spool.seek(SeekFrom::Start(at))?;
-        let me = who::identity();
+        let me = identity::identity();
         put(dir, "follower", &serde_json::to_vec(&me)?)?;
         Ok(Self { dir, spool, part: Vec::new(), me })
     }
@@ -95,7 +95,7 @@ impl<'a> Follower<'a> {
                     say(out, &Event::Error { message, remedy: "see its kernel's log: dmesg | tail".into(), usage: false })?;
                 }
             }
-            match orders.recv_timeout(GLANCE) {
+            match orders.recv_timeout(POLL_INTERVAL) {
                 Ok(order) => {
                     heard = Instant::now();
                     match order {
@@ -136,7 +136,7 @@ impl<'a> Follower<'a> {
         File::create(self.dir.join("drop"))?;
         let end = Instant::now() + END_LIMIT;
         while alive(self.dir) && Instant::now() < end {
-            std::thread::sleep(GLANCE / 4);
+            std::thread::sleep(POLL_INTERVAL / 4);
         }
         match fs::remove_dir_all(self.dir) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),

@@ -1,9 +1,9 @@
-//! The keeper: takes an errand, has it done apart from any connection, and ends and removes everything in every case.
+//! The keeper: takes a work order, has it done apart from any connection, and ends and removes everything in every case.
 
 use super::events::{has_last_word, last_line, say};
-use super::files::{GLANCE, put, read};
-use super::{follow, who};
-use crate::protocol::{Errand, Event, PROTOCOL, Work};
+use super::files::{POLL_INTERVAL, put, read};
+use super::{follow, identity};
+use crate::protocol::{Event, PROTOCOL, Work, WorkOrder};
 use crate::serve::hello;
 use rtscope_sys as sys;
 use std::fs::{self, File, OpenOptions};
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// First arguments of the program for a plan, and for a DUT's, with a load: more than the probe alone can do (`rtscope-board`).
 pub const LOADED: [&str; 2] = ["session", "loaded-dut"];
-/// An errand is a line of at most this many bytes.
-const LONGEST_ERRAND: u64 = 1 << 20;
+/// A work order is a line of at most this many bytes.
+const LONGEST_ORDER: u64 = 1 << 20;
 /// How long work that was asked to end may take before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(10);
 /// The same for work whose result nobody wants any more.
@@ -24,14 +24,14 @@ const DROP_LIMIT: Duration = Duration::from_secs(2);
 /// How much of the last words is told, bytes.
 const TAIL: usize = 2000;
 
-/// Says hello, reads an errand from `input`, starts its keeper and follows it; what dead keepers left is removed first. The exit code.
+/// Says hello, reads a work order from `input`, starts its keeper and follows it; what dead keepers left is removed first. The exit code.
 pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
-    let unattended = who::sweep(dir);
+    let unattended = identity::sweep(dir);
     if say(out, &hello(unattended)).is_err() {
         let _ = fs::remove_dir_all(dir);
         return 3;
     }
-    match read_errand(&mut input).and_then(|errand| start(dir, &errand)) {
+    match read_order(&mut input).and_then(|order| start(dir, &order)) {
         Ok(()) => follow::pass_on(dir, 0, input, out),
         Err(e) => {
             let remedy = "driver and probe must be of one version of rtscope, and there must be room for a directory".into();
@@ -42,35 +42,35 @@ pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Wri
     }
 }
 
-fn read_errand(input: &mut impl Read) -> io::Result<Errand> {
+fn read_order(input: &mut impl Read) -> io::Result<WorkOrder> {
     let mut line = Vec::new();
     // One byte at a time: what follows is for the follower.
-    io::BufReader::with_capacity(1, input.take(LONGEST_ERRAND)).read_until(b'\n', &mut line)?;
-    let errand: Errand = serde_json::from_slice(&line)?;
-    if errand.protocol == PROTOCOL {
-        Ok(errand)
+    io::BufReader::with_capacity(1, input.take(LONGEST_ORDER)).read_until(b'\n', &mut line)?;
+    let order: WorkOrder = serde_json::from_slice(&line)?;
+    if order.protocol == PROTOCOL {
+        Ok(order)
     } else {
-        Err(io::Error::other(format!("the driver speaks `{}`, this probe {PROTOCOL}", errand.protocol)))
+        Err(io::Error::other(format!("the driver speaks `{}`, this probe {PROTOCOL}", order.protocol)))
     }
 }
 
-fn start(dir: &Path, errand: &Errand) -> io::Result<()> {
-    for abandoned in &errand.abandoned {
+fn start(dir: &Path, order: &WorkOrder) -> io::Result<()> {
+    for abandoned in &order.abandoned {
         let abandoned = Path::new(abandoned);
         // Only what `sweep` could have named.
-        let named = abandoned.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(who::PREFIX));
-        if named && !who::is_followed(abandoned) {
+        let named = abandoned.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(identity::PREFIX));
+        if named && !identity::is_followed(abandoned) {
             end_other(abandoned);
         }
     }
-    put(dir, "driver", &serde_json::to_vec(&errand.driver)?)?;
-    put(dir, "errand.json", &serde_json::to_vec(errand)?)?;
+    put(dir, "driver", &serde_json::to_vec(&order.driver)?)?;
+    put(dir, "errand.json", &serde_json::to_vec(order)?)?;
     File::create(dir.join("events"))?;
     let words = OpenOptions::new().create(true).append(true).open(dir.join("words"))?;
     let mut command = sys::process::command(dir.join("rtscope-probe"));
     command.arg("keeper").arg(dir).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
     let keeper = command.spawn()?;
-    put(dir, "owner", &serde_json::to_vec(&who::of(keeper.id()))?)
+    put(dir, "owner", &serde_json::to_vec(&identity::of(keeper.id()))?)
 }
 
 /// Ends work whose driver is dead, and waits for its end.
@@ -80,18 +80,18 @@ fn end_other(dir: &Path) {
     }
     let end = Instant::now() + DROP_LIMIT * 2;
     while dir.exists() && Instant::now() < end {
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Does the errand in `dir`; the exit code.
+/// Does the work order in `dir`; the exit code.
 pub fn keeper(dir: &Path) -> u8 {
     // A terminal's signals, and those to the connection's processes, are not for it.
     let _ = sys::process::new_session();
     let outcome =
-        read::<Errand>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|errand| {
-            let child = begin(dir, &errand.work)?;
-            tend(dir, child, Duration::from_millis(errand.patience_ms))
+        read::<WorkOrder>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|order| {
+            let child = begin(dir, &order.work)?;
+            tend(dir, child, Duration::from_millis(order.patience_ms))
         });
     let Err(e) = outcome else { return 0 };
     let event = Event::Error {
@@ -140,7 +140,7 @@ fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
                 }
             }
         }
-        if who::is_followed(dir) {
+        if identity::is_followed(dir) {
             followed = Instant::now();
         }
         if dir.join("drop").exists() || !dir.join("errand.json").exists() || followed.elapsed() > patience {
@@ -154,7 +154,7 @@ fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
         if !done && stopping.is_some_and(|since| since.elapsed() > END_LIMIT) {
             let _ = child.kill();
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

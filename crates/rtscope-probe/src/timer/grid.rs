@@ -1,6 +1,6 @@
 //! The absolute grid of wake-ups: where the next point is, and how many were passed over. Pure arithmetic in ns.
 
-use super::passed::Passed;
+use rtscope_samples::passed::Passed;
 
 /// Where a thread is on its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,16 @@
 
 use super::conditions::hold_dma_latency;
 use super::live::live;
-use super::sampler::{LiveCell, Sampler};
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
+use crate::reporter::Reporter;
 use crate::snapshot::Root;
 use crate::witness::{Order, Witness};
 use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
-use rtscope_sys::modules::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
-use rtscope_sys::rt::{self, Signals, Woken};
-use rtscope_sys::wire::ABI;
+use rtscope_samples::sampler::{LiveCell, Sampler};
+use rtscope_sys::module_devices::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
+use rtscope_sys::rt::{self, Signals};
+use rtscope_sys::wire_device::ABI;
 use std::io;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 /// Records of 32 bytes in all rings together, and at least in each.
 const RINGS: (u64, u64) = (1 << 17, 1 << 10);
 /// How often it is looked after, ms.
-const GLANCE: i32 = 50;
+const POLL_INTERVAL: i32 = 50;
 
 /// Runs the test. As [`super::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
@@ -33,7 +34,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let _awake = hold_dma_latency(s, &mut warnings);
     let mut timer = Timer::open().map_err(failed("open"))?;
     timer.configure(&config).map_err(failed("configure"))?;
-    let mut books = Books::new(s);
+    let mut cpus = Cpus::new(s);
     // Nothing comes before a hard interrupt; the soft one's thread, where it has one, is at FIFO 1.
     let ours = (s.handler == Some(Handler::Soft)).then_some((Policy::Fifo, 1));
     let order = Order {
@@ -51,35 +52,25 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     timer.start().map_err(failed("start"))?;
     let began = timer.status(s.cpus[0]).map_err(failed("ask"))?.started_ns;
     witness.begin(began);
-    let mut interrupted = false;
-    let mut driver = input;
-    let mut next_progress = start;
+    let mut reporter = Reporter::new(plan, signals, input);
+    reporter.begin(start, 0);
     loop {
-        match signals.wait(if interrupted { -1 } else { driver }, GLANCE) {
-            Woken::Signal => interrupted = true,
-            Woken::Input if rtscope_sys::ended(driver) => interrupted = true,
-            Woken::Input => driver = input,
-            Woken::Timeout => {}
-        }
-        if interrupted || witness.ended_it() {
+        reporter.wait(POLL_INTERVAL);
+        if reporter.interrupted() || witness.ended_it() {
             timer.stop().map_err(failed("stop"))?;
         }
-        let ended = timer.read(|event| books.take(event, began)).map_err(failed("read"))?;
-        let now = rt::now();
-        if plan.progress_ms > 0 && now >= next_progress {
-            next_progress = now + u64::from(plan.progress_ms) * 1_000_000;
-            say(Event::Progress { elapsed_ns: now - start, threads: books.live(s) });
-        }
+        let ended = timer.read(|event| cpus.take(event, began)).map_err(failed("read"))?;
+        reporter.report(|| cpus.live(s), say);
         if ended {
             break;
         }
     }
     let status = |cpu: u32| timer.status(cpu).map_err(failed("ask"));
     let elapsed_ns = rt::now().saturating_sub(began);
-    let distributions = books.finish(s, status)?;
+    let distributions = cpus.finish(s, status)?;
     warnings.extend(remarks(&distributions));
     let witness = Some(witness.finish(elapsed_ns)?);
-    Ok(Measured { distributions, warnings, elapsed_ns, interrupted, instrument: None, witness })
+    Ok(Measured { distributions, warnings, elapsed_ns, interrupted: reporter.interrupted(), instrument: None, witness })
 }
 
 fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Failure {
@@ -139,7 +130,7 @@ fn config(s: &Settings) -> Result<TimerConfig, Failure> {
 }
 
 /// What one CPU's timer did.
-struct Book {
+struct CpuSamples {
     cpu: u32,
     sampler: Sampler,
     cell: Arc<LiveCell>,
@@ -151,7 +142,7 @@ struct Book {
     known: u64,
 }
 
-impl Book {
+impl CpuSamples {
     fn take(&mut self, e: &TimerEvent, began: u64) {
         self.said += u64::from(e.missed);
         if let Some(last) = self.last.replace(*e) {
@@ -202,22 +193,22 @@ impl Book {
 }
 
 /// What each CPU's timer did.
-struct Books {
-    all: Vec<Book>,
+struct Cpus {
+    all: Vec<CpuSamples>,
 }
 
-impl Books {
+impl Cpus {
     fn new(s: &Settings) -> Self {
         let one = |&cpu: &u32| {
             let sampler = Sampler::new(s.worst, None, false).on_grid(s.interval.0);
-            Book { cpu, cell: sampler.live(), sampler, last: None, said: 0, known: 0 }
+            CpuSamples { cpu, cell: sampler.live(), sampler, last: None, said: 0, known: 0 }
         };
         Self { all: s.cpus.iter().map(one).collect() }
     }
 
     fn take(&mut self, e: &TimerEvent, began: u64) {
-        if let Some(book) = self.all.iter_mut().find(|b| b.cpu == e.cpu) {
-            book.take(e, began);
+        if let Some(cpu) = self.all.iter_mut().find(|b| b.cpu == e.cpu) {
+            cpu.take(e, began);
         }
     }
 
@@ -227,7 +218,7 @@ impl Books {
 
     /// The distributions; `status` gives the module's counts.
     fn finish(self, s: &Settings, status: impl Fn(u32) -> Result<TimerStatus, Failure>) -> Result<Vec<Distribution>, Failure> {
-        self.all.into_iter().map(|book| status(book.cpu).and_then(|counts| book.finish(s, &counts))).collect()
+        self.all.into_iter().map(|cpu| status(cpu.cpu).and_then(|counts| cpu.finish(s, &counts))).collect()
     }
 }
 
@@ -326,9 +317,9 @@ mod tests {
         ) {
             let s = one_cpu(interval);
             let (events, counts, truth) = module(&lates, interval, points);
-            let mut books = Books::new(&s);
-            for e in &events { books.take(e, 0); }
-            let d = books.finish(&s, |_| Ok(counts)).unwrap().remove(0);
+            let mut cpus = Cpus::new(&s);
+            for e in &events { cpus.take(e, 0); }
+            let d = cpus.finish(&s, |_| Ok(counts)).unwrap().remove(0);
             let mut plain = rtscope_record::Histogram::new();
             for &v in &truth { plain.record(v, 1).unwrap(); }
             let c = rtscope_record::correction::Corrected::exact(&d).unwrap();
@@ -345,11 +336,11 @@ mod tests {
         ) {
             let s = one_cpu(20_000);
             let (events, mut counts, truth) = module(&lates, 20_000, points);
-            let mut books = Books::new(&s);
+            let mut cpus = Cpus::new(&s);
             for (i, e) in events.iter().enumerate() {
-                if lost.contains(&i) { counts.lost += 1 } else { books.take(e, 0) }
+                if lost.contains(&i) { counts.lost += 1 } else { cpus.take(e, 0) }
             }
-            let d = books.finish(&s, |_| Ok(counts)).unwrap().remove(0);
+            let d = cpus.finish(&s, |_| Ok(counts)).unwrap().remove(0);
             prop_assert_eq!(d.count() + d.missed() + d.dropped(), points);
             prop_assert!(d.dropped() >= counts.lost);
             let mut known = d.histogram().clone();
@@ -364,12 +355,12 @@ mod tests {
     #[test]
     fn records_become_distributions_that_add_up() {
         let s = settings();
-        let mut books = Books::new(&s);
+        let mut cpus = Cpus::new(&s);
         let event =
             |cpu, expected_ns, late, missed, seq| TimerEvent { cpu, expected_ns, actual_ns: expected_ns + late, missed, seq };
         // The second record of cpu1 is lost, and with it when two points were passed over.
         for e in [event(1, 100, 7, 0, 0), event(1, 4_000_100, 9, 2, 2), event(70, 100, 5, 0, 0)] {
-            books.take(&e, 100);
+            cpus.take(&e, 100);
         }
         let counts = |cpu| {
             Ok(if cpu == 1 {
@@ -378,11 +369,11 @@ mod tests {
                 TimerStatus { due: 1, samples: 1, ..TimerStatus::default() }
             })
         };
-        let all = books.finish(&s, counts).unwrap();
+        let all = cpus.finish(&s, counts).unwrap();
         assert_eq!((all[0].label(), all[0].count(), all[0].missed(), all[0].max()), ("cpu1", 2, 0, Some(9)));
         assert_eq!((all[0].parts().dropped, all[0].parts().expected, all[0].worst()[0].at), (3, Some(5), 4_000_009));
         assert_eq!(remarks(&all).iter().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["samples-lost"]);
-        let unsound = Books::new(&s).finish(&s, |_| Ok(TimerStatus { due: 1, ..TimerStatus::default() }));
+        let unsound = Cpus::new(&s).finish(&s, |_| Ok(TimerStatus { due: 1, ..TimerStatus::default() }));
         assert!(unsound.unwrap_err().message.contains("add up"));
     }
 }

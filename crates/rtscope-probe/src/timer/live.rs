@@ -1,7 +1,7 @@
 //! The figures of one measuring thread while it runs.
 
-use super::sampler::LiveCell;
 use crate::protocol::Live;
+use rtscope_samples::sampler::LiveCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The figures of one thread, for a progress event.

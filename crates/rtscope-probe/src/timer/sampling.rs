@@ -1,7 +1,7 @@
 //! The sampling loop, generic over what sleeps and tells the time: the kernel, or a fake that needs no clock.
 
 use super::grid::Grid;
-use super::sampler::Sampler;
+use rtscope_samples::sampler::Sampler;
 use rtscope_sys::rt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

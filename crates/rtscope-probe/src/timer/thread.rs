@@ -2,12 +2,12 @@
 
 use super::grid::Grid;
 use super::live::live;
-use super::sampler::{LiveCell, Ring, Sampler};
 use super::sampling::{Ended, Kernel, Until, sample};
 use crate::measured::Failure;
 use crate::protocol::Live;
 use crate::witness::{Post, Witness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
+use rtscope_samples::sampler::{LiveCell, Ring, Sampler};
 use rtscope_sys::rt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};

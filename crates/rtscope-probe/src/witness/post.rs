@@ -1,9 +1,9 @@
 //! The posts that a run's threads take, and what these threads, the tick and the watchdog share.
 
 use super::threads::OwnLook;
-use crate::timer::sampler::LiveCell;
 use rtscope_record::Policy;
 use rtscope_record::witness::Starved;
+use rtscope_samples::sampler::LiveCell;
 use rtscope_sys::rt;
 use rtscope_sys::sched::Alarm;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};

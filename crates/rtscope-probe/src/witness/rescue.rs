@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 /// Who is not seen for so long is starved, unless its interval says otherwise, ns.
-const PATIENCE: u64 = 3_000_000_000;
+const SHORTEST_TIMEOUT: u64 = 3_000_000_000;
 /// Intervals without any progress of a thread.
 const INTERVALS: u64 = 5;
 /// How long an ordinary task may wait for its turn, ns.
@@ -31,7 +31,7 @@ const DOG: (u64, u64) = (5_000_000, 50_000_000);
 
 /// How long a thread with this interval may make no progress, ns.
 pub(super) fn patience(interval: u64) -> u64 {
-    interval.saturating_mul(INTERVALS).max(PATIENCE)
+    interval.saturating_mul(INTERVALS).max(SHORTEST_TIMEOUT)
 }
 
 fn deadline(share: (u64, u64)) -> Wanted {

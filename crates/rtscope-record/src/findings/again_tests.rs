@@ -1,12 +1,13 @@
 //! What a record holds calls for its warnings, each where its reason begins.
 
 use super::*;
-use crate::lines::tests::over_lines;
-use crate::lines::{DutSettings, Inject, LineFacts, LineSettings, Trial};
+use crate::fixtures::lines;
+use crate::lines::{LineFacts, Trial};
 use crate::record::tests::parts;
-use crate::settings::Handler;
 use crate::witness::Witness;
-use crate::{Clock, Instrument, Lab, LoadProof, Nanos, Settings, Source, System, ThreadInfo};
+use crate::{
+    Clock, DutSettings, Handler, Inject, Instrument, Lab, LineSettings, LoadProof, Nanos, Settings, Source, System, ThreadInfo,
+};
 use proptest::prelude::*;
 
 /// A run of one thread at FIFO 95 for a second, without fault.
@@ -141,7 +142,7 @@ fn one(code: &str, effect: Effect) -> Vec<(String, Effect)> {
 #[allow(clippy::unnecessary_wraps)] // as the settings have them
 fn over(answer: &str, priority: Option<u8>) -> Option<LineSettings> {
     let own = |priority| DutSettings { input: None, output: "gpio:b/1".into(), priority, cpu: None, inject: Inject::default() };
-    Some(LineSettings { dut: priority.map(own), ..over_lines(answer) })
+    Some(LineSettings { dut: priority.map(own), answer: answer.into(), ..lines() })
 }
 
 #[test]

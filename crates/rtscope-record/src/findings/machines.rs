@@ -85,11 +85,10 @@ fn of_dut(s: &Settings) -> Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::tests::over_lines;
-    use crate::lines::{DutSettings, Inject, LineSettings};
+    use crate::fixtures;
     use crate::record::tests::parts;
     use crate::system::System;
-    use crate::{Instrument, Test};
+    use crate::{DutSettings, Inject, Instrument, LineSettings, Test};
 
     fn machine(virtualization: Option<&str>, governor: &str) -> System {
         let mut s = System { virtualization: virtualization.map(Into::into), ..System::default() };
@@ -103,7 +102,7 @@ mod tests {
 
     fn over(answer: &str, dut: System, instrument: Option<System>) -> RecordParts {
         let device = DutSettings { input: None, output: "gpio:b/1".into(), priority: 90, cpu: Some(1), inject: Inject::default() };
-        let lines = LineSettings { dut: Some(device), ..over_lines(answer) };
+        let lines = LineSettings { dut: Some(device), answer: answer.into(), ..fixtures::lines() };
         let instrument = Some(Instrument { system: instrument.map(Box::new), ..Instrument::default() });
         let settings = Settings { lines: Some(lines), cpus: vec![0], ..Settings::default() };
         RecordParts { test: Test::Response, system: dut, instrument, settings, warnings: Vec::new(), ..parts() }

@@ -1,11 +1,12 @@
 //! Fixed synthetic records for tests and the example: the same on every run and machine.
 #![allow(dead_code)] // each user takes a part
 
-use rtscope_record::lines::{GridError, Instrument, LineFacts, LineSettings, Phase, Stamp, Trial};
+use rtscope_record::fixtures;
+use rtscope_record::lines::{GridError, Instrument, LineFacts, Phase, Stamp, Trial};
 use rtscope_record::system::{Cpu, IdleState, Kernel, Preemption, Temperature};
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, LoadProcess, LoadProof, Moments, Nanos, Policy, Record, RecordParts, Settings,
-    Space, System, Test, ThreadInfo, Warning, Worst,
+    Clock, Distribution, DistributionParts, Effect, LineSettings, LoadProcess, LoadProof, Moments, Nanos, Policy, Record,
+    RecordParts, Settings, Space, System, Test, ThreadInfo, Warning, Worst,
 };
 use std::collections::BTreeMap;
 
@@ -124,16 +125,8 @@ pub(crate) fn system() -> System {
 pub(crate) fn parts(load: &str) -> RecordParts {
     RecordParts {
         id: format!("20261121T080000Z-{load}"),
-        started: "2026-11-21T08:00:00Z".into(),
         elapsed_ns: 20_000_000_000,
-        test: Test::Timer,
-        space: Space::User,
         load: load.into(),
-        target: "local".into(),
-        clock: Clock::Host,
-        origin: None,
-        interrupted: false,
-        warnings: Vec::new(),
         settings: Settings {
             interval: Nanos(1_000_000),
             duration: Some(Nanos(20_000_000_000)),
@@ -143,13 +136,7 @@ pub(crate) fn parts(load: &str) -> RecordParts {
             ..Settings::default()
         },
         system: system(),
-        load_proof: None,
-        distributions: Vec::new(),
-        source: None,
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..fixtures::parts()
     }
 }
 
@@ -338,18 +325,9 @@ pub(crate) fn over_lines(test: Test, id: &str, rt: bool, space: Space, device: &
     p.settings.lines = Some(LineSettings {
         stimulus: (test != Test::Periodic).then(|| "gpio:gpiochip0/5".into()),
         answer: "gpio:gpiochip0/6".into(),
-        interval_max: None,
-        seed: 1,
-        pulse: None,
-        both_edges: false,
-        active_low: false,
-        min_width: None,
         timeout: Nanos(10_000_000),
         warmup: 10,
-        null_wire: None,
-        shortest: None,
-        self_answer: None,
-        dut: None,
+        ..fixtures::lines()
     });
     let line = |name: &str| LineFacts { name: name.into(), what: "a line of gpiochip0".into(), stamp: Stamp::Kernel };
     p.instrument = Some(Instrument {

@@ -1,7 +1,7 @@
 //! The command line of `rtscope campaign`.
 
+use super::limits::LimitArgs;
 use clap::{Args, Subcommand};
-use rtscope_analysis::Confidence;
 use rtscope_lab::vm::TimeModel;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -47,6 +47,7 @@ Examples:
   rtscope campaign run plan.toml --model 2,1                 in the lab: which conclusions hang on what things cost
   rtscope campaign run plan.toml --jobs 4 --report page.html
   rtscope campaign run plan.toml --json | jq '.runs[] | select(.state == \"failed\").reason'")]
+#[command(mut_arg("assertions", |a| a.help("Hold every run to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated")))]
 pub(crate) struct CampaignRun {
     /// The plan
     pub plan: PathBuf,
@@ -68,12 +69,8 @@ pub(crate) struct CampaignRun {
     /// The campaign's status as JSON instead of tables (`rtscope show --json ID` prints a record)
     #[arg(long)]
     pub json: bool,
-    /// Hold every run to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
-    #[arg(long = "assert", value_name = "LIMIT")]
-    pub assertions: Vec<String>,
-    /// How sure a percentile must be to pass or to fail, in per cent
-    #[arg(long, value_name = "PERCENT", default_value = "95")]
-    pub confidence: Confidence,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Exit with 4 also when a verdict is INCONCLUSIVE
     #[arg(long)]
     pub strict: bool,

@@ -1,7 +1,7 @@
 //! Options of `import` for captures of logic analyzers and oscilloscopes.
 
-use super::values::micros;
 use clap::{Args, ValueEnum};
+use rtscope_record::units::micros;
 use rtscope_record::{Nanos, limits};
 
 /// Which edges count.
@@ -17,7 +17,7 @@ pub(crate) enum Edges {
 
 /// A time-out or semi-period, as `measure` takes them.
 fn line_time(text: &str) -> Result<Nanos, String> {
-    let time = micros(text)?;
+    let time = micros(text).map_err(|e| e.to_string())?;
     let fits = (1..=limits::LONGEST).contains(&time.0);
     fits.then_some(time).ok_or_else(|| format!("it is more than 0, and at most {}", Nanos(limits::LONGEST)))
 }

@@ -1,11 +1,12 @@
 //! The command line of `rtscope lab`.
 
-use super::values::{Json, seconds};
+use super::values::Json;
 use crate::error::Failure;
 use clap::{Args, Subcommand};
+use rtscope_lab::kernels::{Arch, KernelName};
 use rtscope_lab::vm::{LabOptions, TimeModel};
-use rtscope_lab::{Arch, KernelName};
 use rtscope_record::Nanos;
+use rtscope_record::units::seconds;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

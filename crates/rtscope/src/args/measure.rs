@@ -1,10 +1,9 @@
 //! `rtscope measure` on the command line.
 
-use super::values::{micros, seconds};
-use super::{lab, lines};
+use super::lab;
+use super::limits::JudgeArgs;
 use clap::Args;
-use rtscope_analysis::Confidence;
-use rtscope_record::{Nanos, Policy, limits};
+use rtscope_record::{LineOptions, RunOptions};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -27,51 +26,8 @@ pub(crate) struct Measure {
     /// What to measure
     #[arg(value_enum)]
     pub test: MeasureTest,
-    /// Grid of the wake-ups (a number without unit is microseconds, as in cyclictest) [default: 1ms]
-    #[arg(short, long, value_name = "TIME", value_parser = micros)]
-    pub interval: Option<Nanos>,
-    /// How long to measure (a number without unit is seconds, as in cyclictest) [default: 10s]
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = seconds)]
-    pub duration: Option<Nanos>,
-    /// How many samples each thread takes, instead of a duration
-    #[arg(short, long, value_name = "N", conflicts_with = "duration")]
-    pub loops: Option<u64>,
-    /// Scheduling priority, 1 to 99 [default: 95]
-    #[arg(short, long, value_name = "PRIO")]
-    pub priority: Option<u8>,
-    /// Scheduling policy: fifo, rr, other, deadline. The latencies of `other` include the timer slack, which the record states
-    #[arg(long, default_value = "fifo", value_name = "NAME", value_parser = |t: &str| t.parse::<Policy>())]
-    pub policy: Policy,
-    /// Number of threads [default: one for each CPU]
-    #[arg(short, long, value_name = "N")]
-    pub threads: Option<u32>,
-    /// CPUs to measure on, such as 0,2-3 [default: all]
-    #[arg(short, long, value_name = "CPUS")]
-    pub affinity: Option<String>,
-    /// One pinned thread for each CPU at the same priority (the default; cyclictest's -S)
-    #[arg(short = 'S', long, conflicts_with_all = ["threads", "migrate"])]
-    pub smp: bool,
-    /// Let the threads migrate between CPUs
-    #[arg(long)]
-    pub migrate: bool,
-    /// Start offset of each further thread [default: all start on one instant; cyclictest staggers its own] (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
-    #[arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us")]
-    pub distance: Nanos,
-    /// Each further thread one priority lower
-    #[arg(long)]
-    pub priospread: bool,
-    /// Break the run at the first latency above this
-    #[arg(short, long, value_name = "TIME", value_parser = micros)]
-    pub breaktrace: Option<Nanos>,
-    /// Do not lock memory (the verdict says so)
-    #[arg(long)]
-    pub no_mlockall: bool,
-    /// Let the CPUs enter deep idle states: leave /dev/cpu_dma_latency alone
-    #[arg(long)]
-    pub no_dma_latency: bool,
-    /// Worst samples to keep for each thread
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(limits::WORST)))]
-    pub worst: u32,
+    #[command(flatten)]
+    pub run: RunOptions,
     /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, `fio:ARGS`, or `all`
     #[arg(long, default_value = "none", value_name = "LOAD")]
     pub load: Vec<String>,
@@ -83,7 +39,7 @@ pub(crate) struct Measure {
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,
     #[command(flatten)]
-    pub lines: lines::LineArgs,
+    pub lines: LineOptions,
     #[command(flatten)]
     pub guest: lab::GuestArgs,
     /// Where the measured task runs
@@ -95,15 +51,8 @@ pub(crate) struct Measure {
     /// Write every raw sample (thread,cycle,latency_ns) to this CSV file
     #[arg(long, value_name = "FILE")]
     pub raw: Option<PathBuf>,
-    /// Hold the result to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated
-    #[arg(long = "assert", value_name = "LIMIT")]
-    pub assertions: Vec<String>,
-    /// How sure a percentile must be to pass or to fail, in per cent
-    #[arg(long, value_name = "PERCENT", default_value = "95")]
-    pub confidence: Confidence,
-    /// Show the percentiles of each distribution with bounds that hold with this confidence
-    #[arg(long)]
-    pub intervals: bool,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
     /// Exit with 4 also when the verdict is INCONCLUSIVE
     #[arg(long)]
     pub strict: bool,

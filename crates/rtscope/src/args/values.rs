@@ -1,7 +1,7 @@
 //! What several commands take: times, sizes, names, and the wish for JSON.
 
 use clap::Args;
-use rtscope_record::{Nanos, limits};
+use rtscope_record::limits;
 
 #[derive(Debug, Args)]
 pub(crate) struct Json {
@@ -35,22 +35,6 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     fits.then(|| text.to_owned()).ok_or_else(|| format!("a name has {} bytes at most, this one {}", limits::NAME, text.len()))
 }
 
-fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, String> {
-    let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
-    text.parse().map_err(|e: rtscope_record::units::ParseNanosError| e.to_string())
-}
-
-/// A time whose bare number is microseconds.
-pub(crate) fn micros(text: &str) -> Result<Nanos, String> {
-    with_default_unit(text, "us")
-}
-
-/// A time whose bare number is seconds.
-pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
-    with_default_unit(text, "s")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,11 +45,5 @@ mod tests {
         for bad in ["", "1", "GiB", "-1GiB", "1.5GiB", "63MiB", "99999999999999999999GiB", "16777216TiB"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn bare_numbers_are_what_cyclictest_takes_them_for() {
-        assert_eq!((micros("200"), seconds("60")), (Ok(Nanos(200_000)), Ok(Nanos(60_000_000_000))));
-        assert_eq!(micros("2ms"), Ok(Nanos(2_000_000)));
     }
 }

@@ -96,15 +96,15 @@ fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
 
 /// Runs in full.
 pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
-    let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
+    let limits = measure::Limits::parse(&a.judge.limits)?;
     let selection = Selection::of(context, &a.selection)?;
     let (style, mut out) = (style(), output::Stream::new());
     let (mut held, mut verdict) = (Vec::new(), Verdict::Valid);
     let work = |r: &Record| {
         let shown = if a.json {
-            measure::json_text(r, a.confidence)
+            measure::json_text(r, limits.confidence)
         } else {
-            let intervals = a.intervals.then(|| table::intervals(std::slice::from_ref(r), a.confidence, style));
+            let intervals = a.judge.intervals.then(|| table::intervals(std::slice::from_ref(r), limits.confidence, style));
             let text = table::detail(r, style).map(|detail| detail + &intervals.unwrap_or_default());
             text.map(|text| output::harmless(text, style.colour)).map_err(Failure::from)
         };

@@ -9,12 +9,14 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
 use crate::progress::campaign::CampaignProgress;
-use rtscope_lab::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
-use rtscope_lab::session::Step;
 use rtscope_lab::vm::{LabOptions, TimeModel};
-use rtscope_lab::{Load, MeasureError, StopHandle, TargetError};
+use rtscope_load::{Load, StopHandle};
 use rtscope_record::{Clock, Record};
 use rtscope_report::table;
+use rtscope_run::campaign::{self, CampaignError, Executor, KeepError, Keeper, Plan, PlanError, Run, State, StateError};
+use rtscope_run::session::MeasureError;
+use rtscope_run::session::Step;
+use rtscope_run::target::TargetError;
 use status::{Status, summaries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,7 +47,7 @@ fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
     if models.is_empty() {
         return Ok(plan);
     }
-    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| rtscope_lab::target::is_lab(t)) {
+    if plan.clock == Clock::Host || !plan.targets.iter().any(|t| rtscope_run::target::is_lab(t)) {
         return Err(Failure::usage("--model is for campaigns in the lab's virtual time", "leave it out"));
     }
     plan.models = models.to_vec();
@@ -63,7 +65,7 @@ fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
 }
 
 fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
-    let limits = measure::Limits::parse(&a.assertions, a.confidence)?;
+    let limits = measure::Limits::parse(&a.limits)?;
     let plan = planned(&a.plan, &a.models)?;
     for target in &plan.targets {
         check_target(target).map_err(|f| Failure { message: format!("{}: {}", a.plan.display(), f.message), ..f })?;
@@ -74,8 +76,8 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: super::run::cpus(None)? };
     let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
     let progress = CampaignProgress::new(&plan, context.quiet);
-    let mut shelf = Shelf { context, progress: &progress };
-    let outcome = campaign::run(&plan, &mut state, &bench, &mut shelf, jobs, &stop, &|h| progress.happens(&h));
+    let mut keeper = ArchiveKeeper { context, progress: &progress };
+    let outcome = campaign::run(&plan, &mut state, &bench, &mut keeper, jobs, &stop, &|h| progress.happens(&h));
     progress.clear();
     // Before the status is made, which would find it busy.
     drop(state);
@@ -198,12 +200,12 @@ impl Executor for Bench {
 }
 
 /// The archive, as a campaign sees it.
-struct Shelf<'a> {
+struct ArchiveKeeper<'a> {
     context: &'a Context,
     progress: &'a CampaignProgress,
 }
 
-impl Keeper for Shelf<'_> {
+impl Keeper for ArchiveKeeper<'_> {
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError> {
         let archive = self.context.open().map_err(|f| f.message)?;
         Ok(summaries(&archive)?.into_iter().map(|s| s.id).filter(|id| ids.contains(id)).collect())

@@ -9,10 +9,10 @@ use crate::error::{Code, Failure};
 use crate::output;
 use options::Options;
 use rtscope_archive::formats::cyclictest::{self as text, LiveLine, TextOptions};
-use rtscope_lab::session::Step;
-use rtscope_lab::{Load, StopHandle};
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
+use rtscope_run::session::Step;
 use std::ffi::OsString;
 
 pub(crate) const HELP: &str = "\

@@ -3,8 +3,8 @@
 use crate::args::fpga::{Fpga, FpgaCommand, FpgaPort};
 use crate::error::{Code, Failure};
 use crate::output;
+use rtscope_probe::line_tests::instruments::fpga;
 use rtscope_probe::lines::LineError;
-use rtscope_probe::wired::fpga;
 
 /// Does what was asked.
 pub(crate) fn run(a: &Fpga) -> Result<Code, Failure> {

@@ -5,7 +5,8 @@ mod lines;
 use super::run::{Machine, Request, cpus_of, failure, lab_kernel, target_name};
 use super::style;
 use crate::args::lab::GuestArgs;
-use crate::args::values::{micros, name, seconds};
+use crate::args::limits::LimitArgs;
+use crate::args::values::name;
 use crate::args::{Measure, MeasureTest};
 use crate::config::Context;
 use crate::error::{Code, Failure};
@@ -14,12 +15,13 @@ use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
 use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_files::Beside;
-use rtscope_lab::session::Step;
 use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, StopHandle};
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::Event;
-use rtscope_record::{Nanos, Record, Settings, Space, Test, Verdict, limits};
+use rtscope_record::units::{ParseNanosError, micros, seconds};
+use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
+use rtscope_run::session::Step;
 use rtscope_sys::signals::Listener;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -28,7 +30,7 @@ use std::path::PathBuf;
 
 /// Measures under each load in turn.
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
-    let limits = Limits::parse(&a.assertions, a.confidence)?;
+    let limits = Limits::parse(&a.judge.limits)?;
     let loads = loads(&a.load)?;
     if a.raw.is_some() && loads.len() > 1 {
         return Err(Failure::usage(
@@ -39,7 +41,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let lab = lab_options(a)?;
     let target = target_name(&a.target)?;
     let dut_at = lines::dut_address(a)?;
-    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_lab::ssh::is_ssh(&target)) {
+    if a.load_dir.is_some() && (dut_at.is_some() || rtscope_run::ssh::is_ssh(&target)) {
         let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }
@@ -83,7 +85,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             code = code.max(keep(context, &record)?);
         }
         if a.json {
-            json(&record, a.confidence)?;
+            json(&record, limits.confidence)?;
         }
         let interrupted = record.parts().interrupted;
         records.push(record);
@@ -108,8 +110,8 @@ fn finish(records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Res
         } else {
             output::result(&table::loads(records, style())?)?;
         }
-        if a.intervals {
-            output::result(&table::intervals(records, a.confidence, style()))?;
+        if a.judge.intervals {
+            output::result(&table::intervals(records, limits.confidence, style()))?;
         }
     }
     let judged = judge(records, limits, a.strict, a.json)?;
@@ -147,9 +149,9 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// From their texts.
-    pub(crate) fn parse(texts: &[String], confidence: Confidence) -> Result<Self, Failure> {
+    pub(crate) fn parse(a: &LimitArgs) -> Result<Self, Failure> {
         let one = |t: &String| t.parse::<Assertion>().map_err(|e| Failure::usage(format!("--assert: {e}"), ""));
-        Ok(Self { assertions: texts.iter().map(one).collect::<Result<_, _>>()?, confidence })
+        Ok(Self { assertions: a.assertions.iter().map(one).collect::<Result<_, _>>()?, confidence: a.confidence })
     }
 
     /// How `record` holds each of them.
@@ -215,45 +217,21 @@ fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
 }
 
 fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<Settings, Failure> {
-    let given = |e: String| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
-    let interval = match (a.interval, &context.measure.interval) {
-        (Some(i), _) => i,
-        (None, Some(text)) => micros(text).map_err(given)?,
-        (None, None) => Nanos(1_000_000),
-    };
-    let duration = match (a.duration, a.loops, &context.measure.duration) {
-        (Some(d), ..) => Some(d),
-        (None, Some(_), _) => None,
-        (None, None, Some(text)) => Some(seconds(text).map_err(given)?),
-        (None, None, None) => Some(Nanos(10_000_000_000)),
-    };
-    let cpus = match (lab, &a.affinity) {
+    let given = |e: ParseNanosError| Failure::usage(format!("config.toml: {e}"), "write times as 200us, 10ms, 1h");
+    let (mut run, default) = (a.run.clone(), &context.measure);
+    if run.interval.is_none() {
+        run.interval = default.interval.as_deref().map(micros).transpose().map_err(given)?;
+    }
+    if run.duration.is_none() && run.loops.is_none() {
+        run.duration = default.duration.as_deref().map(seconds).transpose().map_err(given)?;
+    }
+    run.priority = run.priority.or(default.priority);
+    let cpus = match (lab, &run.affinity) {
         // In a guest, its own.
         (Some(guest), None) => (0..guest.cpus).collect(),
-        _ => cpus_of(&a.target, a.affinity.as_deref())?,
+        (_, list) => cpus_of(&a.target, list.as_ref())?,
     };
-    let threads = a.threads.unwrap_or(u32::try_from(cpus.len()).unwrap_or(1));
-    let pinned = !a.migrate && (a.policy != rtscope_record::Policy::Deadline || a.affinity.is_some());
-    let priority = a.priority.or(context.measure.priority).unwrap_or(95);
-    Ok(Settings {
-        interval,
-        start_offset: a.distance,
-        duration,
-        loops: a.loops,
-        threads,
-        cpus: if pinned { cpus } else { Vec::new() },
-        migrate: !pinned,
-        policy: a.policy,
-        priority: if a.policy.has_priority() { priority } else { 0 },
-        priority_descends: a.priospread,
-        mlockall: !a.no_mlockall,
-        hold_dma_latency: !a.no_dma_latency,
-        break_above: a.breaktrace,
-        samples: a.raw.is_some(),
-        worst: a.worst,
-        command: command(),
-        ..Settings::default()
-    })
+    Ok(Settings { samples: a.raw.is_some(), command: command(), ..run.settings(cpus) })
 }
 
 /// The command line as it was given; words that are longer than a name may be are cut, and so is the whole.

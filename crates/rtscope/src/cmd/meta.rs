@@ -6,7 +6,7 @@ use crate::error::{Code, Failure};
 use crate::output;
 use clap::CommandFactory;
 use rtscope_archive::raw;
-use rtscope_lab::Load;
+use rtscope_load::Load;
 use rtscope_record::Nanos;
 use std::path::Path;
 

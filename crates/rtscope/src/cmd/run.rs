@@ -6,14 +6,19 @@ use crate::error::Failure;
 use crate::keys::{self, Signer};
 use crate::output;
 use crate::progress::EVERY_MS;
+use rtscope_lab::kernels::KernelName;
 use rtscope_lab::modules::{self, Loaded, Wanted};
-use rtscope_lab::session::Step;
-use rtscope_lab::vm::{GuestError, Guests, Lab, LabOptions};
-use rtscope_lab::{Address, Journal, KernelName, Load, Local, MeasureError, ProbeCommand, Reexec, RemoteDut, Ssh, SshOptions};
-use rtscope_lab::{StartOptions, StopHandle, Target, TargetError, ssh};
+use rtscope_lab::vm::{Guest, GuestError, Guests, LabOptions};
+use rtscope_load::kernel_modules;
+use rtscope_load::{Journal, Load, Reexec, StartOptions, StopHandle};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
-use rtscope_record::system::parse_cpu_list;
-use rtscope_record::{Origin, Record, Settings, Space, Test};
+use rtscope_record::{CpuList, NotCpus, Origin, Record, Settings, Space, Test};
+use rtscope_run::lab;
+use rtscope_run::local::{Local, ProbeCommand};
+use rtscope_run::session::Step;
+use rtscope_run::session::{self, MeasureError};
+use rtscope_run::ssh::{self, Address, RemoteDut, Ssh, SshOptions};
+use rtscope_run::target::{Target, TargetError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +56,7 @@ pub(crate) struct Machine {
     local: Local,
     ssh: SshOptions,
     /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
-    guests: Mutex<BTreeMap<String, Lab>>,
+    guests: Mutex<BTreeMap<String, Guest>>,
     /// Signs what the probes send: here alone is it known that a record is from there.
     signer: Option<Signer>,
 }
@@ -114,7 +119,7 @@ impl Machine {
         let wanted = modules::wanted(plan.test, plan.space, &plan.settings)?;
         if let Some(options) = request.lab {
             let guest = self.guest(request.target, options, &wanted, on_step)?;
-            return Ok(guest.measure(&plan, stop, on_step)?);
+            return Ok(lab::measure(&guest, &plan, stop, on_step)?);
         }
         // On other machines they are loaded by hand.
         let here = request.target == "local" && !wanted.is_empty();
@@ -128,7 +133,7 @@ impl Machine {
             let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
             there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from)
         } else {
-            rtscope_lab::measure(&plan, load, &self.options, &self.local, stop, on_step)
+            session::measure(&plan, load, &self.options, &self.local, stop, on_step)
         };
         let record = match dut {
             Some(dut) => dut.finish(outcome),
@@ -145,7 +150,7 @@ impl Machine {
         mut options: LabOptions,
         wanted: &[Wanted],
         on_step: &mut dyn FnMut(Step<'_>),
-    ) -> Result<Lab, MeasureError> {
+    ) -> Result<Guest, MeasureError> {
         // Held while something is fetched or built: what two runs need is then made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
@@ -158,7 +163,7 @@ impl Machine {
         if !wanted.is_empty() {
             let built = cached.modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
             // The instrument first, whose lines the others take; what the user brings before what answers.
-            let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == modules::WIRE);
+            let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == kernel_modules::WIRE);
             let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
             let brought = std::mem::take(&mut options.modules);
             options.modules = wire.iter().map(file).chain(brought).chain(others.iter().map(file)).collect();
@@ -181,7 +186,7 @@ fn cache() -> Result<PathBuf, TargetError> {
 }
 
 /// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
-pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Failure> {
+pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
         return ssh_cpus(target, &ssh_options()?).map_err(|e| failure(&e.into()));
     }
@@ -189,9 +194,9 @@ pub(crate) fn cpus_of(target: &str, list: Option<&str>) -> Result<Vec<u32>, Fail
 }
 
 /// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
-pub(crate) fn cpus(list: Option<&str>) -> Result<Vec<u32>, Failure> {
+pub(crate) fn cpus(list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     match list {
-        Some(text) => parse_cpu_list(text).ok_or_else(|| Failure::usage(format!("`{text}` is not a list of CPUs"), "write 0,2-3")),
+        Some(list) => list.cpus().map_err(|e| Failure::usage(e.to_string(), NotCpus::remedy())),
         None => rtscope_sys::rt::allowed_cpus().map_err(|e| Failure::failed(format!("sched_getaffinity: {e}"), "report this")),
     }
 }

@@ -3,9 +3,9 @@
 use super::{Progress, screen};
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use rtscope_lab::campaign::{Entry, Happening, Outcome, Plan, Run};
 use rtscope_record::text::visible_line;
 use rtscope_record::{Nanos, Record};
+use rtscope_run::campaign::{Entry, Happening, Outcome, Plan, Run};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -157,3 +157,56 @@ fn an_empty_file_gives_no_sample_or_is_refused() {
     let said = w.line("measure timer -D 1s --target fake:empty --json");
     assert!(matches!(said.code, Some(2 | 4)), "{said:?}");
 }
+
+const LINES: &str = "--stimulus soft:a --answer soft:b --dut none";
+
+#[test]
+fn injected_answers_come_back() {
+    let w = World::new();
+    // The third of three comes after the time-out of 500 us: missed, and late.
+    w.file("lat", "10000\n20000\n600000\n");
+    let said = w.line(&format!("measure response --target fake:lat {LINES} --timeout 500us --warmup 0 --loops 600 --json"));
+    let r = said.ends_with(4).record();
+    assert!(codes(&r).contains(&"fake") && r.verdict() == Verdict::Invalid);
+    adds_up(&r, |_| 300);
+    for d in r.distributions() {
+        assert_eq!((d.count(), d.missed(), d.late(), d.spurious()), (200, 100, 100, 0), "{}", d.label());
+        assert_eq!((d.min(), d.max(), d.mean()), (Some(10_000), Some(20_000), Some(15_000.0)));
+    }
+}
+
+#[test]
+fn an_injected_wave_comes_back() {
+    let w = World::new();
+    w.file("lat", "0\n7000\n");
+    let said = w.line("measure periodic --target fake:lat --answer soft:b --dut none -i 1ms --warmup 0 --loops 1000 --json");
+    let r = said.ends_with(4).record();
+    let figures: Vec<_> = r.distributions().iter().map(|d| (d.label(), d.count(), d.max())).collect();
+    let (late, early) = ((500, Some(7_000)), (500, Some(7_000)));
+    assert_eq!(
+        figures,
+        [
+            ("rising late", 0, None),
+            ("rising early", early.0, early.1),
+            ("falling late", late.0, late.1),
+            ("falling early", 0, None)
+        ]
+    );
+}
+
+#[test]
+fn the_search_finds_how_fast_an_injected_device_is() {
+    let w = World::new();
+    w.file("lat", "10000\n20000\n600000\n");
+    let said = w.line(&format!("measure sustained --target fake:lat {LINES} -i 5ms -D 2s --json"));
+    let r = said.ends_with(4).record();
+    let found = r.parts().instrument.as_ref().and_then(|i| i.sustained).unwrap().0;
+    assert!((600_000..=606_000).contains(&found), "{found}: the slowest answer takes 600 us, and the search stops at 1 %");
+}
+
+#[test]
+fn a_fake_has_no_kernel_space() {
+    let w = World::new();
+    w.file("lat", "10000\n");
+    w.line("measure timer --space kernel -D 1s --target fake:lat").ends_with(2);
+}

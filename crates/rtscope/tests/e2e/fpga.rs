@@ -258,7 +258,7 @@ fn pulses(w: &World, width_us: u64, faults: &str, both: bool, low: bool) {
         let near = |a: Option<u64>, b: Option<&u64>| a.unwrap().abs_diff(*b.unwrap()) <= 1;
         assert!(near(d.min(), latencies.iter().min()) && near(d.max(), latencies.iter().max()), "{case} {d:?}");
     }
-    let l = r.parts().settings.lines.as_ref().unwrap();
+    let l = r.parts().settings.lines.as_ref().unwrap().shape;
     assert_eq!((l.pulse.unwrap().0, l.both_edges, l.active_low), (width_us * 1000, both, low));
 }
 

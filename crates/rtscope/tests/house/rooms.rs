@@ -3,22 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order as ARCHITECTURE.md has it.
-pub(crate) const WRITTEN: &str = "Dependencies go downwards only: `record` knows nobody; `sys`, `probe` and `analysis` know `record`, \
-    `probe` also `sys` and `fpga`; `lab` knows `probe`; `archive` knows `record`; all that open files know `files`; `report` knows `analysis`; \
-    `rtscope` knows all.";
+pub(crate) const WRITTEN: &str = "Dependencies go downwards only: `record` knows nobody; `sys`, `samples` and `analysis` know `record`; \
+    `probe` knows `sys`, `samples` and `fpga`; `load` knows `sys`; `lab` knows `probe` and `load`; `run` knows `lab`; `archive` knows `samples`; \
+    all that open files know `files`; `report` knows `analysis`; `rtscope` knows all.";
 
 /// The same for the test: whom each crate knows, and with them whom these know.
-pub(crate) const ORDER: [(&str, &[&str]); 10] = [
+pub(crate) const ORDER: [(&str, &[&str]); 13] = [
     ("rtscope-record", &[]),
     ("rtscope-files", &[]),
     ("rtscope-fpga", &[]),
     ("rtscope-sys", &["rtscope-record"]),
-    ("rtscope-probe", &["rtscope-record", "rtscope-sys", "rtscope-fpga", "rtscope-files"]),
+    ("rtscope-samples", &["rtscope-record"]),
+    ("rtscope-probe", &["rtscope-samples", "rtscope-sys", "rtscope-fpga", "rtscope-files"]),
     ("rtscope-analysis", &["rtscope-record"]),
-    ("rtscope-lab", &["rtscope-probe", "rtscope-files"]),
-    ("rtscope-archive", &["rtscope-record", "rtscope-files"]),
+    ("rtscope-load", &["rtscope-sys", "rtscope-files"]),
+    ("rtscope-lab", &["rtscope-probe", "rtscope-load"]),
+    ("rtscope-run", &["rtscope-lab"]),
+    ("rtscope-archive", &["rtscope-samples", "rtscope-files"]),
     ("rtscope-report", &["rtscope-analysis"]),
-    ("rtscope", &["rtscope-lab", "rtscope-archive", "rtscope-report"]),
+    ("rtscope", &["rtscope-run", "rtscope-archive", "rtscope-report"]),
 ];
 
 fn below(room: &str) -> BTreeSet<&'static str> {

@@ -3,10 +3,10 @@
 use crate::config::Context;
 use crate::error::Failure;
 use rtscope_archive::{Archive, ArchiveError, Filter, RunSummary};
-use rtscope_lab::campaign::{self, Outcome, Plan, Run, TestPlan};
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
 use rtscope_report::table::{self, CampaignRow, CampaignState, Style};
+use rtscope_run::campaign::{self, Outcome, Plan, Run, TestPlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

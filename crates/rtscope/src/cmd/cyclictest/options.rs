@@ -102,7 +102,7 @@ fn number(parser: &mut Parser, name: &str) -> Result<u64, Failure> {
 
 /// `-D`: seconds, or with s, m, h or d.
 fn duration(text: &str) -> Result<Nanos, Failure> {
-    crate::args::values::seconds(text).map_err(|e| usage(format!("-D: {e}")))
+    rtscope_record::units::seconds(text).map_err(|e| usage(format!("-D: {e}")))
 }
 
 /// A CPU set that names at least one CPU.
@@ -234,10 +234,10 @@ impl Options {
             Affinity::All => allowed.to_vec(),
             Affinity::Set(set) => match set.strip_prefix('!') {
                 Some(not) => {
-                    let not = cpus(Some(not))?;
+                    let not = cpus(Some(&not.into()))?;
                     allowed.iter().copied().filter(|c| !not.contains(c)).collect()
                 }
-                None => cpus(Some(set))?,
+                None => cpus(Some(&set.as_str().into()))?,
             },
         };
         let policy = match self.policy {

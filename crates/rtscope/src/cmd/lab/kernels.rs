@@ -5,8 +5,7 @@ use crate::config::{self, Context};
 use crate::error::{Code, Failure};
 use crate::output;
 use rtscope_lab::image::{ImageError, Tools};
-use rtscope_lab::kernels::Listed;
-use rtscope_lab::{Arch, Kernel, KernelError, KernelName, Kernels};
+use rtscope_lab::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Listed};
 use serde_json::json;
 
 /// Carries out a command of `lab kernels`.

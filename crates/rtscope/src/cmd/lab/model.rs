@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use rtscope_lab::costs::{self, Cost};
 use rtscope_lab::vm::{LabOptions, VmError};
 use rtscope_record::time_model_meaning;
+use rtscope_run::lab;
 use serde::Serialize;
 
 /// One guest.
@@ -50,7 +51,7 @@ pub(super) fn run(context: &Context, a: &Model) -> Result<Code, Failure> {
         for &model in &a.models {
             let guest = open(context, kernel, LabOptions { model, ..LabOptions::default() })?;
             let progress = Progress::new(&format!("{kernel}, time model {model}"), 0, context.quiet);
-            let costs = guest.costs(&stop, &mut |step| progress.step(&step));
+            let costs = lab::costs(&guest, &stop, &mut |step| progress.step(&step));
             progress.clear();
             match costs {
                 Ok(costs) => costs_of.push(costs),

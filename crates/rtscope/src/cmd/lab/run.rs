@@ -6,9 +6,10 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
 use crate::progress::Progress;
-use rtscope_lab::Load;
 use rtscope_lab::vm::LabOptions;
+use rtscope_load::Load;
 use rtscope_record::Effect;
+use rtscope_run::lab;
 use std::time::Duration;
 
 /// Runs it and prints what it said.
@@ -23,7 +24,7 @@ pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
     let stop = crate::cmd::measure::stop_on_signals()?;
     let progress = Progress::new(&a.command[0], 0, context.quiet);
     let limit = Duration::from_nanos(a.limit.0);
-    let outcome = guest.run(&a.command, load.name(), limit, &stop, &mut |step| progress.step(&step));
+    let outcome = lab::run(&guest, &a.command, load.name(), limit, &stop, &mut |step| progress.step(&step));
     progress.clear();
     let ran = match outcome {
         Ok(ran) => ran,

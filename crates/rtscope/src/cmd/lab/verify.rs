@@ -8,10 +8,12 @@ use crate::config::Context;
 use crate::error::{Code, Failure};
 use crate::output;
 use crate::progress::Progress;
-use rtscope_lab::vm::LabOptions;
-use rtscope_lab::{Load, MeasureError, StopHandle, vm};
+use rtscope_lab::vm::{Guest, LabOptions, VmError};
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{PROTOCOL, Plan};
 use rtscope_record::{Clock, Fingerprint, Nanos, Policy, Record, Settings, Space, Test};
+use rtscope_run::lab;
+use rtscope_run::session::MeasureError;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -47,7 +49,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let stop = stop_on_signals()?;
     let settings = settings(a, &options);
     let mut runs: Vec<Repeated> = Vec::new();
-    let mut take = |what: String, guest: &vm::Lab| -> Result<bool, Failure> {
+    let mut take = |what: String, guest: &Guest| -> Result<bool, Failure> {
         let begun = Instant::now();
         let Some(record) = once(context, guest, &what, load.name(), &settings, &stop)? else { return Ok(false) };
         let merged = record.merged().map_err(|e| Failure::failed(e.to_string(), "report this"))?;
@@ -108,7 +110,7 @@ fn settings(a: &Verify, options: &LabOptions) -> Settings {
 /// `None` when it was interrupted.
 fn once(
     context: &Context,
-    guest: &vm::Lab,
+    guest: &Guest,
     what: &str,
     load: &str,
     settings: &Settings,
@@ -125,11 +127,11 @@ fn once(
         progress_ms: 0,
     };
     let progress = Progress::new(what, 0, context.quiet);
-    let outcome = guest.measure(&plan, stop, &mut |step| progress.step(&step));
+    let outcome = lab::measure(guest, &plan, stop, &mut |step| progress.step(&step));
     progress.clear();
     match outcome {
         Ok(record) => Ok(Some(record)),
-        Err(vm::VmError::Interrupted) => Ok(None),
+        Err(VmError::Interrupted) => Ok(None),
         Err(e) => Err(failure(&e.into())),
     }
 }

@@ -1,0 +1,298 @@
+//! The journal: what must be undone on this machine if a session can't do it itself. Written before a change, read at each start.
+//!
+//! One file for each change of a running session, named by process id, start time and a number. A session that ends in order removes its files; one that was
+//! killed, or lost its power, leaves them, and the next start's [`Journal::replay`] undoes what they list.
+
+mod error;
+
+pub use error::JournalError;
+
+use crate::kernel_modules;
+use crate::process_tree;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Start of the names of directories that the journal may remove; a token follows.
+pub(crate) const SCRATCH_PREFIX: &str = "rtscope-load-";
+/// File within such a directory that holds the token again.
+pub(crate) const MARKER: &str = ".rtscope-load";
+/// Largest journal file that is read, bytes.
+const LONGEST_ENTRY: u64 = 64 << 10;
+const VERSION: u32 = 1;
+/// How many entries this process made.
+static ENTRIES: AtomicU32 = AtomicU32::new(0);
+
+/// Something to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// Remove a load's directory, if it is one: right name, right marker, ours, and no symbolic link.
+    RemoveScratch {
+        /// Absolute path; its last part is the prefix and the token.
+        path: PathBuf,
+        /// What the marker file must hold.
+        token: String,
+    },
+    /// Unload a kernel module of ours, if it is there with these parameters.
+    UnloadModule {
+        /// Its name.
+        name: String,
+        /// As it was loaded: `in=rtscope-wire/0`.
+        parameters: Vec<String>,
+    },
+}
+
+/// One file of the journal.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    version: u32,
+    pid: u32,
+    /// Start time of the process, ticks since boot: a process id alone may have been given again.
+    start: u64,
+    boot: String,
+    host: String,
+    /// The PID namespace the id counts in, such as `pid:[4026531836]`.
+    pid_space: String,
+    undo: Vec<Undo>,
+}
+
+/// What [`Journal::replay`] did about one dead session's change, or why it could not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// What was, or was to be, undone: for people.
+    pub what: String,
+    /// Why it could not be undone; `None` when it was.
+    pub problem: Option<String>,
+}
+
+/// The directory of entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Journal {
+    dir: PathBuf,
+}
+
+/// This session's entry. Dropping it leaves it in place, for the next start to act on.
+#[derive(Debug)]
+pub struct Entered {
+    file: PathBuf,
+}
+
+impl Journal {
+    /// A journal in `dir`, which is made when the first entry is.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// The user's journal: `$XDG_STATE_HOME/rtscope/journal`, else `~/.local/state/rtscope/journal`; for root without a home, as a system service
+    /// is, `/var/lib/rtscope/journal`.
+    pub(crate) fn of_user() -> Result<Self, JournalError> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let root = || fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0).then(|| PathBuf::from("/var/lib"));
+        let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|h| h.join(".local/state"))).or_else(root);
+        state.map(|s| Self::at(s.join("rtscope/journal"))).ok_or(JournalError::NoHome)
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes down what must be undone if this process can't do it itself. On disk when this returns.
+    pub fn enter(&self, undo: Vec<Undo>) -> Result<Entered, JournalError> {
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| JournalError::Write { path, source }
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(failed(&self.dir))?;
+        let own = Whereabouts::here().map_err(failed(Path::new("/proc")))?;
+        let pid = std::process::id();
+        let start =
+            process_tree::start_time(pid).ok_or_else(|| failed(Path::new("/proc"))(io::Error::from(io::ErrorKind::NotFound)))?;
+        let entry = Entry { version: VERSION, pid, start, boot: own.boot, host: own.host, pid_space: own.pid_space, undo };
+        // A session may have several: its load's, its modules'.
+        let number = ENTRIES.fetch_add(1, Ordering::Relaxed);
+        let file = self.dir.join(format!("{pid}-{start}-{number}.json"));
+        let unfinished = file.with_extension("new");
+        let text = serde_json::to_vec(&entry).map_err(io::Error::from).map_err(failed(&file))?;
+        let write = || -> io::Result<()> {
+            let mut out = rtscope_files::fresh(&unfinished)?;
+            out.write_all(&text)?;
+            out.sync_all()?;
+            fs::rename(&unfinished, &file)?;
+            fs::File::open(&self.dir)?.sync_all()
+        };
+        write().map_err(failed(&file))?;
+        Ok(Entered { file })
+    }
+
+    /// Undoes what sessions left that are no longer alive. An entry is removed once all of it is undone; one that can't be undone stays
+    /// and is reported each time. Entries of other machines, of other PID namespaces, and of later versions are left alone.
+    pub fn replay(&self) -> Vec<Replayed> {
+        let (Ok(files), Ok(here)) = (fs::read_dir(&self.dir), Whereabouts::here()) else { return Vec::new() };
+        let mut report = Vec::new();
+        for file in files.flatten().map(|f| f.path()).filter(|p| p.extension().is_some_and(|e| e == "json")) {
+            let entry = match read(&file) {
+                Ok(entry) => entry,
+                Err(problem) => {
+                    let what = format!("journal entry {}", file.display());
+                    report.push(Replayed { what, problem: Some(format!("{problem}; look at it, then remove it")) });
+                    continue;
+                }
+            };
+            if entry.version != VERSION || !here.is_dead(&entry) {
+                continue;
+            }
+            let before = report.len();
+            report.extend(entry.undo.iter().filter_map(|undo| undo.carry_out(entry.boot == here.boot)));
+            if report[before..].iter().all(|r| r.problem.is_none()) {
+                // Another start may have been quicker; then there is nothing left to remove.
+                let _ = fs::remove_file(&file);
+            }
+        }
+        report
+    }
+}
+
+impl Entered {
+    /// All of it is undone: removes the entry.
+    pub fn close(self) {
+        // If this fails the next start finds nothing left to undo, and tries again.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+fn read(file: &Path) -> Result<Entry, String> {
+    let size = fs::symlink_metadata(file).map_err(|e| e.to_string())?;
+    if !size.is_file() || size.uid() != rtscope_files::me() {
+        return Err("this is not a journal entry".into());
+    }
+    let text = rtscope_files::read(file, LONGEST_ENTRY).map_err(|e| format!("this is not a journal entry: {e}"))?;
+    serde_json::from_slice(&text).map_err(|e| format!("it can't be read: {e}"))
+}
+
+/// Which machine, boot and PID namespace this is.
+struct Whereabouts {
+    boot: String,
+    host: String,
+    pid_space: String,
+}
+
+impl Whereabouts {
+    fn here() -> io::Result<Self> {
+        let line = |path: &str| fs::read_to_string(path).map(|s| s.trim().to_owned());
+        Ok(Self {
+            boot: line("/proc/sys/kernel/random/boot_id")?,
+            host: line("/proc/sys/kernel/hostname")?,
+            pid_space: fs::read_link("/proc/self/ns/pid")?.to_string_lossy().into_owned(),
+        })
+    }
+
+    /// Whether the session of `entry` is known to have ended. When in doubt it has not.
+    fn is_dead(&self, entry: &Entry) -> bool {
+        if entry.host != self.host {
+            return false; // a home directory shared between machines
+        }
+        if entry.boot != self.boot {
+            return true;
+        }
+        entry.pid_space == self.pid_space && process_tree::start_time(entry.pid) != Some(entry.start)
+    }
+}
+
+impl Undo {
+    /// `None` when there was nothing left to undo.
+    fn carry_out(&self, same_boot: bool) -> Option<Replayed> {
+        let (path, token) = match self {
+            Self::RemoveScratch { path, token } => (path, token),
+            // No module outlives its boot.
+            Self::UnloadModule { name, parameters } => return if same_boot { unload(name, parameters) } else { None },
+        };
+        let what = format!("removed {}, left by a load whose rtscope was killed", path.display());
+        match remove_scratch(path, token) {
+            Ok(true) => Some(Replayed { what, problem: None }),
+            Ok(false) => None,
+            Err(problem) => Some(Replayed { what: format!("directory {}", path.display()), problem: Some(problem) }),
+        }
+    }
+}
+
+/// Unloads a module if it is one of ours, and there as it was loaded; `None` when it is not.
+fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
+    let here = Path::new("/sys/module").join(name);
+    if !kernel_modules::ALL.contains(&name) || !here.exists() {
+        return None;
+    }
+    // A chip that was named by its device was loaded by its label: what the line is called does not tell.
+    let same = |p: &String| {
+        let (name, value) = p.split_once('=').unwrap_or((p, ""));
+        let now = fs::read_to_string(here.join("parameters").join(name)).unwrap_or_default();
+        ["in", "out"].contains(&name) || now.trim() == value
+    };
+    if !parameters.iter().all(same) {
+        return None;
+    }
+    let problem = kernel_modules::remove(name).err().map(|e| format!("{e}; {}", e.remedy()));
+    let what = if problem.is_none() { "unloaded the" } else { "the" };
+    Some(Replayed { what: format!("{what} kernel module {name}, left by a run whose rtscope was killed"), problem })
+}
+
+/// Removes a load's directory if every sign says that it is one; `Ok(false)` when it is not there.
+pub(crate) fn remove_scratch(path: &Path, token: &str) -> Result<bool, String> {
+    let named = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix(SCRATCH_PREFIX)) == Some(token);
+    let plain = token.len() >= 16 && token.bytes().all(|b| b.is_ascii_hexdigit());
+    if !path.is_absolute() || !named || !plain || path.components().any(|c| c == std::path::Component::ParentDir) {
+        return Err("it is not named as a load's directory is; left alone".into());
+    }
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(e.to_string()),
+    };
+    let own = fs::metadata("/proc/self").map_err(|e| e.to_string())?.uid();
+    if !found.is_dir() || found.uid() != own {
+        return Err("it is not a directory of ours; left alone".into());
+    }
+    let marker = path.join(MARKER);
+    let marked = fs::symlink_metadata(&marker).is_ok_and(|m| m.is_file() && m.len() == token.len() as u64)
+        && rtscope_files::read(&marker, LONGEST_ENTRY).is_ok_and(|m| m == token.as_bytes());
+    let bare = fs::read_dir(path).is_ok_and(|mut d| d.next().is_none()); // killed between making it and marking it
+    if !marked && !bare {
+        return Err("it does not carry our mark; left alone".into());
+    }
+    // Processes of the load may still be ending and writing: try again for a while. The marker goes last, so that a removal that is cut
+    // short can be taken up again.
+    let mut last = None;
+    for _ in 0..50 {
+        match remove_all(path) {
+            Ok(()) => return Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(e) => last = Some(e),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    Err(last.map_or_else(String::new, |e| e.to_string()))
+}
+
+fn remove_all(path: &Path) -> io::Result<()> {
+    for item in fs::read_dir(path)? {
+        let item = item?;
+        if item.file_name() == MARKER {
+            continue;
+        }
+        // `file_type` does not follow links, nor does `remove_dir_all`.
+        if item.file_type()?.is_dir() { fs::remove_dir_all(item.path())? } else { fs::remove_file(item.path())? }
+    }
+    match fs::remove_file(path.join(MARKER)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    fs::remove_dir(path)
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

@@ -1,0 +1,311 @@
+//! The tools of a load together: start, watch, end, and collect what they did.
+
+use super::messages::Report;
+use super::network::{self, Place};
+use super::running::{Files, Running};
+use super::stage::Kind;
+use super::watch::Watch;
+use crate::job::Job;
+use crate::process_tree;
+use crate::programs::find_program;
+use crate::tools;
+use crate::tools::iperf3::{Client, Server};
+use crate::tools::tool::{Part, Tool};
+use rtscope_record::{Effect, LoadCourse, LoadProcess, Warning};
+use rtscope_sys as sys;
+use std::time::{Duration, Instant};
+
+/// A message and its remedy.
+type Failure = (String, String);
+
+/// How long the iperf3 server may take to end by itself after its client.
+const SERVER_GRACE: Duration = Duration::from_millis(500);
+
+/// A load that leaves the disk less than this is ended: what else the machine does must not fail for it, bytes. On a small disk, a quarter
+/// of what was free at the start.
+const LEAST_FREE: u64 = 1 << 30;
+
+/// How many ended processes are collected at once, before something else gets its turn.
+const MOST_COLLECTED: u32 = 4096;
+
+/// All tools of one load.
+pub(super) struct LoadTools<'a> {
+    job: &'a Job,
+    least_free: u64,
+    /// Why the load was ended by us before its time.
+    ended_why: Option<String>,
+    kind: Kind,
+    net: bool,
+    tools: Vec<Running>,
+    place: Option<Place>,
+    watch: Option<Watch>,
+}
+
+impl<'a> LoadTools<'a> {
+    pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
+        let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
+        Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None, watch: None }
+    }
+
+    /// Starts all of them; what is to be reported about it.
+    pub(super) fn start(&mut self) -> Result<Vec<Report>, Failure> {
+        // The network first: its preparation needs no CPU that it would have to fight for.
+        let reports = self.start_network()?;
+        for job in &self.job.tools {
+            let unknown = || (format!("this supervisor knows no tool `{}`", job.role), "use one version of rtscope".to_owned());
+            let tool = tools::of_role(&job.role).ok_or_else(unknown)?;
+            self.launch(tool, job.workers, &job.args, None)?;
+        }
+        Ok(reports)
+    }
+
+    fn files(&self) -> Result<Files, Failure> {
+        Files::make(&self.job.scratch, self.tools.len()).map_err(|e| {
+            (
+                format!("the load's directory {} can't be used: {e}", self.job.scratch.display()),
+                "choose another with --load-dir".into(),
+            )
+        })
+    }
+
+    /// Starts a program, directly or by way of a stage, and remembers it.
+    fn launch(&mut self, tool: &'static dyn Tool, workers: u32, args: &[String], stage: Option<&[&str]>) -> Result<u32, Failure> {
+        let program = tool.program();
+        let missing = || (format!("{program} is not installed"), format!("apt-get install {program}"));
+        let path = find_program(program).ok_or_else(missing)?;
+        let files = self.files()?;
+        let args = tool.command(args, &files.paths());
+        let mut command = match stage {
+            None => sys::process::command(&path),
+            Some(words) => {
+                let mut command = self.job.reexec.stage(words);
+                command.arg(&path);
+                command
+            }
+        };
+        command.args(&args);
+        let shown = std::iter::once(program.to_owned()).chain(args).collect();
+        let running = Running::start(tool, workers, shown, command, files)
+            .map_err(|e| (format!("{program} can't be started: {e}"), format!("check {}", path.display())))?;
+        let pid = running.pid;
+        self.tools.push(running);
+        Ok(pid)
+    }
+
+    fn start_network(&mut self) -> Result<Vec<Report>, Failure> {
+        if self.job.iperf3.is_none() {
+            return Ok(Vec::new());
+        }
+        if self.kind == Kind::Tree || !self.net {
+            let place = self.loopback()?;
+            self.start_pair(&place)?;
+            return Ok(Vec::new());
+        }
+        match self.start_pair(&Place::apart()) {
+            Ok(()) => Ok(Vec::new()),
+            Err((why, _)) => {
+                // No veth in this kernel, for example. What was started of the pair ends before the other is.
+                for tool in self.tools.drain(..) {
+                    signal(tool.pid, libc::SIGKILL);
+                }
+                let place = self.loopback()?;
+                // The numbers of the first pair's files are taken.
+                for number in 0..2 {
+                    let _ = std::fs::remove_dir(self.job.scratch.join(number.to_string()));
+                }
+                self.start_pair(&place)?;
+                Ok(vec![Report::Warning(Warning::new(
+                    "load-loopback",
+                    Effect::Note,
+                    format!("the network load ran over loopback, not between two network namespaces: {why}"),
+                    "modprobe veth",
+                ))])
+            }
+        }
+    }
+
+    fn loopback(&self) -> Result<Place, Failure> {
+        Place::loopback(self.kind, self.net)
+            .map_err(|e| (format!("no free port on loopback: {e}"), "check `ip address show lo`".into()))
+    }
+
+    /// Server, then the way to it, then client.
+    fn start_pair(&mut self, place: &Place) -> Result<(), Failure> {
+        let Some(iperf3) = self.job.iperf3.clone() else { return Ok(()) };
+        let stage = network::server_stage();
+        let args = Server::args(&place.address, place.port);
+        let server = self.launch(&Server, 1, &args, place.apart.then_some(&stage[..]))?;
+        let ready = if place.apart { network::join(server) } else { Ok(()) };
+        ready.and_then(|()| network::wait_for(server, place.port)).map_err(|why| {
+            let said = self.tools.last().map(Running::last_words).unwrap_or_default();
+            (format!("the iperf3 server is not ready: {why} ({said})"), "check that `iperf3 -s` and `ip` work".into())
+        })?;
+        self.launch(&Client, 1, &Client::args(&iperf3, &place.address, place.port), None)?;
+        self.place = Some(place.clone());
+        Ok(())
+    }
+
+    /// Which way the network traffic goes, for people; empty when there is none.
+    pub(super) fn traffic(&self) -> &'static str {
+        match &self.place {
+            None => "",
+            Some(place) if place.apart => "; iperf3 between two network namespaces",
+            Some(_) => "; iperf3 over loopback",
+        }
+    }
+
+    /// Collects what has ended; the names of tools that ended unasked if `early`.
+    pub(super) fn collect(&mut self, early: bool) -> Vec<String> {
+        let mut died = Vec::new();
+        // What was killed to spare the disk did not end as asked, though the order to stop may come before it is gone.
+        let early = early || self.ended_why.is_some();
+        // Bounded: stressors that fork all the time leave orphans faster than they can be collected.
+        for _ in 0..MOST_COLLECTED {
+            let Ok(Some((pid, status))) = sys::process::reap() else { break };
+            if let Some(tool) = self.tools.iter_mut().find(|t| t.pid == pid && t.ended.is_none()) {
+                tool.ended = Some(status);
+                tool.early = early;
+                if early {
+                    died.push(format!("{} ({})", tool.name(), tool.last_words()));
+                }
+            }
+        }
+        died
+    }
+
+    /// Ends a load that is about to fill the disk (`stress-ng --all` takes tens of gigabytes in seconds); says so, once.
+    pub(super) fn spare_the_disk(&mut self) -> Option<String> {
+        if self.ended_why.is_some() || self.job.tools.is_empty() {
+            return None;
+        }
+        let free = sys::process::file_system(&self.job.scratch).ok()?.free_bytes;
+        if free >= self.least_free {
+            return None;
+        }
+        self.kill_workers();
+        self.signal_all(libc::SIGKILL, |_| true);
+        let why = format!("ended by rtscope: it left only {} MiB of the disk under {}", free >> 20, self.job.scratch.display());
+        self.ended_why = Some(why.clone());
+        Some(why)
+    }
+
+    /// What ended before all was up.
+    pub(super) fn ended_while_starting(&self) -> Option<Failure> {
+        // A server ends with its client, so the client's words say more.
+        let ended = self.tools.iter().filter(|t| t.ended.is_some());
+        let tool = ended.max_by_key(|t| t.tool.part() != Part::Server)?;
+        Some((format!("`{}` ended before the load was up ({})", tool.name(), tool.last_words()), tool.tool.by_hand().into()))
+    }
+
+    /// Tools that do no work yet, with the reason.
+    pub(super) fn not_up(&self) -> Vec<String> {
+        let processes = process_tree::all();
+        self.tools.iter().filter_map(|t| t.not_at_work(&processes).map(|why| format!("`{}`: {why}", t.name()))).collect()
+    }
+
+    /// The failure when the time is up before the load is.
+    pub(super) fn too_slow(&self, missing: &[String]) -> Failure {
+        let said: Vec<String> = self.tools.iter().map(Running::last_words).filter(|w| w != "still running").collect();
+        let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+        let message = format!("the load was not up after {} s: {}{said}", self.job.up_timeout.as_secs_f64(), missing.join("; "));
+        (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
+    }
+
+    /// All of it is up: from now on it is watched.
+    pub(super) fn watch(&mut self) {
+        self.watch = Some(Watch::new(&self.tools, self.job.fills_cpus));
+    }
+
+    /// Looks what it does, when it is time.
+    pub(super) fn look_when_due(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.look_when_due(&self.tools);
+        }
+    }
+
+    /// What the kernel says of each until now.
+    pub(super) fn look(&mut self) -> Vec<LoadProcess> {
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.tools);
+            for (number, tool) in self.tools.iter_mut().enumerate() {
+                tool.workers = watch.workers(number);
+            }
+        }
+        let processes = process_tree::all();
+        self.tools.iter_mut().for_each(|t| t.look(&processes));
+        self.tools.iter().map(Running::seen).collect()
+    }
+
+    /// What was seen of all of them, once it was up.
+    pub(super) fn course(&self) -> Option<LoadCourse> {
+        self.watch.as_ref().map(|w| w.course().clone())
+    }
+
+    /// Asks all to end (SIGINT); after a third of the time limit kills workers that go on, so that stress-ng itself can end with its figures
+    /// (`mmapfork` of 0.15 fills all memory before it looks); after two thirds urges (SIGTERM), at the limit kills.
+    pub(super) fn stop(&mut self) {
+        self.collect(true);
+        let begin = Instant::now();
+        let limit = self.job.stop_timeout;
+        self.signal_all(libc::SIGINT, |t| t.tool.part() != Part::Server);
+        let mut next_kill = Duration::ZERO;
+        let (mut urged, mut killed, mut clients_gone) = (false, false, None::<Instant>);
+        while self.tools.iter().any(|t| t.ended.is_none()) {
+            std::thread::sleep(Duration::from_millis(10));
+            self.collect(false);
+            if clients_gone.is_none() && self.tools.iter().all(|t| t.tool.part() != Part::Client || t.ended.is_some()) {
+                clients_gone = Some(Instant::now());
+            }
+            if clients_gone.is_some_and(|at| at.elapsed() > SERVER_GRACE) {
+                self.signal_all(libc::SIGINT, |t| t.tool.part() == Part::Server);
+                clients_gone = None;
+            }
+            let spent = begin.elapsed();
+            if !urged && spent > limit / 3 && begin.elapsed() > next_kill {
+                self.kill_workers();
+                // Seldom: it reads the whole process table of a busy machine.
+                next_kill = begin.elapsed() + Duration::from_millis(250);
+            }
+            if !urged && spent > limit * 2 / 3 {
+                urged = true;
+                self.signal_all(libc::SIGTERM, |_| true);
+            }
+            if !killed && spent > limit {
+                killed = true;
+                self.signal_all(libc::SIGKILL, |_| true);
+            }
+            if spent > limit + Duration::from_secs(2) {
+                break; // in an uninterruptible sleep; the end of this process takes care of it
+            }
+        }
+    }
+
+    fn kill_workers(&self) {
+        let processes = process_tree::all();
+        for tool in self.tools.iter().filter(|t| t.ended.is_none()) {
+            for worker in process_tree::descendants(&processes, tool.pid).into_iter().filter(|p| !p.ended) {
+                signal(worker.pid, libc::SIGKILL);
+            }
+        }
+    }
+
+    fn signal_all(&self, number: i32, which: impl Fn(&Running) -> bool) {
+        self.tools.iter().filter(|t| t.ended.is_none() && which(t)).for_each(|t| signal(t.pid, number));
+    }
+
+    /// What each did, once stopped.
+    pub(super) fn achieved(&self) -> Vec<LoadProcess> {
+        let mut all: Vec<LoadProcess> = self.tools.iter().map(Running::done).collect();
+        if let Some(why) = &self.ended_why {
+            for p in all.iter_mut().filter(|p| p.died_early) {
+                p.stderr = [why, p.stderr.as_str()].join("\n");
+            }
+        }
+        all
+    }
+}
+
+fn signal(pid: u32, number: i32) {
+    // One that has ended in the meantime is what was wanted.
+    let _ = i32::try_from(pid).map(|pid| sys::kill(pid, number));
+}

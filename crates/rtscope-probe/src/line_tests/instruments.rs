@@ -1,0 +1,23 @@
+//! The instruments that there are, an entry and a file each.
+
+mod fake;
+pub mod fpga;
+mod kernel;
+mod lines;
+
+use super::checked::LineTest;
+use super::instrument::Instrument;
+use crate::measured::Failure;
+use crate::protocol::Plan;
+
+/// Opens the instrument of a run; `None`: neither the run's target nor its lines are of its kind.
+type Entry = fn(&Plan, &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>>;
+
+/// The first that takes the run is its instrument.
+const ENTRIES: [Entry; 4] = [fake::open, kernel::open, fpga::entry, lines::open];
+
+/// Opens the instrument of `plan`, whose test is `test`.
+pub(super) fn open(plan: &Plan, test: &LineTest<'_>) -> Result<Box<dyn Instrument>, Failure> {
+    let unknown = || Failure::usage(format!("no instrument has the line {}", test.answer), "name another one: --answer LINE");
+    ENTRIES.iter().find_map(|entry| entry(plan, test)).unwrap_or_else(|| Err(unknown()))
+}

@@ -1,0 +1,308 @@
+//! The options of a test over lines: what may be chosen, the same for `rtscope measure` and for the plans of campaigns, and what the probe is
+//! told of it, which is in the record.
+
+use crate::handler::Handler;
+use crate::lines::Inject;
+use crate::plan_text;
+use crate::units::Nanos;
+#[cfg(feature = "cli")]
+use crate::units::micros;
+use crate::words::Test;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// What goes to the instrument as it was chosen: what the stimulus looks like, and which edges count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Shape {
+    /// Each stimulus is a pulse of this width, ns, whose first edge asks; `None`: single edges, up and down in turn, that all ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
+        `response` with the FPGA instrument: each stimulus is a pulse of this width, 50ns to 1us less than --interval, whose first edge asks \
+        [default: single edges, up and down in turn, that all ask]"))]
+    pub pulse: Option<Nanos>,
+    /// The pulse's edge back asks as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "cli", arg(long, help = "With --pulse: its edge back asks as well, of a DUT that repeats the pulse"))]
+    pub both_edges: bool,
+    /// The stimulus rests high: its pulses go down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            help = "\
+        `response` with the FPGA instrument: the stimulus rests high, and its pulses go down"
+        )
+    )]
+    pub active_low: bool,
+    /// Pulses of a line that are shorter than this are taken out before anything is paired, ns; `None`: none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
+        With the FPGA instrument: pulses of any line that are shorter than this are taken out and counted, such as those of a slow edge \
+        that passes the threshold several times [default: each edge counts]"))]
+    pub min_width: Option<Nanos>,
+}
+
+/// [`Shape`] in a plan, whose keys are the options' names and whose times are texts. The compiler holds the two lists against each other.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Shape", rename_all = "kebab-case")]
+struct InPlan {
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    pulse: Option<Nanos>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    both_edges: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    active_low: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    min_width: Option<Nanos>,
+}
+
+/// A [`Shape`] as plans write it.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct PlanShape(#[serde(with = "InPlan")] pub Shape);
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Who {
+    /// A task that rtscope starts.
+    Own,
+    /// Something else.
+    None,
+    /// The kernel's instrument itself, to validate it.
+    Wire,
+    /// A task that rtscope starts on the machine with this address, `ssh://HOST`. Its settings are those of an own one.
+    #[serde(skip)]
+    Elsewhere(String),
+}
+
+impl FromStr for Who {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "own" => Ok(Self::Own),
+            "none" => Ok(Self::None),
+            "wire" => Ok(Self::Wire),
+            _ if text.starts_with("ssh:") => Ok(Self::Elsewhere(text.into())),
+            _ => Err("it is own, none, wire, or ssh://HOST".into()),
+        }
+    }
+}
+
+/// What may be chosen of a test over lines. What is said of a field here is the command line's help.
+///
+/// As JSON it is part of the keys of a campaign's runs: what has its default is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Tests over lines (response, periodic, sustained) and in the kernel"))]
+pub struct LineOptions {
+    /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
+    /// the kernel module rtscope_wire [default in the lab: wire:stimulus; with the FPGA instrument: its own]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    pub stimulus: Option<String>,
+    /// The line that the instrument watches; fpga:PORT is the FPGA instrument at a serial port [default in the lab: wire:answer]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    pub answer: Option<String>,
+    /// Random intervals, from --interval to this [default: fixed]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    pub interval_max: Option<Nanos>,
+    /// Seed of the random intervals [default: 1]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    pub interval_seed: Option<u64>,
+    /// What goes to the instrument as it is. A plan's is read on its own, as [`PlanShape`]: so each struct has a list of its keys.
+    #[serde(flatten, skip_deserializing, serialize_with = "InPlan::serialize")]
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub shape: Shape,
+    /// Longest time to an answer; later ones are missed [default: the shortest interval]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    pub timeout: Option<Nanos>,
+    /// Stimuli (edges of a wave) before the figures begin; reported apart [default: 10]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    pub warmup: Option<u64>,
+    /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the
+    /// stimulus, if it is soft; a loop inside the kernel's and the FPGA instrument]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")
+    )]
+    pub calibrate: Option<String>,
+    /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started
+    /// on that machine; `none`, something else; `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and
+    /// for the kernel's instrument]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHO", value_parser = <Who as FromStr>::from_str))]
+    pub dut: Option<Who>,
+    /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    pub dut_in: Option<String>,
+    /// The line that the own DUT drives, wired to the answer [default: the answer, if it is soft]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    pub dut_out: Option<String>,
+    /// Priority of the own DUT (FIFO); 0 for an ordinary task [default: --priority]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99)))]
+    pub dut_priority: Option<u8>,
+    /// CPU of the own DUT [default: the first; the instrument is on the last]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "CPU"))]
+    pub dut_cpu: Option<u32>,
+    /// Let the own DUT do wrong, to validate the instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT,...", value_parser = <Inject as FromStr>::from_str))]
+    pub inject: Option<Inject>,
+    /// `sustained`: the shortest interval to try [default: 10us]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    pub shortest: Option<Nanos>,
+    /// With --space kernel, where the task does its work: hard, the hard interrupt; threaded, the interrupt's thread (response,
+    /// sustained); soft, the softirq (periodic, timer) [default: hard]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHERE", value_parser = <Handler as FromStr>::from_str))]
+    pub handler: Option<Handler>,
+}
+
+/// Stimuli before the figures begin, unless told.
+const WARMUP: u64 = 10;
+/// Shortest interval that the search tries, unless told.
+const SHORTEST: Nanos = Nanos(10_000);
+
+impl LineOptions {
+    /// Whether nothing was chosen but perhaps the handler, which is a timer's too.
+    pub fn names_no_line(&self) -> bool {
+        (Self { handler: None, ..self.clone() }) == Self::default()
+    }
+
+    /// What the probe is told for `test` at this interval: the watched line is `answer`, and those lines and devices that follow from what
+    /// else a run is are left out here.
+    pub fn settings(&self, test: Test, interval: Nanos, answer: String) -> LineSettings {
+        let shortest = self.shortest.unwrap_or(SHORTEST.min(interval));
+        LineSettings {
+            answer,
+            interval_max: self.interval_max,
+            seed: self.interval_seed.unwrap_or(1),
+            shape: self.shape,
+            timeout: self.timeout.unwrap_or(interval),
+            warmup: self.warmup.unwrap_or(WARMUP),
+            shortest: (test == Test::Sustained).then_some(shortest),
+            ..LineSettings::default()
+        }
+    }
+}
+
+/// What is asked of a test over lines, beside what every test takes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineSettings {
+    /// The line that the instrument drives; `None` for `periodic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stimulus: Option<String>,
+    /// The line that the instrument watches.
+    pub answer: String,
+    /// Random intervals from the settings' `interval` to this, ns, both ends in; `None` for a fixed interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_max: Option<Nanos>,
+    /// Seed of the random intervals (splitmix64).
+    #[serde(default)]
+    pub seed: u64,
+    /// What the stimulus looks like, and which edges count.
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
+    pub timeout: Nanos,
+    /// Stimuli (`periodic`: edges) before the figures begin; reported apart.
+    #[serde(default)]
+    pub warmup: u64,
+    /// A line that is wired straight to the stimulus, to measure the instrument's own share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_wire: Option<String>,
+    /// `sustained`: the shortest interval that is tried, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest: Option<Nanos>,
+    /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_answer: Option<Inject>,
+    /// The device under test, where rtscope is to bring it; `None` when something else answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dut: Option<DutSettings>,
+}
+
+/// A device under test of rtscope's own: a thread that the probe starts beside the instrument, or in kernel space a module that is loaded for
+/// the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DutSettings {
+    /// The line that it watches; `None` for `periodic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// The line that it drives.
+    pub output: String,
+    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task. In kernel space 0.
+    pub priority: u8,
+    /// The CPU it is pinned to; `None`: free to migrate, in kernel space where its interrupt or timer is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// What it does wrong on purpose, to validate the instrument.
+    #[serde(default, skip_serializing_if = "Inject::is_none")]
+    pub inject: Inject,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen() -> LineOptions {
+        let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, min_width: Some(Nanos(1_000)) };
+        LineOptions { shape, timeout: Some(Nanos(5)), ..LineOptions::default() }
+    }
+
+    #[test]
+    fn what_goes_to_the_instrument_is_named_as_flags_in_a_plan_and_as_fields_in_a_record() {
+        let keys = r#"{"pulse":20000,"both-edges":true,"active-low":true,"min-width":1000,"timeout":5}"#;
+        assert_eq!(serde_json::to_string(&chosen()).unwrap(), keys);
+        assert_eq!(serde_json::to_string(&LineOptions::default()).unwrap(), "{}");
+        let settings = chosen().settings(Test::Response, Nanos(7), "soft:b".into());
+        let kept = r#"{"answer":"soft:b","seed":1,"pulse":20000,"both_edges":true,"active_low":true,"min_width":1000,"timeout":5,"warmup":10}"#;
+        assert_eq!(serde_json::to_string(&settings).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<LineSettings>(kept).unwrap(), settings);
+        let read: PlanShape =
+            serde_json::from_str(r#"{"pulse":"20us","both-edges":true,"active-low":true,"min-width":"1us"}"#).unwrap();
+        assert_eq!(read.0, chosen().shape);
+    }
+
+    #[test]
+    fn what_was_not_chosen_follows_from_the_test() {
+        let of = |test, interval| LineOptions::default().settings(test, Nanos(interval), String::new());
+        let plain = of(Test::Response, 1_000_000);
+        assert_eq!((plain.timeout, plain.shortest, plain.shape), (Nanos(1_000_000), None, Shape::default()));
+        assert_eq!(of(Test::Sustained, 1_000_000).shortest, Some(SHORTEST));
+        assert_eq!(of(Test::Sustained, 3_000).shortest, Some(Nanos(3_000)));
+    }
+
+    #[test]
+    fn only_a_handler_names_no_line() {
+        let handler = LineOptions { handler: Some(Handler::Soft), ..LineOptions::default() };
+        assert!(handler.names_no_line() && !chosen().names_no_line());
+    }
+
+    #[test]
+    fn who_answers_is_read_by_name() {
+        let at = "ssh://board";
+        for (text, who) in [("own", Who::Own), ("none", Who::None), ("wire", Who::Wire), (at, Who::Elsewhere(at.into()))] {
+            assert_eq!(text.parse(), Ok(who));
+        }
+        assert_eq!("board".parse::<Who>(), Err("it is own, none, wire, or ssh://HOST".into()));
+    }
+}

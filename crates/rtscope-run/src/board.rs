@@ -1,0 +1,129 @@
+//! The other end of a target over ssh: the program `rtscope-board` is the probe with its keeper (`rtscope_probe::spool`), and, where a load is asked
+//! for, the session and the load's supervisor as well. So a load on a board is started, watched, proved and ended as on this machine.
+
+use crate::local::{Local, ProbeCommand};
+use crate::session::{self, MeasureError, Step};
+use crate::target::TargetError;
+use rtscope_load::JournalError;
+use rtscope_load::Reexec;
+use rtscope_load::StopHandle;
+use rtscope_load::supervisor;
+use rtscope_load::{Load, StartOptions};
+use rtscope_probe::measured::Failure;
+use rtscope_probe::program;
+use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::spool::{self, LOADED};
+use rtscope_sys::rt::{self, Woken};
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// First argument of the program: be a stage of the load's supervisor.
+const SUPERVISOR: &str = "load-supervisor";
+
+/// Does what `arguments`, without the program's name, ask for; returns the exit code.
+pub fn main(arguments: &[OsString]) -> u8 {
+    let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
+    match words.as_slice() {
+        [SUPERVISOR, stage @ ..] => supervisor::main(stage.iter().map(ToString::to_string)),
+        [work, plan] if *work == LOADED[0] => last_word(|say| measure(Path::new(plan), say)),
+        [work, plan] if *work == LOADED[1] => last_word(|_| dut(Path::new(plan))),
+        _ => program::main(arguments),
+    }
+}
+
+/// Says the events of some work on standard output, its last one or why there is none with them; returns the exit code.
+fn last_word(work: impl FnOnce(&mut dyn FnMut(&Event)) -> Result<Event, MeasureError>) -> u8 {
+    // Whoever reads them looks for the last event, and is told when there is none.
+    let mut say = |event: &Event| {
+        let mut out = std::io::stdout().lock();
+        drop(serde_json::to_writer(&mut out, event).map(|()| out.write_all(b"\n")));
+    };
+    let event = work(&mut say).unwrap_or_else(|e| {
+        let (message, remedy) = match &e {
+            MeasureError::Target(TargetError::Probe { message, remedy } | TargetError::Usage { message, remedy }) => {
+                (message.clone(), remedy.clone())
+            }
+            e => (e.to_string(), "this is about the target; `rtscope loads` says what a load needs there".to_owned()),
+        };
+        Event::Error { message, remedy, usage: e.is_usage() }
+    });
+    say(&event);
+    if matches!(event, Event::Error { .. }) { 3 } else { 0 }
+}
+
+/// How a load runs that is kept up by the program beside `plan`. What a load left there that met a power cut is undone.
+fn options(plan: &Path) -> Result<StartOptions, MeasureError> {
+    // Not this very program's path: what runs may be a script's interpreter.
+    let reexec = Reexec { program: plan.with_file_name("rtscope-probe"), args: vec![SUPERVISOR.into()] };
+    let no_home = |e: JournalError| TargetError::Probe { message: e.to_string(), remedy: "set HOME on the target".into() };
+    let options = StartOptions::new(reexec).map_err(no_home)?;
+    options.journal.replay();
+    Ok(options)
+}
+
+/// Nothing is to be left there; directories with something in them stay.
+fn tidy(options: &StartOptions) {
+    let journal = options.journal.dir();
+    let _ = fs::remove_dir(journal).and_then(|()| journal.parent().map_or(Ok(()), fs::remove_dir));
+}
+
+/// Is the device of the plan in a file, under its load, until SIGINT or SIGTERM.
+fn dut(file: &Path) -> Result<Event, MeasureError> {
+    let failed = |f: Failure| {
+        let Failure { message, remedy, usage } = f;
+        if usage { TargetError::Usage { message, remedy } } else { TargetError::Probe { message, remedy } }
+    };
+    let plan = spool::read_plan(file).map_err(failed)?;
+    let load = Load::parse(&plan.load)?;
+    let options = options(file)?;
+    let signals = spool::signals().map_err(failed)?;
+    let running = load.start(&options)?;
+    let served = spool::serve_dut(&plan, &signals, &mut std::io::stdout()).map_err(failed);
+    let mut done = match served {
+        Ok(done) => done,
+        Err(e) => {
+            drop(running);
+            tidy(&options);
+            return Err(e.into());
+        }
+    };
+    if let (Some(handle), Event::Done { load_proof, warnings, .. }) = (running, &mut done) {
+        warnings.extend_from_slice(handle.start_warnings());
+        let proof = handle.stop();
+        warnings.extend(rtscope_record::load::warnings(&proof));
+        *load_proof = Some(Box::new(proof));
+    }
+    tidy(&options);
+    Ok(done)
+}
+
+/// Carries out the plan in a file under its load. SIGINT or SIGTERM ends it early.
+fn measure(file: &Path, say: &mut dyn FnMut(&Event)) -> Result<Event, MeasureError> {
+    let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(TargetError::Pipe)?;
+    let plan: Plan = serde_json::from_slice(&text).map_err(|e| TargetError::Pipe(e.into()))?;
+    let load = Load::parse(&plan.load)?;
+    let options = options(file)?;
+    let stop = StopHandle::new();
+    stop_on_signals(&stop).map_err(TargetError::Pipe)?;
+    let target = Local { probe: ProbeCommand { program: file.with_file_name("rtscope-probe"), args: Vec::new() } };
+    let outcome = session::measure(&plan, &load, &options, &target, &stop, &mut |step| {
+        if let Step::Event(event) = step {
+            say(event);
+        }
+    });
+    tidy(&options);
+    outcome.map(|record| Event::Record { record: Box::new(record) })
+}
+
+/// A keeper ends its work by a signal.
+fn stop_on_signals(stop: &StopHandle) -> std::io::Result<()> {
+    let signals = rt::prepare_signals()?;
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        while signals.wait(-1, -1) != Woken::Signal {}
+        stop.stop();
+    });
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! Campaigns: a planned matrix of runs that can be interrupted at any moment and taken up again.
+//!
+//! [`Plan`] says what is measured, [`State`] what was, [`run`] does the rest through an [`Executor`] and a [`Keeper`].
+
+mod engine;
+mod estimate;
+mod keyed;
+mod matrix;
+mod plan;
+mod state;
+mod test_plan;
+
+pub use engine::{CampaignError, Executor, Happening, KeepError, Keeper, Summary, run};
+pub use matrix::Run;
+pub use plan::{Plan, PlanError};
+pub use state::{Entry, Outcome, Past, State, StateError, directory, look};
+pub use test_plan::TestPlan;

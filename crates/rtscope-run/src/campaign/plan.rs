@@ -1,0 +1,225 @@
+//! The plan of a campaign: a TOML file, read with every fault told by its line.
+
+use super::test_plan::TestPlan;
+use crate::ssh::Address;
+use crate::target::is_lab;
+use rtscope_lab::vm::TimeModel;
+use rtscope_load::Load;
+use rtscope_record::Clock;
+use serde::Deserialize;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// Longest name; it becomes part of each record's id, which has at most 80 characters.
+const LONGEST_NAME: usize = 40;
+/// Most runs of one campaign.
+const MOST_RUNS: usize = 100_000;
+/// Largest plan that is read, bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Why a plan can't be used. Each is the request's fault (exit code 2).
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The file can't be read.
+    #[error("{path}: {source}; name a plan that can be read", path = path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no TOML, or has keys that no plan has.
+    #[error("{path}: {}", source.to_string().trim_end(), path = path.display())]
+    Syntax {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong, with line and excerpt.
+        source: Box<toml::de::Error>,
+    },
+    /// A value can't be meant.
+    #[error("{path}:{line}: {message}", path = path.display())]
+    Value {
+        /// Which file.
+        path: PathBuf,
+        /// Line of it, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+}
+
+/// A plan: what is measured where, under what, how often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Name; part of the records' ids.
+    pub name: String,
+    /// Title of the report, if one was given.
+    pub title: Option<String>,
+    /// Targets as `--target` takes them, the paths of fakes absolute.
+    pub targets: Vec<String>,
+    /// Clock of the lab's targets.
+    pub clock: Clock,
+    /// Time models of the lab's targets: each run is taken in each of them.
+    pub models: Vec<TimeModel>,
+    /// Names of loads.
+    pub loads: Vec<String>,
+    /// How often each run is repeated.
+    pub repetitions: u32,
+    /// How many runs may be taken at once where the clock is virtual; `None` leaves it to the number of CPUs.
+    pub jobs: Option<NonZeroU32>,
+    /// Seed of the lab's machines in the first repetition; each further one has the next.
+    pub(crate) seed: u64,
+    /// What is measured.
+    pub tests: Vec<TestPlan>,
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Spanned<String>,
+    title: Option<String>,
+    targets: Spanned<Vec<Spanned<String>>>,
+    clock: Option<Spanned<Clock>>,
+    models: Option<Spanned<Vec<u32>>>,
+    loads: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default = "one")]
+    repetitions: Spanned<u32>,
+    jobs: Option<NonZeroU32>,
+    #[serde(default = "first_seed")]
+    seed: u64,
+    tests: Spanned<Vec<Spanned<TestPlan>>>,
+}
+
+fn one() -> Spanned<u32> {
+    Spanned::new(0..0, 1)
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+impl Plan {
+    /// Reads the plan in a file. Paths in it are relative to it.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let failed = |source| PlanError::Read { path: path.into(), source };
+        let text = rtscope_files::read_text(path, LARGEST).map_err(failed)?;
+        let whole = std::path::absolute(path).map_err(failed)?;
+        Self::parse(&text, path, whole.parent().unwrap_or(Path::new("/")))
+    }
+
+    /// Reads `text`, which lies in the file `path`; relative paths in it start at `dir`.
+    pub(crate) fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+        let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
+        let wrong = |at: std::ops::Range<usize>, message: String| {
+            let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();
+            PlanError::Value { path: path.into(), line, message }
+        };
+        check_name(file.name.get_ref()).map_err(|m| wrong(file.name.span(), m))?;
+
+        let mut targets = Vec::new();
+        for t in file.targets.get_ref() {
+            let target = target(t.get_ref(), dir).map_err(|m| wrong(t.span(), m))?;
+            distinct(&mut targets, target, "target").map_err(|m| wrong(t.span(), m))?;
+        }
+        if targets.is_empty() {
+            return Err(wrong(file.targets.span(), "there is no target: targets = [\"local\"]".into()));
+        }
+        let clock = file.clock.as_ref().map_or(Clock::Virtual, |c| *c.get_ref());
+        if let Some(c) = file.clock.filter(|_| clock == Clock::Virtual && !targets.iter().any(|t| is_lab(t))) {
+            let message = "only the lab has virtual time: leave `clock` out, or name a target such as lab:debian/6.12-rt/amd64";
+            return Err(wrong(c.span(), message.into()));
+        }
+
+        let mut models = Vec::new();
+        for number in file.models.iter().flat_map(Spanned::get_ref) {
+            let at = file.models.as_ref().map_or(0..0, Spanned::span);
+            let model: TimeModel = number.to_string().parse().map_err(|m| wrong(at.clone(), m))?;
+            if models.contains(&model) {
+                return Err(wrong(at, format!("the time model {model} is named twice")));
+            }
+            models.push(model);
+        }
+        if let Some(m) = file.models.filter(|_| models.is_empty() || clock == Clock::Host || !targets.iter().any(|t| is_lab(t))) {
+            let message =
+                "only the lab's virtual time has models: models = [2], or [2, 1] with a target of the lab, or leave it out";
+            return Err(wrong(m.span(), message.into()));
+        }
+        if models.is_empty() {
+            models.push(TimeModel::default());
+        }
+
+        let mut loads = Vec::new();
+        for l in file.loads.iter().flat_map(Spanned::get_ref) {
+            let load = Load::parse(l.get_ref()).map_err(|e| wrong(l.span(), e.to_string()))?;
+            distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
+        }
+        match &file.loads {
+            None => loads.push("none".into()),
+            Some(l) if loads.is_empty() => {
+                return Err(wrong(l.span(), "there is no load: loads = [\"none\"], or leave it out".into()));
+            }
+            Some(_) => {}
+        }
+
+        let mut tests: Vec<TestPlan> = Vec::new();
+        for t in file.tests.get_ref() {
+            let test = t.get_ref().clone();
+            if let Some(m) = test.fault(&targets) {
+                return Err(wrong(t.span(), m));
+            }
+            if tests.contains(&test) {
+                return Err(wrong(t.span(), "this test is there already: use `repetitions` to measure again".into()));
+            }
+            tests.push(test);
+        }
+        if tests.is_empty() {
+            return Err(wrong(file.tests.span(), "there is no test: [[tests]] with test = \"timer\"".into()));
+        }
+
+        let repetitions = *file.repetitions.get_ref();
+        let each = targets.len() * loads.len() * tests.len() * models.len();
+        let runs = each.checked_mul(usize::try_from(repetitions).unwrap_or(usize::MAX));
+        if repetitions == 0 || runs.is_none_or(|n| n > MOST_RUNS) {
+            let message = format!("repetitions = {repetitions}: from 1 on, and at most {MOST_RUNS} runs in all");
+            return Err(wrong(file.repetitions.span(), message));
+        }
+        let name = file.name.into_inner();
+        Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let fine = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') && !name.starts_with('-');
+    if fine && (1..=LONGEST_NAME).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is not a name of a campaign: letters, digits and dashes, at most {LONGEST_NAME}"))
+}
+
+fn target(text: &str, dir: &Path) -> Result<String, String> {
+    match text.split_once(':') {
+        None if text == "local" => Ok(text.into()),
+        Some(("lab", kernel)) if !kernel.is_empty() => Ok(text.into()),
+        Some(("ssh", _)) => text.parse::<Address>().map(|a| a.to_string()).map_err(|e| e.to_string()),
+        Some(("fake", file)) if !file.is_empty() => {
+            let path = dir.join(file);
+            path.to_str().map(|p| format!("fake:{p}")).ok_or_else(|| format!("the path of `{text}` is not UTF-8"))
+        }
+        _ => Err(format!("`{text}` is not a target: use local, ssh:HOST, lab:KERNEL or fake:FILE")),
+    }
+}
+
+fn distinct(all: &mut Vec<String>, one: String, what: &str) -> Result<(), String> {
+    if all.contains(&one) {
+        return Err(format!("the {what} `{one}` is named twice: use `repetitions` to measure again"));
+    }
+    all.push(one);
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

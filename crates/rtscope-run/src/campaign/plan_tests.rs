@@ -1,0 +1,204 @@
+//! Plans: what is read, what is refused and where, what makes two of them the same campaign.
+
+use super::*;
+use proptest::prelude::*;
+use rtscope_record::{Handler, Nanos, Settings, Shape};
+
+pub(crate) fn parse(text: &str) -> Result<Plan, PlanError> {
+    Plan::parse(text, Path::new("plan.toml"), Path::new("/plans"))
+}
+
+const PLAN: &str = r#"
+name = "stock-vs-rt"
+title = "Two kernels"
+targets = ["lab:debian/6.12/amd64", "lab:debian/6.12-rt/amd64"]
+loads = ["none", "disk"]
+repetitions = 2
+jobs = 3
+[[tests]]
+test = "timer"
+interval = "200us"
+duration = "5s"
+priority = 90
+affinity = "0,2-3"
+no-mlockall = true
+"#;
+
+#[test]
+fn a_plan_is_read() {
+    let plan = parse(PLAN).unwrap();
+    assert_eq!((plan.name.as_str(), plan.title.as_deref()), ("stock-vs-rt", Some("Two kernels")));
+    assert_eq!((plan.clock, plan.repetitions, plan.jobs.map(NonZeroU32::get), plan.seed), (Clock::Virtual, 2, Some(3), 1));
+    assert_eq!(plan.runs().len(), 2 * 2 * 2);
+    let test = &plan.tests[0];
+    assert_eq!(test.label(), "timer 200us 5s");
+    let s = test.settings("local", &[0, 1, 2, 3], vec!["rtscope".into()]).unwrap();
+    assert_eq!((s.interval, s.duration, s.loops), (Nanos(200_000), Some(Nanos(5_000_000_000)), None));
+    assert_eq!((s.threads, s.cpus, s.priority, s.mlockall, s.hold_dma_latency), (3, vec![0, 2, 3], 90, false, true));
+}
+
+#[test]
+fn what_is_left_out_is_as_in_measure() {
+    let plan = parse("name = \"a\"\ntargets = [\"local\", \"fake:x/y\"]\ntests = [{ test = \"timer\" }]").unwrap();
+    assert_eq!(plan.targets, ["local", "fake:/plans/x/y"]);
+    assert_eq!((plan.loads.as_slice(), plan.jobs, plan.repetitions), ([String::from("none")].as_slice(), None, 1));
+    assert!(plan.runs().iter().all(|r| r.clock == Clock::Host && r.seed.is_none()));
+    let s = plan.tests[0].settings("local", &[4, 5], Vec::new()).unwrap();
+    let same = Settings { duration: Some(Nanos(10 * Nanos::PER_SEC)), threads: 2, cpus: vec![4, 5], ..Settings::default() };
+    assert_eq!(s, same);
+    let with =
+        |words: &str| parse(&format!("name = \"a\"\ntargets = [\"local\"]\ntests = [{{ test = \"timer\", {words} }}]")).unwrap();
+    let s =
+        with("migrate = true, threads = 7, loops = 9, policy = \"other\"").tests[0].settings("local", &[0, 1], Vec::new()).unwrap();
+    assert_eq!((s.threads, s.cpus, s.migrate, s.loops, s.duration, s.priority), (7, vec![], true, Some(9), None, 0));
+    assert!(with("policy = \"deadline\"").tests[0].settings("local", &[0], Vec::new()).unwrap().migrate);
+}
+
+#[test]
+fn tests_over_lines_and_in_the_kernel_are_read_as_measure_takes_them() {
+    let plan = parse(
+        r#"
+name = "adam"
+targets = ["lab:debian/6.12/amd64", "lab:debian/6.12-rt/amd64"]
+tests = [
+    { test = "response", loops = 1000, interval-max = "10ms" },
+    { test = "response", space = "kernel", handler = "threaded", timeout = "500us", inject = "delay=2us" },
+    { test = "periodic", space = "kernel", duration = "1s" },
+    { test = "sustained", shortest = "20us" },
+    { test = "timer", space = "kernel" },
+    { test = "response", answer = "fpga:/dev/ttyUSB1", pulse = "20us", both-edges = true, active-low = true, calibrate = "" },
+]
+"#,
+    )
+    .unwrap();
+    let of = |i: usize| plan.tests[i].settings(&plan.targets[0], &[0], Vec::new()).unwrap();
+    let lines = |i: usize| of(i).lines.unwrap();
+    assert_eq!((lines(0).interval_max, lines(0).dut.unwrap().priority), (Some(Nanos(10_000_000)), 95));
+    assert_eq!((lines(1).timeout, lines(1).dut.unwrap().inject.delay), (Nanos(500_000), Nanos(2_000)));
+    assert_eq!((of(1).handler, of(4).handler), (Some(Handler::Threaded), Some(Handler::Hard)));
+    assert_eq!((lines(2).stimulus, lines(3).shortest, of(4).lines), (None, Some(Nanos(20_000)), None));
+    let pulses = lines(5);
+    let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, ..Shape::default() };
+    assert_eq!(pulses.shape, shape);
+    assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
+    assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
+    // What is left out is no part of a run's key: keys of plans that were read before lines could be named stay as they are.
+    let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
+    let key = &timer.runs()[0].key;
+    assert!(!["stimulus", "dut", "handler", "inject", "lines", "pulse", "edges", "low"].iter().any(|k| key.contains(k)), "{key}");
+}
+
+/// Each of these ends the reading with this line number and these words.
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let good = "name = \"a\"\ntargets = [\"local\"]\nloads = [\"none\"]\nrepetitions = 1\n[[tests]]\ntest = \"timer\"\n";
+    parse(good).unwrap();
+    for (from, to, line, words) in [
+        ("\"a\"", "\"a b\"", 1, "`a b` is not a name"),
+        ("\"a\"", "\"\"", 1, "is not a name"),
+        ("name = \"a\"", "nam = \"a\"", 1, "unknown field `nam`"),
+        ("[\"local\"]", "[]", 2, "there is no target"),
+        ("[\"local\"]", "[\"locl\"]", 2, "`locl` is not a target"),
+        ("[\"local\"]", "[\"lab:\"]", 2, "is not a target"),
+        ("[\"local\"]", "[\n\"local\",\n\"local\"]", 4, "the target `local` is named twice"),
+        ("[\"local\"]", "[\"local\"]\nclock = \"virtual\"", 3, "only the lab has virtual time"),
+        ("[\"local\"]", "[\"local\"]\nmodels = [2]", 3, "only the lab's virtual time has models"),
+        ("[\"local\"]", "[\"lab:k\"]\nmodels = []", 3, "only the lab's virtual time has models"),
+        ("[\"local\"]", "[\"lab:k\"]\nmodels = [9]", 3, "`9` is not a time model"),
+        ("[\"local\"]", "[\"lab:k\"]\nmodels = [2, 2]", 3, "is named twice"),
+        ("[\"local\"]", "[\"local\"]\nclock = \"wall\"", 3, "unknown variant `wall`"),
+        ("[\"none\"]", "[\"nonsense\"]", 3, "`nonsense` is not a load"),
+        ("[\"none\"]", "[]", 3, "there is no load"),
+        ("[\"none\"]", "[\"disk\", \"disk\"]", 3, "the load `disk` is named twice"),
+        ("= 1", "= 0", 4, "repetitions = 0"),
+        ("= 1", "= 4000000000", 4, "at most 100000 runs"),
+        ("= 1", "= 1\njobs = 0", 5, "nonzero"),
+        ("\"timer\"", "\"response\"", 5, "no line to watch is named"),
+        ("\"timer\"", "\"timer\"\nhandler = \"hard\"", 5, "no handler to choose"),
+        ("\"timer\"", "\"timer\"\nhandler = \"warm\"", 7, "`warm` is not a handler"),
+        ("\"timer\"", "\"timer\"\nwarmup = 3", 5, "`timer` has no lines"),
+        ("\"timer\"", "\"response\"\nanswer = \"tin:can\"", 5, "names no line"),
+        ("\"timer\"", "\"timer\"\nspace = \"kernel\"\nthreads = 2", 5, "in user space only"),
+        ("\"timer\"", "\"nonsense\"", 6, "unknown variant"),
+        ("\"timer\"", "\"timer\"\nduration = \"5\"", 7, "has no known unit"),
+        ("\"timer\"", "\"timer\"\nduration = \"0s\"", 5, "above zero"),
+        ("\"timer\"", "\"timer\"\nduration = \"1s\"\nloops = 5", 5, "two ends"),
+        ("\"timer\"", "\"timer\"\ninterval = \"0us\"", 5, "above zero"),
+        ("\"timer\"", "\"timer\"\npriority = 100", 5, "priority 100"),
+        ("\"timer\"", "\"timer\"\npriority = 256", 7, "invalid value"),
+        ("\"timer\"", "\"timer\"\npolicy = \"idle\"", 7, "not a scheduling policy"),
+        ("\"timer\"", "\"timer\"\naffinity = \"2-1\"", 7, "not a list of CPUs"),
+        ("\"timer\"", "\"timer\"\nworst = 10001", 5, "more than 10000"),
+        ("\"timer\"", "\"timer\"\nload = \"disk\"", 7, "unknown field `load`"),
+        ("\"timer\"", "\"timer\"\n[[tests]]\ntest = \"timer\"\nduration = \"10s\"", 7, "this test is there already"),
+        ("[[tests]]\ntest = \"timer\"", "tests = []", 5, "there is no test"),
+    ] {
+        let bad = good.replacen(from, to, 1);
+        let e = parse(&bad).expect_err(&bad);
+        let told = e.to_string();
+        let at = match &e {
+            PlanError::Syntax { .. } => format!("at line {line},"),
+            _ => format!("plan.toml:{line}: "),
+        };
+        assert!(told.contains(&at) && told.contains(words), "{bad}\n=> {told}");
+    }
+}
+
+#[test]
+fn the_digest_is_of_the_runs_and_the_name() {
+    let digest = |text: &str| parse(text).unwrap().digest();
+    let same = [
+        PLAN.replace("jobs = 3", "jobs = 1"),
+        PLAN.replace("title = \"Two kernels\"", "# a remark"),
+        PLAN.replace("[\"none\", \"disk\"]", "[\"disk\",\"none\"]"),
+        PLAN.replace("priority = 90", "priority = 90\npolicy = \"fifo\""),
+        PLAN.replace("200us", "0.2ms"),
+    ];
+    for text in same {
+        assert_eq!(digest(&text), digest(PLAN), "{text}");
+    }
+    let other = [
+        PLAN.replace("stock-vs-rt", "stock-vs-rt-2"),
+        PLAN.replace("repetitions = 2", "repetitions = 3"),
+        PLAN.replace("repetitions = 2", "seed = 7\nrepetitions = 2"),
+        PLAN.replace("\"disk\"", "\"network\""),
+        PLAN.replace("priority = 90", "priority = 91"),
+        PLAN.replace("title", "clock = \"host\"\ntitle"),
+    ];
+    for text in other {
+        assert_ne!(digest(&text), digest(PLAN), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_none_is_told() {
+    assert!(Plan::read(Path::new("/no/such/plan.toml")).unwrap_err().to_string().contains("/no/such/plan.toml"));
+    assert!(Plan::read(Path::new("/dev")).is_err());
+}
+
+/// The plans that come with rtscope are plans.
+#[test]
+fn the_plans_that_come_along_are_read() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../campaigns");
+    let plans: Vec<_> = std::fs::read_dir(dir).unwrap().flatten().map(|e| e.path()).collect();
+    assert!(!plans.is_empty());
+    for path in plans {
+        let plan = Plan::read(&path).unwrap();
+        assert_eq!(Some(plan.name.as_str()), path.file_stem().and_then(|s| s.to_str()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_plan_or_an_error(text in "\\PC{0,80}") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn a_damaged_plan_is_read_or_refused(at in 0..PLAN.len(), to in any::<char>(), cut in 0usize..40) {
+        let mut text = PLAN.to_owned();
+        let end = (at + cut).min(text.len());
+        text.replace_range(at..end, &to.to_string());
+        let _ = parse(&text);
+    }
+}

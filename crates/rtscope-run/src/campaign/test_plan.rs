@@ -1,0 +1,110 @@
+//! One test of a campaign's plan, and the settings that follow from it.
+
+use super::keyed::{Keyed, Part};
+use crate::lines::{About, LineOptionsError};
+use crate::target::is_lab;
+use rtscope_record::{LineOptions, Nanos, PlanShape, RunOptions, Settings, Space, Test, limits};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::sync::LazyLock;
+
+/// What is asked of each run of one test: the options of `rtscope measure` by their names.
+///
+/// Its text as JSON is part of a run's key. A key that is added later must be left out of it where it has its default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestPlan {
+    /// What is measured.
+    pub test: Test,
+    /// Where the measured task runs.
+    pub space: Space,
+    /// What every test takes; nothing is left open.
+    #[serde(flatten)]
+    pub run: RunOptions,
+    /// What tests over lines take.
+    #[serde(flatten)]
+    pub lines: LineOptions,
+}
+
+/// The keys of a plan's own.
+#[derive(Deserialize)]
+struct Own {
+    test: Option<Test>,
+    space: Option<Space>,
+}
+
+/// All keys of a test, in the order in which they are listed for those who wrote another one.
+static KEYED: LazyLock<Keyed> = LazyLock::new(|| {
+    Keyed::of("struct TestPlan", [Part::of::<Own>(), Part::of::<RunOptions>(), Part::of::<LineOptions>(), Part::of::<PlanShape>()])
+});
+
+impl<'de> Deserialize<'de> for TestPlan {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let table = KEYED.read(from)?;
+        let (own, mut run): (Own, RunOptions) = (table.part()?, table.part()?);
+        let shape: PlanShape = table.part()?;
+        run.fill();
+        Ok(Self {
+            test: own.test.ok_or_else(|| D::Error::missing_field("test"))?,
+            space: own.space.unwrap_or(Space::User),
+            run,
+            lines: LineOptions { shape: shape.0, ..table.part()? },
+        })
+    }
+}
+
+impl TestPlan {
+    /// For a listing: `timer 1ms 5s`, with space and handler where it is the kernel's.
+    pub fn label(&self) -> String {
+        let handler = self.lines.handler.unwrap_or_default();
+        let space = if self.space == Space::Kernel { format!(" kernel {handler}") } else { String::new() };
+        let end = match (self.run.duration, self.run.loops) {
+            (Some(d), _) => d.to_string(),
+            (None, loops) => format!("{} loops", loops.unwrap_or(0)),
+        };
+        format!("{}{space} {} {end}", self.test, self.interval())
+    }
+
+    /// How long one run measures, ns.
+    pub fn span(&self) -> Nanos {
+        self.run.duration.unwrap_or_else(|| Nanos(self.run.loops.unwrap_or(0).saturating_mul(self.interval().0)))
+    }
+
+    /// Of a plan that was read it is there.
+    fn interval(&self) -> Nanos {
+        self.run.interval.unwrap_or_default()
+    }
+
+    /// The settings of a run on `target`, a machine whose usable CPUs are `all`; `command` is the command line that asks for it. An error for
+    /// lines that a plan can't be read with.
+    pub fn settings(&self, target: &str, all: &[u32], command: Vec<String>) -> Result<Settings, LineOptionsError> {
+        let Self { test, space, run, lines } = self;
+        // The text was a list when the plan was read.
+        let cpus = run.affinity.as_ref().and_then(|list| list.cpus().ok());
+        let settings = Settings { command, ..run.settings(cpus.unwrap_or_else(|| all.to_vec())) };
+        let (in_lab, cpus_named) = (is_lab(target), run.affinity.is_some());
+        let about = About { test: *test, space: *space, in_lab, brings_dut: false, cpus_named, settings: &settings };
+        crate::lines::settings(lines, &about)
+    }
+
+    /// What stands against it on one of `targets`.
+    pub(super) fn fault(&self, targets: &[String]) -> Option<String> {
+        let Self { test, space, run, .. } = self;
+        if run.of_user_timers().is_some() && (*test != Test::Timer || *space == Space::Kernel) {
+            return Some("threads, distance, priospread and breaktrace are for `timer` in user space only: leave them out".into());
+        }
+        if run.duration.is_some() && run.loops.is_some() {
+            return Some("duration and loops are two ends of one run: leave one out".into());
+        }
+        if self.interval().0 == 0 || self.span().0 == 0 {
+            return Some("a run needs an interval and an end above zero".into());
+        }
+        if let Some(priority) = run.priority.filter(|p| !(1..=99).contains(p)) {
+            return Some(format!("priority {priority} is not from 1 to 99"));
+        }
+        if run.worst > limits::WORST {
+            return Some(format!("worst = {} is more than {}", run.worst, limits::WORST));
+        }
+        // Which CPUs there are changes nothing of it.
+        targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| e.to_string())
+    }
+}

@@ -1,0 +1,77 @@
+//! The guest's side of the lab: the first process of a virtual machine, and the agent that it starts.
+//!
+//! The program `rtscope-guest` is the whole user space of rtscope in there: first process, agent, supervisor of the loads and probe. The agent
+//! sets the machine up, pauses it (the host keeps that state), and does one job when it goes on. It waits for nothing outside of
+//! the guest.
+
+mod mailbox;
+mod part;
+mod setup;
+mod work;
+
+use mailbox::Mailbox;
+use part::{AGENT, PROBE, SUPERVISOR};
+use rtscope_load::supervisor;
+use rtscope_sys as sys;
+use std::time::Duration;
+
+/// How long the machine is left alone before it is paused: what the kernel puts off after the boot shall not be part of every run.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// The program `rtscope-guest`. Returns its exit code.
+pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
+    match args.next().as_deref() {
+        None => first_process(),
+        Some(AGENT) => agent(),
+        Some(SUPERVISOR) => supervisor::main(args),
+        Some(PROBE) => rtscope_probe::serve::serve(std::io::stdin(), &mut std::io::stdout(), false),
+        Some(_) => 2,
+    }
+}
+
+/// Starts the agent and collects every ended process. When the agent ends, so does the machine.
+fn first_process() -> u8 {
+    setup::console(&format!("rtscope-guest {}", env!("CARGO_PKG_VERSION")));
+    let how = match setup::mounts().and_then(|()| sys::process::command("/proc/self/exe").arg(AGENT).spawn()) {
+        Ok(agent) => loop {
+            match sys::process::reap_next() {
+                Ok((pid, status)) if pid == agent.id() => break format!("the agent ended: {status}"),
+                Ok(_) => {}
+                Err(e) => break format!("waiting for the agent: {e}"),
+            }
+        },
+        Err(e) => format!("the agent can't be started: {e}"),
+    };
+    setup::console(&format!("rtscope-guest: {how}"));
+    setup::console(&format!("rtscope-guest: {}", sys::machine::restart()));
+    3
+}
+
+fn agent() -> u8 {
+    let facts = setup::prepare();
+    let mut mailbox = match Mailbox::find() {
+        Ok(mailbox) => mailbox,
+        Err(e) => {
+            setup::console(&format!("rtscope-guest: no job will come ({e}); here is a shell, `exit` ends the machine"));
+            return setup::shell();
+        }
+    };
+    std::thread::sleep(SETTLE);
+    if let Err(e) = mailbox.pause(&facts) {
+        setup::console(&format!("rtscope-guest: the machine can't be paused: {e}"));
+        return 3;
+    }
+    // From here on it is another moment for the host, maybe another day.
+    let job = match mailbox.await_job() {
+        Ok(job) => job,
+        Err(e) => {
+            mailbox.fail(&format!("the job is not understood: {e}"), "rtscope and its guest must be of one version", false);
+            return 3;
+        }
+    };
+    work::run(job, &mut mailbox);
+    // The host takes its answer and ends the machine.
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}

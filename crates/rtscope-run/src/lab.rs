@@ -1,0 +1,165 @@
+//! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
+
+use crate::session::step::Step;
+use rtscope_lab::costs::Cost;
+use rtscope_lab::vm::messages::{Ran, Said, Work};
+use rtscope_lab::vm::{Guest, News, Started, VmError};
+use rtscope_load::StopHandle;
+use rtscope_probe::protocol::Plan;
+use rtscope_probe::snapshot;
+use rtscope_record::{Clock, Effect, Origin, Processor, Record, Settings, System, Warning, findings};
+use std::time::Duration;
+
+/// Measures `plan` in the guest, under the plan's load there.
+pub fn measure(guest: &Guest, plan: &Plan, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, VmError> {
+    let begun = rtscope_probe::serve::utc_now();
+    let mut plan = plan.clone();
+    if guest.options().clock == Clock::Virtual {
+        // What the probe would tell costs the guest; how far it is, QEMU's clock tells.
+        plan.progress_ms = 0;
+    }
+    // Nor does what only names the run reach it: reading longer words takes longer, and would make another run of the same settings.
+    let names = Names {
+        id: std::mem::replace(&mut plan.id, "run".into()),
+        target: std::mem::replace(&mut plan.target, "lab".into()),
+        command: std::mem::take(&mut plan.settings.command),
+    };
+    let settings = &plan.settings;
+    let measured = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
+    let started = start(guest, stop, on_step)?;
+    let (problems, ran) = (started.facts.problems.clone(), started.ran().to_owned());
+    let processor = started.facts.processor.clone();
+    let work = Work::Measure { plan: Box::new(plan.clone()) };
+    let said = follow(guest, started, work, Duration::from_nanos(measured), stop, on_step);
+    match said.map_err(|e| with_problems(e, &problems))? {
+        Said::Record(record) if record.id() == plan.id => finish(guest, *record, begun, names, &problems, (ran, processor)),
+        other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+    }
+}
+
+/// Runs a program in the guest under a load; it may take `limit` of virtual time.
+pub fn run(
+    guest: &Guest,
+    command: &[String],
+    load: &str,
+    limit: Duration,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Ran, VmError> {
+    let started = start(guest, stop, on_step)?;
+    let problems = started.facts.problems.clone();
+    let work = Work::Run { command: command.to_vec(), load: load.into() };
+    let said = follow(guest, started, work, limit, stop, on_step);
+    match said.map_err(|e| with_problems(e, &problems))? {
+        Said::Ran(ran) => Ok(ran),
+        other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+    }
+}
+
+/// What elementary things cost in the guest.
+pub fn costs(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Vec<Cost>, VmError> {
+    let started = start(guest, stop, on_step)?;
+    match follow(guest, started, Work::Costs, Duration::from_secs(10), stop, on_step)? {
+        Said::Costs(costs) => Ok(costs),
+        other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
+    }
+}
+
+/// Says in the record what the guest can't know.
+fn finish(
+    guest: &Guest,
+    record: Record,
+    begun: String,
+    names: Names,
+    problems: &[String],
+    (ran, processor): (String, Processor),
+) -> Result<Record, VmError> {
+    let mut parts = record.into_parts();
+    parts.started = begun;
+    (parts.id, parts.target, parts.settings.command) = (names.id, names.target, names.command);
+    (parts.clock, parts.origin) = (guest.options().clock, Some(Origin::Lab));
+    let lab = guest.described(ran, processor);
+    parts.system.tools.insert("qemu".into(), lab.qemu.clone());
+    // There is no other machine that a line could lead to than the guest.
+    if let Some(there) = parts.instrument.as_mut().and_then(|i| i.system.take()) {
+        parts.system = *there;
+        parts.warnings.retain(|w| w.code != "machine-unknown" && !w.code.starts_with("instrument-host-"));
+        parts.warnings.extend(findings::findings(&parts.system, &parts.settings));
+    }
+    configuration(guest, &mut parts.system, &parts.settings, &mut parts.warnings);
+    parts.warnings = findings::in_the_lab(std::mem::take(&mut parts.warnings), parts.clock, guest.options().cpus, lab.model);
+    if let Some(wrapper) = guest.wrapper(lab.qemu_sha256.as_deref().unwrap_or_default()) {
+        parts.warnings.push(Warning::new(
+            "qemu-wrapped",
+            Effect::Note,
+            format!("{} is a wrapper: it started another program as QEMU, whose hash is in the record", wrapper.display()),
+            "put QEMU itself first in PATH",
+        ));
+    }
+    if !problems.is_empty() {
+        parts.warnings.push(Warning::new(
+            "guest-incomplete",
+            Effect::Note,
+            format!("the guest could not set up everything: {}", problems.join("; ")),
+            "see whether the kernel has these modules",
+        ));
+    }
+    parts.lab = Some(lab);
+    Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
+}
+
+/// The kernel's configuration is here, not in the guest: what follows from it, and what is found by it, goes into the record.
+fn configuration(guest: &Guest, system: &mut System, settings: &Settings, warnings: &mut Vec<Warning>) {
+    let Some(text) = guest.kernel_config().and_then(|file| rtscope_files::read(file, rtscope_files::SMALL).ok()) else {
+        return;
+    };
+    let before = findings::findings(system, settings);
+    snapshot::supplement(&mut system.kernel, &format!("the configuration of {}", guest.kernel()), &text);
+    let after = findings::findings(system, settings);
+    warnings.retain(|w| !before.contains(w) || after.contains(w));
+    warnings.extend(after.into_iter().filter(|w| !before.contains(w)));
+}
+
+/// Starts the guest and says so.
+fn start(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Started, VmError> {
+    on_step(Step::GuestStarting { boots: !(guest.options().keep_state && guest.has_state()) });
+    guest.start(stop, &mut |progress| on_step(Step::Guest(progress)))
+}
+
+/// Has the guest do `work` and passes on what it says; returns its last word.
+fn follow(
+    guest: &Guest,
+    started: Started,
+    work: Work,
+    takes: Duration,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Said, VmError> {
+    guest.work(started, work, takes, stop, &mut |news| match news {
+        News::Progress(progress) => on_step(Step::Guest(progress)),
+        News::Said(Said::LoadStarting(name)) => on_step(Step::LoadStarting(name)),
+        News::Said(Said::LoadUp) => on_step(Step::LoadUp),
+        News::Said(Said::Event(event)) => on_step(Step::Event(event)),
+        News::Said(Said::LoadDied(who)) => on_step(Step::LoadDied(who)),
+        News::Said(Said::LoadStopping) => on_step(Step::LoadStopping),
+        // Last words are returned.
+        News::Said(Said::Ready(_) | Said::Record(_) | Said::Ran(_) | Said::Costs(_) | Said::Failed { .. }) => {}
+    })
+}
+
+/// What a run is called outside of its guest.
+struct Names {
+    id: String,
+    target: String,
+    command: Vec<String>,
+}
+
+/// Work that failed in a guest that is not whole may have failed by that.
+fn with_problems(e: VmError, problems: &[String]) -> VmError {
+    match e {
+        VmError::Failed { message, remedy, usage } if !problems.is_empty() => {
+            VmError::Failed { message: format!("{message} (the guest is not complete: {})", problems.join("; ")), remedy, usage }
+        }
+        e => e,
+    }
+}

@@ -1,0 +1,14 @@
+//! Takes runs: the targets that a probe can run on, one run under one load, and campaigns of many; the programs at the other end of a target over ssh and
+//! in a virtual machine.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
+
+pub mod board;
+pub mod campaign;
+pub mod guest;
+pub mod lab;
+pub mod lines;
+pub mod local;
+pub mod session;
+pub mod ssh;
+pub mod target;

@@ -1,0 +1,79 @@
+//! One measuring session: the load up, the probe run under it, the load down, and its proof in the record.
+
+pub(crate) mod error;
+pub(crate) mod step;
+
+pub use error::MeasureError;
+pub use step::Step;
+
+use crate::target::Target;
+use rtscope_load::StopHandle;
+use rtscope_load::awake::Awake;
+use rtscope_load::programs::find_program;
+use rtscope_load::{Load, LoadHandle, StartOptions};
+use rtscope_probe::protocol::{Event, Plan};
+use rtscope_record::Record;
+use rtscope_record::load::warnings;
+use rtscope_sys as sys;
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+/// Measures under a load. A load that dies early does not end the run: the record says so and is INVALID. When `stop` ends the run early,
+/// the record holds what was measured. Whatever fails, nothing of the load is left.
+pub fn measure(
+    plan: &Plan,
+    load: &Load,
+    options: &StartOptions,
+    target: &dyn Target,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Record, MeasureError> {
+    let versions = tool_versions(load);
+    if !load.is_none() {
+        on_step(Step::LoadStarting(load.name()));
+    }
+    let options = StartOptions { stop: stop.clone(), ..options.clone() };
+    let mut running = load.start(&options)?;
+    if running.is_some() {
+        on_step(Step::LoadUp);
+    }
+    // Until the load is down; the record is then made by an ordinary task again.
+    let _awake = running.as_ref().map(|_| Awake::begin());
+    let mut told = false;
+    let outcome = target.run(plan, stop, &mut |event| {
+        on_step(Step::Event(event));
+        if !told && matches!(event, Event::Progress { .. }) {
+            if let Some(who) = running.as_mut().and_then(LoadHandle::poll) {
+                told = true;
+                on_step(Step::LoadDied(who));
+            }
+        }
+    });
+    // On an error the load is ended by dropping it: nobody asks for its proof.
+    let mut parts = outcome?.into_parts();
+    load.name().clone_into(&mut parts.load);
+    parts.system.tools.extend(versions);
+    if let Some(handle) = running {
+        on_step(Step::LoadStopping);
+        parts.warnings.extend_from_slice(handle.start_warnings());
+        let proof = handle.stop();
+        parts.warnings.extend(warnings(&proof));
+        parts.load_proof = Some(proof);
+    }
+    Ok(Record::new(parts)?)
+}
+
+/// First line of what each tool of the load says of its version, by name.
+fn tool_versions(load: &Load) -> BTreeMap<String, String> {
+    let version = |tool: &str| {
+        let out =
+            sys::process::command(find_program(tool)?).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        let text = String::from_utf8_lossy(&out.stdout);
+        text.lines().next().map(|l| l.trim().chars().take(120).collect::<String>()).filter(|l| !l.is_empty())
+    };
+    load.tools().into_iter().filter_map(|tool| Some((tool.to_owned(), version(tool)?))).collect()
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+//! The target `ssh:HOST`: the probe on another machine, over the user's own ssh.
+//!
+//! The probe is copied into a private directory and does its work there apart from the connection (`rtscope_probe::spool`); this side follows
+//! what it says, over one connection after the other if need be, and has everything removed at the end.
+
+mod address;
+mod connection;
+mod dut;
+mod host;
+mod losses;
+mod probe;
+mod remote_work;
+mod scripts;
+
+pub use address::{Address, AddressError, is_ssh};
+pub use connection::Way;
+pub use dut::RemoteDut;
+pub use host::{Ssh, SshOptions};
+
+use crate::target::{Target, TargetError};
+use losses::lost;
+use remote_work::RemoteWork;
+use rtscope_load::StopHandle;
+use rtscope_probe::protocol::{Event, Plan, Work};
+use rtscope_record::Record;
+
+impl Target for Ssh {
+    fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+        let mut work = RemoteWork::begin(self, Work::Measure(Box::new(plan.clone())), stop)?;
+        let outcome = loop {
+            match work.next(on_event)? {
+                Event::Record { record } => break Ok(*record),
+                // Before its load was up, for example.
+                Event::Error { .. } if stop.is_stopped() => break Err(TargetError::Interrupted),
+                Event::Error { message, remedy, usage: true } => break Err(TargetError::Usage { message, remedy }),
+                Event::Error { message, remedy, usage: false } => break Err(TargetError::Probe { message, remedy }),
+                event => on_event(&event),
+            }
+        };
+        if let Err(message) = work.let_go() {
+            on_event(&Event::Connection { message });
+        }
+        let record = outcome?;
+        if record.id() != plan.id {
+            return Err(TargetError::Record(format!("it is called `{}`, the plan `{}`", record.id(), plan.id)));
+        }
+        if work.losses.is_empty() {
+            return Ok(record);
+        }
+        let mut parts = record.into_parts();
+        parts.warnings.push(lost(&self.name(), &work.losses));
+        Ok(Record::new(parts)?)
+    }
+}

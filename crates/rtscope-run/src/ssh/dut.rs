@@ -1,0 +1,163 @@
+//! A device under test on another machine, beside a measurement on this one.
+
+use super::host::Ssh;
+use super::losses::lost;
+use super::remote_work::RemoteWork;
+use crate::target::TargetError;
+use rtscope_load::StopHandle;
+use rtscope_probe::protocol::{DutPlan, Event, Work};
+use rtscope_record::{Effect, Record, RecordError, RecordParts, System, Warning, findings};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// A device under test at work on another machine. Dropping it ends it.
+#[derive(Debug)]
+pub struct RemoteDut {
+    name: String,
+    what: String,
+    plan: DutPlan,
+    /// Its machine, as it was before it began.
+    system: System,
+    warnings: Vec<Warning>,
+    stop: StopHandle,
+    follower: Option<JoinHandle<Outcome>>,
+}
+
+/// How it ended.
+struct Outcome {
+    end: Result<Event, TargetError>,
+    losses: Vec<std::time::Duration>,
+    left: Option<String>,
+}
+
+impl RemoteDut {
+    /// Copies the probe there, starts the device and waits until it listens. `stop` ends the attempt.
+    pub fn start(ssh: &Ssh, plan: &DutPlan, stop: &StopHandle) -> Result<Self, TargetError> {
+        let (name, own) = (ssh.name(), StopHandle::new());
+        let asked = own.clone();
+        stop.on_stop(move || asked.stop());
+        let (ready, is_ready) = channel();
+        let (target, work, until) = (ssh.clone(), Work::Dut(plan.clone()), own.clone());
+        // ssh ends with the thread that started it, so that one thread has all of it.
+        let follower = std::thread::spawn(move || {
+            let mut losses = Vec::new();
+            let mut left = None;
+            let end = RemoteWork::begin(&target, work, &until).and_then(|mut followed| {
+                let end = follow(&mut followed, &ready);
+                left = followed.let_go().err();
+                losses = std::mem::take(&mut followed.losses);
+                end
+            });
+            Outcome { end, losses, left }
+        });
+        let mut dut = Self {
+            name,
+            what: String::new(),
+            plan: plan.clone(),
+            system: System::default(),
+            warnings: Vec::new(),
+            stop: own,
+            follower: Some(follower),
+        };
+        match is_ready.recv() {
+            Ok((what, warning, system)) => {
+                (dut.what, dut.system) = (what, system);
+                dut.warnings.extend(warning);
+                Ok(dut)
+            }
+            // It ended before it listened.
+            Err(_) => Err(dut.end().end.err().unwrap_or(TargetError::Interrupted)),
+        }
+    }
+
+    /// Ends it, and says in the record of `outcome` what it was. One that died spoils the record, and is the reason where there is none.
+    pub fn finish<E: From<TargetError> + From<RecordError>>(mut self, outcome: Result<Record, E>) -> Result<Record, E> {
+        let (name, plan, what) = (self.name.clone(), self.plan.clone(), std::mem::take(&mut self.what));
+        let system = std::mem::take(&mut self.system);
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let Outcome { end, losses, left } = self.end();
+        let mut proof = None;
+        let done = match end {
+            Ok(Event::Done { edges, answers, lost, load_proof, warnings: of_load }) => {
+                proof = load_proof;
+                warnings.extend(of_load);
+                format!("; {edges} edges, {answers} answers, {lost} edges lost")
+            }
+            Ok(_) => String::new(),
+            Err(e) => {
+                let died = died(&name, &e);
+                if outcome.is_err() {
+                    return Err(died.into());
+                }
+                let TargetError::Probe { message, remedy } = died else { return Err(died.into()) };
+                warnings.push(Warning::new("dut-died", Effect::Invalid, message, remedy));
+                String::new()
+            }
+        };
+        let mut parts = outcome?.into_parts();
+        if !losses.is_empty() {
+            warnings.push(lost(&name, &losses));
+        }
+        warnings.extend(left.map(|l| Warning::new("dut-left", Effect::Note, l, "nothing needs to be done")));
+        parts.warnings.extend(warnings);
+        parts.load.clone_from(&plan.load);
+        parts.load_proof = proof.map(|p| *p);
+        if let Some(instrument) = &mut parts.instrument {
+            instrument.dut = format!("{name}: {what}{done}");
+        }
+        of_its_machine(&mut parts, system, &plan);
+        Ok(Record::new(parts)?)
+    }
+
+    fn end(&mut self) -> Outcome {
+        self.stop.stop();
+        let ended = self.follower.take().and_then(|f| f.join().ok());
+        ended.unwrap_or_else(|| Outcome { end: Err(TargetError::Interrupted), losses: Vec::new(), left: None })
+    }
+}
+
+impl Drop for RemoteDut {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The record is of the DUT: its machine and what was asked of it take the place of those that were unknown, with what follows from them.
+fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
+    let before = findings::of_machines(parts);
+    let here = std::mem::replace(&mut parts.system, system);
+    if let Some(instrument) = parts.instrument.as_mut().filter(|i| i.system.is_none()) {
+        instrument.system = Some(Box::new(here));
+    }
+    if let Some(lines) = &mut parts.settings.lines {
+        lines.dut = Some(plan.settings.clone());
+    }
+    let after = findings::of_machines(parts);
+    parts.warnings.retain(|w| !before.contains(w) || after.contains(w));
+    parts.warnings.extend(after.into_iter().filter(|w| !before.contains(w)));
+    parts.warnings.extend(findings::again::missing(parts));
+}
+
+/// Says when the device listens, and returns its last word.
+fn follow(followed: &mut RemoteWork, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
+    loop {
+        match followed.next(&mut |_| {})? {
+            Event::Listening { what, warning, system } => {
+                // Nobody may be waiting any more; then it is about to be stopped.
+                let _: Result<(), _> = ready.send((what, warning, system.map(|s| *s).unwrap_or_default()));
+            }
+            Event::Error { message, remedy, usage: true } => return Err(TargetError::Usage { message, remedy }),
+            Event::Error { message, remedy, usage: false } => return Err(TargetError::Probe { message, remedy }),
+            event if event.is_last() => return Ok(event),
+            _ => {}
+        }
+    }
+}
+
+fn died(name: &str, e: &TargetError) -> TargetError {
+    let (what, remedy) = match e {
+        TargetError::Usage { message, remedy } | TargetError::Probe { message, remedy } => (message.clone(), remedy.clone()),
+        other => (other.to_string(), "see that machine's log".into()),
+    };
+    TargetError::Probe { message: format!("the DUT on {name} died: {what}"), remedy }
+}

@@ -1,0 +1,19 @@
+//! How samples come about: what the loops write into, which edge answers which stimulus, what the edges of a wave come to. Pure: edges and
+//! times in, distributions out; so a run over lines, a capture and a simulation are judged by the same code.
+#![forbid(unsafe_code)]
+
+pub mod edge;
+mod memory;
+pub mod narrow;
+pub mod outcome;
+pub mod pairing;
+pub mod passed;
+pub mod phase;
+pub mod recorded;
+pub mod responses;
+pub mod sampler;
+pub mod stimuli;
+pub mod warnings;
+pub mod wave;
+
+pub use edge::Edge;

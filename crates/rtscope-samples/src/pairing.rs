@@ -1,0 +1,282 @@
+//! Which edge answers which stimulus: one set of rules for every instrument, also for one that only looks at a capture afterwards.
+//!
+//! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
+//! An edge back is the late answer of the stimulus before, if that one was missed and nothing was answered since: a line that has gone to the
+//! level of this stimulus was at the other one before, so what that stimulus was owed can't come any more. Every other edge is spurious.
+
+use crate::edge::Edge;
+use crate::outcome::{Outcome, Sink};
+
+/// A stimulus, and what became of it so far.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    number: u64,
+    level: bool,
+    at: u64,
+    deadline: u64,
+    answered: bool,
+    late: bool,
+    /// A later one is answered: no answer comes any more.
+    overtaken: bool,
+}
+
+/// What became of the stimulus before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// There was none.
+    None,
+    /// It was answered in time.
+    Answered,
+    /// Not, but after its time-out.
+    Late,
+    /// Not at all, so far.
+    Missed,
+    /// Nobody knows: it was taken back, since its time-out was still to come.
+    Undecided,
+}
+
+/// The stimulus in hand, and the answer that the one before may still owe.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairing {
+    timeout: u64,
+    open: Option<Open>,
+    /// Level and number of the stimulus before, when it was missed and its answer may still come.
+    owed: Option<(bool, u64)>,
+    stimuli: u64,
+}
+
+impl Pairing {
+    /// Answers are in time until `timeout` ns after their stimulus.
+    pub fn new(timeout: u64) -> Self {
+        Self { timeout, open: None, owed: None, stimuli: 0 }
+    }
+
+    /// Stimuli so far.
+    pub fn stimuli(&self) -> u64 {
+        self.stimuli
+    }
+
+    /// Whether the stimulus in hand was answered in time.
+    pub fn answered(&self) -> bool {
+        self.open.is_some_and(|o| o.answered)
+    }
+
+    /// When the stimulus in hand was given, if it was answered in time.
+    pub fn answered_of(&self) -> Option<u64> {
+        self.open.filter(|o| o.answered).map(|o| o.at)
+    }
+
+    /// A stimulus of another pairing, given at `at` ns, is answered: one from before it gets no answer any more.
+    pub fn overtaken(&mut self, at: u64) {
+        if let Some(open) = self.open.as_mut().filter(|o| o.at < at) {
+            open.overtaken = true;
+        }
+    }
+
+    /// Takes the next stimulus, to `level` at `at` ns: what the one before did not get by now it missed.
+    pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut (impl Sink + ?Sized)) -> Closed {
+        let closed = self.close(u64::MAX, sink);
+        // Between two stimuli to one level nobody could tell the answers apart.
+        self.owed = self.owed.filter(|o| o.0 != level);
+        self.stimuli += 1;
+        let deadline = at.saturating_add(self.timeout);
+        self.open = Some(Open { number: self.stimuli, level, at, deadline, answered: false, late: false, overtaken: false });
+        closed
+    }
+
+    /// Takes an edge of the answer line.
+    pub fn answer(&mut self, edge: Edge, sink: &mut (impl Sink + ?Sized)) {
+        let Some(open) = &mut self.open else {
+            return sink.take(self.stimuli.max(1), Outcome::Spurious { level: edge.level });
+        };
+        if let Some((level, number)) = self.owed.filter(|o| o.0 == edge.level) {
+            self.owed = None;
+            return sink.take(number, Outcome::Late { level });
+        }
+        // An edge from before the stimulus may have been waiting to be read.
+        if edge.level != open.level || edge.at < open.at || open.answered || open.late || open.overtaken {
+            return sink.take(open.number, Outcome::Spurious { level: edge.level });
+        }
+        // By its own time, not by when it was read: the instrument may have been woken late.
+        if edge.at > open.deadline {
+            open.late = true;
+            return;
+        }
+        open.answered = true;
+        self.owed = None;
+        let latency = edge.at - open.at;
+        sink.take(open.number, Outcome::Answered { level: open.level, latency, at: edge.at });
+    }
+
+    /// Ends the stimulus in hand, at the time `now` ns: one whose time-out is still to come is taken back.
+    pub fn close(&mut self, now: u64, sink: &mut (impl Sink + ?Sized)) -> Closed {
+        let Some(open) = self.open.take() else { return Closed::None };
+        if open.answered {
+            return Closed::Answered;
+        }
+        if !open.late && !open.overtaken && now < open.deadline {
+            self.stimuli -= 1;
+            return Closed::Undecided;
+        }
+        sink.take(open.number, Outcome::Missed { level: open.level });
+        if open.late {
+            sink.take(open.number, Outcome::Late { level: open.level });
+        }
+        self.owed = (!open.late).then_some((open.level, open.number));
+        if open.late { Closed::Late } else { Closed::Missed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<(u64, Outcome)>);
+
+    impl Sink for Seen {
+        fn take(&mut self, number: u64, outcome: Outcome) {
+            self.0.push((number, outcome));
+        }
+        fn samples(&self) -> u64 {
+            0
+        }
+    }
+
+    fn edge(at: u64, level: bool) -> Edge {
+        Edge { at, level, lost: 0 }
+    }
+
+    #[test]
+    fn stimuli_to_one_level_do_not_take_each_others_answers() {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        assert_eq!(pairing.stimulus(1000, true, &mut seen), Closed::None);
+        // The first is dropped; the second's answer is its own.
+        assert_eq!(pairing.stimulus(2000, true, &mut seen), Closed::Missed);
+        pairing.answer(edge(2050, true), &mut seen);
+        assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
+        let answered = Outcome::Answered { level: true, latency: 50, at: 2050 };
+        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (2, answered)]);
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_their_stimuli() {
+        use Outcome::{Answered, Late, Missed, Spurious};
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        // Nothing answers the first pulse; the rise of the second is answered twice, which takes a fall between.
+        pairing.stimulus(1000, true, &mut seen);
+        pairing.stimulus(2000, false, &mut seen);
+        pairing.stimulus(3000, true, &mut seen);
+        for (at, level) in [(3010, true), (3020, false), (3030, true)] {
+            pairing.answer(edge(at, level), &mut seen);
+        }
+        // The fall is missed, and comes before the next rise is answered: late.
+        pairing.stimulus(4000, false, &mut seen);
+        pairing.stimulus(5000, true, &mut seen);
+        pairing.answer(edge(5010, false), &mut seen);
+        pairing.answer(edge(5020, true), &mut seen);
+        assert_eq!(
+            seen.0,
+            [
+                (1, Missed { level: true }),
+                (2, Missed { level: false }),
+                (3, Answered { level: true, latency: 10, at: 3010 }),
+                (3, Spurious { level: false }),
+                (3, Spurious { level: true }),
+                (4, Missed { level: false }),
+                (4, Late { level: false }),
+                (5, Answered { level: true, latency: 20, at: 5020 }),
+            ]
+        );
+    }
+
+    /// A rising stimulus at 1000 that waits 100 ns, and these edges after it (at, level): what became of each.
+    fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<Outcome>) {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        pairing.stimulus(1000, true, &mut seen);
+        for &(at, level) in edges {
+            pairing.answer(edge(at, level), &mut seen);
+        }
+        assert!(seen.0.iter().all(|(number, _)| *number == 1));
+        (pairing, seen.0.into_iter().map(|(_, outcome)| outcome).collect())
+    }
+
+    #[test]
+    fn each_way_to_be_no_answer() {
+        let answered = |latency| Outcome::Answered { level: true, latency, at: 1000 + latency };
+        let spurious = |level| Outcome::Spurious { level };
+        assert_eq!(one(&[(999, true)]).1, [spurious(true)], "from before the stimulus");
+        assert_eq!(one(&[(1000, true)]).1, [answered(0)], "at once");
+        assert_eq!(one(&[(1050, false)]).1, [spurious(false)], "to the other level");
+        assert_eq!(one(&[(1100, true)]).1, [answered(100)], "in the last moment");
+        assert_eq!(one(&[(1101, true)]).1, [], "late, which is booked with the stimulus' end");
+        assert_eq!(one(&[(1050, true), (1060, true)]).1, [answered(50), spurious(true)]);
+        assert_eq!(one(&[(1101, true), (1102, true)]).1, [spurious(true)]);
+    }
+
+    #[test]
+    fn what_was_overtaken_is_missed_and_waits_no_more() {
+        let overtaken = |at: u64| {
+            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            pairing.stimulus(1000, true, &mut seen);
+            pairing.overtaken(at);
+            pairing.answer(edge(1050, true), &mut seen);
+            (pairing.close(1060, &mut seen), seen.0.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>())
+        };
+        let answered = (Closed::Answered, vec![Outcome::Answered { level: true, latency: 50, at: 1050 }]);
+        assert_eq!((overtaken(999), overtaken(1000)), (answered.clone(), answered));
+        let missed = vec![Outcome::Spurious { level: true }, Outcome::Missed { level: true }];
+        assert_eq!(overtaken(1001), (Closed::Missed, missed));
+    }
+
+    #[test]
+    fn the_end_comes_with_the_time_out() {
+        for (now, closed, stimuli) in [(1099, Closed::Undecided, 2), (1100, Closed::Missed, 3), (1101, Closed::Missed, 3)] {
+            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            pairing.stimulus(800, false, &mut seen);
+            pairing.stimulus(900, false, &mut seen);
+            pairing.stimulus(1000, true, &mut seen);
+            assert_eq!((pairing.close(now, &mut seen), pairing.stimuli()), (closed, stimuli), "{now}");
+        }
+        // A late answer has come already: nothing to wait for.
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        assert_eq!(pairing.close(1050, &mut seen), Closed::Late);
+        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
+        assert_eq!(pairing.close(2000, &mut seen), Closed::None);
+    }
+
+    #[test]
+    fn the_stimulus_in_hand_says_whether_it_is_answered() {
+        let of = |edges: &[(u64, bool)]| {
+            let pairing = one(edges).0;
+            (pairing.answered(), pairing.answered_of())
+        };
+        assert_eq!((of(&[(1050, true)]), of(&[(1101, true)]), of(&[])), ((true, Some(1000)), (false, None), (false, None)));
+    }
+
+    #[test]
+    fn a_late_answer_is_owed_once() {
+        let (mut pairing, mut seen) = (one(&[]).0, Seen::default());
+        pairing.stimulus(2000, false, &mut seen);
+        for at in [2010, 2020] {
+            pairing.answer(edge(at, true), &mut seen);
+        }
+        let outcomes =
+            [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true }), (2, Outcome::Spurious { level: true })];
+        assert_eq!(seen.0, outcomes);
+        // One that came late in its own time is owed nothing.
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        pairing.stimulus(2000, false, &mut seen);
+        pairing.answer(edge(2010, true), &mut seen);
+        assert_eq!(seen.0.last(), Some(&(2, Outcome::Spurious { level: true })));
+    }
+
+    #[test]
+    fn a_stimulus_whose_time_is_not_over_is_taken_back() {
+        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        pairing.answer(edge(10, true), &mut seen);
+        pairing.stimulus(1000, true, &mut seen);
+        assert_eq!(pairing.close(1099, &mut seen), Closed::Undecided);
+        assert_eq!((pairing.stimuli(), seen.0), (0, vec![(1, Outcome::Spurious { level: true })]));
+    }
+}

@@ -1,0 +1,186 @@
+//! Where the loop books the grid points that it passed over: off the path of a sample, in memory that is there from the start.
+//!
+//! The points of one stall are an arithmetic progression, so a stall is first noted as it is: two numbers, whatever its length. When the
+//! notes are full, further stalls are counted slot by slot, which takes some ns a point or slot, a small part of the time they lasted.
+
+use crate::memory::{room, touched};
+use rtscope_record::histogram::{SlotError, progression, slot_lowest, slot_of};
+use rtscope_record::{Histogram, PassedOver};
+use std::collections::BTreeMap;
+
+/// Slots that the loop keeps in its arrays, of samples and of points passed over: latencies below 2^30 ns (1.07 s).
+pub(crate) const NEAR: usize = slot_of(1 << 30);
+/// Stalls that are noted before any is counted.
+const NOTES: usize = 128;
+/// Full counters that are noted, each 65,536 points: 33 million in all.
+const FULL: usize = 512;
+
+/// The points passed over by one thread.
+#[derive(Debug)]
+pub struct Passed {
+    interval: u64,
+    /// Stalls as they are: latency of their first point, number of points. Those from beyond the array go here as well, and may then
+    /// allocate: after a stall of more than a second, an allocation disturbs nobody.
+    stalls: Vec<(u64, u64)>,
+    /// Small counters, since this is locked memory of every thread and mostly stays empty.
+    counts: Vec<u16>,
+    /// Slots whose counter went round.
+    full: Vec<u32>,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Passed {
+    /// For a grid with this interval, ns.
+    pub fn new(interval: u64) -> Self {
+        Self { interval, stalls: room(NOTES, (0, 0)), counts: touched(NEAR, 0), full: room(FULL, 0), ..Self::none() }
+    }
+
+    /// For who is on no grid.
+    pub fn none() -> Self {
+        let (stalls, counts, full) = (Vec::new(), Vec::new(), Vec::new());
+        Self { interval: 0, stalls, counts, full, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// The interval of the grid, ns; 0 for none.
+    pub fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    /// Books a stall: the first of the `points` passed over waited `first` ns, each further one an interval less than the one before.
+    #[cold]
+    pub fn stall(&mut self, first: u64, points: u64) {
+        let Some(steps) = points.checked_sub(1) else { return };
+        let last = first.saturating_sub(steps.saturating_mul(self.interval));
+        self.sum += (u128::from(first) + u128::from(last)) * u128::from(points) / 2;
+        self.min = self.min.min(last);
+        self.max = self.max.max(first);
+        if self.stalls.len() < NOTES {
+            self.stalls.push((first, points)); // within the capacity that was touched beforehand
+        } else {
+            self.count(first, points);
+        }
+    }
+
+    fn count(&mut self, first: u64, points: u64) {
+        let beyond = first.checked_sub(slot_lowest(self.counts.len())).and_then(|over| over.checked_div(self.interval));
+        let far = beyond.map_or(0, |steps| points.min(steps + 1));
+        if far > 0 {
+            self.stalls.push((first, far));
+        }
+        let (counts, full) = (&mut self.counts, &mut self.full);
+        progression(first.saturating_sub(far.saturating_mul(self.interval)), self.interval, points - far, |slot, n| {
+            let Some(count) = counts.get_mut(slot) else { return };
+            let sum = u64::from(*count) + n;
+            *count = u16::try_from(sum & 0xffff).unwrap_or_default();
+            for _ in 0..sum >> 16 {
+                full.push(u32::try_from(slot).unwrap_or_default());
+            }
+        });
+    }
+
+    /// All of them, as a record has them; `None` when no point was passed over.
+    pub fn finish(self) -> Result<Option<PassedOver>, SlotError> {
+        if self.stalls.is_empty() {
+            return Ok(None);
+        }
+        let mut slots = BTreeMap::new();
+        for &(first, points) in &self.stalls {
+            progression(first, self.interval, points, |slot, n| *slots.entry(slot as u64).or_insert(0u64) += n);
+        }
+        for (slot, &n) in self.counts.iter().enumerate().filter(|&(_, &n)| n > 0) {
+            *slots.entry(slot as u64).or_default() += u64::from(n);
+        }
+        for &slot in &self.full {
+            *slots.entry(u64::from(slot)).or_default() += 1 << 16;
+        }
+        Ok(Some(PassedOver { histogram: Histogram::from_slots(slots)?, sum: self.sum, min: self.min, max: self.max }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn notes_and_counts_are_what_the_points_are(
+            stalls in prop::collection::vec(prop_oneof![9 => 0u64..1_000_000, 1 => 0u64..3_000_000_000], 0..200),
+            interval in 10_000u64..500_000,
+        ) {
+            let stalls: Vec<(u64, u64)> = stalls.into_iter().map(|first| (first, first / interval + 1)).collect();
+            let mut passed = Passed::new(interval);
+            for &(first, points) in &stalls { passed.stall(first, points); }
+            prop_assert_eq!(passed.finish().unwrap(), PassedOver::of_stalls(stalls, interval).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_counter_may_go_round() {
+        let mut passed = Passed::new(1_000);
+        for _ in 0..200_000 {
+            passed.stall(1_500, 2);
+        }
+        assert_eq!(passed.full.capacity(), FULL, "nothing was allocated");
+        let own = passed.finish().unwrap().unwrap();
+        assert_eq!(own.histogram.slots().collect::<Vec<_>>(), [(slot_of(500), 200_000), (slot_of(1_500), 200_000)]);
+        assert_eq!((own.sum, own.min, own.max), (400_000_000, 500, 1_500));
+    }
+
+    #[test]
+    fn ten_minutes_are_noted_by_two_numbers() {
+        let mut passed = Passed::new(200_000);
+        passed.stall(600_000_000_000, 3_000_000);
+        assert_eq!((passed.stalls.len(), passed.stalls.capacity()), (1, NOTES));
+        let own = passed.finish().unwrap().unwrap();
+        assert_eq!((own.histogram.total(), own.min, own.max), (3_000_000, 200_000, 600_000_000_000));
+    }
+
+    #[test]
+    fn nobody_waits_where_nothing_was_passed_over() {
+        let mut passed = Passed::new(250);
+        passed.stall(100, 0);
+        assert_eq!((passed.interval(), Passed::none().interval()), (250, 0));
+        assert_eq!((passed.finish(), Passed::none().finish()), (Ok(None), Ok(None)));
+    }
+
+    /// With its notes full of stalls of one point that waited 1 ns.
+    fn noted(interval: u64) -> Passed {
+        let mut passed = Passed::new(interval);
+        for _ in 0..NOTES {
+            passed.stall(1, 1);
+        }
+        passed
+    }
+
+    #[test]
+    fn what_finds_the_notes_full_is_counted() {
+        let mut passed = noted(100);
+        assert_eq!((passed.stalls.len(), passed.counts[1]), (NOTES, 0));
+        passed.stall(201, 3);
+        assert_eq!((passed.stalls.len(), passed.stalls.capacity()), (NOTES, NOTES));
+        assert_eq!([1, 101, 201, 301].map(|slot| passed.counts[slot]), [1, 1, 1, 0]);
+        let own = passed.finish().unwrap().unwrap();
+        assert_eq!(own.histogram.slots().collect::<Vec<_>>(), [(1, 129), (101, 1), (201, 1)]);
+        assert_eq!((own.sum, own.min, own.max), (128 + 303, 1, 201));
+    }
+
+    #[test]
+    fn of_a_stall_beyond_the_array_the_points_beyond_it_are_noted() {
+        const BEYOND: u64 = 1 << 30;
+        for (first, noted_points) in [(BEYOND - 1, 0), (BEYOND, 1), (BEYOND + 99, 1), (BEYOND + 100, 2), (BEYOND + 250, 3)] {
+            let mut passed = noted(100);
+            passed.stall(first, 4);
+            let note = (noted_points > 0).then_some((first, noted_points));
+            assert_eq!(passed.stalls[NOTES..].first(), note.as_ref());
+            let counted: u64 = passed.counts.iter().map(|&n| u64::from(n)).sum();
+            assert_eq!(counted, 4 - noted_points, "{first}");
+            let stalls = [(1, 1); NOTES].into_iter().chain([(first, 4)]);
+            assert_eq!(passed.finish(), PassedOver::of_stalls(stalls, 100));
+        }
+    }
+}

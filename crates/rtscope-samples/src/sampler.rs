@@ -1,0 +1,318 @@
+//! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
+
+use crate::memory::{room, touched};
+use crate::passed::{NEAR, Passed};
+use rtscope_record::distribution::Worst;
+use rtscope_record::histogram::slot_of;
+use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogram, LinearBins, Moments};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Live figures of one thread. The loop only stores, the reporter only loads; a cache line pair of its own keeps threads apart.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct LiveCell {
+    /// Samples.
+    pub count: AtomicU64,
+    /// Passed-over points.
+    pub missed: AtomicU64,
+    /// Lowest, ns; `u64::MAX` before the first sample.
+    pub min: AtomicU64,
+    /// Latest, ns.
+    pub last: AtomicU64,
+    /// Sum, ns.
+    pub sum: AtomicU64,
+    /// Highest, ns.
+    pub max: AtomicU64,
+}
+
+/// Samples beyond the array (the slots of [`NEAR`]) before there is an allocation. The array is locked memory, and a small board has little.
+const FAR: usize = 256;
+
+/// Full counters that are noted, each 2^32 samples, before there is an allocation: 76 hours of one slot at an interval of a microsecond.
+const FULL: usize = 64;
+
+/// How many overflow cycles of the linear bins are logged, as cyclictest does: as many as there are bins.
+fn overflow_room(bins: u64) -> usize {
+    usize::try_from(bins).unwrap_or(0).min(1 << 20)
+}
+
+/// Equal-width bins in the loop.
+#[derive(Debug)]
+struct Linear {
+    unit: u64,
+    bins: Vec<u64>,
+    overflow_at: Vec<u64>,
+}
+
+/// Samples in the order taken, for the reporter to drain: single producer, single consumer.
+#[derive(Debug)]
+pub struct Ring {
+    slots: Vec<[AtomicU64; 2]>,
+    head: AtomicU64,
+    tail: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Ring {
+    /// A ring of `1 << bits` samples, all touched.
+    fn new(bits: u32) -> Self {
+        let slots = (0..1u64 << bits).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
+        Self { slots, head: AtomicU64::new(0), tail: AtomicU64::new(0), lost: AtomicU64::new(0) }
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // masked to the number of slots
+    fn at(&self, position: u64) -> &[AtomicU64; 2] {
+        &self.slots[position as usize & (self.slots.len() - 1)]
+    }
+
+    fn push(&self, cycle: u64, value: u64) {
+        let head = self.head.load(Relaxed);
+        if head - self.tail.load(std::sync::atomic::Ordering::Acquire) >= self.slots.len() as u64 {
+            self.lost.store(self.lost.load(Relaxed) + 1, Relaxed);
+            return;
+        }
+        let [c, v] = self.at(head);
+        c.store(cycle, Relaxed);
+        v.store(value, Relaxed);
+        self.head.store(head + 1, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Hands every waiting sample (cycle, value) to `take`.
+    pub fn drain(&self, mut take: impl FnMut(u64, u64)) {
+        let head = self.head.load(std::sync::atomic::Ordering::Acquire);
+        let mut tail = self.tail.load(Relaxed);
+        while tail < head {
+            let [c, v] = self.at(tail);
+            take(c.load(Relaxed), v.load(Relaxed));
+            tail += 1;
+        }
+        self.tail.store(tail, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Samples that found the ring full.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+}
+
+/// Everything that one thread measures.
+#[derive(Debug)]
+pub struct Sampler {
+    /// Of 32 bits, since this is locked memory of every thread.
+    counts: Vec<u32>,
+    /// Slots whose counter went round.
+    full: Vec<u32>,
+    /// Slots of samples beyond the array: after a stall of more than a second, an allocation disturbs nobody.
+    far: Vec<u64>,
+    /// Points of its grid that were passed over.
+    pub passed: Passed,
+    sum_carry: u64,
+    sum_sq: u128,
+    min: u64,
+    max: u64,
+    worst: Vec<Worst>,
+    /// Only samples at or above this can be among the worst, or the maximum.
+    worst_floor: u64,
+    /// Only samples at or above this need [`Self::keep`]: the floor, or 0 where every sample does.
+    worst_from: u64,
+    keep: usize,
+    early: u64,
+    /// Bins or a ring are asked for.
+    extra: bool,
+    linear: Option<Linear>,
+    ring: Option<Arc<Ring>>,
+    live: Arc<LiveCell>,
+}
+
+impl Sampler {
+    /// A sampler that keeps the `keep` worst samples, `linear` = (bins, width in ns), and all samples in a ring when `ring`.
+    pub fn new(keep: u32, linear: Option<(u64, u64)>, ring: bool) -> Self {
+        let keep = keep.min(100_000) as usize;
+        let linear = linear.map(|(bins, unit)| Linear {
+            unit: unit.max(1),
+            bins: touched(usize::try_from(bins).unwrap_or(0), 0),
+            overflow_at: room(overflow_room(bins), 0),
+        });
+        let live = Arc::new(LiveCell::default());
+        live.min.store(u64::MAX, Relaxed);
+        Self {
+            counts: touched(NEAR, 0),
+            full: room(FULL, 0),
+            far: room(FAR, 0),
+            passed: Passed::none(),
+            sum_carry: 0,
+            sum_sq: 0,
+            min: u64::MAX,
+            max: 0,
+            worst: room(keep, Worst { value: 0, at: 0 }),
+            worst_floor: 0,
+            worst_from: 0,
+            keep,
+            early: 0,
+            extra: linear.is_some() || ring,
+            linear,
+            ring: ring.then(|| Arc::new(Ring::new(16))),
+            live,
+        }
+    }
+
+    /// The same with room for the points that a grid with this interval (ns) passes over.
+    #[must_use]
+    pub fn on_grid(self, interval: u64) -> Self {
+        Self { passed: Passed::new(interval), ..self }
+    }
+
+    /// The live figures, for the reporter.
+    pub fn live(&self) -> Arc<LiveCell> {
+        Arc::clone(&self.live)
+    }
+
+    /// The ring of samples, for the reporter.
+    pub fn ring(&self) -> Option<Arc<Ring>> {
+        self.ring.clone()
+    }
+
+    /// Samples so far.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.live.count.load(Relaxed)
+    }
+
+    /// One sample of `value` ns at `now`, in a run that began at `start`; returns whether it is the highest so far. Called by the loop: no
+    /// allocation, no lock, no call. Count and sum have no other place than the live figures: this thread alone writes them.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // a call would cost as much as half of what is done here
+    pub fn record(&mut self, value: u64, now: u64, start: u64) -> bool {
+        match self.counts.get_mut(slot_of(value)) {
+            Some(n) => {
+                *n = n.wrapping_add(1);
+                if *n == 0 {
+                    self.went_round(value);
+                }
+            }
+            None => self.record_far(value),
+        }
+        let (sum, carry) = self.live.sum.load(Relaxed).overflowing_add(value);
+        if carry {
+            self.carry();
+        }
+        self.sum_sq += u128::from(value) * u128::from(value);
+        self.live.last.store(value, Relaxed);
+        self.live.sum.store(sum, Relaxed);
+        if value < self.min {
+            self.new_min(value);
+        }
+        let highest = value >= self.worst_from && self.keep(value, now - start);
+        self.live.count.store(self.count() + 1, Relaxed);
+        highest
+    }
+
+    #[cold]
+    fn carry(&mut self) {
+        self.sum_carry += 1;
+    }
+
+    #[cold]
+    fn new_min(&mut self, value: u64) {
+        self.min = value;
+        self.live.min.store(value, Relaxed);
+    }
+
+    /// The live count of missed points follows the grid's.
+    pub fn show_missed(&self, missed: u64) {
+        self.live.missed.store(missed, Relaxed);
+    }
+
+    /// A wake-up before its time: an event that nobody asked for.
+    #[cold]
+    pub fn early(&mut self) {
+        self.early += 1;
+    }
+
+    #[cold]
+    fn went_round(&mut self, value: u64) {
+        self.full.push(u32::try_from(slot_of(value)).unwrap_or_default());
+    }
+
+    #[cold]
+    fn record_far(&mut self, value: u64) {
+        self.far.push(slot_of(value) as u64);
+    }
+
+    /// What few samples need: to be kept among the worst, or, where it is asked for, in bins and a ring. One check in the loop for both.
+    #[cold]
+    fn keep(&mut self, value: u64, at: u64) -> bool {
+        if self.extra {
+            self.record_extra(value);
+        }
+        value >= self.worst_floor && self.keep_worst(value, at)
+    }
+
+    fn keep_worst(&mut self, value: u64, at: u64) -> bool {
+        let highest = value > self.max;
+        if highest {
+            self.max = value;
+            self.live.max.store(value, Relaxed);
+        }
+        if self.worst.len() < self.keep {
+            self.worst.push(Worst { value, at }); // within the capacity that was touched beforehand
+        } else if let Some(least) = self.worst.iter_mut().min_by_key(|w| w.value) {
+            *least = Worst { value, at };
+        }
+        if self.worst.len() == self.keep {
+            let least = self.worst.iter().map(|w| w.value).min().unwrap_or(self.max);
+            self.worst_floor = least.saturating_add(1);
+            self.worst_from = if self.extra { 0 } else { self.worst_floor };
+        }
+        highest
+    }
+
+    fn record_extra(&mut self, value: u64) {
+        if let Some(l) = &mut self.linear {
+            let bin = usize::try_from(value / l.unit).unwrap_or(usize::MAX);
+            if let Some(n) = l.bins.get_mut(bin) {
+                *n += 1;
+            } else if l.overflow_at.len() < l.overflow_at.capacity() {
+                l.overflow_at.push(self.live.count.load(Relaxed));
+            }
+        }
+        if let Some(ring) = &self.ring {
+            ring.push(self.live.count.load(Relaxed), value);
+        }
+    }
+
+    /// The distribution, with what the grid counted. `complete` adds label, thread and expected points.
+    pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
+        let mut p = DistributionParts::empty("");
+        let near = (0u64..).zip(self.counts.iter().map(|&n| u64::from(n)));
+        let full = self.full.iter().map(|&slot| (u64::from(slot), 1 << 32));
+        let error = |e| DistributionError::Histogram { label: String::new(), error: rtscope_record::hdr::HdrError::Slot(e) };
+        p.histogram = Histogram::from_slots(near.chain(full).chain(self.far.iter().map(|&slot| (slot, 1)))).map_err(error)?;
+        p.passed = std::mem::replace(&mut self.passed, Passed::none()).finish().map_err(error)?;
+        p.count = self.count();
+        if p.count > 0 {
+            (p.min, p.max) = (Some(self.min), Some(self.max));
+        }
+        p.moments =
+            Moments::Exact { sum: u128::from(self.sum_carry) << 64 | u128::from(self.live.sum.load(Relaxed)), sum_sq: self.sum_sq };
+        p.spurious = self.early;
+        self.worst.sort_by(|a, b| b.value.cmp(&a.value).then(a.at.cmp(&b.at)));
+        p.worst = self.worst;
+        p.linear = self.linear.map(|l| LinearBins {
+            unit_ns: l.unit,
+            size: l.bins.len() as u64,
+            counts: l.bins.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(bin, &n)| (bin as u64, n)).collect(),
+            overflow_at: l.overflow_at,
+        });
+        complete(&mut p);
+        if let Some(t) = &mut p.thread {
+            t.last = (p.count > 0).then(|| self.live.last.load(Relaxed));
+        }
+        Distribution::new(p)
+    }
+}
+
+#[cfg(test)]
+#[path = "sampler_tests.rs"]
+mod tests;
