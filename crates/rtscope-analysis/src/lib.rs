@@ -4,7 +4,6 @@
 //! records give the same answer.
 #![forbid(unsafe_code)]
 
-pub mod adam;
 pub mod agreement;
 pub mod assertion;
 pub mod band;
@@ -15,18 +14,19 @@ mod differences;
 mod edges;
 mod finding;
 mod kernel;
+pub mod line_tests;
 pub mod seeds;
 pub mod share;
 pub mod summary;
 pub mod versus;
 
-pub use adam::{Adam, AdamError, adam};
 pub use agreement::Agreement;
 pub use assertion::{Assertion, Evaluation, Outcome};
 pub use band::Band;
 pub use compare::{Comparison, compare, compare_tallies, compare_views};
 pub use confidence::Confidence;
 pub use finding::Finding;
+pub use line_tests::{LineTests, LineTestsError, line_tests};
 pub use seeds::Seeds;
 pub use share::Share;
 pub use summary::{

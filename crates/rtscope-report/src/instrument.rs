@@ -1,7 +1,7 @@
 //! What stimulated and timed, for a test over lines: lines, uncertainty, and the results that are no distribution.
 
-use crate::facts::Fact;
 use crate::format::{clean, count, time, us};
+use crate::properties::Fact;
 use rtscope_analysis::agreement::Witness;
 use rtscope_record::lines::{LineFacts, Phase, Stamp};
 use rtscope_record::{Nanos, Record};
@@ -11,7 +11,7 @@ pub(crate) fn results(record: &Record) -> Vec<String> {
     let Some(i) = &record.parts().instrument else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(interval) = i.sustained {
-        let hertz = crate::shown::hertz(interval.0);
+        let hertz = crate::words::hertz(interval.0);
         let sure = i.confirmation.map_or_else(String::new, |c| {
             let tries = if c.tries > 1 { format!(" (the {} tries before it counted)", c.tries - 1) } else { String::new() };
             format!(

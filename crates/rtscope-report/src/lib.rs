@@ -10,13 +10,13 @@ pub mod table;
 
 mod caveats;
 mod curve;
-mod facts;
 mod format;
 mod instrument;
 mod names;
+mod properties;
 mod sheet;
 mod sheets;
-mod shown;
+mod words;
 
 use rtscope_failure::Problem;
 use rtscope_record::DistributionError;
@@ -40,7 +40,7 @@ pub enum ReportError {
     Versus(#[from] rtscope_analysis::VersusError),
     /// Tests over lines can't be put beside each other.
     #[error(transparent)]
-    Adam(#[from] rtscope_analysis::AdamError),
+    LineTests(#[from] rtscope_analysis::LineTestsError),
     /// A record can't be written as JSON.
     #[error("record {id} can't be written as JSON: {error}")]
     Json {
@@ -58,7 +58,7 @@ impl Problem for ReportError {
             Self::Empty => String::new(),
             Self::Merge { error, .. } => error.remedy(),
             Self::Versus(e) => e.remedy(),
-            Self::Adam(e) => e.remedy(),
+            Self::LineTests(e) => e.remedy(),
             Self::Json { .. } => "report this".into(),
         }
     }

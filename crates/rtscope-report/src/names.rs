@@ -1,7 +1,7 @@
 //! What runs are called where several are listed: short, and no two alike.
 
-use crate::facts::handler;
 use crate::format::cut;
+use crate::properties::handler;
 use rtscope_analysis::versus::Kernel;
 use rtscope_record::{Record, Space};
 use std::collections::BTreeMap;

@@ -47,11 +47,11 @@ fn stock_against_rt_under_one_load() {
 
 #[test]
 fn response_tests_beside_each_other() {
-    let a = rtscope_analysis::adam(&sample::responses(400), &[], &[]).unwrap();
+    let a = rtscope_analysis::line_tests(&sample::responses(400), &[], &[]).unwrap();
     insta::assert_snapshot!(response_ranges(&a, Use::Page).unwrap());
     insta::assert_snapshot!(response_worst(&a, Use::Page).unwrap());
     check(&[("ranges", response_ranges(&a, Use::File).unwrap()), ("worst", response_worst(&a, Use::File).unwrap())]);
-    let wave = rtscope_analysis::adam(&sample::responses(4)[5..], &[], &[]).unwrap();
+    let wave = rtscope_analysis::line_tests(&sample::responses(4)[5..], &[], &[]).unwrap();
     assert!(response_ranges(&wave, Use::Page).is_none() && response_worst(&wave, Use::Page).is_none());
 }
 

@@ -5,7 +5,8 @@ mod sample;
 use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
-    Entry, Style, adam, brief, comparison, detail, evaluations, findings, intervals, kernels, list, loads, versus, vinh_chau,
+    Entry, Style, brief, comparison, detail, evaluations, findings, intervals, kernels, line_tests, line_tests_by_load, list,
+    loads, versus,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
@@ -67,8 +68,8 @@ fn stock_against_rt_takes_a_pair() {
 #[test]
 fn response_and_periodic_tests() {
     let records = sample::responses(500);
-    let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
-    insta::assert_snapshot!(adam(&made, &records, false, Style { colour: false, width: Some(200) }));
+    let made = rtscope_analysis::line_tests(&records, &[], &[]).unwrap();
+    insta::assert_snapshot!(line_tests(&made, &records, false, Style { colour: false, width: Some(200) }));
 }
 
 #[test]
@@ -83,14 +84,14 @@ fn tasks_load_by_load() {
             Record::new(p).unwrap()
         }));
     }
-    let made = rtscope_analysis::adam(&records, &[], &[]).unwrap();
-    insta::assert_snapshot!(vinh_chau(&made, &records, Style { colour: false, width: Some(120) }));
+    let made = rtscope_analysis::line_tests(&records, &[], &[]).unwrap();
+    insta::assert_snapshot!(line_tests_by_load(&made, &records, Style { colour: false, width: Some(120) }));
 }
 
 #[test]
 fn a_record_that_is_in_no_table_speaks_of_none() {
     let responses = sample::responses(200);
-    let of = |records: &[Record]| vinh_chau(&rtscope_analysis::adam(records, &[], &[]).unwrap(), records, PLAIN);
+    let of = |records: &[Record]| line_tests_by_load(&rtscope_analysis::line_tests(records, &[], &[]).unwrap(), records, PLAIN);
     let mut other = sample::sustained().into_parts();
     other.warnings.push(Warning::new("hot", Effect::Inconclusive, "", ""));
     let text = of(&[responses.clone(), vec![Record::new(other).unwrap()]].concat());
@@ -108,7 +109,7 @@ fn tables_load_by_load_say_what_they_differ_by() {
         Record::new(p).unwrap()
     };
     let records = [with("a", 1_000_000, "a task"), with("b", 1_000_000, "an FPGA"), with("c", 5_000_000, "an FPGA")];
-    let text = vinh_chau(&rtscope_analysis::adam(&records, &[], &[]).unwrap(), &records, PLAIN);
+    let text = line_tests_by_load(&rtscope_analysis::line_tests(&records, &[], &[]).unwrap(), &records, PLAIN);
     let titles: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("Table ")).map(|l| &l[2..]).collect();
     assert!(titles.len() == 3 && titles.iter().all(|t| titles.iter().filter(|o| o == &t).count() == 1), "{titles:?}");
 }
@@ -116,8 +117,8 @@ fn tables_load_by_load_say_what_they_differ_by() {
 #[test]
 fn response_of_each_edge_beside_another_instrument() {
     let (records, scope) = (sample::responses(500), sample::scope(500));
-    let made = rtscope_analysis::adam(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();
-    insta::assert_snapshot!(adam(&made, &records[..3], true, Style { colour: false, width: None }));
+    let made = rtscope_analysis::line_tests(&records[..3], &scope, &[Nanos(50_000), Nanos(160_000)]).unwrap();
+    insta::assert_snapshot!(line_tests(&made, &records[..3], true, Style { colour: false, width: None }));
 }
 
 #[test]

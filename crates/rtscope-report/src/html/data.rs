@@ -61,7 +61,7 @@ fn chart(record: &Record) -> Chart<'_> {
     };
     Chart {
         id: record.id(),
-        quantity: crate::shown::samples(record.parts().test),
+        quantity: crate::words::samples(record.parts().test),
         elapsed: record.parts().elapsed_ns as f64 / 1e9,
         series: record.distributions().iter().map(series).collect(),
         positions: positions.iter().map(|x| (x * 1e4).round() / 1e4).collect(),

@@ -2,14 +2,14 @@
 
 use super::parts::{finding, picture};
 use super::table::table;
-use crate::sheets::adam::{NOTE, first, second};
+use crate::sheets::line_tests::{NOTE, first, second};
 use crate::svg::{self, Use};
 use maud::{Markup, html};
-use rtscope_analysis::Adam;
+use rtscope_analysis::LineTests;
 use rtscope_record::Test;
 
 /// Everything about `a`.
-pub(super) fn lines(a: &Adam) -> Markup {
+pub(super) fn lines(a: &LineTests) -> Markup {
     let sheets = [Some(first(a)), second(a, Test::Response, true), second(a, Test::Periodic, true)];
     let pictures = [svg::response_ranges(a, Use::Page), svg::response_worst(a, Use::Page)];
     html! {

@@ -7,7 +7,7 @@ use super::{comparison, lines, run, summary, versus};
 use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
-use rtscope_analysis::{Adam, AdamError, Versus, VersusError, clock_words, machine_name};
+use rtscope_analysis::{LineTests, LineTestsError, Versus, VersusError, clock_words, machine_name};
 use rtscope_record::Record;
 
 /// What else goes into a page.
@@ -86,10 +86,10 @@ fn stock_against_rt(records: &[Record]) -> Result<Option<Versus>, ReportError> {
     }
 }
 
-fn over_lines(records: &[Record], options: &Options<'_>) -> Result<Option<Adam>, ReportError> {
-    match rtscope_analysis::adam(records, &[], options.below) {
+fn over_lines(records: &[Record], options: &Options<'_>) -> Result<Option<LineTests>, ReportError> {
+    match rtscope_analysis::line_tests(records, &[], options.below) {
         Ok(a) => Ok(Some(a)),
-        Err(AdamError::Empty) => Ok(None),
+        Err(LineTestsError::Empty) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }

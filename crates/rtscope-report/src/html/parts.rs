@@ -1,6 +1,6 @@
 //! Small parts of the page that several of its sections have: badges, banners, tiles, facts, warnings.
 
-use crate::facts::Fact;
+use crate::properties::Fact;
 use maud::{Markup, PreEscaped, html};
 use rtscope_analysis::{Finding, clock_words, virtual_machine};
 use rtscope_record::{Effect, Record, Verdict, Warning};

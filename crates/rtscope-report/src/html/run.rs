@@ -2,11 +2,11 @@
 
 use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warnings};
 use super::table::table;
-use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{count, time};
 use crate::names::{Group, Run};
+use crate::properties::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::svg::{self, Axis, Use};
-use crate::{ReportError, instrument, sheets, shown, summarize};
+use crate::{ReportError, instrument, sheets, summarize, words};
 use maud::{Markup, html};
 use rtscope_analysis::Summary;
 use rtscope_record::{Record, Test};
@@ -40,7 +40,7 @@ fn run(run: &Run, record: &Record, open: bool) -> Result<Markup, ReportError> {
             details.whole open[open] {
                 summary.run-head {
                     h2 id={ "run-" (i) "-title" } {
-                        (shown::title(s.test)) ", load " (s.load)
+                        (words::title(s.test)) ", load " (s.load)
                         // What tells it from others of this load.
                         @if let Some(more) = run.name.strip_prefix(&*s.load).filter(|m| !m.is_empty()) { span.count { (more) } }
                     }
@@ -73,7 +73,7 @@ fn head(record: &Record, s: &Summary) -> Markup {
     let kernel = if s.kernel.is_empty() { "unknown" } else { s.kernel.as_str() };
     html! {
         p.muted {
-            (s.id) " · " (shown::space(record)) " · target " (s.target) " · kernel " (kernel) " " (s.preemption)
+            (s.id) " · " (words::space(record)) " · target " (s.target) " · kernel " (kernel) " " (s.preemption)
             " · started " (s.started) " · ran " (time(s.elapsed_ns as f64))
         }
         @if let Some(w) = &record.parts().witness { p.muted { "witnessed: " (w.in_words()) } }
@@ -118,7 +118,7 @@ fn charts(i: usize, record: &Record, s: &Summary) -> Markup {
     // A picture on a linear axis that a few samples far out would empty is drawn on a logarithmic one; the button switches.
     let log = far_out(s);
     let axis = if log { Axis::Log } else { Axis::Linear };
-    let label = format!("{} histogram", shown::samples(s.test));
+    let label = format!("{} histogram", words::samples(s.test));
     let histogram = Chart {
         kind: "latency",
         log,
@@ -187,11 +187,11 @@ fn first_figures(record: &Record, s: &Summary) -> Result<Vec<Tile>, ReportError>
     let mut tiles: Vec<Tile> = Vec::new();
     if s.test == Test::Sustained {
         let interval = facts.and_then(|i| i.sustained).map(|i| i.0);
-        let value = interval.map_or_else(|| "–".into(), |i| format!("{} Hz", shown::hertz(i)));
+        let value = interval.map_or_else(|| "–".into(), |i| format!("{} Hz", words::hertz(i)));
         let every = interval.map_or_else(String::new, |i| format!("an edge every {}", time(i as f64)));
         tiles.push(Tile::new("Sustained", value, every));
     }
-    if let Some(j) = shown::signed(record)? {
+    if let Some(j) = words::signed(record)? {
         let signed = |ns: Option<i64>| {
             ns.map_or_else(|| "–".into(), |ns| format!("{}{}", if ns < 0 { "-" } else { "+" }, time(ns.unsigned_abs() as f64)))
         };
@@ -213,7 +213,7 @@ fn first_figures(record: &Record, s: &Summary) -> Result<Vec<Tile>, ReportError>
             Tile::new("Minimum", whole(all.min), ""),
         ]);
     }
-    let [late, spurious] = shown::troubles(s);
+    let [late, spurious] = words::troubles(s);
     let of_missed = match (all.missed, late) {
         (0, _) => String::new(),
         (_, 0) => "events without a sample".into(),

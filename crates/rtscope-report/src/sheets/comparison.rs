@@ -2,11 +2,11 @@
 
 use crate::format::{NONE, count, us};
 use crate::sheet::{Cell, Columns, Sheet};
-use crate::shown::{mean, min_max, samples};
+use crate::words::{mean, min_max, samples};
 use rtscope_analysis::Agreement;
-use rtscope_analysis::adam::EdgeFigures;
 use rtscope_analysis::agreement::{EdgeAgreement, How, Offset};
 use rtscope_analysis::compare::{LoadRows, MetricRow, Unit};
+use rtscope_analysis::line_tests::EdgeFigures;
 
 fn figure(row: &MetricRow, value: Option<f64>) -> String {
     match (value, row.unit) {

@@ -3,7 +3,7 @@
 use crate::ReportError;
 use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
-use crate::shown::headline;
+use crate::words::headline;
 use rtscope_analysis::{clock_words, virtual_machine};
 use rtscope_record::{Distribution, Record, Verdict};
 

@@ -4,7 +4,7 @@ use crate::ReportError;
 use crate::format::{clean, count, times, us_f64, us_opt};
 use crate::names::kind_names;
 use crate::sheet::{Cell, Columns, Mark, Sheet};
-use crate::shown::headline;
+use crate::words::headline;
 use rtscope_analysis::{Band, Seeds, clock_words};
 use rtscope_record::{Distribution, Quantile, Record, Verdict};
 use std::collections::BTreeSet;

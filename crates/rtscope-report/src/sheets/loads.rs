@@ -3,9 +3,9 @@
 use crate::format::{NONE, count, us_f64, us_opt};
 use crate::names::run_names;
 use crate::sheet::{Cell, Columns, Sheet};
-use crate::shown::{RULE_NOTE, any_guess, by_test, corrected_cell, headline, hertz, mean, signed, signed_us, troubles};
+use crate::words::{RULE_NOTE, any_guess, by_test, corrected_cell, headline, hertz, mean, signed, signed_us, troubles};
 use crate::{ReportError, summarize};
-use rtscope_analysis::adam::EdgeFigures;
+use rtscope_analysis::line_tests::EdgeFigures;
 use rtscope_analysis::summary::{Percentile, Row};
 use rtscope_analysis::{Summary, virtual_machine};
 use rtscope_record::{Record, Test};

@@ -2,7 +2,7 @@
 
 use crate::format::{NONE, count, seconds, us_f64, us_opt, us_whole};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
-use crate::shown;
+use crate::words;
 use rtscope_analysis::Summary;
 use rtscope_analysis::summary::Row;
 use rtscope_record::{Record, Test, Worst};
@@ -67,7 +67,7 @@ pub(crate) fn percentiles(test: Test, all: &Row) -> Sheet<'_> {
             us_whole(max)
         )
     });
-    columns.sheet_of(rows).titled("Percentiles of all").noted(shown::corrected(test, all)).noted(rare)
+    columns.sheet_of(rows).titled("Percentiles of all").noted(words::corrected(test, all)).noted(rare)
 }
 
 /// The worst samples that were kept, highest first, `most` of them; `None` where there are none.

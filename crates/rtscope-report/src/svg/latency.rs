@@ -4,7 +4,7 @@ use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
 use super::style::{Axis, Use};
 use crate::curve::{bin_width, bins};
 use crate::format::{coordinate, count, time, us};
-use crate::shown::{self, hertz, samples};
+use crate::words::{self, hertz, samples};
 use rtscope_analysis::{clock_words, machine_name};
 use rtscope_record::{Distribution, Record, Test};
 use std::fmt::Write as _;
@@ -55,7 +55,7 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
 pub(super) fn title(record: &Record) -> String {
     let p = record.parts();
     let sustained = p.instrument.as_ref().and_then(|i| i.sustained).map(|i| format!(": latency at {} Hz", hertz(i.0)));
-    format!("{}{}, load {}", shown::title(p.test), sustained.unwrap_or_default(), p.load)
+    format!("{}{}, load {}", words::title(p.test), sustained.unwrap_or_default(), p.load)
 }
 
 /// Kernel, preemption, clock and verdict; then counts.

@@ -4,7 +4,7 @@ use super::draw::{CHARACTER, Canvas, Size, WIDTH, lines, log_ticks};
 use super::style::{COLOURS, Use};
 use crate::format::{escape, time};
 use crate::names::groups;
-use crate::shown::quantities;
+use crate::words::quantities;
 use crate::{ReportError, summarize};
 use rtscope_record::Record;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use super::latency::{subtitle, title};
 use super::style::Use;
 use crate::curve::{curve, positions};
 use crate::format::{nines, us};
-use crate::shown::samples;
+use crate::words::samples;
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Distribution, Record, Test};
 

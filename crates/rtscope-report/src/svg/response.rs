@@ -5,9 +5,9 @@
 use super::draw::{CHARACTER, Canvas, Size, WIDTH, linear_ticks, lines, log_ticks};
 use super::style::Use;
 use crate::format::{cut, escape, time, us};
-use crate::shown::space_name;
-use rtscope_analysis::Adam;
-use rtscope_analysis::adam::{EdgeFigures, Group};
+use crate::words::space_name;
+use rtscope_analysis::LineTests;
+use rtscope_analysis::line_tests::{EdgeFigures, Group};
 use rtscope_analysis::versus::Role;
 use rtscope_record::Test;
 use std::collections::BTreeSet;
@@ -24,19 +24,19 @@ const GAP: f64 = 12.0;
 const FAR: f64 = 30.0;
 
 /// Figure 7: every kernel and space of the response tests of `a`, from minimum to maximum; `None` without samples.
-pub fn response_ranges(a: &Adam, usage: Use) -> Option<String> {
+pub fn response_ranges(a: &LineTests, usage: Use) -> Option<String> {
     draw(&groups(a), usage, false)
 }
 
 /// Figure 8: the worst cases, PREEMPT_RT and stock kernels beside each other; `None` without samples.
-pub fn response_worst(a: &Adam, usage: Use) -> Option<String> {
+pub fn response_worst(a: &LineTests, usage: Use) -> Option<String> {
     let mut all = groups(a);
     // The kernels of a space below each other, whichever machine is first.
     all.sort_by_key(|g| g.space);
     draw(&all, usage, true)
 }
 
-fn groups(a: &Adam) -> Vec<&Group> {
+fn groups(a: &LineTests) -> Vec<&Group> {
     a.groups.iter().filter(|g| g.test == Test::Response && g.both.samples > 0).collect()
 }
 

@@ -4,7 +4,7 @@ use super::draw::{Canvas, Key, Range, linear_ticks, series_class};
 use super::latency::{subtitle, title};
 use super::style::Use;
 use crate::format::us;
-use crate::shown::samples;
+use crate::words::samples;
 use rtscope_record::{Nanos, Record};
 
 /// The scatter of one record's worst samples.

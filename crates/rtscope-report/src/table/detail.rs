@@ -3,8 +3,8 @@
 use super::findings::one;
 use super::grid;
 use super::text::{Paint, Style, blanks, verdict_paint, wrap, wrapped};
-use crate::facts::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::format::{clean, time};
+use crate::properties::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::{ReportError, sheets, summarize};
 use rtscope_analysis::virtual_machine;
 use rtscope_record::{Clock, Effect, Record, Warning};
@@ -92,8 +92,8 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
         out,
         "{} {}, {}, load {}, target {} · {} · ran {}{early}",
         s.test,
-        crate::shown::quantity(s.test),
-        crate::shown::space(record),
+        crate::words::quantity(s.test),
+        crate::words::space(record),
         clean(&s.load),
         clean(&s.target),
         clean(&s.started),

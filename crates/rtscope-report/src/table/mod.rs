@@ -1,6 +1,5 @@
 //! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
 
-mod adam;
 mod campaign;
 mod caveats;
 mod comparison;
@@ -10,6 +9,7 @@ mod grid;
 mod instrument;
 mod intervals;
 mod kernels;
+mod line_tests;
 mod list;
 mod loads;
 mod seeds;
@@ -20,13 +20,13 @@ mod versus;
 pub use crate::caveats::Caveats;
 pub use crate::sheets::campaign::{CampaignRow, CampaignState};
 pub use crate::sheets::list::Entry;
-pub use adam::{adam, vinh_chau};
 pub use campaign::campaign;
 pub use comparison::{comparison, evaluations};
 pub use detail::{brief, detail};
 pub use findings::findings;
 pub use intervals::intervals;
 pub use kernels::kernels;
+pub use line_tests::{line_tests, line_tests_by_load};
 pub use list::{List, NO_RUNS, list};
 pub use loads::loads;
 pub use seeds::seeds;

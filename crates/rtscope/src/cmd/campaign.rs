@@ -161,8 +161,8 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
     }
     // Tests over lines under several loads: load by load, as the papers have them.
     let all: Vec<Record> = records.iter().map(|(_, r)| r.clone()).collect();
-    if let Some(a) = rtscope_analysis::adam(&all, &[], &[]).ok().filter(|_| plan.loads.len() > 1) {
-        out += &format!("\nLoad by load\n{}", table::vinh_chau(&a, &all, style()));
+    if let Some(a) = rtscope_analysis::line_tests(&all, &[], &[]).ok().filter(|_| plan.loads.len() > 1) {
+        out += &format!("\nLoad by load\n{}", table::line_tests_by_load(&a, &all, style()));
     }
     Ok(out)
 }

@@ -88,7 +88,7 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
 
 /// Writes the plots of response tests beside each other, where there are any.
 fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
-    let Ok(a) = rtscope_analysis::adam(records, &[], &[]) else { return Ok(()) };
+    let Ok(a) = rtscope_analysis::line_tests(records, &[], &[]) else { return Ok(()) };
     let pictures = [
         ("response-ranges", svg::response_ranges(&a, svg::Use::File)),
         ("response-worst", svg::response_worst(&a, svg::Use::File)),
@@ -127,7 +127,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let right = a.b.as_ref().map(select).transpose()?;
     let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
     if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
-        return adam(&left, right.as_ref(), a);
+        return line_tests(&left, right.as_ref(), a);
     }
     let Some(right) = right else { return versus(&left, a) };
     let tally = |side: &Selection| {
@@ -165,10 +165,10 @@ fn page_of<'a>(
 }
 
 /// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
-fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
+fn line_tests(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
-    let made = rtscope_analysis::adam(&records, &external, &a.below)?;
+    let made = rtscope_analysis::line_tests(&records, &external, &a.below)?;
     page_of(a, std::iter::once(left).chain(right), None)?;
     if a.json {
         output::json(&made)?;
@@ -176,9 +176,9 @@ fn adam(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code
         let records = [records, external].concat();
         let by_load = a.table.as_deref() == Some("vinh-chau");
         output::result(&if by_load {
-            table::vinh_chau(&made, &records, style())
+            table::line_tests_by_load(&made, &records, style())
         } else {
-            table::adam(&made, &records, a.edges, style())
+            table::line_tests(&made, &records, a.edges, style())
         })?;
     }
     Ok(Code::Done)

@@ -1,9 +1,9 @@
 //! Samples of the errors of records: what they are, where they come from, where they are kept, what is said of them.
 
 use super::{Told, absent, denied};
-use rtscope_analysis::adam::AdamError;
 use rtscope_analysis::assertion::ParseAssertionError;
 use rtscope_analysis::compare::CompareError;
+use rtscope_analysis::line_tests::LineTestsError;
 use rtscope_analysis::versus::VersusError;
 use rtscope_archive::formats::{ExportError, Format, ImportError};
 use rtscope_archive::raw::RawError;
@@ -222,16 +222,16 @@ fn of_analysis(told: &mut Told) {
         NoPair => [VersusError::NoPair("6.12".into())],
         Merge => [merge()],
     );
-    let kernel = || AdamError::Merge { kernel: "6.12".into(), error: too_many() };
-    variants!(told, AdamError:
-        Empty => [AdamError::Empty],
+    let kernel = || LineTestsError::Merge { kernel: "6.12".into(), error: too_many() };
+    variants!(told, LineTestsError:
+        Empty => [LineTestsError::Empty],
         Merge => [kernel()],
     );
     variants!(told, ReportError:
         Empty => [ReportError::Empty],
         Merge => [ReportError::Merge { id: id(), error: too_many() }],
         Versus => [ReportError::Versus(merge())],
-        Adam => [ReportError::Adam(kernel())],
+        LineTests => [ReportError::LineTests(kernel())],
         Json => [ReportError::Json { id: id(), error: "a number is not finite".into() }],
     );
 }

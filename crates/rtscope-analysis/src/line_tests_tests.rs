@@ -20,7 +20,7 @@ fn rt(id: &str, samples: &[u64]) -> Record {
 
 #[test]
 fn both_edges_and_each() {
-    let a = adam(&[rt("a", &[10_000, 30_000])], &[], &[Nanos(25_000)]).unwrap();
+    let a = line_tests(&[rt("a", &[10_000, 30_000])], &[], &[Nanos(25_000)]).unwrap();
     let g = &a.groups[0];
     assert_eq!((g.both.samples, g.both.min, g.both.max, g.both.mean), (3, Some(10_000), Some(30_000), Some(20_000.0)));
     // Deviations of -10, 0 and 10 us: a variance of 200/3 us².
@@ -39,7 +39,7 @@ fn jitter_has_a_sign() {
         ("falling late", &[], 1),
         ("falling early", &[6_000, 1_000], 0),
     ];
-    let a = adam(&[Build::lines("w", Test::Periodic, &parts).record()], &[], &[Nanos(4_000)]).unwrap();
+    let a = line_tests(&[Build::lines("w", Test::Periodic, &parts).record()], &[], &[Nanos(4_000)]).unwrap();
     let both = &a.groups[0].both;
     assert_eq!((both.samples, both.min, both.max, both.missed), (5, Some(-6_000), Some(4_000), 1));
     // 0 + 4 - 2 - 6 - 1 = -5 us over 5; the squares are 57 us², so the variance is 57/5 - 1 = 10.4 us².
@@ -61,7 +61,7 @@ fn runs_of_one_kernel_are_merged_and_rows_are_in_the_papers_order() {
         response("i", "6.12.95-rt-arm64", Preemption::Rt, Space::User, &[999_000], &[]).warn("lost", Effect::Invalid).record();
     let timer = Build::new("full").cpu(0, 1_000_000, &[5]).record();
     let all = vec![kernel.record(), stock, rt("a", &[10_000]), rt("b", &[40_000]), rt("b", &[40_000]), bad, timer];
-    let a = adam(&all, &[], &[]).unwrap();
+    let a = line_tests(&all, &[], &[]).unwrap();
     let rows: Vec<_> = a.groups.iter().map(|g| (g.space, g.kernel.role, g.ids.join(" "), g.both.max)).collect();
     assert_eq!(
         rows,
@@ -73,7 +73,7 @@ fn runs_of_one_kernel_are_merged_and_rows_are_in_the_papers_order() {
     );
     assert_eq!((a.groups[0].left_out.as_slice(), a.thresholds.as_slice()), (["i".to_owned()].as_slice(), [THRESHOLD].as_slice()));
     assert_eq!(a.findings.iter().map(|f| f.code.as_str()).collect::<Vec<_>>(), ["left-out", "other-tests"]);
-    assert!(matches!(adam(&[Build::new("none").record()], &[], &[]), Err(AdamError::Empty)));
+    assert!(matches!(line_tests(&[Build::new("none").record()], &[], &[]), Err(LineTestsError::Empty)));
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn another_instrument_stands_beside_the_runs_it_saw() {
         b.0.instrument = Some(Instrument { what: "an oscilloscope".into(), ..Instrument::default() });
         b.record()
     };
-    let a = adam(&[rt("a", &[10_000, 30_000])], &[scope("o", Space::User)], &[]).unwrap();
+    let a = line_tests(&[rt("a", &[10_000, 30_000])], &[scope("o", Space::User)], &[]).unwrap();
     let e = a.groups[0].external.as_ref().unwrap();
     assert_eq!(
         (e.instrument.as_str(), e.both.min, e.both.max, e.both.mean),
         ("an oscilloscope", Some(9_000), Some(31_000), Some(20_000.0))
     );
-    let a = adam(&[rt("a", &[10_000])], &[scope("o", Space::Kernel)], &[]).unwrap();
+    let a = line_tests(&[rt("a", &[10_000])], &[scope("o", Space::Kernel)], &[]).unwrap();
     assert_eq!((a.groups[0].external.as_ref(), a.findings[0].code.as_str()), (None, "no-partner"));
 }
 
@@ -149,7 +149,7 @@ fn a_late_answer_is_above_a_threshold_that_its_time_out_reaches() {
         b.0.distributions.push(Distribution::new(p).unwrap());
         let lines = format!(r#"{{"answer":"in","timeout":{timeout}}}"#);
         b.0.settings.lines = Some(serde_json::from_str(&lines).unwrap());
-        adam(&[b.record()], &[], &[Nanos(10_000)]).unwrap().groups[0].both.shares[0].undecided
+        line_tests(&[b.record()], &[], &[Nanos(10_000)]).unwrap().groups[0].both.shares[0].undecided
     };
     assert_eq!((of(Test::Response, "rising", 10_000), of(Test::Response, "rising", 9_999)), (0, 1));
     assert_eq!(of(Test::Periodic, "rising late", 10_000), 1, "a wave has no time-out");
@@ -168,7 +168,7 @@ fn a_row_says_what_it_is_of() {
     let mut lost = board.0.distributions.remove(0).into_parts();
     (lost.missed, lost.expected) = (1, Some(2));
     board.0.distributions.push(Distribution::new(lost).unwrap());
-    let a = adam(&[user.record(), kernel.record(), board.record()], &[], &[]).unwrap();
+    let a = line_tests(&[user.record(), kernel.record(), board.record()], &[], &[]).unwrap();
     let mut rows: Vec<_> =
         a.groups.iter().map(|g| (g.ids[0].as_str(), g.machine.as_str(), g.device.as_str(), g.instrument.as_str())).collect();
     rows.sort_unstable();
@@ -186,7 +186,7 @@ fn another_instruments_records_need_one_row_to_be_of() {
         b.record()
     };
     let beside = |external: &[Record]| {
-        let a = adam(&[rt("a", &[10_000])], external, &[]).unwrap();
+        let a = line_tests(&[rt("a", &[10_000])], external, &[]).unwrap();
         let codes = a.findings.iter().map(|f| f.code.clone()).collect::<Vec<_>>();
         (a.groups[0].external.as_ref().map(|e| e.instrument.clone()), codes)
     };

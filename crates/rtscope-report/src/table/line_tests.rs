@@ -4,24 +4,30 @@ use super::caveats::caveats;
 use super::grid::titled;
 use super::text::{Style, finding, wrapped};
 use crate::sheet::Sheet;
-use crate::sheets::adam::{NOTE, first, second};
-use crate::sheets::vinh_chau;
-use rtscope_analysis::Adam;
+use crate::sheets::line_tests::{NOTE, first, second};
+use crate::sheets::line_tests_by_load;
+use rtscope_analysis::LineTests;
 use rtscope_record::{Record, Test};
 
 /// Table 1, then Table 2 of each test, then what to beware of; with `edges` a row for each edge too. `records` are those that `a` was
 /// made of.
-pub fn adam(a: &Adam, records: &[Record], edges: bool, style: Style) -> String {
+pub fn line_tests(a: &LineTests, records: &[Record], edges: bool, style: Style) -> String {
     let sheets = [Some(first(a)), second(a, Test::Response, edges), second(a, Test::Periodic, edges)];
     of_sheets(sheets.into_iter().flatten(), a, records, NOTE, style)
 }
 
-/// For each task of each kernel a table with a row for each load, then what to beware of; as [`adam()`].
-pub fn vinh_chau(a: &Adam, records: &[Record], style: Style) -> String {
-    of_sheets(vinh_chau::by_load(a), a, records, vinh_chau::NOTE, style)
+/// For each task of each kernel a table with a row for each load, then what to beware of; as [`line_tests()`].
+pub fn line_tests_by_load(a: &LineTests, records: &[Record], style: Style) -> String {
+    of_sheets(line_tests_by_load::by_load(a), a, records, line_tests_by_load::NOTE, style)
 }
 
-fn of_sheets<'a>(sheets: impl IntoIterator<Item = Sheet<'a>>, a: &Adam, records: &[Record], note: &str, style: Style) -> String {
+fn of_sheets<'a>(
+    sheets: impl IntoIterator<Item = Sheet<'a>>,
+    a: &LineTests,
+    records: &[Record],
+    note: &str,
+    style: Style,
+) -> String {
     let mut out = sheets.into_iter().map(|s| titled(s, style)).collect::<Vec<_>>().join("\n");
     out.push('\n');
     out.extend(a.findings.iter().map(|f| finding(style, f)));

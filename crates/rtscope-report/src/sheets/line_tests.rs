@@ -2,8 +2,8 @@
 
 use crate::format::{NONE, count, share, us};
 use crate::sheet::{Cell, Columns, Sheet};
-use crate::shown::{mean, min_max, preempt_rt, release, signed_us, space_name};
-use rtscope_analysis::adam::{Adam, EdgeFigures, External, Group};
+use crate::words::{mean, min_max, preempt_rt, release, signed_us, space_name};
+use rtscope_analysis::line_tests::{EdgeFigures, External, Group, LineTests};
 use rtscope_record::{Nanos, Space, Test, Verdict};
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ struct Edge<'a> {
 }
 
 /// Table 2: a row for each group of `test`, and with `edges` one for each edge; `None` where there is none.
-pub(crate) fn second(a: &Adam, test: Test, edges: bool) -> Option<Sheet<'_>> {
+pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>> {
     let groups: Vec<&Group> = a.groups.iter().filter(|g| g.test == test).collect();
     if groups.is_empty() {
         return None;
@@ -132,7 +132,7 @@ impl Place<'_> {
 const SPACES: [(Space, &str); 2] = [(Space::User, "response, user space"), (Space::Kernel, "response, kernel space")];
 
 /// Table 1: a row for each kernel and load, with its periodic and response tasks beside each other.
-pub(crate) fn first(a: &Adam) -> Sheet<'_> {
+pub(crate) fn first(a: &LineTests) -> Sheet<'_> {
     let groups: Vec<&Group> = a.groups.iter().collect();
     let (title, places) = places("Latency by hardware and kernel, us", &groups);
     let mut columns = Columns::new()
@@ -190,7 +190,7 @@ pub(crate) fn first(a: &Adam) -> Sheet<'_> {
 
 /// "49.00, 147.00 (hardirq)".
 fn range(g: &Group) -> String {
-    let how = if g.device.is_empty() { String::new() } else { format!(" ({})", crate::facts::handler(&g.device)) };
+    let how = if g.device.is_empty() { String::new() } else { format!(" ({})", crate::properties::handler(&g.device)) };
     let (min, max) = (signed_us(Test::Response, g.both.min), signed_us(Test::Response, g.both.max));
     format!("{min}, {max}{how}")
 }

@@ -1,9 +1,9 @@
 //! What the samples of a test are, in the words of headings, axes and columns.
 
 use crate::ReportError;
-use crate::facts::handler;
 use crate::format::{NONE, count, us, us_f64, us_opt};
-use rtscope_analysis::adam::{EdgeFigures, Group, edge_figures};
+use crate::properties::handler;
+use rtscope_analysis::line_tests::{EdgeFigures, Group, edge_figures};
 use rtscope_analysis::summary::{Percentile, Row};
 use rtscope_analysis::versus::Role;
 use rtscope_analysis::{Summary, machine_name};

@@ -80,7 +80,7 @@ pub struct External {
 
 /// The groups of a selection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Adam {
+pub struct LineTests {
     /// By machine and kernel; of a kernel RT before stock, user space before kernel space, as the paper has them.
     pub groups: Vec<Group>,
     /// The thresholds of every share, ns.
@@ -91,7 +91,7 @@ pub struct Adam {
 
 /// Why there is no such table.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AdamError {
+pub enum LineTestsError {
     /// No record of these tests.
     #[error(
         "the selection holds no record of the tests response or periodic: measure one (`rtscope measure response`), or see `rtscope list`"
@@ -107,7 +107,7 @@ pub enum AdamError {
     },
 }
 
-impl Problem for AdamError {
+impl Problem for LineTestsError {
     fn remedy(&self) -> String {
         match self {
             // Says it.
@@ -173,13 +173,13 @@ impl Key {
 /// Makes the groups of the response and periodic records among `records`; a record that is given twice counts once. `external` are
 /// records of the same runs by another instrument; they go beside the group whose test, space and load they share, and whose kernel
 /// where they name one. `thresholds` none: [`THRESHOLD`].
-pub fn adam(records: &[Record], external: &[Record], thresholds: &[Nanos]) -> Result<Adam, AdamError> {
+pub fn line_tests(records: &[Record], external: &[Record], thresholds: &[Nanos]) -> Result<LineTests, LineTestsError> {
     let thresholds = if thresholds.is_empty() { vec![THRESHOLD] } else { thresholds.to_vec() };
     let mut ids = BTreeSet::new();
     let (of_lines, others): (Vec<&Record>, Vec<&Record>) =
         records.iter().filter(|r| ids.insert(r.id())).partition(|r| matches!(r.parts().test, Test::Response | Test::Periodic));
     if of_lines.is_empty() {
-        return Err(AdamError::Empty);
+        return Err(LineTestsError::Empty);
     }
     let mut groups = Vec::new();
     for (_, members) in grouped(&of_lines) {
@@ -199,7 +199,7 @@ pub fn adam(records: &[Record], external: &[Record], thresholds: &[Nanos]) -> Re
         ));
     }
     findings.extend(beside(&mut groups, external, &thresholds)?);
-    Ok(Adam { groups, thresholds, findings })
+    Ok(LineTests { groups, thresholds, findings })
 }
 
 fn grouped<'a>(records: &[&'a Record]) -> Vec<(Key, Vec<&'a Record>)> {
@@ -210,12 +210,13 @@ fn grouped<'a>(records: &[&'a Record]) -> Vec<(Key, Vec<&'a Record>)> {
     groups.into_iter().collect()
 }
 
-fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, AdamError> {
+fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, LineTestsError> {
     let (sound, invalid): (Vec<&Record>, Vec<&Record>) = members.iter().partition(|r| r.verdict() != Verdict::Invalid);
     let (merged, left_out) = if sound.is_empty() { (invalid, Vec::new()) } else { (sound, invalid) };
     let first = merged[0];
     let (key, kernel) = (Key::of(first), Kernel::of(first));
-    let (both, edges) = figures(&merged, thresholds).map_err(|error| AdamError::Merge { kernel: kernel.label.clone(), error })?;
+    let (both, edges) =
+        figures(&merged, thresholds).map_err(|error| LineTestsError::Merge { kernel: kernel.label.clone(), error })?;
     let ids = |records: &[&Record]| records.iter().map(|r| r.id().to_owned()).collect();
     Ok(Group {
         test: key.test,
@@ -281,7 +282,7 @@ fn remarks(groups: &[Group]) -> Vec<Finding> {
 }
 
 /// Puts the records of another instrument beside the groups that they are of.
-fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Result<Vec<Finding>, AdamError> {
+fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Result<Vec<Finding>, LineTestsError> {
     let of_lines: Vec<&Record> = external.iter().filter(|r| matches!(r.parts().test, Test::Response | Test::Periodic)).collect();
     let mut found = Vec::new();
     for (key, members) in grouped(&of_lines) {
@@ -299,7 +300,7 @@ fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Re
             ));
             continue;
         };
-        let error = |error| AdamError::Merge { kernel: g.kernel.label.clone(), error };
+        let error = |error| LineTestsError::Merge { kernel: g.kernel.label.clone(), error };
         let (both, edges) = figures(&members, thresholds).map_err(error)?;
         g.external = Some(External { instrument: key.instrument, ids, verdict: worst(&members), both, edges });
     }
@@ -307,5 +308,5 @@ fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Re
 }
 
 #[cfg(test)]
-#[path = "adam_tests.rs"]
+#[path = "line_tests_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
 //! Vinh & Chau's tables: for each task of a kernel a row for each load, jitter or interrupt latency.
 
-use super::adam::places;
+use super::line_tests::places;
 use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
-use crate::shown::{mean, release, signed_us, space_name};
-use rtscope_analysis::adam::{Adam, Group};
+use crate::words::{mean, release, signed_us, space_name};
+use rtscope_analysis::line_tests::{Group, LineTests};
 use rtscope_analysis::versus::Role;
 use rtscope_record::{Space, Test};
 
@@ -16,7 +16,7 @@ const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network"
 
 /// A table for each task: stock kernels first; of a kernel jitter in user space, latency, then jitter in kernel space, as the paper
 /// goes from what there is to what improves it.
-pub(crate) fn by_load(a: &Adam) -> Vec<Sheet<'_>> {
+pub(crate) fn by_load(a: &LineTests) -> Vec<Sheet<'_>> {
     let mut tasks: Vec<Vec<&Group>> = Vec::new();
     for g in &a.groups {
         match tasks.iter_mut().find(|t| same_task(t[0], g)) {
