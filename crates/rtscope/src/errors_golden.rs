@@ -76,7 +76,7 @@ fn every_error_says_what_to_do() {
 }
 
 /// Words by which a message without a remedy says itself what to do.
-const SAYS: [&str; 25] = [
+const SAYS: [&str; 26] = [
     "add it",
     "apt install",
     "apt-get install",
@@ -98,6 +98,7 @@ const SAYS: [&str; 25] = [
     "record id: letters",
     "remove",
     "rtscope list",
+    "series are ",
     "set ",
     "use ",
     "wait for it",
