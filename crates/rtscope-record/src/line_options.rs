@@ -43,6 +43,18 @@ pub struct Shape {
         With the FPGA instrument: pulses of any line that are shorter than this are taken out and counted, such as those of a slow edge \
         that passes the threshold several times [default: each edge counts]"))]
     pub min_width: Option<Nanos>,
+    /// The run ends once so many stimuli (`periodic`: points of the wave's grid) are missed; `None`: it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "N",
+            help = "\
+        `response` and `periodic`: end the run once N answers, or edges of the wave, are missed, as --breaktrace does at a latency"
+        )
+    )]
+    pub break_missed: Option<u64>,
 }
 
 /// [`Shape`] in a plan, whose keys are the options' names and whose times are texts. The compiler holds the two lists against each other.
@@ -57,6 +69,8 @@ struct InPlan {
     active_low: bool,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
     min_width: Option<Nanos>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    break_missed: Option<u64>,
 }
 
 /// A [`Shape`] as plans write it.
@@ -264,21 +278,23 @@ mod tests {
     use super::*;
 
     fn chosen() -> LineOptions {
-        let shape = Shape { pulse: Some(Nanos(20_000)), both_edges: true, active_low: true, min_width: Some(Nanos(1_000)) };
+        let (pulse, min_width) = (Some(Nanos(20_000)), Some(Nanos(1_000)));
+        let shape = Shape { pulse, both_edges: true, active_low: true, min_width, break_missed: Some(3) };
         LineOptions { shape, timeout: Some(Nanos(5)), ..LineOptions::default() }
     }
 
     #[test]
     fn what_goes_to_the_instrument_is_named_as_flags_in_a_plan_and_as_fields_in_a_record() {
-        let keys = r#"{"pulse":20000,"both-edges":true,"active-low":true,"min-width":1000,"timeout":5}"#;
+        let keys = r#"{"pulse":20000,"both-edges":true,"active-low":true,"min-width":1000,"break-missed":3,"timeout":5}"#;
         assert_eq!(serde_json::to_string(&chosen()).unwrap(), keys);
         assert_eq!(serde_json::to_string(&LineOptions::default()).unwrap(), "{}");
         let settings = chosen().settings(Test::Response, Nanos(7), "soft:b".into());
-        let kept = r#"{"answer":"soft:b","seed":1,"pulse":20000,"both_edges":true,"active_low":true,"min_width":1000,"timeout":5,"warmup":10}"#;
+        let kept = r#"{"answer":"soft:b","seed":1,"pulse":20000,"both_edges":true,"active_low":true,"min_width":1000,"break_missed":3,"timeout":5,"warmup":10}"#;
         assert_eq!(serde_json::to_string(&settings).unwrap(), kept);
         assert_eq!(serde_json::from_str::<LineSettings>(kept).unwrap(), settings);
         let read: PlanShape =
-            serde_json::from_str(r#"{"pulse":"20us","both-edges":true,"active-low":true,"min-width":"1us"}"#).unwrap();
+            serde_json::from_str(r#"{"pulse":"20us","both-edges":true,"active-low":true,"min-width":"1us","break-missed":3}"#)
+                .unwrap();
         assert_eq!(read.0, chosen().shape);
     }
 

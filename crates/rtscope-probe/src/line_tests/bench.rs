@@ -15,12 +15,15 @@ use crate::timer::conditions;
 use crate::timer::live::live;
 use crate::witness::{Post, Witness};
 use rtscope_record::lines::{Instrument as Facts, LineFacts};
-use rtscope_record::{Distribution, Nanos, Policy, Shape, Space, Test, ThreadInfo, Warning};
+use rtscope_record::{Distribution, Effect, Nanos, Policy, Shape, Space, Test, ThreadInfo, Warning};
 use rtscope_samples::phase::PhaseSampler;
 use rtscope_samples::sampler::LiveCell;
 use rtscope_sys::rt::{self, Signals, Woken};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Relaxed, SeqCst},
+};
 
 /// Stack of the instrument: `MCL_FUTURE` locks all of it.
 const STACK: usize = 128 * 1024;
@@ -53,6 +56,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         test,
         signals,
         reporter: Reporter::new(plan, signals, input),
+        broken: false,
         device: None,
         module: None,
         facts: Facts::default(),
@@ -87,6 +91,8 @@ pub(super) struct Bench<'a> {
     pub(super) test: LineTest<'a>,
     signals: &'a Signals,
     reporter: Reporter<'a>,
+    /// As many are missed as the run was to end at.
+    broken: bool,
     device: Option<Device>,
     module: Option<(ModuleDut, Duty)>,
     witness: Option<Witness>,
@@ -277,7 +283,17 @@ impl Bench<'_> {
             self.reporter.begin(start, 0);
             while !handle.is_finished() {
                 let ended = self.witness.as_ref().is_some_and(Witness::ended_it);
-                if self.reporter.interrupted() || ended || self.device.as_ref().is_some_and(Device::ended) {
+                let missed = cells.iter().map(|(_, cell)| cell.missed.load(Relaxed)).sum::<u64>();
+                if self.test.lines.shape.break_missed.is_some_and(|most| missed >= most) && !self.broken {
+                    self.broken = true;
+                    self.warnings.push(Warning::new(
+                        "broken",
+                        Effect::Note,
+                        format!("the run was ended with {missed} missed"),
+                        "the limit was asked for with --break-missed",
+                    ));
+                }
+                if self.broken || self.reporter.interrupted() || ended || self.device.as_ref().is_some_and(Device::ended) {
                     stop.store(true, SeqCst);
                 }
                 self.reporter.wait(POLL_INTERVAL);

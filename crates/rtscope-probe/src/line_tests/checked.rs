@@ -78,7 +78,7 @@ impl<'a> LineTest<'a> {
             }
             _ => {}
         }
-        let Shape { pulse, both_edges, active_low, min_width } = l.shape;
+        let Shape { pulse, both_edges, active_low, min_width, break_missed } = l.shape;
         let port = answer.fpga_port();
         if (pulse.is_some() || both_edges || active_low) && port.is_none() {
             let remedy = "--answer fpga:PORT, or leave --pulse, --both-edges and --active-low out";
@@ -117,6 +117,10 @@ impl<'a> LineTest<'a> {
         if let Some(width) = pulse.filter(|w| w.0 < PULSE.0 || w.0.saturating_add(PULSE.1) > s.interval.0) {
             let message = format!("a pulse of {width} does not fit into an interval of {}", s.interval);
             return usage(message, "--pulse 50ns or more, and an interval that is longer by 1us or more");
+        }
+        if break_missed.is_some_and(|n| n == 0 || test == Test::Sustained) {
+            let message = format!("`{test}` can't break at {} missed", break_missed.unwrap_or_default());
+            return usage(message, "--break-missed 1 or more, with `response` or `periodic`");
         }
         if l.self_answer.is_some() && (!wire || l.dut.is_some() || test == Test::Periodic) {
             return usage("only the kernel instrument can answer itself, and no DUT beside it".into(), "--dut own");

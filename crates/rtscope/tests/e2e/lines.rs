@@ -262,3 +262,19 @@ fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
         w.line(words).ends_with(2).complains(&[complaint]);
     }
 }
+
+#[test]
+fn a_run_breaks_at_the_missed_that_it_was_given() {
+    let w = World::new();
+    let (a, b) = lines("broken");
+    // Of ten pulses one is not answered: two stimuli.
+    let words =
+        format!("--stimulus {a} --answer {b} --inject drop=10 -i 2ms --timeout 1ms -D 1h --break-missed 3 --json --no-save");
+    let r = w.line(&format!("measure response {words}")).ends_with(4).record();
+    let missed: u64 = r.distributions().iter().map(Distribution::missed).sum();
+    assert!(missed >= 3 && !r.parts().interrupted, "{missed}");
+    assert_eq!(r.parts().settings.lines.as_ref().unwrap().shape.break_missed, Some(3));
+    assert!(codes(&r).contains(&"broken"), "{:?}", codes(&r));
+    w.line(&format!("measure sustained {words}")).ends_with(2).complains(&["can't break at 3 missed"]);
+    w.line("measure response --stimulus soft:a --answer soft:b --break-missed 0").ends_with(2).complains(&["can't break at 0"]);
+}
