@@ -19,6 +19,8 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+// Without the example.
+#[cfg_attr(feature = "schema", schemars(description = "A non-negative span of time or latency in nanoseconds."))]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 

@@ -58,6 +58,8 @@ impl Warning {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+// Without the example.
+#[cfg_attr(feature = "schema", schemars(description = "Whether the figures may be trusted, best first."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// They mean what they say.
