@@ -8,6 +8,9 @@ use rtscope_record::Policy;
 use rtscope_record::witness::{MOST, OtherRun, Rival};
 use std::collections::{BTreeMap, HashMap};
 
+/// How the names begin of what watches over runs and loads of this program.
+const WATCHERS: [&str; 2] = ["rtscope", "rt-load-"];
+
 /// `USER_HZ`: the unit of times in `stat`, on every machine.
 const TICK: u64 = 10_000_000;
 /// The longest command line that is kept, characters.
@@ -84,7 +87,7 @@ impl Table {
     fn is_above(&self, stat: &Stat) -> bool {
         let (Some((ours, priority)), Some(theirs)) = (self.ours, stat.policy) else { return false };
         // What watches over runs of this program is at FIFO 1, and works seldom.
-        let own = stat.priority == 1 && stat.name.starts_with("rtscope");
+        let own = stat.priority == 1 && WATCHERS.iter().any(|name| stat.name.starts_with(name));
         let above = match (ours, theirs) {
             (_, Policy::Other) | (Policy::Deadline, Policy::Fifo | Policy::Rr) => false,
             (Policy::Other, _) | (_, Policy::Deadline) => true,

@@ -158,6 +158,22 @@ fn cpus_with_what_was_stolen_their_frequencies_and_smis() {
 }
 
 #[test]
+fn what_watches_over_a_load_is_no_rival() {
+    let t = Tree::new();
+    let mut table = Table::new(&[0, 1], Some((Policy::Fifo, 1)), 1);
+    for (pid, name) in [(10, "rtscope-guest"), (11, "rt-load-init"), (12, "exe")] {
+        t.task((pid, pid), name, (1, 1), 0, (0, 50));
+    }
+    table.look(&t.root(), 0, &mut || ());
+    for (pid, name) in [(10, "rtscope-guest"), (11, "rt-load-init"), (12, "exe")] {
+        t.task((pid, pid), name, (1, 1), 0, (1000, 50));
+    }
+    table.look(&t.root(), 1000, &mut || ());
+    let names: Vec<String> = table.told().0.into_iter().map(|r| r.name).collect();
+    assert_eq!(names, ["exe"]);
+}
+
+#[test]
 fn rivals_that_ran_by_what_they_took() {
     let t = Tree::new();
     let second = 1_000_000_000;
