@@ -91,7 +91,10 @@ fn what_the_probe_would_refuse_is_refused_at_once() {
     let over = |answer: &str| LineOptions { answer: Some(answer.into()), ..LineOptions::default() };
     let soft = LineOptions { stimulus: Some("soft:a".into()), ..over("soft:b") };
     let least = Shape { min_width: Some(Nanos(1_000)), ..Shape::default() };
-    let of = |o: &LineOptions| settings(o, &about(Test::Response, Space::User, false, &base)).unwrap_err().to_string();
+    let of = |o: &LineOptions| {
+        let refused = settings(o, &about(Test::Response, Space::User, false, &base)).unwrap_err();
+        rtscope_failure::Failure::from(refused).in_one()
+    };
     for (options, words) in [
         (LineOptions { timeout: Some(Nanos(1_000_001)), ..soft.clone() }, "not within the shortest interval"),
         (LineOptions { shape: least, ..soft.clone() }, "only the FPGA instrument sees how wide pulses are; --answer fpga:PORT"),
