@@ -60,7 +60,7 @@ mod tests {
         let b = band(&[(2, Some(0.9)), (1, Some(1.1))]).unwrap();
         assert!(b.flips);
         assert_eq!(findings(&[b]).len(), 1);
-        // Equal in one model is no other conclusion.
+        // Equal in one model is not a different conclusion.
         assert!(!band(&[(2, Some(1.0)), (1, Some(1.1))]).unwrap().flips);
         assert_eq!(band(&[(2, Some(1.0)), (1, None)]), None);
         assert_eq!(band(&[(2, Some(1.0)), (1, Some(f64::INFINITY))]), None);

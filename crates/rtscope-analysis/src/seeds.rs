@@ -46,7 +46,7 @@ impl Maxima {
         }
     }
 
-    /// `None` where a record is no run of the lab in virtual time, or none has a sample.
+    /// `None` where a record is not a run of the lab in virtual time, or none has a sample.
     pub fn seeds(&self) -> Option<Seeds> {
         if self.other {
             return None;

@@ -106,7 +106,7 @@ impl Row {
 
 /// The rule of three: after `n` independent samples without an exceedance, its probability is below 3/n at 95 % confidence.
 ///
-/// Source: Hanley and Lippman-Hand, JAMA 249 (1983), from (1-p)^n = 0.05. `None` below 30 samples, where it is no good approximation.
+/// Source: Hanley and Lippman-Hand, JAMA 249 (1983), from (1-p)^n = 0.05. `None` below 30 samples, where it approximates badly.
 pub fn rule_of_three(n: u64) -> Option<f64> {
     (n >= 30).then(|| 3.0 / n as f64)
 }

@@ -7,7 +7,7 @@
 //!
 //! | code | effect | what |
 //! |---|---|---|
-//! | `clocksource-coarse` | Invalid | the clock moves in ticks: differences of it are no latencies |
+//! | `clocksource-coarse` | Invalid | the clock moves in ticks: its differences are not latencies |
 //! | `rtprio-limit` | Invalid | the kernel will refuse the priority (a forecast: the run itself has the last word) |
 //! | `memlock-limit` | Invalid, Note | the kernel will refuse to lock the memory (a forecast as well); a Note where it may |
 //! | `clocksource-slow` | Inconclusive | reading the clock takes microseconds, which are in every latency |

@@ -37,7 +37,7 @@ impl Origin {
     }
 }
 
-/// Why a record of `origin` is no better than INCONCLUSIVE; `None` for what this program measured itself.
+/// Why a record of `origin` is INCONCLUSIVE at best; `None` for what this program measured itself.
 pub fn warning(origin: Origin) -> Option<Warning> {
     let (message, remedy) = match origin {
         Origin::Measured | Origin::Lab => return None,

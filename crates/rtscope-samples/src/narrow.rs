@@ -44,7 +44,7 @@ impl Narrow {
         self.time(edge.at, take);
         // The one before on its line, if the level has not stayed for long enough since.
         match self.waiting.iter().rposition(|w| w.of.0 == line && !w.stays) {
-            // An edge that tells of lost ones is no end of a pulse.
+            // An edge that tells of lost ones does not end a pulse.
             Some(before) if edge.lost == 0 && self.waiting[before].of.1.lost == 0 => {
                 self.waiting.remove(before);
                 self.removed += 1;

@@ -52,7 +52,7 @@ impl Stimuli {
         match (pulse, both_edges) {
             (None, _) => vec![new(None, count, 1, 0)],
             (Some(_), false) => vec![new(Some(!active_low), count, 1, 0)],
-            // An odd number ends with a pulse whose edge back asks nothing. One is no run of pulses: 0 would be without end.
+            // An odd number ends with a pulse whose edge back asks nothing. At least one: 0 would mean without end.
             (Some(_), true) => vec![
                 new(Some(!active_low), count.div_ceil(2), 2, 1),
                 new(Some(active_low), if count == 0 { 0 } else { (count / 2).max(1) }, 2, 0),

@@ -77,7 +77,7 @@ pub fn on_one_cpu(command: &mut Command, cpu: u32) {
 
 /// Has the child that `command` will start keep the descriptor `fd`, under the same number. It must stay open until then.
 pub fn inherit(command: &mut Command, fd: RawFd) {
-    // SAFETY: a number; one that is no descriptor is an error.
+    // SAFETY: a number; one that is not a descriptor is an error.
     let request = move || if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };

@@ -90,7 +90,7 @@ impl Search {
         Ok(())
     }
 
-    /// It is no fault when there is none.
+    /// A kernel without one is fine.
     fn take_soft(&mut self, name: &str) -> Result<(), ImageError> {
         let there = soft_names(name).into_iter().find(|n| self.by_name.contains_key(n));
         there.map_or(Ok(()), |n| self.take(&n))

@@ -1,4 +1,4 @@
-//! Whether a record is no larger than records may be.
+//! Whether a record is within the limits of size.
 
 use super::parts::RecordParts;
 use crate::distribution::Distribution;

@@ -17,7 +17,7 @@ fn raw(r: &Row, percentile: &str) -> Cell<'static> {
     us_opt(r.percentile(percentile).and_then(|p| p.raw)).into()
 }
 
-/// A counter that is no news where it is 0 in every row.
+/// A counter that is left out where it is 0 in every row.
 fn counter(n: u64) -> Cell<'static> {
     Cell::marked(count(n), if n > 0 { Mark::Doubtful } else { Mark::Quiet })
 }

@@ -82,7 +82,7 @@ tests = [
     assert_eq!(pulses.shape, shape);
     assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
     assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
-    // What is left out is no part of a run's key: keys of plans that were read before lines could be named stay as they are.
+    // What is left out is not part of a run's key: keys of plans that were read before lines could be named stay as they are.
     let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
     let key = &timer.runs()[0].key;
     assert!(!["stimulus", "dut", "handler", "inject", "lines", "pulse", "edges", "low"].iter().any(|k| key.contains(k)), "{key}");

@@ -130,7 +130,7 @@ fn of_files(told: &mut Told) {
         Distribution => [RecordedError::Distribution(too_many())],
     );
     variants!(told, SignatureError:
-        Damaged => [SignatureError::Damaged("it is no hexadecimal number".into())],
+        Damaged => [SignatureError::Damaged("it is not a hexadecimal number".into())],
         Wrong => [SignatureError::Wrong],
         Json => [SignatureError::Json("a number is not finite".into())],
     );
@@ -188,7 +188,7 @@ fn of_instruments(told: &mut Told) {
         Spec => [LineError::Spec { text: "pin4".into(), why: "it has no kind".into() }],
         Busy => [LineError::Busy { line: line(), by: "`gpioset`".into() }],
         Unable => [LineError::Unable { line: line(), why: "it can't be driven".into() }],
-        Instrument => [LineError::Instrument { line: "fpga:/dev/ttyS0".into(), why: "it is no serial port".into(), remedy: board }],
+        Instrument => [LineError::Instrument { line: "fpga:/dev/ttyS0".into(), why: "it is not a serial port".into(), remedy: board }],
         Io => [
             io("gpio:gpiochip0/4", "open the chip", denied()),
             io(rtscope_sys::wire_device::DEVICE, "open it", absent()),

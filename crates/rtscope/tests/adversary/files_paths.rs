@@ -52,7 +52,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
                 words.replace("@.json", "thing.json").replace("fpga:@", &format!("fpga:{}", path.display())).replace('@', "thing");
             let args: Vec<&str> = words.split_whitespace().collect();
             let said = within(Duration::from_secs(15), w.command(&args));
-            // An archive that can't be opened is no reason to lose the record: that is kept elsewhere.
+            // An archive that can't be opened does not lose the record: that is kept elsewhere.
             let told = said.err.contains("a FIFO") || said.err.contains("a device") || said.err.contains("a directory");
             let other =
                 ["No such device", "ENOTTY", "Is a directory", "directory", "socket", "Inappropriate ioctl", "not a serial port"];
