@@ -308,6 +308,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_chosen_is_what_the_probe_is_told() {
+        let chosen = LineOptions {
+            interval_max: Some(Nanos(9)),
+            interval_seed: Some(8),
+            timeout: Some(Nanos(6)),
+            warmup: Some(4),
+            shortest: Some(Nanos(3)),
+            ..chosen()
+        };
+        let s = chosen.settings(Test::Sustained, Nanos(7), "soft:b".into());
+        assert_eq!((s.answer.as_str(), s.interval_max, s.seed, s.shape), ("soft:b", Some(Nanos(9)), 8, chosen.shape));
+        assert_eq!((s.timeout, s.warmup, s.shortest), (Nanos(6), 4, Some(Nanos(3))));
+    }
+
+    #[test]
     fn only_a_handler_names_no_line() {
         let handler = LineOptions { handler: Some(Handler::Soft), ..LineOptions::default() };
         assert!(handler.names_no_line() && !chosen().names_no_line());

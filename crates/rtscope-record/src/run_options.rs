@@ -232,6 +232,45 @@ mod tests {
     }
 
     #[test]
+    fn each_option_is_in_the_settings() {
+        let o = RunOptions {
+            interval: Some(Nanos(1)),
+            loops: Some(2),
+            policy: Policy::Rr,
+            priority: Some(3),
+            migrate: true,
+            priospread: true,
+            breaktrace: Some(Nanos(4)),
+            no_mlockall: true,
+            no_dma_latency: true,
+            worst: 5,
+            ..RunOptions::default()
+        };
+        let s = o.settings(vec![0, 1]);
+        assert_eq!((s.interval, s.duration, s.loops, s.threads, s.cpus), (Nanos(1), None, Some(2), 2, vec![]));
+        assert_eq!((s.policy, s.priority, s.priority_descends, s.migrate), (Policy::Rr, 3, true, true));
+        assert_eq!((s.mlockall, s.hold_dma_latency, s.break_above, s.worst), (false, false, Some(Nanos(4)), 5));
+        let free = RunOptions { policy: Policy::Deadline, ..RunOptions::default() }.settings(vec![0]);
+        assert!(free.migrate && free.cpus.is_empty() && free.priority == 0);
+        let default = RunOptions::default;
+        for (given, name) in [
+            (RunOptions { smp: true, ..default() }, "smp"),
+            (RunOptions { distance: Nanos(1), ..default() }, "distance"),
+            (RunOptions { breaktrace: Some(Nanos(0)), ..default() }, "breaktrace"),
+        ] {
+            assert_eq!(given.of_user_timers(), Some(name));
+        }
+    }
+
+    #[test]
+    fn a_plan_names_a_number_of_threads() {
+        let read = |text: &str| serde_json::from_str::<RunOptions>(text).map(|o| o.threads);
+        assert_eq!(read(r#"{"threads":7}"#).unwrap(), Some(7));
+        assert_eq!(read("{}").unwrap(), None);
+        assert!(read(r#"{"threads":0}"#).is_err());
+    }
+
+    #[test]
     fn lists_of_cpus_are_what_they_name() {
         let [some, same, wrong] = ["0,2-3", "0,2,3", "3-2"].map(CpuList::from);
         assert_eq!((some.cpus(), &some), (Ok(vec![0, 2, 3]), &same));
