@@ -274,6 +274,7 @@ mod tests {
     fn lists_of_cpus_are_what_they_name() {
         let [some, same, wrong] = ["0,2-3", "0,2,3", "3-2"].map(CpuList::from);
         assert_eq!((some.cpus(), &some), (Ok(vec![0, 2, 3]), &same));
+        assert!(some != CpuList::from("0,2") && some != wrong);
         assert_eq!(wrong.cpus().unwrap_err().to_string(), "`3-2` is not a list of CPUs");
         assert_eq!(serde_json::to_string(&same).unwrap(), "[0,2,3]");
         assert!(serde_json::from_str::<CpuList>("\"3-2\"").unwrap_err().to_string().contains("write 0,2-3"));
