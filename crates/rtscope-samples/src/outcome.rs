@@ -35,8 +35,13 @@ pub trait Sink {
     fn start_at(&mut self, _start: u64) {}
     /// Books one outcome. Called from the loop: allocates nothing.
     fn take(&mut self, number: u64, outcome: Outcome);
-    /// Samples so far, of both edges.
-    fn samples(&self) -> u64;
+}
+
+/// All of them as they come, for tests and simulations: allocates.
+impl Sink for Vec<(u64, Outcome)> {
+    fn take(&mut self, number: u64, outcome: Outcome) {
+        self.push((number, outcome));
+    }
 }
 
 /// Labels of the distributions, by the level of their edges.

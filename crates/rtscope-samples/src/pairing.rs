@@ -131,38 +131,26 @@ impl Pairing {
 mod tests {
     use super::*;
 
-    #[derive(Default)]
-    struct Seen(Vec<(u64, Outcome)>);
-
-    impl Sink for Seen {
-        fn take(&mut self, number: u64, outcome: Outcome) {
-            self.0.push((number, outcome));
-        }
-        fn samples(&self) -> u64 {
-            0
-        }
-    }
-
     fn edge(at: u64, level: bool) -> Edge {
         Edge { at, level, lost: 0 }
     }
 
     #[test]
     fn stimuli_to_one_level_do_not_take_each_others_answers() {
-        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         assert_eq!(pairing.stimulus(1000, true, &mut seen), Closed::None);
         // The first is dropped; the second's answer is its own.
         assert_eq!(pairing.stimulus(2000, true, &mut seen), Closed::Missed);
         pairing.answer(edge(2050, true), &mut seen);
         assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
         let answered = Outcome::Answered { level: true, latency: 50, at: 2050 };
-        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (2, answered)]);
+        assert_eq!(seen, [(1, Outcome::Missed { level: true }), (2, answered)]);
     }
 
     #[test]
     fn answers_come_in_the_order_of_their_stimuli() {
         use Outcome::{Answered, Late, Missed, Spurious};
-        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         // Nothing answers the first pulse; the rise of the second is answered twice, which takes a fall between.
         pairing.stimulus(1000, true, &mut seen);
         pairing.stimulus(2000, false, &mut seen);
@@ -176,7 +164,7 @@ mod tests {
         pairing.answer(edge(5010, false), &mut seen);
         pairing.answer(edge(5020, true), &mut seen);
         assert_eq!(
-            seen.0,
+            seen,
             [
                 (1, Missed { level: true }),
                 (2, Missed { level: false }),
@@ -192,13 +180,13 @@ mod tests {
 
     /// A rising stimulus at 1000 that waits 100 ns, and these edges after it (at, level): what became of each.
     fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<Outcome>) {
-        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         pairing.stimulus(1000, true, &mut seen);
         for &(at, level) in edges {
             pairing.answer(edge(at, level), &mut seen);
         }
-        assert!(seen.0.iter().all(|(number, _)| *number == 1));
-        (pairing, seen.0.into_iter().map(|(_, outcome)| outcome).collect())
+        assert!(seen.iter().all(|(number, _)| *number == 1));
+        (pairing, seen.into_iter().map(|(_, outcome)| outcome).collect())
     }
 
     #[test]
@@ -217,11 +205,11 @@ mod tests {
     #[test]
     fn what_was_overtaken_is_missed_and_waits_no_more() {
         let overtaken = |at: u64| {
-            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
             pairing.stimulus(1000, true, &mut seen);
             pairing.overtaken(at);
             pairing.answer(edge(1050, true), &mut seen);
-            (pairing.close(1060, &mut seen), seen.0.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>())
+            (pairing.close(1060, &mut seen), seen.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>())
         };
         let answered = (Closed::Answered, vec![Outcome::Answered { level: true, latency: 50, at: 1050 }]);
         assert_eq!((overtaken(999), overtaken(1000)), (answered.clone(), answered));
@@ -232,16 +220,16 @@ mod tests {
     #[test]
     fn the_end_comes_with_the_time_out() {
         for (now, closed, stimuli) in [(1099, Closed::Undecided, 2), (1100, Closed::Missed, 3), (1101, Closed::Missed, 3)] {
-            let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+            let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
             pairing.stimulus(800, false, &mut seen);
             pairing.stimulus(900, false, &mut seen);
             pairing.stimulus(1000, true, &mut seen);
             assert_eq!((pairing.close(now, &mut seen), pairing.stimuli()), (closed, stimuli), "{now}");
         }
         // A late answer has come already: nothing to wait for.
-        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         assert_eq!(pairing.close(1050, &mut seen), Closed::Late);
-        assert_eq!(seen.0, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
+        assert_eq!(seen, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
         assert_eq!(pairing.close(2000, &mut seen), Closed::None);
     }
 
@@ -256,27 +244,27 @@ mod tests {
 
     #[test]
     fn a_late_answer_is_owed_once() {
-        let (mut pairing, mut seen) = (one(&[]).0, Seen::default());
+        let (mut pairing, mut seen) = (one(&[]).0, Vec::new());
         pairing.stimulus(2000, false, &mut seen);
         for at in [2010, 2020] {
             pairing.answer(edge(at, true), &mut seen);
         }
         let outcomes =
             [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true }), (2, Outcome::Spurious { level: true })];
-        assert_eq!(seen.0, outcomes);
+        assert_eq!(seen, outcomes);
         // One that came late in its own time is owed nothing.
-        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Seen::default());
+        let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         pairing.stimulus(2000, false, &mut seen);
         pairing.answer(edge(2010, true), &mut seen);
-        assert_eq!(seen.0.last(), Some(&(2, Outcome::Spurious { level: true })));
+        assert_eq!(seen.last(), Some(&(2, Outcome::Spurious { level: true })));
     }
 
     #[test]
     fn a_stimulus_whose_time_is_not_over_is_taken_back() {
-        let (mut pairing, mut seen) = (Pairing::new(100), Seen::default());
+        let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         pairing.answer(edge(10, true), &mut seen);
         pairing.stimulus(1000, true, &mut seen);
         assert_eq!(pairing.close(1099, &mut seen), Closed::Undecided);
-        assert_eq!((pairing.stimuli(), seen.0), (0, vec![(1, Outcome::Spurious { level: true })]));
+        assert_eq!((pairing.stimuli(), seen), (0, vec![(1, Outcome::Spurious { level: true })]));
     }
 }

@@ -48,10 +48,6 @@ impl Sink for PhaseSampler {
             Outcome::Spurious { .. } => p.spurious += 1,
         }
     }
-
-    fn samples(&self) -> u64 {
-        self.phase.count
-    }
 }
 
 #[cfg(test)]
@@ -77,7 +73,6 @@ mod tests {
         let (missed, late) = (Outcome::Missed { level: true }, Outcome::Late { level: true });
         take(&mut brief, &[(5, missed), (5, late), (6, missed), (6, late), (7, missed)]);
         take(&mut brief, &[(7, Outcome::Spurious { level: false }); 4]);
-        assert_eq!(brief.samples(), 4);
         let expected =
             Phase { stimuli: 7, count: 4, missed: 3, late: 2, spurious: 4, min: Some(10), median: Some(50), max: Some(90) };
         assert_eq!(brief.finish(), expected);

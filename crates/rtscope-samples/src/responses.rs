@@ -84,10 +84,6 @@ impl Sink for ResponseSampler {
             Outcome::Spurious { level } => self.sides[side(level)].spurious += 1,
         }
     }
-
-    fn samples(&self) -> u64 {
-        self.sides.iter().map(|s| s.sampler.count()).sum()
-    }
 }
 
 #[cfg(test)]
@@ -131,7 +127,6 @@ mod tests {
                 (9, Outcome::Spurious { level: true }),
             ],
         );
-        assert_eq!(books.samples(), 3);
         assert_eq!(live.map(|l| (l.count.load(Relaxed), l.missed.load(Relaxed))), [(2, 3), (1, 1)]);
         let (all, warmup) = books.finish(|p| p.resolution = 1).unwrap();
         let figures: Vec<_> = all

@@ -35,10 +35,6 @@ impl<S: Sink + ?Sized> Sink for Numbered<'_, S> {
     fn take(&mut self, number: u64, outcome: Outcome) {
         self.sink.take(number * self.every - self.before, outcome);
     }
-
-    fn samples(&self) -> u64 {
-        self.sink.samples()
-    }
 }
 
 impl Stimuli {

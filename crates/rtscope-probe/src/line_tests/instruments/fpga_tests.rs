@@ -17,18 +17,6 @@ fn order(capture: bool, count: u64) -> Order {
     }
 }
 
-#[derive(Default)]
-struct Seen(Vec<(u64, Outcome)>);
-
-impl Sink for Seen {
-    fn take(&mut self, number: u64, outcome: Outcome) {
-        self.0.push((number, outcome));
-    }
-    fn samples(&self) -> u64 {
-        0
-    }
-}
-
 /// An edge at a time in us, of a clock whose half tick is 1 us.
 fn edge(channel: u8, at: u64, level: bool) -> Item {
     Item::Edge { channel, level, at }
@@ -37,14 +25,14 @@ fn edge(channel: u8, at: u64, level: bool) -> Item {
 fn seen(items: &[Item], count: u64) -> (Vec<String>, RunCounts) {
     let mut run = Run::new(&order(false, count), 500_000);
     run.origin = 0;
-    let mut sink = Seen::default();
+    let mut sink = Vec::new();
     let mut collector = Collector::Responses(&mut sink);
     run.take(Item::Time { at: 0, mark: true, levels: 0 }, &mut collector);
     for item in items {
         run.take(*item, &mut collector);
     }
     let counts = run.counts(&Losses::default(), 6, &mut collector);
-    let words = sink.0.iter().map(|(n, o)| match o {
+    let words = sink.iter().map(|(n, o)| match o {
         Outcome::Answered { latency, .. } => format!("{n} {latency}"),
         Outcome::Missed { .. } => format!("{n} missed"),
         Outcome::Late { .. } => format!("{n} late"),
@@ -102,7 +90,7 @@ fn a_wave_says_where_edges_are_missing() {
 #[test]
 fn a_silent_device_is_taken_for_dead() {
     let mut run = Run::new(&order(false, 0), 500_000);
-    let mut sink = Seen::default();
+    let mut sink = Vec::new();
     let mut collector = Collector::Responses(&mut sink);
     for i in 1..=21 {
         run.take(edge(0, i * 1000, i % 2 == 1), &mut collector);
