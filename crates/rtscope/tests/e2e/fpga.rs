@@ -2,7 +2,7 @@
 //!
 //! Needs the emulator (`make -C gateware emulator`): run with RTSCOPE_EMULATOR naming it, as `./x test` does.
 
-use crate::world::{World, codes, end_of, skip};
+use crate::world::{World, codes, end_of, skip, wait_for};
 use rtscope_record::{Distribution, Verdict};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -31,6 +31,12 @@ impl Emulator {
         let mut port = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
         Some(Self { process, port: port.trim().into(), truth })
+    }
+
+    /// Waits until it has written of so many stimuli and edges, those of the calibration among them.
+    #[track_caller]
+    fn wait_for_lines(&self, lines: usize) {
+        wait_for("the emulated instrument", || (std::fs::read_to_string(&self.truth).ok()?.lines().count() > lines).then_some(()));
     }
 
     /// Ends it; what it did, without the first line.
@@ -342,7 +348,7 @@ fn an_instrument_that_goes_away_leaves_what_it_measured() {
     let w = World::new();
     let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
     let run = w.start(&format!("measure response --answer fpga:{} -i 1ms -l 100000 --json --no-save", e.port));
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    e.wait_for_lines(500);
     e.process.kill().unwrap();
     let said = end_of(run);
     let r = said.ends_with(4).record();
@@ -356,7 +362,8 @@ fn a_search_whose_instrument_goes_away_finds_no_limit() {
     let w = World::new();
     let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
     let run = w.start(&format!("measure sustained --answer fpga:{} -i 5ms -D 3s --json --no-save", e.port));
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    // Beyond the first trial, of 100 stimuli.
+    e.wait_for_lines(400);
     e.process.kill().unwrap();
     let r = end_of(run).ends_with(4).record();
     assert!(codes(&r).contains(&"instrument-gone"), "{:?}", codes(&r));

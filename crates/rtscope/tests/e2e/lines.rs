@@ -144,9 +144,12 @@ fn a_device_that_dies_during_a_search_is_said_to_be_dead() {
     wait_for("the DUT's lines", || file(&b).exists().then_some(()));
     let words = format!("measure sustained --dut none --stimulus {a} --answer {b} -i 100ms --shortest 100ms -D 1m --no-save");
     let measure = w.start(&words);
-    crate::world::probe_of(measure.id());
-    // In the middle of the first trial, which takes 2 s.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    // In the middle of the first trial, which takes 2 s: some stimuli have been answered.
+    let page = || fs::read(file(&b)).unwrap();
+    for _ in 0..4 {
+        let before = page();
+        wait_for("an answer", || (page() != before).then_some(()));
+    }
     signal(dut.id(), libc::SIGKILL);
     end_of(dut);
     end_of(measure).ends_with(3).complains(&["the DUT died", &b]);
