@@ -8,13 +8,17 @@ const PAGE: usize = 4096;
 /// `n` times `value`, in memory that was written to: a fresh zero page would become one's own only at the first write, in the loop.
 pub(crate) fn touched<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut all = vec![value; n];
-    let step = (PAGE / size_of::<T>().max(1)).max(1);
-    let last = n.saturating_sub(1);
-    for at in (0..n).step_by(step).chain((n > 0).then_some(last)) {
+    for at in one_a_page(n, size_of::<T>()) {
         // The compiler may know what is there, and must not think that this write changes nothing.
         all[at] = black_box(all[at]);
     }
     all
+}
+
+/// Indices of elements such that every page of `n` elements of `size` bytes has one.
+fn one_a_page(n: usize, size: usize) -> impl Iterator<Item = usize> {
+    let step = (PAGE / size.max(1)).max(1);
+    (0..n).step_by(step).chain(n.checked_sub(1))
 }
 
 /// Room for `n` elements, touched and empty. `value` is what is written there meanwhile.
@@ -27,6 +31,17 @@ pub(crate) fn room<T: Copy>(n: usize, value: T) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_page_has_an_element_that_is_written_to() {
+        let indices = |n, size| one_a_page(n, size).collect::<Vec<_>>();
+        assert_eq!(indices(1025, 8), [0, 512, 1024, 1024]);
+        assert_eq!(indices(600, 16), [0, 256, 512, 599]);
+        // Larger than a page; nothing; without a size.
+        assert_eq!(indices(2, 5000), [0, 1, 1]);
+        assert_eq!(indices(0, 8), [0; 0]);
+        assert_eq!(indices(3, 0), [0, 2]);
+    }
 
     #[test]
     fn room_is_empty_and_large_enough() {

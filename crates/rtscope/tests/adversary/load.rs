@@ -1,7 +1,7 @@
 //! A load that is not what its name says: frozen, halved, killed in part, held up. None of them gives a VALID record, and each says why.
 
 use crate::arena;
-use crate::world::{World, descendants, end_of, installed, probe_of, processes, skip};
+use crate::world::{World, descendants, end_of, installed, measuring, processes, skip};
 use rtscope_record::{Effect, LoadWorkers, Record, Verdict};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn attacked(load: &str, duration: &str, attack: impl FnOnce(&Child)) -> Record {
     let w = World::on_disk();
     let mut command = w.command(&["measure", "timer", "-D", duration, "--json", "--load", load]);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    probe_of(child.id());
+    let child = measuring(child);
     attack(&child);
     let said = end_of(child);
     assert!(matches!(said.code, Some(0 | 4)), "{said:?}");
