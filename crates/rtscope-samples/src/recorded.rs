@@ -151,7 +151,7 @@ mod tests {
     fn every_edge_is_accounted_for() {
         let stimulus = edges(&[(1000, true), (2000, false), (3000, true), (4000, false), (5000, true), (6000, false)]);
         let answer = edges(&[
-            (500, true), // no stimulus yet
+            (500, true),   // no stimulus yet
             (1010, true),  // in time
             (2000, false), // in time, at once
             (3600, true),  // late
