@@ -71,7 +71,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if size > most {
         return Err(too_large(most));
     }
-    // One byte of spare capacity, so that reading to the end does not reallocate.
+    // Capacity for one byte more, so that finding the end needs no reallocation. The file may have grown: checked again below.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }

@@ -49,7 +49,8 @@ pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usiz
     }
 }
 
-/// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
+/// A sparse histogram: slots in ascending order with their counts, without zero counts. Counting is lossless: a total above 2^63-1
+/// is refused.
 ///
 /// ```
 /// use rtscope_record::Histogram;

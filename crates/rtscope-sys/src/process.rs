@@ -37,7 +37,7 @@ pub fn peer(socket: &impl AsRawFd) -> io::Result<u32> {
     u32::try_from(peer.pid).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// Makes the kernel send `signal` to the child that `command` will start when the thread that starts it ends for any reason.
+/// Makes the kernel send `signal` to the child that `command` will start as soon as the spawning thread ends, for any reason.
 ///
 /// The kernel watches the spawning *thread*, not the process: spawn from a thread that lives as long as the child should. If the
 /// parent ends before the request reaches the kernel, the child does not start. Not usable for the first process of a PID

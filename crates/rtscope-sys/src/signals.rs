@@ -14,7 +14,7 @@ const LAST: i32 = 64;
 
 /// Resets all signal dispositions and the mask of the child that `command` will start. A shell's `&`, nohup, cron and supervisors
 /// have their children ignore signals, which all descendants inherit: they could not be ended by SIGINT. SIGHUP stays as it is:
-/// who ignores it (nohup) means the whole tree of processes.
+/// nohup is meant for the whole tree of processes.
 pub(super) fn ordinary(command: &mut Command) {
     let request = || {
         for signal in (1..=LAST).filter(|&s| s != libc::SIGHUP) {

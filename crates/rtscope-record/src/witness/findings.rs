@@ -10,7 +10,7 @@ use crate::system::cpus;
 use crate::units::Nanos;
 use crate::warning::{Effect, Warning};
 
-/// How much longer than planned a run may take without a warning: ns, and as a share of the plan (one part in this many).
+/// How much longer than planned a run may take without a warning: the larger of a time, ns, and one part in this many of the plan.
 const LONGER: (u64, u64) = (1_000_000_000, 10);
 /// The longest time without a look that needs no warning, ns.
 const BLIND: u64 = 5_000_000_000;
