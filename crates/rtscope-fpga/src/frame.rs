@@ -102,7 +102,7 @@ pub fn command(write: bool, address: u8, tag: u8, value: u32) -> Vec<u8> {
 pub enum Parsed {
     /// A whole frame with a valid record.
     Record(Record),
-    /// Bytes that are no valid frame.
+    /// Bytes that are not a valid frame.
     Damaged,
 }
 

@@ -279,7 +279,7 @@ impl<P: Port> Instrument<P> {
         self.ask(true, register::CONTROL, self.control | control::MARK, "give a mark", take).map(drop)
     }
 
-    /// Stops stamping; what is still under way is discarded. The stimulus goes to its level at rest.
+    /// Stops stamping at once, without waiting for what is under way. The level at rest stays as it is set.
     pub fn stop(&mut self) -> Result<(), FpgaError> {
         self.control = self.rest;
         self.write(register::CONTROL, self.control, "stop")

@@ -49,7 +49,7 @@ impl Stimuli {
         match (pulse, both_edges) {
             (None, _) => vec![new(None, count, 1, 0)],
             (Some(_), false) => vec![new(Some(!active_low), count, 1, 0)],
-            // With an odd number, the last pulse's edge back is no stimulus. At least 1, because 0 would mean without end.
+            // With an odd number, the last pulse's edge back is not a stimulus. At least 1, because 0 would mean without end.
             (Some(_), true) => vec![
                 new(Some(!active_low), count.div_ceil(2), 2, 1),
                 new(Some(active_low), if count == 0 { 0 } else { (count / 2).max(1) }, 2, 0),

@@ -77,7 +77,7 @@ pub fn on_one_cpu(command: &mut Command, cpu: u32) {
 
 /// Lets the child that `command` will start inherit the descriptor `fd` under the same number. It must stay open until the start.
 pub fn inherit(command: &mut Command, fd: RawFd) {
-    // SAFETY: an integer; the kernel refuses a number that is no descriptor.
+    // SAFETY: an integer; the kernel refuses a number that is not a descriptor.
     let request = move || if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };
