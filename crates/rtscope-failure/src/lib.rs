@@ -1,60 +1,61 @@
-//! What is said when something fails, in one shape for every room: what is wrong, what to do about it, whose fault it is.
+//! One shape for every failure: what is wrong, what to do about it, whose fault it is.
 //!
-//! An error's enum lies where the error arises, and beside it its [`Problem`]: who defines what can go wrong also says what to do then. `?` makes
-//! a [`Failure`] of it wherever that is what a function fails with, and [`Explain`] puts before it where it happened.
+//! An error's enum is defined where the error arises, with its [`Problem`] beside it: the remedy belongs to the definition of the
+//! error. `?` converts the error to a [`Failure`] where a function returns that, and [`Explain`] puts the place of the failure
+//! before its message.
 #![forbid(unsafe_code)]
 
 use std::fmt::{self, Display};
 
-/// Whose fault it is. The command line makes the exit code of it.
+/// Whose fault a failure is. The command line derives its exit code from this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The request was wrong: asked the same again, it fails the same (exit code 2).
+    /// The request was wrong: repeated, it fails again (exit code 2).
     Usage,
-    /// The machine, a file or another program did not do its part (exit code 3).
+    /// The machine, a file or another program failed (exit code 3).
     Machine,
-    /// It was asked to end before there was a result (exit code 130).
+    /// The program was told to end before it had a result (exit code 130).
     Interrupted,
 }
 
-/// Why something ended without its result.
+/// Why something ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What is wrong, in what.
+    /// What is wrong, and where.
     pub message: String,
-    /// What to do about it; empty where the message says so itself.
+    /// What to do about it; empty where the message says so.
     pub remedy: String,
     /// Whose fault it is.
     pub fault: Fault,
 }
 
 impl Failure {
-    /// The request was wrong.
+    /// A failure because the request was wrong.
     pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: remedy.into(), fault: Fault::Usage }
     }
 
-    /// The machine could not do it.
+    /// A failure of the machine, a file or another program.
     pub fn machine(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: remedy.into(), fault: Fault::Machine }
     }
 
-    /// It was ended.
+    /// A failure because the program was told to end.
     pub fn interrupted(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: remedy.into(), fault: Fault::Interrupted }
     }
 
-    /// What a problem is to its user, where the problem itself is needed on.
+    /// The failure for a problem by reference, where the problem itself is still needed.
     pub fn of(problem: &(impl Problem + ?Sized)) -> Self {
         Self { message: problem.to_string(), remedy: problem.remedy(), fault: problem.fault() }
     }
 
-    /// The request was wrong.
+    /// Whether the request was wrong.
     pub fn is_usage(&self) -> bool {
         self.fault == Fault::Usage
     }
 
-    /// Message and remedy in one piece, where there is no room for two.
+    /// Message and remedy as one text, for places that hold only one.
     pub fn in_one(&self) -> String {
         if self.remedy.is_empty() { self.message.clone() } else { format!("{}; {}", self.message, self.remedy) }
     }
@@ -70,7 +71,7 @@ impl std::error::Error for Failure {}
 
 /// An error that says what to do about it and whose fault it is. Its `Display` is the message.
 pub trait Problem: Display {
-    /// What to do about it; empty where the message says so itself.
+    /// What to do about it; empty where the message says so.
     fn remedy(&self) -> String;
 
     /// Whose fault it is.
@@ -78,12 +79,12 @@ pub trait Problem: Display {
         Fault::Machine
     }
 
-    /// The request was wrong.
+    /// Whether the request was wrong.
     fn is_usage(&self) -> bool {
         self.fault() == Fault::Usage
     }
 
-    /// It was ended before there was a result.
+    /// Whether the program was told to end before it had a result.
     fn is_interrupted(&self) -> bool {
         self.fault() == Fault::Interrupted
     }
@@ -95,19 +96,19 @@ impl<P: Problem> From<P> for Failure {
     }
 }
 
-/// Makes failures of what went wrong elsewhere.
+/// Converts errors to failures.
 pub trait Explain<T, E> {
-    /// The same failure, with where it happened (a path, an option, an id) and a colon before its message.
+    /// Puts the place of the failure (a path, an option, an id) and a colon before its message.
     fn at(self, place: impl Display) -> Result<T, Failure>
     where
         E: Into<Failure>;
 
-    /// The request's fault: where it happened, a colon, and the error's own words.
+    /// A fault of the request: the place, a colon, and the error's own message.
     fn or_usage(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
     where
         E: Display;
 
-    /// The machine's fault, in the same words.
+    /// A fault of the machine, with the same message.
     fn or_machine(self, place: impl Display, remedy: impl Into<String>) -> Result<T, Failure>
     where
         E: Display;

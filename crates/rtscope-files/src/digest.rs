@@ -5,24 +5,25 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Of a digest's bytes.
+/// A digest's bytes in hexadecimal.
 pub fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref().iter().fold(String::new(), |text, b| text + &format!("{b:02x}"))
 }
 
-/// Of bytes.
+/// The digest of bytes.
 pub fn bytes(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes))
 }
 
-/// Of a file.
+/// The digest of a file's content.
 pub fn file(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     feed(&mut hash, path)?;
     Ok(hex(hash.finalize()))
 }
 
-/// Of every file and link below `root`: paths, lengths and contents, in the order of their paths. Owners and times do not count.
+/// The digest of every file and link below `root`: paths, lengths and contents, in the order of their paths, without owners and
+/// times.
 pub fn tree(root: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     for path in files(root)? {
@@ -42,7 +43,7 @@ pub fn tree(root: &Path) -> io::Result<String> {
     Ok(hex(hash.finalize()))
 }
 
-/// Number and total size of the files below `root`, links not counted.
+/// Number and total size (bytes) of the files below `root`, without links.
 pub fn count(root: &Path) -> io::Result<(u64, u64)> {
     let mut found = (0, 0);
     for path in files(root)? {

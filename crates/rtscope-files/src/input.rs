@@ -1,4 +1,4 @@
-//! Inputs: files that are read, of a size that is bounded.
+//! Inputs: files that are read, with a bounded size.
 
 use crate::own::me;
 use crate::regular::{bits, kind, refused, regular};
@@ -8,30 +8,30 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Largest file of settings, state or metadata that is read, bytes.
+/// Size limit for files of settings, state or metadata, bytes.
 pub const SMALL: u64 = 64 << 20;
-/// Largest file of a program, kernel or module that is read, bytes.
+/// Size limit for programs, kernels and modules, bytes.
 pub const LARGE: u64 = 1 << 30;
 
-/// Largest file that is read as a stream, bytes: what reads it holds little of it, but is not to go on for ever.
+/// Size limit for files that are read as a stream, bytes: these need little memory, but must not be read for ever.
 pub const STREAMED: u64 = 64 << 30;
 
-/// Without waiting, and without becoming the terminal of this process.
+/// Open without blocking, and without making the file this process's controlling terminal.
 fn flags() -> i32 {
     bits(OFlags::NONBLOCK | OFlags::NOCTTY)
 }
 
-/// Opens a regular file to be read. What is none is refused at once, and not even opened: some devices do something when they are.
+/// Opens a regular file for reading. Anything else is refused without opening it, because opening some devices has side effects.
 pub fn open(path: &Path) -> io::Result<File> {
     regular(&fs::metadata(path)?)?;
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path)?;
-    // It may have been replaced meanwhile.
+    // It may have been replaced since.
     regular(&file.metadata()?)?;
     Ok(file)
 }
 
-/// [`open`], and a stream where the path clearly means one: `/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`. Waiting for it ends with any
-/// signal that ends the process.
+/// [`open`], which also takes a stream where the path clearly names one: `/dev/stdin`, or `/dev/fd/63` from a shell's `<(...)`.
+/// Reads from the stream block; a signal that ends the process ends them.
 pub fn open_stream(path: &Path) -> io::Result<File> {
     let named = ["/dev", "/proc"].iter().any(|dir| path.starts_with(dir));
     let found = fs::metadata(path)?;
@@ -41,7 +41,7 @@ pub fn open_stream(path: &Path) -> io::Result<File> {
     streams(&found)?;
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path)?;
     streams(&file.metadata()?)?;
-    // Only opening was not to wait.
+    // Only opening had to be non-blocking.
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)
 }
@@ -52,11 +52,11 @@ pub fn standard_input() -> io::Result<io::StdinLock<'static>> {
     Ok(io::stdin().lock())
 }
 
-/// Refuses what is neither a file nor a stream that ends some time: a device may go on for ever, but a terminal and `/dev/null` do not.
+/// Refuses anything that is neither a file nor a stream with an end. Devices may never end; a terminal and `/dev/null` do.
 fn streams(m: &Metadata) -> io::Result<()> {
     let t = m.file_type();
     let (major, minor) = (rustix::fs::major(m.rdev()), rustix::fs::minor(m.rdev()));
-    // Linux's devices.txt: memory devices 1, terminals 4 and 5, the slaves of pseudo terminals 136 to 143.
+    // Linux's devices.txt: 1 memory devices, 4 and 5 terminals, 136 to 143 pseudo-terminal slaves.
     let ends = t.is_char_device() && ((major, minor) == (1, 3) || matches!(major, 4 | 5 | 136..=143));
     if t.is_file() || t.is_fifo() || t.is_socket() || ends {
         return Ok(());
@@ -71,17 +71,17 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if size > most {
         return Err(too_large(most));
     }
-    // One more than it says, so that one that grows is seen to.
+    // Capacity for one byte more, so that finding the end needs no reallocation. The file may have grown: checked again below.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
 }
 
-/// Reads a stream to its end, of at most `most` bytes; takes no more memory than it needs for them.
+/// Reads a stream of at most `most` bytes to its end, without excess memory.
 pub fn read_bounded(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
-        // Not doubled, as a vector would by itself: half of a large one more.
+        // Grows by half, where a vector by itself would double.
         let step = (bytes.len() / 2).max(1 << 16);
         bytes.reserve_exact(step + 64);
         if from.by_ref().take(step as u64).read_to_end(&mut bytes)? == 0 {
@@ -98,7 +98,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Reads a file of state whole: a regular one of this user's, or of user `also`, under one name; no link.
+/// Reads a whole state file: a regular file with a single name that belongs to this user or to user `also`, not a link.
 pub fn read_own(path: &Path, most: u64, also: Option<u32>) -> io::Result<Vec<u8>> {
     let found = fs::symlink_metadata(path)?;
     regular(&found)?;

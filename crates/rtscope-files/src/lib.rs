@@ -1,9 +1,11 @@
-//! Files that somebody else may have had a hand in: the one place where they are opened, made, replaced and locked; and their digests. Knows nobody.
+//! The one place where files that others may have tampered with are opened, made, replaced and locked; and digests of files.
+//! Depends on no other crate of the project.
 //!
-//! What is opened as a file is a regular file, or refused at once: a FIFO would be waited for, a device read without an end, a link lead
-//! elsewhere. What is kept for oneself (locks, state) is also one's own, under one name. Every wait ends when the process is asked to.
+//! What is opened as a file must be a regular file and is refused at once otherwise: a FIFO would block, a device might never end,
+//! a link could lead elsewhere. Private files (locks, state) must also belong to this user and have a single name. Every wait ends
+//! when the process is asked to end.
 #![forbid(unsafe_code)]
-#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // programs that a test starts may inherit any signal settings
 
 pub mod digest;
 mod input;

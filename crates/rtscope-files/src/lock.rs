@@ -1,4 +1,4 @@
-//! Locks between processes, on a file.
+//! Locks between processes, on files.
 
 use crate::own::open_own;
 use crate::wait::lock_patiently;
@@ -7,14 +7,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Held while something in a directory is changed; the kernel releases it with the process.
+/// A lock held while something in a directory is changed; the kernel releases it when the process ends.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Opens the file of a lock, made with its directory where needed.
+    /// Opens a lock's file; makes it, and its directory, where missing.
     pub fn open(file: &Path) -> io::Result<File> {
         if let Some(dir) = file.parent() {
             fs::create_dir_all(dir)?;
@@ -22,31 +22,33 @@ impl Lock {
         open_own(file)
     }
 
-    /// Takes the lock of an open file; waits while another process has it, after telling `on_wait`, until this one is asked to end.
+    /// Locks an open file. While another process holds the lock, calls `on_wait` once and waits until this process is asked to
+    /// end.
     pub fn wait(file: File, on_wait: impl FnOnce()) -> io::Result<Self> {
         lock_patiently(&file, on_wait)?;
         Ok(Self { file })
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if it is free.
     pub fn try_take(file: &Path) -> Option<Self> {
         Self::hold(Self::open(file).ok()?).ok()
     }
 
-    /// Takes the lock of an open file; `EWOULDBLOCK` when somebody has it.
+    /// Locks an open file; `EWOULDBLOCK` while the lock is held elsewhere.
     pub fn hold(file: File) -> io::Result<Self> {
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Self { file })
     }
 
-    /// The file that is locked.
+    /// The locked file.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 }
 
 impl Drop for Lock {
-    /// Closing alone would not do: a child that another thread has just forked holds a copy of the descriptor until it becomes its program.
+    /// Closing alone might not release the lock: a child that another thread has just forked holds a copy of the descriptor until
+    /// its exec.
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
@@ -56,7 +58,7 @@ impl Drop for Lock {
 mod tests {
     use super::*;
 
-    /// A process that is forked meanwhile by another thread has a copy of every descriptor until it becomes its program.
+    /// Between fork and exec, a child of another thread holds a copy of every descriptor.
     #[test]
     fn what_is_let_go_is_free_though_a_copy_of_its_descriptor_is_open() {
         let dir = tempfile::tempdir().unwrap();

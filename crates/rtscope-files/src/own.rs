@@ -1,4 +1,4 @@
-//! What is for this user's processes alone: directories, and files of state and locks in them.
+//! Files for this user's processes alone: private directories, and the state files and locks in them.
 
 use crate::regular::{bits, kind, refused, regular};
 use rustix::fs::{Mode, OFlags};
@@ -8,18 +8,19 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The umask that this process was started with; `None` before [`private_by_default`].
+/// The umask that this process inherited; `None` before [`private_by_default`].
 static UMASK: OnceLock<u32> = OnceLock::new();
 
-/// Has every file and directory that this process and its children make be this user's alone, whatever the umask it was started with; what
-/// the user asked for by name is still made as that one says ([`Beside`](crate::Beside)). For the beginning of a program.
+/// Makes all further files and directories of this process and its children private to this user, whatever umask was inherited.
+/// Files that the user asked for by name still follow the inherited umask ([`Beside`](crate::Beside)). Call it when a program
+/// begins.
 pub fn private_by_default() {
     let was = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     UMASK.get_or_init(|| was.bits());
 }
 
-/// Makes a directory for what the user asked for by name, and those above it, with the user's own umask. For a program that has no other
-/// thread at work: the umask is the process's.
+/// Makes a directory that the user asked for by name, and its parents, with the user's own umask. No other thread may be at work,
+/// since the umask belongs to the process.
 pub fn output_dir(dir: &Path) -> io::Result<()> {
     let was = users_umask().map(|umask| rustix::process::umask(Mode::from_bits_truncate(umask)));
     let made = fs::create_dir_all(dir);
@@ -29,25 +30,25 @@ pub fn output_dir(dir: &Path) -> io::Result<()> {
     made
 }
 
-/// The umask of the user, where it is not the process's any more.
+/// The user's umask, if [`private_by_default`] has replaced it.
 pub(crate) fn users_umask() -> Option<u32> {
     UMASK.get().copied()
 }
 
-/// The user that this process acts as. (`/proc/self` belongs to root where the program has capabilities of its own.)
+/// The effective user id of this process. (`/proc/self` belongs to root if the program has file capabilities.)
 pub fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The directory in memory where processes of this user meet, `/dev/shm/rtscope-UID`: made where it is not there yet, and only this
-/// user's. Not in `$XDG_RUNTIME_DIR`: a service and a login of one user would not meet there.
+/// The directory in memory where this user's processes meet, `/dev/shm/rtscope-UID`; made if it is missing, refused if it is not
+/// this user's alone. Not in `$XDG_RUNTIME_DIR`: a service and a login of the same user would not meet there.
 pub fn user_dir() -> io::Result<PathBuf> {
     let dir = Path::new("/dev/shm").join(format!("rtscope-{}", me()));
     private_dir(&dir).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", dir.display())))?;
     Ok(dir)
 }
 
-/// Makes the directory `dir` with mode 0700; one that is there must be this user's alone.
+/// Makes the directory `dir` with mode 0700; an existing one must be this user's alone.
 pub fn private_dir(dir: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
@@ -56,7 +57,7 @@ pub fn private_dir(dir: &Path) -> io::Result<()> {
     check_private(dir)
 }
 
-/// Whether a directory is this user's alone, and nobody else can put another in its place.
+/// Checks that a directory is this user's alone and that nobody else can replace it.
 pub fn check_private(dir: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(dir)?;
     if !found.is_dir() {
@@ -77,13 +78,13 @@ pub fn check_private(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file of state or a lock for reading and writing; one that is not there is made with mode 0600. One that is there must be a
-/// regular file of this user's (or of whoever owns the directory, and so rules over it anyway) under one name, and no link. Never waits.
+/// Opens a state file or lock for reading and writing, or makes it with mode 0600. An existing one must be a regular file with a
+/// single name, not a link, and belong to this user or to the directory's owner, who controls it anyway. Never blocks.
 pub fn open_own(path: &Path) -> io::Result<File> {
     let flags = bits(OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY);
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path);
     let file = opened.map_err(|e| match fs::symlink_metadata(path) {
-        // What the kernel says of these is hard to understand.
+        // The kernel's own error for these is hard to understand.
         Ok(found) if !found.is_file() => {
             refused(format!("it is {}, where a file of one's own is expected", kind(found.file_type())))
         }

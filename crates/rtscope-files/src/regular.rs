@@ -1,4 +1,4 @@
-//! What is a regular file and what is something else, and the refusal that says so.
+//! Checks for regular files, and the error that names what was found instead.
 
 use rustix::fs::OFlags;
 use std::fs::{self, FileType, Metadata};
@@ -6,12 +6,12 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// An error that says what is wrong with a file; who prints it puts the path before it.
+/// An error that says what is wrong with a file; the caller adds the path.
 pub(crate) fn refused(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.into())
 }
 
-/// What something is that is not a regular file.
+/// The name of a file type other than a regular file.
 pub(crate) fn kind(t: FileType) -> &'static str {
     match () {
         () if t.is_dir() => "a directory",
@@ -23,12 +23,12 @@ pub(crate) fn kind(t: FileType) -> &'static str {
     }
 }
 
-/// Flags as the standard library takes them.
+/// Flags in the type that the standard library takes.
 pub(crate) fn bits(flags: OFlags) -> i32 {
     i32::from_ne_bytes(flags.bits().to_ne_bytes())
 }
 
-/// Refuses what is there and is not a regular file; `follow`: a link may stand for one.
+/// Refuses an existing `path` that is not a regular file. With `follow`, a link to one is accepted.
 pub fn check_file(path: &Path, follow: bool) -> io::Result<()> {
     match if follow { fs::metadata(path) } else { fs::symlink_metadata(path) } {
         Ok(found) => regular(&found),
@@ -37,7 +37,7 @@ pub fn check_file(path: &Path, follow: bool) -> io::Result<()> {
     }
 }
 
-/// Refuses what is not a regular file.
+/// Refuses anything but a regular file.
 pub(crate) fn regular(m: &Metadata) -> io::Result<()> {
     if m.is_file() { Ok(()) } else { Err(refused(format!("it is {}, where a file is expected", kind(m.file_type())))) }
 }

@@ -1,4 +1,4 @@
-//! Outputs: files that appear under their name whole or not at all, whatever lies there.
+//! Outputs: files that appear under their name completely or not at all, whatever was there before.
 
 use crate::own::{me, users_umask};
 use crate::regular::{bits, kind, refused};
@@ -11,22 +11,22 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// How often another name is tried.
+/// How many temporary names are tried.
 const TRIES: u32 = 100;
 
-/// A file that is written beside its place, under a name that nobody foresees, and named when it is whole. Dropped before, it is gone.
-/// A device that is named by its path in `/dev`, and a FIFO of one's own that somebody reads, is written to directly.
+/// A file that is written under an unpredictable name beside its place and renamed when it is complete. If it is dropped before,
+/// it is deleted. A device named by its path in `/dev`, and one's own FIFO that has a reader, is written to directly.
 #[derive(Debug)]
 pub struct Beside {
     file: File,
     path: PathBuf,
-    /// Where it lies until then; `None` when it is written to directly.
+    /// The temporary path; `None` when writing directly.
     part: Option<PathBuf>,
 }
 
 impl Beside {
-    /// Begins a file that is to be at `path` with `mode`: 0600 for what is kept for oneself, 0666 for what the user asked for by name,
-    /// of which the user's own umask takes away ([`private_by_default`](crate::private_by_default)).
+    /// Begins a file that will be at `path` with `mode`: 0600 for private files, 0666 for what the user asked for by name. The
+    /// user's own umask applies to the latter ([`private_by_default`](crate::private_by_default)).
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
         if let Some(file) = stream(path)? {
             return Ok(Self { file, path: path.into(), part: None });
@@ -51,33 +51,34 @@ impl Beside {
         Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
-    /// Gives it its name. What had it is replaced; a link there is not followed.
+    /// Gives the file its name, replacing what was there; a link is replaced, not followed.
     pub fn commit(mut self) -> io::Result<()> {
         self.publish()
     }
 
-    /// [`Self::commit`], once it is on the disk.
+    /// [`Self::commit`], after writing the file to the disk.
     pub fn commit_synced(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         self.publish()
     }
 
-    /// [`Self::commit_synced`], unless something has the name: `AlreadyExists` then, and the file is as it was before this call.
+    /// [`Self::commit_synced`] if the name is free. Otherwise `AlreadyExists`, and the file can still be committed under another
+    /// name.
     pub fn commit_new(&mut self) -> io::Result<()> {
         self.file.sync_all()?;
         let Some(part) = &self.part else { return Ok(()) };
         match fs::hard_link(part, &self.path) {
-            // What is left of the other name goes with this.
+            // Dropping this removes the temporary name.
             Ok(()) => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(e),
-            // A file system without hard links.
+            // The file system has no hard links.
             Err(_) if fs::symlink_metadata(&self.path).is_err() => {}
             Err(_) => return Err(io::Error::from(io::ErrorKind::AlreadyExists)),
         }
         self.publish()
     }
 
-    /// Has it appear under another name than was first meant.
+    /// Changes the path at which the file will appear.
     pub fn rename(&mut self, path: &Path) {
         self.path = path.into();
     }
@@ -92,7 +93,7 @@ impl Beside {
 }
 
 impl Write for Beside {
-    /// Waits for a reader that is slow, until the process is asked to end.
+    /// Waits for a slow reader, until the process is asked to end.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.file.write(bytes) {
@@ -120,7 +121,7 @@ impl Drop for Beside {
     }
 }
 
-/// Makes a file of one's own anew with mode 0600, whatever lay at `path`; a link there is not followed.
+/// Makes a new private file with mode 0600, replacing what was at `path`; a link there is not followed.
 pub fn fresh(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -129,16 +130,16 @@ pub fn fresh(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).custom_flags(bits(OFlags::NOFOLLOW)).open(path)
 }
 
-/// Writes a file whole or not at all, or to a device or FIFO as [`Beside`] says.
+/// Writes a file completely or not at all, or directly to a device or FIFO as [`Beside`] does.
 pub fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut out = Beside::new(path, mode)?;
     out.write_all(bytes)?;
     out.commit()
 }
 
-/// What is at `path` to be written to directly, if anything is.
+/// Opens what is at `path` if it must be written to directly.
 fn stream(path: &Path) -> io::Result<Option<File>> {
-    // Links in these directories (/dev/stdout, /proc/self/fd/1) are the system's.
+    // Links in these directories (/dev/stdout, /proc/self/fd/1) belong to the system and are followed.
     let named = ["/dev", "/proc"].iter().any(|dir| path.starts_with(dir)) && !path.starts_with("/dev/shm");
     let found = if named { fs::metadata(path) } else { fs::symlink_metadata(path) };
     let Ok(found) = found else { return Ok(None) };
@@ -158,11 +159,11 @@ fn stream(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// A name beside `name` that nobody foresees.
+/// An unpredictable hidden name beside `name`.
 fn hidden(name: &std::ffi::OsStr) -> OsString {
     let random = std::hash::RandomState::new().build_hasher().finish();
     let mut hidden = OsString::from(".");
-    // Room for the rest, in file systems that take 255 bytes.
+    // Leaves room for the suffix where names are limited to 255 bytes.
     hidden.push(String::from_utf8_lossy(&name.as_encoded_bytes()[..name.len().min(60)]).as_ref());
     hidden.push(format!(".{random:016x}.part"));
     hidden
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(write(Path::new("/dev/full"), b"x", 0o600).unwrap_err().kind(), io::ErrorKind::StorageFull);
         let mut child = Command::new("wc").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let to = child.stdin.take().unwrap();
-        // More than a pipe holds.
+        // More than a pipe's buffer.
         write(Path::new(&format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&to))), &vec![b'x'; 200_000], 0o600).unwrap();
         drop(to);
         assert_eq!(child.wait_with_output().unwrap().stdout, b"200000\n");

@@ -1,4 +1,4 @@
-//! Files that are too large to be held: read as streams, and more than once.
+//! Files too large for memory: read as streams, and more than once.
 
 use crate::input::too_large;
 use crate::regular::regular;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::time::SystemTime;
 
-/// A regular file that is read as a stream, as long as it was when it was looked at first: what grows behind that is not read.
+/// A regular file that is read as a stream, up to its size when it was opened here: what is appended later is not read.
 #[derive(Debug)]
 pub struct Streamed {
     file: File,
@@ -16,7 +16,7 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Of an open regular file, from its start.
+    /// Streams an open regular file from its start.
     pub fn new(mut file: File) -> io::Result<Self> {
         let found = file.metadata()?;
         regular(&found)?;
@@ -29,7 +29,7 @@ impl Streamed {
         if self.size > most { Err(too_large(most)) } else { Ok(()) }
     }
 
-    /// An error where somebody wrote into it since: what was read would be of two files.
+    /// An error if the file was written to since: what was read would be a mixture of two versions.
     pub fn check_unchanged(&self) -> io::Result<()> {
         let found = self.file.metadata()?;
         if found.len() == self.size && found.modified().ok() == self.modified {
@@ -54,7 +54,7 @@ impl Seek for Streamed {
         let beyond = || io::Error::new(io::ErrorKind::InvalidInput, "a place before the file");
         let to = match to {
             SeekFrom::Start(at) => Some(at),
-            // As long as it was, not as long as it is.
+            // From the end as first seen, not the current one.
             SeekFrom::End(by) => self.size.checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };

@@ -1,4 +1,5 @@
-//! Waits that end when the process is asked to: a lock's, at present. A blocking call would be taken up again after the signal's handler.
+//! Waits that end when the process is asked to end; at present, those for a lock. A blocking call would resume after the signal's
+//! handler.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -6,12 +7,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-/// How often a wait looks around.
+/// How often a wait checks.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Ends every wait of this process, now and from now on: for the handler of its signals.
+/// Ends every current and future wait of this process. For signal handlers.
 pub fn interrupt() {
     INTERRUPTED.store(true, SeqCst);
 }
@@ -21,8 +22,8 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(SeqCst)
 }
 
-/// Waits for the exclusive lock (`flock`) of an open file, after telling `on_wait` when another process has it. `Interrupted` when the
-/// process is asked to end meanwhile.
+/// Takes the exclusive lock (`flock`) of an open file. While another process holds it, calls `on_wait` once and waits.
+/// `Interrupted` when the process is asked to end.
 pub fn lock_patiently(file: &File, on_wait: impl FnOnce()) -> io::Result<()> {
     let mut on_wait = Some(on_wait);
     loop {

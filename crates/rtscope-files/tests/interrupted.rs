@@ -1,4 +1,4 @@
-//! Waits end when the process is asked to. Alone in its process: from then on every wait of it ends.
+//! Waits end when the process is asked to end. The only test of its process, since all later waits end at once too.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;

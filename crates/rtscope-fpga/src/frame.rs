@@ -1,37 +1,37 @@
-//! Frames of the serial line: SLIP, a sequence number, a record, CRC-16.
+//! Frames on the serial line: a sequence number, a record and a CRC-16 in SLIP framing.
 
 /// Ends a frame.
 pub const END: u8 = 0xC0;
 const ESC: u8 = 0xDB;
 const ESC_END: u8 = 0xDC;
 const ESC_ESC: u8 = 0xDD;
-/// Bytes of a record's frame, with sequence number and CRC.
+/// Bytes of a record's frame before escaping, with sequence number and CRC.
 const RECORD: usize = 10;
 
-/// Kinds of records that are no events.
+/// Kinds of records other than events.
 const REPLY: u8 = 8;
 const LOST: u8 = 9;
 const REFUSED: u8 = 10;
 
-/// What the instrument says, with the number of its frame.
+/// A record from the instrument, with the sequence number of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// Counts frames, modulo 65536.
     pub sequence: u16,
-    /// What it is.
+    /// What the record says.
     pub body: Body,
 }
 
-/// What a record is.
+/// The content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     /// Something happened in a tick.
     Event(Event),
-    /// So many events did not fit into the store.
+    /// Events that did not fit into the instrument's store.
     Lost {
         /// How many, at least one.
         events: u32,
-        /// The channels' levels when this was said.
+        /// The channels' levels when the record was made.
         levels: u8,
     },
     /// The answer to a command.
@@ -42,27 +42,27 @@ pub enum Body {
         address: u8,
         /// The command's tag.
         tag: u8,
-        /// The register's value, or the one that was written.
+        /// The register's value: as read, or as just written.
         value: u32,
     },
 }
 
-/// A tick in which something happened; channels are bits, the stimulus is the lowest.
+/// A tick in which something happened. Channels are bits; the stimulus is the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// An enabled channel changed.
     pub edge: bool,
-    /// The counter began another half of its turn.
+    /// The counter began the other half of its range.
     pub wrap: bool,
-    /// The host asked for it.
+    /// The host requested a mark.
     pub mark: bool,
     /// Levels before the tick.
     pub before: u8,
-    /// Levels in its first half.
+    /// Levels in the tick's first half.
     pub first: u8,
-    /// Levels in its second half.
+    /// Levels in the tick's second half.
     pub second: u8,
-    /// The counter, modulo 2^32.
+    /// The tick counter, modulo 2^32.
     pub tick: u32,
 }
 
@@ -73,7 +73,7 @@ pub fn crc16(bytes: &[u8]) -> u16 {
     })
 }
 
-/// A frame of these bytes: CRC, escapes and END added.
+/// The frame for this payload: adds CRC, escapes and END.
 pub fn frame(payload: &[u8]) -> Vec<u8> {
     let crc = crc16(payload).to_be_bytes();
     let mut out = Vec::with_capacity(payload.len() + 8);
@@ -88,7 +88,7 @@ pub fn frame(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A command's frame, after an END against noise before it.
+/// A command's frame, preceded by an END that closes any noise before it.
 pub fn command(write: bool, address: u8, tag: u8, value: u32) -> Vec<u8> {
     let mut payload = vec![(if write { 2 } else { 1 }) << 4 | (address & 0xF), tag];
     payload.extend(value.to_be_bytes());
@@ -97,16 +97,16 @@ pub fn command(write: bool, address: u8, tag: u8, value: u32) -> Vec<u8> {
     out
 }
 
-/// What a parser makes of bytes.
+/// The result of parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// A whole frame.
+    /// A whole frame with a valid record.
     Record(Record),
-    /// Bytes that are none.
+    /// Bytes that are not a valid frame.
     Damaged,
 }
 
-/// Takes bytes, however they are cut, and gives records. Keeps at most one frame.
+/// Parses bytes, in pieces of any size, into records. Keeps at most one frame.
 #[derive(Debug, Default)]
 pub struct Parser {
     frame: Vec<u8>,
@@ -115,7 +115,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Takes a byte; something comes of it at a frame's end.
+    /// Takes a byte. Returns a result at the end of a frame, except an empty one.
     pub fn take(&mut self, byte: u8) -> Option<Parsed> {
         if byte != END {
             self.hold(byte);
@@ -151,7 +151,7 @@ impl Parser {
     }
 }
 
-/// The record of a frame; `None` where it is none.
+/// The record in a frame's bytes; `None` if they are not a valid record.
 fn record(f: &[u8]) -> Option<Record> {
     let f: &[u8; RECORD] = f.try_into().ok()?;
     if crc16(f) != 0 {
@@ -199,12 +199,12 @@ mod tests {
         for kind in [0u8, 11, 12, 15] {
             assert_eq!(parse(&frame(&[0, 0, kind << 4, 0, 0, 0, 0, 1])), [Parsed::Damaged], "{kind}");
         }
-        // A loss of nothing says nothing.
+        // A loss of zero events is not valid.
         assert_eq!(parse(&frame(&[0, 0, 0x90, 0, 0, 0, 0, 0])), [Parsed::Damaged]);
     }
 
     fn payload() -> impl Strategy<Value = Vec<u8>> {
-        // Bytes that must be escaped are as frequent as all others.
+        // Bytes that need an escape are as frequent as all others together.
         let byte = prop_oneof![any::<u8>(), Just(END), Just(ESC), Just(ESC_END), Just(ESC_ESC)];
         (any::<u16>(), 1u8..8, proptest::collection::vec(byte, 5)).prop_map(|(sequence, kind, rest)| {
             let mut p = sequence.to_be_bytes().to_vec();
@@ -242,7 +242,7 @@ mod tests {
 
         #[test]
         fn up_to_three_flipped_bits_of_a_frame_are_seen(p in payload(), flips in proptest::collection::btree_set(0usize..80, 1..4)) {
-            // Bits of the frame before it is escaped: the CRC finds all errors of up to three bits in so few.
+            // The bits of a frame before escaping: over a frame this short, the CRC detects all errors of up to three bits.
             let mut whole = p.clone();
             whole.extend(crc16(&p).to_be_bytes());
             for bit in flips {

@@ -1,4 +1,4 @@
-//! The instrument's commands: who it is, what it shall do, what it says.
+//! The instrument's commands: identify, configure, start, stop, read.
 
 use crate::frame;
 use crate::port::Port;
@@ -7,15 +7,15 @@ use rtscope_failure::Problem;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Channels whose edges are stamped: the stimulus and the answer.
+/// The channels whose edges are stamped: stimulus and answer.
 pub const CHANNELS: u8 = 0b0011;
 /// The stimulus's channel.
 pub const STIMULUS: u8 = 0;
 /// The answer's channel.
 pub const ANSWER: u8 = 1;
-/// The version of the protocol that is spoken here.
+/// The protocol version that this program speaks.
 const VERSION: u8 = 1;
-/// How long a reply may take, and how often a command is sent before that is an error.
+/// How long to wait for a reply, and how often a command is sent before its failure is an error.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(150);
 const ATTEMPTS: u32 = 20;
 
@@ -42,7 +42,7 @@ mod control {
     pub(super) const ENABLE: u32 = 7;
 }
 
-/// What to do where something else than an instrument answers, or nothing.
+/// The remedy if nothing answers, or something that is not an instrument.
 pub const BOARD: &str =
     "is the board plugged in and its bitstream loaded? `rtscope fpga info PORT` asks it, `rtscope fpga selftest PORT` tests it";
 
@@ -52,18 +52,18 @@ pub enum FpgaError {
     /// The port failed.
     #[error("{act}: {source}")]
     Port {
-        /// What was tried.
+        /// What was attempted.
         act: &'static str,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// No reply.
+    /// No reply came to the named request.
     #[error("nothing that speaks the instrument's protocol answers (asked to {0})")]
     Silent(&'static str),
-    /// It is something else.
+    /// What answers is not an instrument.
     #[error("what answers is not an instrument: it says {0:08x}")]
     Stranger(u32),
-    /// It speaks another version of the protocol.
+    /// The bitstream speaks another version of the protocol.
     #[error(
         "the board's bitstream speaks version {0} of the protocol, this program version {VERSION}: load the bitstream of this rtscope \
          (make -C gateware BOARD=...)"
@@ -72,13 +72,13 @@ pub enum FpgaError {
     /// It refused a command that every instrument knows.
     #[error("the instrument refuses to {0}")]
     Refused(&'static str),
-    /// A stimulus that it can't give.
+    /// The instrument can't give stimuli with this interval, ns.
     #[error("an interval of {0} ns is below what it can give: 1us and more")]
     TooShort(u64),
-    /// A pulse that it can't give.
+    /// The instrument can't give a pulse of this width, ns.
     #[error("a pulse of {0} ns is none that it can give: two ticks or more, and less than the interval by 1us")]
     Pulse(u64),
-    /// Its own check failed.
+    /// The self-test failed.
     #[error("self-test: {0}")]
     SelfTest(String),
 }
@@ -87,7 +87,7 @@ impl Problem for FpgaError {
     fn remedy(&self) -> String {
         match self {
             Self::Port { .. } => "is the board still plugged in? `ls -l /dev/serial/by-id`, `dmesg | tail`".into(),
-            // Says it.
+            // The message says it.
             Self::Version(_) => String::new(),
             Self::TooShort(_) | Self::Pulse(_) => "ask for one within that".into(),
             Self::Silent(_) | Self::Stranger(_) | Self::Refused(_) | Self::SelfTest(_) => BOARD.into(),
@@ -95,28 +95,28 @@ impl Problem for FpgaError {
     }
 }
 
-/// Who it is.
+/// What the instrument says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the board.
     pub board: u8,
-    /// Ticks a second.
+    /// Ticks per second.
     pub clock: u32,
-    /// Channels.
+    /// Number of channels.
     pub channels: u8,
-    /// Stamps are half ticks.
+    /// Whether stamps resolve half ticks.
     pub half_ticks: bool,
-    /// Records that its store holds.
+    /// Records that the instrument's store holds.
     pub store: u32,
 }
 
 impl Identity {
-    /// Whether it says itself that it is not a board.
+    /// Whether the instrument identifies itself as an emulator.
     pub fn is_emulator(&self) -> bool {
         self.board == 0
     }
 
-    /// The board, in words.
+    /// The board's name.
     pub fn board_name(&self) -> &'static str {
         match self.board {
             0 => "emulator",
@@ -128,26 +128,27 @@ impl Identity {
         }
     }
 
-    /// How much later than the stimulus the loop inside gives it to the answer's channel, on purpose, half ticks.
+    /// The deliberate delay of the internal loop between the stimulus and the answer channel, half ticks.
     pub fn loop_adds(&self) -> u64 {
         u64::from(self.half_ticks)
     }
 
-    /// Resolution of its stamps, ps.
+    /// Resolution of the time stamps, ps.
     pub fn resolution_ps(&self) -> u64 {
         let per_tick = if self.half_ticks { 2 } else { 1 };
         1_000_000_000_000 / (per_tick * u64::from(self.clock.max(1)))
     }
 }
 
-/// What the stimulus shall be: after each interval an edge, up and down in turn, or a pulse.
+/// A stimulus: after each interval an edge, rising and falling in turn, or a pulse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stimulus {
     /// Shortest interval, ns.
     pub shortest: u64,
-    /// Longest, ns. The random part is below a power of two of ticks: the longest that is given may be shorter, down to the middle.
+    /// Longest interval, ns. The random part is less than a power of two of ticks, so the longest interval given may be shorter,
+    /// by up to half of the range.
     pub longest: u64,
-    /// Of the random part.
+    /// Seed of the random part.
     pub seed: u64,
     /// Width of a pulse, ns; `None`: single edges.
     pub pulse: Option<u64>,
@@ -160,15 +161,15 @@ pub struct Instrument<P> {
     stream: Stream,
     identity: Identity,
     control: u32,
-    /// Of CONTROL, what holds all the time: the level of rest.
+    /// The bits of CONTROL that stay set: the level at rest.
     rest: u32,
     tag: u8,
-    /// What was lost of a stream that somebody else had begun.
+    /// Losses in a stream that another program had begun.
     foreign: Losses,
 }
 
 impl<P: Port> Instrument<P> {
-    /// Finds out who is there, and puts it at rest.
+    /// Identifies the instrument and stops whatever it is doing.
     pub fn open(port: P) -> Result<Self, FpgaError> {
         let nobody = Identity { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
         let mut this =
@@ -198,32 +199,32 @@ impl<P: Port> Instrument<P> {
         Ok(this)
     }
 
-    /// Who it is.
+    /// What the instrument says it is.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Whether it is not a board: by its own word, or since the port has no hardware behind it.
+    /// Whether this is an emulator: by its own word, or because the port has no hardware behind it.
     pub fn is_emulated(&self) -> bool {
         self.identity.is_emulator() || !self.port.is_hardware()
     }
 
-    /// What was lost so far, since it was opened.
+    /// What was lost since the instrument was opened.
     pub fn losses(&self) -> Losses {
         self.stream.losses().since(&self.foreign)
     }
 
-    /// Half ticks in ns.
+    /// Converts half ticks to ns.
     pub fn nanos(&self, half_ticks: u64) -> u64 {
         nanos(half_ticks, self.identity.clock)
     }
 
-    /// The register STATUS.
+    /// Reads the register STATUS.
     pub fn status(&mut self) -> Result<u32, FpgaError> {
         self.read(register::STATUS, "say how it is")
     }
 
-    /// Lets the stimulus rest high or low, until it is opened again; whether that changed the level. It was low when it was opened.
+    /// Sets the level at which the stimulus rests, until the next opening; returns whether it changed. After opening it is low.
     pub fn rest_at(&mut self, high: bool) -> Result<bool, FpgaError> {
         let rest = if high { control::INVERT } else { 0 };
         let before = std::mem::replace(&mut self.rest, rest);
@@ -231,30 +232,31 @@ impl<P: Port> Instrument<P> {
         Ok(before != rest)
     }
 
-    /// Begins to stamp the edges of `channels`; the first item in the stream is a mark.
+    /// Begins to stamp the edges of `channels`; the first item in the stream is a mark. `loopback` connects the stimulus to them
+    /// internally.
     pub fn start(&mut self, channels: u8, loopback: bool) -> Result<(), FpgaError> {
         self.write(register::CONTROL, self.rest | control::CLEAR, "clear")?;
         let loopback = self.rest | if loopback { control::LOOPBACK } else { 0 };
-        // The channels change over to the loop before anything is stamped.
+        // Switches the channels over to the loop before anything is stamped.
         self.write(register::CONTROL, loopback, "start")?;
         self.stream.enable(channels);
         self.control = control::RUN | loopback | u32::from(channels) << control::ENABLE;
         self.write(register::CONTROL, self.control | control::MARK, "start")
     }
 
-    /// Begins to stimulate. Replies and items that come meanwhile are given to `take`.
+    /// Begins to give stimuli. Items that arrive before the reply go to `take`.
     pub fn stimulate(&mut self, s: &Stimulus, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
         let clock = self.identity.clock;
         let (shortest, longest) = (ticks(s.shortest, clock), ticks(s.longest, clock));
         let pulse = s.pulse.map(|ns| u32::try_from(ticks(ns, clock)).ok().filter(|width| *width >= 2).ok_or(FpgaError::Pulse(ns)));
         let pulse = pulse.transpose()?;
-        // The phases of a round are two ticks longer than their registers say, and a pulse is one more of them.
+        // Each phase of a round takes two ticks more than its register says, and a pulse adds a phase.
         let gap = shortest.checked_sub(4 + u64::from(pulse.unwrap_or(0))).filter(|gap| *gap >= 40);
         let too_short = s.pulse.map_or(FpgaError::TooShort(s.shortest), FpgaError::Pulse);
         let gap = gap.and_then(|gap| u32::try_from(gap).ok()).ok_or(too_short)?;
         let width = pulse.map_or(0, |ticks| ticks - 2);
         let range = u32::try_from(longest.saturating_sub(shortest)).unwrap_or(u32::MAX);
-        // The largest 2^n - 1 within the range.
+        // The largest 2^n - 1 that is within the range.
         let mask = if range == u32::MAX { range } else { (range + 1).checked_ilog2().map_or(0, |n| (1 << n) - 1) };
         let seed = ((s.seed ^ s.seed >> 32) & 0xFFFF_FFFF) as u32;
         for (address, value) in
@@ -266,24 +268,24 @@ impl<P: Port> Instrument<P> {
         self.ask(true, register::CONTROL, self.control, "stimulate", take).map(drop)
     }
 
-    /// Gives no more stimuli; what is under way comes after this.
+    /// Stops the stimuli. Edges that are under way still arrive after this.
     pub fn rest(&mut self, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
         self.control &= !control::STIMULATE;
         self.ask(true, register::CONTROL, self.control, "stop", take).map(drop)
     }
 
-    /// Asks for a mark: it comes after everything that was before it.
+    /// Requests a mark: its item follows everything that happened before it.
     pub fn mark(&mut self, take: &mut impl FnMut(Item)) -> Result<(), FpgaError> {
         self.ask(true, register::CONTROL, self.control | control::MARK, "give a mark", take).map(drop)
     }
 
-    /// Stops stamping, whatever is still under way; the stimulus keeps its level of rest.
+    /// Stops stamping at once, without waiting for what is under way. The level at rest stays as it is set.
     pub fn stop(&mut self) -> Result<(), FpgaError> {
         self.control = self.rest;
         self.write(register::CONTROL, self.control, "stop")
     }
 
-    /// Gives to `take` what arrives within `patience`; whether anything did.
+    /// Hands what arrives within `patience` to `take`; returns whether anything arrived.
     pub fn listen(&mut self, patience: Duration, take: &mut impl FnMut(Item)) -> Result<bool, FpgaError> {
         let mut room = [0; 4096];
         let n = self.port.receive(&mut room, patience).map_err(|source| FpgaError::Port { act: "read", source })?;
@@ -299,7 +301,7 @@ impl<P: Port> Instrument<P> {
         self.ask(true, address, value, act, &mut |_| ()).map(drop)
     }
 
-    /// Sends a command until its reply comes; the value of the reply.
+    /// Sends a command, repeatedly if needed, until its reply comes; returns the value of the reply.
     fn ask(
         &mut self,
         write: bool,

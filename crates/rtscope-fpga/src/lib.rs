@@ -1,4 +1,5 @@
-//! Speaks with the FPGA instrument (`gateware/PROTOCOL.md`): bytes to records, records to edges, and the account of what was lost.
+//! The host's side of the FPGA instrument (`gateware/PROTOCOL.md`): from bytes to records, from records to edges, and an account
+//! of all losses.
 #![forbid(unsafe_code)]
 
 pub mod frame;

@@ -1,4 +1,4 @@
-//! The way to the instrument: a serial port, or a pseudo-terminal.
+//! The connection to the instrument: a serial port, or a pseudo-terminal.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -9,32 +9,32 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Speed of the boards' lines.
+/// Baud rate of the boards' serial lines.
 const BAUD: u32 = 3_000_000;
 
-/// A line of bytes.
+/// A connection that carries bytes.
 pub trait Port {
     /// Sends all of `bytes`.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// What has arrived, at most after `patience`; 0 where nothing has.
+    /// Reads what has arrived, waiting for at most `patience`; returns 0 if nothing has.
     fn receive(&mut self, room: &mut [u8], patience: Duration) -> io::Result<usize>;
-    /// Whether a board may be at its other end: not where a program certainly is.
+    /// Whether a board may be at the other end: `false` only where it is certainly a program.
     fn is_hardware(&self) -> bool;
 }
 
-/// A serial port, open for us alone.
+/// A serial port, opened exclusively.
 #[derive(Debug)]
 pub struct Serial {
     file: File,
 }
 
 impl Serial {
-    /// Opens it: raw, 8N1, 3 Mbaud, without what came before.
+    /// Opens the port at `path`: raw, 8N1, 3 Mbaud, with old input discarded.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::NOCTTY | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
-        // Two programs that read one line would each get a part of it.
+        // If two programs read one port, each would get a part of the bytes.
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
         let mut settings = rustix::termios::tcgetattr(&file)?;
         settings.make_raw();
@@ -44,7 +44,7 @@ impl Serial {
         Ok(Self { file })
     }
 
-    /// Where the kernel says what device the port is.
+    /// Major and minor number of the port's device.
     fn device(&self) -> io::Result<(u32, u32)> {
         let device = rustix::fs::fstat(&self.file)?.st_rdev;
         Ok((rustix::fs::major(device), rustix::fs::minor(device)))
@@ -61,7 +61,8 @@ impl Serial {
 }
 
 impl Drop for Serial {
-    /// Closing alone would not free it: a child that another thread has just forked holds a copy of the descriptor for a moment.
+    /// Closing alone might not release the lock: a child that another thread has just forked holds a copy of the descriptor for a
+    /// moment.
     fn drop(&mut self) {
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
     }
@@ -72,7 +73,7 @@ fn is_pseudo_terminal(major: u32) -> bool {
     matches!(major, 2 | 3 | 128..=143)
 }
 
-/// Where the device of a port lies in sysfs, such as `/sys/devices/pci0000:00/.../ttyUSB0/tty/ttyUSB0`.
+/// Whether a port's device is virtual, by its path in sysfs, such as `/sys/devices/pci0000:00/.../ttyUSB0/tty/ttyUSB0`.
 fn is_virtual(place: &Path) -> bool {
     place.starts_with("/sys/devices/virtual")
 }
@@ -99,7 +100,7 @@ impl Port for Serial {
             return Ok(0);
         }
         match self.file.read(room) {
-            // What was ready and is at its end was pulled out.
+            // Ready but at its end: the device was unplugged.
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => Ok(n),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
@@ -107,8 +108,9 @@ impl Port for Serial {
         }
     }
 
-    /// A pseudo-terminal's other end is a program, and so is that of a serial port of the kernel's own making (tty0tty and its like). Any path
-    /// or link may lead there: the opened device itself is asked. Of a port that nothing is known of, the user's word holds.
+    /// The other end of a pseudo-terminal is a program, and so is that of a virtual serial port (tty0tty and the like). Any path
+    /// or link may lead there, so this asks the kernel about the opened device. A port of unknown kind is taken for hardware, as
+    /// the user says.
     fn is_hardware(&self) -> bool {
         let Ok((major, minor)) = self.device() else { return false };
         let place = std::fs::canonicalize(format!("/sys/dev/char/{major}:{minor}"));

@@ -1,24 +1,25 @@
-//! The self-test: over the loop inside the instrument every stimulus must come back, half a tick, a tick and nothing late.
+//! The self-test: over the instrument's internal loop, every stimulus must come back on all channels with exactly the designed
+//! delay.
 
 use crate::instrument::{FpgaError, Instrument, Stimulus};
 use crate::port::Port;
 use crate::stream::Item;
 use std::time::{Duration, Instant};
 
-/// Stimuli of a self-test, and their interval, ns.
+/// Number of stimuli in a self-test, and their interval, ns.
 const STIMULI: usize = 1000;
 const INTERVAL: u64 = 1_000_000;
-/// How long the stimuli may take.
+/// How long all stimuli together may take.
 const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a self-test found.
+/// The result of a self-test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Stimuli that came back on all channels as they should.
+    /// Stimuli that came back correctly on all channels.
     pub stimuli: usize,
 }
 
-/// Tests stamps, store, line and host; not the pins.
+/// Tests the time stamps, the store, the serial line and the host, but not the pins.
 pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> {
     let before = instrument.losses();
     let mut edges = Vec::new();
@@ -48,8 +49,8 @@ pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> 
     check(&edges, instrument.identity().loop_adds()).map_err(FpgaError::SelfTest)
 }
 
-/// Holds the edges, (half ticks, channel, level), against what the loop must give.
-/// `late` is what the answer's channel adds.
+/// Compares the edges (half ticks, channel, level) with those that the loop must give. `late` is the delay of the answer channel,
+/// half ticks.
 fn check(edges: &[(u64, u8, bool)], late: u64) -> Result<Found, String> {
     let mut stimuli = 0;
     for round in edges.chunks_exact(4) {

@@ -1,29 +1,29 @@
-//! Records to edges: extends the ticks, and keeps the account of what did not arrive.
+//! From records to edges: extends the tick counter to 64 bits and keeps an account of losses.
 
 use crate::frame::{Body, Event, Parsed, Parser};
 
-/// What comes out of a stream, in order.
+/// An item of the stream, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
     /// A channel changed.
     Edge {
-        /// Which: 0 is the stimulus.
+        /// Its number; 0 is the stimulus.
         channel: u8,
         /// The level after it.
         level: bool,
-        /// When, in half ticks since some time before the first record.
+        /// When, in half ticks from an origin before the first record.
         at: u64,
     },
-    /// The time went on until here, half ticks; the host asked, if `mark`.
+    /// Time has advanced to this point.
     Time {
-        /// When.
+        /// When, half ticks.
         at: u64,
-        /// It is the answer to a request.
+        /// The host requested this as a mark.
         mark: bool,
         /// The channels' levels.
         levels: u8,
     },
-    /// Something was lost before what follows: nobody knows what.
+    /// Something unknown was lost before the next item.
     Gap,
     /// The answer to a command.
     Reply {
@@ -33,7 +33,7 @@ pub enum Item {
         address: u8,
         /// The command's tag.
         tag: u8,
-        /// Its value.
+        /// The register's value.
         value: u32,
     },
 }
@@ -43,21 +43,21 @@ pub enum Item {
 pub struct Losses {
     /// Frames that arrived damaged.
     pub damaged: u64,
-    /// Frames that are missing in the sequence, the damaged ones among them; at least so many.
+    /// Frames missing in the sequence, including the damaged ones; a lower bound.
     pub missing: u64,
     /// Events that the instrument's store had no room for.
     pub overflowed: u64,
-    /// Records that do not go on where the one before ended, though none is missing.
+    /// Records whose levels don't continue those of the previous record, although none is missing.
     pub inconsistent: u64,
 }
 
 impl Losses {
-    /// Nothing was lost.
+    /// Whether nothing was lost.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Lost since `earlier`.
+    /// What was lost since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -68,13 +68,13 @@ impl Losses {
         }
     }
 
-    /// How many records or events at least, for one figure.
+    /// Lower bound for the number of lost records and events, as one figure.
     pub fn total(&self) -> u64 {
         self.damaged.max(self.missing) + self.overflowed + self.inconsistent
     }
 }
 
-/// Takes bytes, gives items.
+/// Parses bytes into items.
 #[derive(Debug, Default)]
 pub struct Stream {
     parser: Parser,
@@ -86,7 +86,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of which channels the levels must follow from record to record.
+    /// Sets the channels whose levels must be continuous from record to record.
     pub fn enable(&mut self, channels: u8) {
         self.enabled = channels;
         self.levels = None;
@@ -97,7 +97,7 @@ impl Stream {
         self.losses
     }
 
-    /// Takes `bytes`, and gives to `take` what comes of them.
+    /// Parses `bytes` and hands the resulting items to `take`.
     pub fn take(&mut self, bytes: &[u8], take: &mut impl FnMut(Item)) {
         for &byte in bytes {
             match self.parser.take(byte) {
@@ -142,7 +142,7 @@ impl Stream {
         }
         self.levels = Some(e.second);
         for (half, (from, to)) in [(0, (e.before, e.first)), (1, (e.first, e.second))] {
-            // Of what changed at once the stimulus comes first: an answer can't be before what it answers.
+            // Of simultaneous edges the stimulus comes first: an answer can't precede its stimulus.
             for channel in (0..4).filter(|c| (from ^ to) & self.enabled & 1 << c != 0) {
                 take(Item::Edge { channel, level: to & 1 << channel != 0, at: 2 * at + half });
             }
@@ -151,13 +151,13 @@ impl Stream {
     }
 }
 
-/// Half ticks to ns, at so many ticks a second.
+/// Converts half ticks to ns; `clock` is in ticks per second.
 pub fn nanos(half_ticks: u64, clock: u32) -> u64 {
     let clock = u128::from(clock.max(1));
     u64::try_from((u128::from(half_ticks) * 500_000_000 + clock / 2) / clock).unwrap_or(u64::MAX)
 }
 
-/// Ns to ticks.
+/// Converts ns to ticks; `clock` is in ticks per second.
 pub fn ticks(ns: u64, clock: u32) -> u64 {
     u64::try_from((u128::from(ns) * u128::from(clock) + 500_000_000) / 1_000_000_000).unwrap_or(u64::MAX)
 }

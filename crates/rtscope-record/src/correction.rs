@@ -1,9 +1,10 @@
 //! The corrected view: every event that was expected and not lost, not only those that gave a sample.
 //!
-//! A task that oversleeps by many periods takes one sample where an unhurried observer would have taken many. On a grid of our own each
-//! point passed over waited until the wake-up that passed it over, so the view is exact: the samples and these. A stimulus that was not
-//! answered in time is an event too: how late it would have been nobody knows, but later than every one that was answered. Only of what
-//! another tool measured (and of older records) nothing but the samples is known: there HdrHistogram's rule guesses, and goes by its name.
+//! A task that oversleeps by many periods takes one sample where a punctual observer would have taken many. On rtscope's own grid,
+//! each point passed over waited until the wake-up that passed it over. So the view is exact: the samples and these points. A
+//! stimulus without an answer in time is also an event, of unknown latency, but later than every one that was answered. For data
+//! of other tools and for older records only the samples are known. There HdrHistogram's rule estimates the rest, and the view is
+//! called by the rule's name.
 
 use crate::distribution::{Distribution, Moments, mean_of};
 use crate::histogram::{CountOverflow, Histogram, progression, slot_highest, slot_of};
@@ -12,18 +13,19 @@ use crate::record::{Record, RecordParts};
 use crate::words::Test;
 use std::collections::BTreeMap;
 
-/// What a corrected view rests on.
+/// The basis of a corrected view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// What is known of each event.
+    /// Knowledge of each event.
     Events,
-    /// `HdrHistogram`'s rule: for every sample above the interval, value - interval, value - 2 interval ... down to the interval (Gil Tene's
-    /// correction for coordinated omission). It knows neither grid nor misses, and is wrong by as much as the samples are late.
+    /// `HdrHistogram`'s rule: for every sample above the interval, add value - interval, value - 2 interval ... down to the
+    /// interval (Gil Tene's correction for coordinated omission). It ignores grid and misses, and its error is as large as the
+    /// samples are late.
     Rule,
 }
 
 impl Basis {
-    /// What a view on this basis is called, where figures of it are shown.
+    /// The name of a view on this basis where its figures are shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Events => "corrected",
@@ -32,16 +34,16 @@ impl Basis {
     }
 }
 
-/// The corrected view of a distribution, or of several.
+/// The corrected view of one or more distributions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
     /// What it rests on.
     pub basis: Basis,
-    /// Samples and other events of known latency together.
+    /// Samples and other events of known latency.
     pub histogram: Histogram,
-    /// Events of unknown latency, above all of the histogram: stimuli without an answer in time.
+    /// Events of unknown latency, higher than all in the histogram: stimuli without an answer in time.
     pub unanswered: u64,
-    /// Mean of all events, ns; `None` where some are unanswered.
+    /// Mean of all events, ns; `None` if any are unanswered.
     pub mean: Option<f64>,
     /// Lowest known latency, ns.
     pub min: u64,
@@ -50,8 +52,8 @@ pub struct Corrected {
 }
 
 impl Corrected {
-    /// The view of one distribution of a record. `None` where it has no meaning or no basis: jitter, nothing measured, overflowed or lost
-    /// samples (nobody knows how high they were), or of an import no interval.
+    /// The view of one distribution of a record. `None` where it has no meaning or basis: jitter, an empty distribution,
+    /// overflowed or lost samples (of unknown height), or an import without an interval.
     pub fn of(record: &RecordParts, d: &Distribution) -> Option<Self> {
         match record.test {
             Test::Periodic => None,
@@ -64,19 +66,20 @@ impl Corrected {
         }
     }
 
-    /// The view of all distributions of a record together; `None` when one that holds anything has none, since a part would mislead.
+    /// The view of all distributions of a record together. `None` if any non-empty one has no view, since a view of the others
+    /// would mislead.
     pub fn of_record(record: &Record) -> Option<Self> {
         let views: Vec<_> = record.distributions().iter().map(|d| Self::of(record.parts(), d)).collect();
         Self::of_views(record, &views)
     }
 
-    /// [`Corrected::of_record`], from the view that each of its distributions has.
+    /// [`Corrected::of_record`] for views that are already computed, one for each distribution.
     pub fn of_views(record: &Record, views: &[Option<Self>]) -> Option<Self> {
         let filled = record.distributions().iter().zip(views).filter(|(d, _)| d.count() > 0 || d.missed() > 0);
         Self::merge(filled.map(|(_, view)| view.as_ref()))
     }
 
-    /// All of `views` as one; `None` when one of them is missing or there is none.
+    /// Merges `views`; `None` if one is missing or there are none.
     pub fn merge<'a>(views: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
         let mut all: Option<Self> = None;
         for view in views {
@@ -89,7 +92,7 @@ impl Corrected {
         all
     }
 
-    /// This and `view` as one; `None` where there are too many events for it.
+    /// Merges this view and `view`; `None` on an overflow of the counts.
     pub fn with(mut self, view: &Self) -> Option<Self> {
         let (n, m) = (self.count() as f64, view.count() as f64);
         self.basis = self.basis.max(view.basis);
@@ -100,7 +103,7 @@ impl Corrected {
         Some(self)
     }
 
-    /// The exact view: samples and points passed over. `None` where something is not known, or nothing was measured.
+    /// The exact view: samples and points passed over. `None` if a latency is unknown, or if the distribution is empty.
     pub fn exact(d: &Distribution) -> Option<Self> {
         if !d.all_known() || d.overflow() > 0 || d.dropped() > 0 {
             return None;
@@ -114,7 +117,7 @@ impl Corrected {
         }
         let sum = match d.parts().moments {
             Moments::Exact { sum, .. } => Some(sum.saturating_add(passed.map_or(0, |p| p.sum))),
-            // Another tool's mean, and nothing to add to it.
+            // Another tool's mean; nothing can be added to it.
             Moments::Reported { .. } => None,
         };
         Some(Self {
@@ -127,7 +130,7 @@ impl Corrected {
         })
     }
 
-    /// The view of answers to stimuli.
+    /// The view of a test's answers to stimuli.
     fn answers(d: &Distribution) -> Option<Self> {
         if d.overflow() > 0 || d.dropped() > 0 {
             return None;
@@ -142,17 +145,17 @@ impl Corrected {
         })
     }
 
-    /// By `HdrHistogram`'s rule at the given interval (ns); `None` without an exact mean, with interval 0, with overflowed or lost samples, or
-    /// when empty.
+    /// The view by `HdrHistogram`'s rule at the given interval (ns); `None` without a mean, with interval 0, with overflowed or
+    /// lost samples, or if empty. An error if the counts overflow.
     ///
-    /// Samples above the interval are taken at the highest value of their slot, at most the maximum; where the worst samples of the
-    /// distribution are still known exactly, those are used.
+    /// Samples above the interval count with the highest value of their slot, at most the maximum; those among the worst samples,
+    /// with their exact value.
     pub fn by_rule(d: &Distribution, interval: u64) -> Result<Option<Self>, CountOverflow> {
         let (Some(min), Some(max), Some(mean)) = (d.min(), d.max(), d.mean()) else { return Ok(None) };
         if interval == 0 || d.overflow() > 0 || d.dropped() > 0 {
             return Ok(None);
         }
-        // Slots of the added samples, in any order: put in order once, at the end.
+        // Slots of the added samples, unordered; sorted once at the end.
         let mut extra: Vec<(u64, u64)> = Vec::new();
         let mut added = 0u128;
         let mut added_sum = 0u128;
@@ -192,13 +195,13 @@ impl Corrected {
         Ok(Some(Self { basis: Basis::Rule, histogram, unanswered: 0, mean, min, max }))
     }
 
-    /// Events in the view.
+    /// Number of events in the view.
     pub fn count(&self) -> u64 {
         self.histogram.total().saturating_add(self.unanswered)
     }
 
-    /// The value at `q`, ns: never too low, at most the highest known. `None` when the count does not support `q`, or where it lies
-    /// among the unanswered.
+    /// The value at `q`, ns: never too low, at most the highest known. `None` if the count does not support `q`, or if the value
+    /// lies among the unanswered events.
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
         let count = self.count();
         if !q.supported_by(count) {
@@ -208,19 +211,19 @@ impl Corrected {
         value.map(|v| v.min(self.max))
     }
 
-    /// The values at [`Quantile::STANDARD`], as [`Corrected::value_at`].
+    /// The values at [`Quantile::STANDARD`], each as from [`Corrected::value_at`].
     pub fn standard(&self) -> [Option<u64>; Quantile::STANDARD.len()] {
         self.histogram.standard(self.count()).map(|value| value.map(|v| v.min(self.max)))
     }
 
-    /// The standard percentiles that are known.
+    /// The standard percentiles that have a value, by name.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
         named(self.standard())
     }
 }
 
 impl Distribution {
-    /// The standard percentiles of the corrected view, where it is exact; see [`Corrected::exact`].
+    /// The standard percentiles of the corrected view if that is exact; see [`Corrected::exact`].
     pub fn corrected_percentiles(&self) -> BTreeMap<String, u64> {
         Corrected::exact(self).map_or_else(BTreeMap::new, |c| c.percentiles())
     }
@@ -233,7 +236,7 @@ mod tests {
     use crate::record::tests::parts;
     use proptest::prelude::*;
 
-    /// The canonical omission example: 10,000 samples of 1 ms, then one of 100 s, at an interval of 10 ms.
+    /// The standard example of coordinated omission: 10,000 samples of 1 ms, then one of 100 s, at an interval of 10 ms.
     #[test]
     fn the_canonical_example() {
         let mut values = vec![1_000_000u64; 10_000];
@@ -295,7 +298,7 @@ mod tests {
         let c = Corrected::exact(&d).unwrap();
         assert_eq!((c.basis, c.count(), c.unanswered, c.min, c.max), (Basis::Events, 5, 0, 10, 3_500));
         assert_eq!(c.mean, Some((10.0 + 3_500.0 + 2_500.0 + 1_500.0 + 500.0) / 5.0));
-        // Both together, and one of which nothing is known.
+        // Two with known latencies together, and one without.
         let both = d.merge(&missed(&[20], &[], 1_000), "all", 4).unwrap();
         assert_eq!(Corrected::exact(&both).map(|c| c.count()), Some(6));
         let mut old = d.clone().into_parts();
@@ -329,7 +332,7 @@ mod tests {
             let mut changed = json.clone();
             changed[key] = value;
             let own: Result<Distribution, _> = serde_json::from_value(changed);
-            // Without `passed` it is an older record: nothing is claimed.
+            // Without `passed` it is like an older record, about which nothing is claimed.
             assert_eq!(own.is_err(), key != "passed", "{key}");
         }
     }
@@ -343,14 +346,14 @@ mod tests {
         assert_eq!((c.count(), at("p50"), at("p90"), at("p91"), c.mean), (100, Some(100), Some(100), None, None));
     }
 
-    /// These samples, changed so.
+    /// A distribution of these samples with this change.
     fn of(samples: &[u64], change: impl FnOnce(&mut crate::DistributionParts)) -> Distribution {
         let mut p = Distribution::from_samples("x", samples, 1).unwrap().into_parts();
         change(&mut p);
         Distribution::new(p).unwrap()
     }
 
-    /// With one more sample, of unknown height.
+    /// The same samples and one more, which overflowed.
     fn overflowed(samples: &[u64]) -> Distribution {
         of(samples, |p| (p.count, p.overflow, p.moments) = (p.count + 1, 1, crate::Moments::Reported { mean: samples[0] as f64 }))
     }
@@ -373,10 +376,11 @@ mod tests {
         let view = |r: &RecordParts, d: &Distribution| Corrected::of(r, d).map(|c| (c.basis, c.count(), c.unanswered));
         let passed = missed(&[10, 3_500], &[(2_500, 3)], 1_000);
         let (clean, late) = (of(&[10, 3_500], |_| ()), of(&[10, 3_500], |p| p.missed = 3));
-        // Of a grid of our own each event is known, ...
+        // On rtscope's own grid each event is known, ...
         assert_eq!((view(&own, &passed), view(&own, &clean)), (Some((Basis::Events, 5, 0)), Some((Basis::Events, 2, 0))));
         assert_eq!(view(&import, &passed), Some((Basis::Events, 5, 0)));
-        // ... but neither in older records that missed some, nor in imports: by the interval asked for, or by that of the thread.
+        // ... but not in older records with missed points, nor in imports: they use the thread's interval, or the one in the
+        // settings.
         assert_eq!((view(&own, &late), view(&import, &clean)), (Some((Basis::Rule, 8, 0)), Some((Basis::Rule, 8, 0))));
         let on = |interval| of(&[10, 3_500], |p| p.thread = Some(crate::ThreadInfo { interval, ..Default::default() }));
         assert_eq!((view(&import, &on(1_000)), view(&import, &on(0))), (Some((Basis::Rule, 4, 0)), Some((Basis::Rule, 8, 0))));
@@ -442,9 +446,9 @@ mod tests {
         assert_eq!(view(&[1_999]), (slots(&[1_999], 1), 1_999.0));
         assert_eq!(view(&[2_000]), (slots(&[1_000, 2_000], 1), 1_500.0));
         assert_eq!(view(&[1, 3_500]), (slots(&[1, 1_500, 2_500, 3_500], 1), 1_875.25));
-        // Of ten only the worst is known exactly; the others are taken at the highest of their slot, which is the maximum here.
+        // Of ten samples only the worst is known exactly; the others count as the highest of their slot, here the maximum.
         assert_eq!(view(&[3_500; 10]), (slots(&[1_500, 2_500, 3_500], 10), 2_500.0));
-        // Its slot ends at 3,501: what may be as high is not taken lower.
+        // The slot ends at 3,501: samples that may be as high are not taken as lower.
         assert_eq!(view(&[[3_500; 9].as_slice(), &[3_501]].concat()).0, slots(&[1_501, 2_501, 3_501], 10));
     }
 

@@ -1,4 +1,4 @@
-//! One distribution of a record: a histogram with exact sums, extremes, worst samples and the counters that explain what is absent.
+//! One distribution of a record: a histogram with exact sums, extremes, worst samples, and counters that explain missing samples.
 
 mod check;
 pub(crate) mod json;
@@ -15,7 +15,7 @@ use crate::quantile::{Quantile, named};
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 
-/// A distribution whose counts add up; it can't be built otherwise.
+/// A distribution whose counts add up; any other can't be built.
 ///
 /// ```
 /// use rtscope_record::{Distribution, DistributionError};
@@ -38,19 +38,19 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution(DistributionParts);
 
-/// Why parts are not a distribution.
+/// Why parts don't make a distribution.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DistributionError {
     /// count != histogram total + overflow
     #[error("{label}: {count} samples, but the histogram holds {held} and {overflow} overflowed")]
     Count {
-        /// Which distribution.
+        /// The distribution's label.
         label: String,
-        /// Its stated count.
+        /// The stated count.
         count: u64,
         /// The histogram's total.
         held: u64,
-        /// Its stated overflow.
+        /// The stated overflow.
         overflow: u64,
     },
     /// expected != count + missed + dropped
@@ -58,7 +58,7 @@ pub enum DistributionError {
         "{label}: {expected} events should have given a sample, but count {count} + missed {missed} + dropped {dropped} differ"
     )]
     Expected {
-        /// Which distribution.
+        /// The distribution's label.
         label: String,
         /// Events that should have given a sample.
         expected: u64,
@@ -72,7 +72,7 @@ pub enum DistributionError {
     /// Minimum, maximum, sums, worst samples, percentiles or bins contradict the histogram.
     #[error("{label}: {what}")]
     Contradiction {
-        /// Which distribution.
+        /// The distribution's label.
         label: String,
         /// What contradicts what.
         what: String,
@@ -80,7 +80,7 @@ pub enum DistributionError {
     /// The histogram itself can't be read.
     #[error("{label}: {error}")]
     Histogram {
-        /// Which distribution.
+        /// The distribution's label.
         label: String,
         /// Why.
         error: HdrError,
@@ -97,7 +97,7 @@ impl Problem for DistributionError {
 }
 
 impl Distribution {
-    /// Checks that everything adds up.
+    /// Builds a distribution from its parts if everything adds up.
     pub fn new(p: DistributionParts) -> Result<Self, DistributionError> {
         let held = p.histogram.total();
         if held.checked_add(p.overflow) != Some(p.count) {
@@ -115,7 +115,7 @@ impl Distribution {
         }
     }
 
-    /// From raw samples (ns), in order, keeping the `worst` highest; sample `i` is said to be taken at `i` ns.
+    /// Builds a distribution from raw samples (ns), in order, keeping the `worst` highest. Sample `i` gets the time `i` ns.
     pub fn from_samples(label: &str, samples: &[u64], worst: usize) -> Result<Self, DistributionError> {
         let mut p = DistributionParts::empty(label);
         let (mut sum, mut sum_sq) = (0u128, 0u128);
@@ -139,17 +139,17 @@ impl Distribution {
         Self::new(p)
     }
 
-    /// Everything in it, read only.
+    /// All parts, read-only.
     pub fn parts(&self) -> &DistributionParts {
         &self.0
     }
 
-    /// Everything in it, to be changed and checked anew.
+    /// All parts, to be changed and checked again.
     pub fn into_parts(self) -> DistributionParts {
         self.0
     }
 
-    /// "cpu0", "rising" ...
+    /// The label: "cpu0", "rising" ...
     pub fn label(&self) -> &str {
         &self.0.label
     }
@@ -174,22 +174,22 @@ impl Distribution {
         self.0.missed
     }
 
-    /// Of the missed: those answered after the time-out.
+    /// Missed events that were answered after the time-out.
     pub fn late(&self) -> u64 {
         self.0.late
     }
 
-    /// Unasked events.
+    /// Spurious events.
     pub fn spurious(&self) -> u64 {
         self.0.spurious
     }
 
-    /// Samples beyond an imported histogram.
+    /// Samples above the range of an imported histogram.
     pub fn overflow(&self) -> u64 {
         self.0.overflow
     }
 
-    /// Lost samples.
+    /// Dropped samples.
     pub fn dropped(&self) -> u64 {
         self.0.dropped
     }
@@ -204,7 +204,7 @@ impl Distribution {
         &self.0.worst
     }
 
-    /// Mean, ns; from the exact sum where there is one. `None` when empty.
+    /// Mean, ns, from the exact sum if that is known. `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         match self.0.moments {
             _ if self.0.count == 0 => None,
@@ -213,7 +213,7 @@ impl Distribution {
         }
     }
 
-    /// Standard deviation of the samples taken (population form), ns; `None` when empty or when the sums are unknown.
+    /// Standard deviation of the samples (population form), ns; `None` when empty or if the sums are unknown.
     pub fn stddev(&self) -> Option<f64> {
         match self.0.moments {
             Moments::Exact { sum, sum_sq } if self.0.count > 0 => Some(stddev_of(sum, sum_sq, self.0.count)),
@@ -221,7 +221,7 @@ impl Distribution {
         }
     }
 
-    /// The value at `q`, ns: never too low, at most 0.1 % too high, at most the maximum. `None` when the count does not support `q`
+    /// The value at `q`, ns: never too low, at most 0.1 % too high, at most the maximum. `None` if the count does not support `q`
     /// or the value lies among overflowed samples.
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
         if !q.supported_by(self.0.count) {
@@ -235,27 +235,28 @@ impl Distribution {
         self.0.max.map_or(value, |max| value.min(max))
     }
 
-    /// The values at [`Quantile::STANDARD`], as [`Distribution::value_at`].
+    /// The values at [`Quantile::STANDARD`], each as from [`Distribution::value_at`].
     pub fn standard(&self) -> [Option<u64>; Quantile::STANDARD.len()] {
         self.0.histogram.standard(self.0.count).map(|value| value.map(|v| self.at_most_max(v)))
     }
 
-    /// The standard percentiles that the count supports.
+    /// The standard percentiles that the count supports, by name.
     pub fn percentiles(&self) -> BTreeMap<String, u64> {
         named(self.standard())
     }
 
-    /// The latencies of all missed events, where they are known.
+    /// The latencies of all missed events, if known.
     pub fn passed(&self) -> Option<&PassedOver> {
         self.0.passed.as_ref()
     }
 
-    /// Slots that its histograms take.
+    /// Number of occupied slots in the histograms.
     pub fn slots(&self) -> usize {
         self.0.histogram.occupied() + self.passed().map_or(0, |p| p.histogram.occupied())
     }
 
-    /// Whether the latency of every event that was not lost is known: nothing was missed, or each missed one's own is there.
+    /// Whether the latency of every event that was not lost is known: nothing was missed, or the latencies of the missed events
+    /// are known too.
     pub fn all_known(&self) -> bool {
         self.0.missed == 0 || self.0.passed.is_some()
     }
@@ -263,13 +264,13 @@ impl Distribution {
 
 pub(crate) fn mean_of(sum: u128, count: u64) -> f64 {
     let n = u128::from(count);
-    // Whole and remainder apart, so that a large sum loses no precision of the fraction.
+    // Quotient and remainder separately, so that a large sum does not lose the fraction's precision.
     (sum / n) as f64 + (sum % n) as f64 / count as f64
 }
 
 fn stddev_of(sum: u128, sum_sq: u128, count: u64) -> f64 {
     let n = u128::from(count);
-    // n * sum_sq - sum² in integers where it fits, so that nothing cancels.
+    // n * sum_sq - sum² in integers where it fits, to avoid cancellation.
     let variance = match (n.checked_mul(sum_sq), sum.checked_mul(sum)) {
         (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (count as f64).powi(2),
         _ => {

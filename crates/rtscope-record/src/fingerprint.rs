@@ -1,4 +1,4 @@
-//! A fingerprint of distributions: two runs have the same one exactly when nothing in their figures differs.
+//! A fingerprint of distributions: two runs have the same one exactly when all their figures are equal.
 
 use crate::distribution::{Distribution, Moments};
 use crate::histogram::Histogram;
@@ -15,11 +15,11 @@ use std::str::FromStr;
 pub struct Fingerprint(u128);
 
 impl Fingerprint {
-    /// Of these distributions, in their order. Thread ids are left out: they say nothing about what was measured.
+    /// The fingerprint of these distributions, in their order. Thread ids are left out: they say nothing about what was measured.
     ///
-    /// What is hashed is a text, one fact a line, so that it depends on no encoder's version: label, every counter, extremes, sums,
-    /// resolution, each used slot of the histogram with its count, the same of the points passed over, the worst samples with their
-    /// times, and the linear bins.
+    /// The hash is over a text with one fact on each line, so that it does not depend on an encoder's version: label, every
+    /// counter, extremes, sums, resolution, each occupied slot of the histogram with its count, the same of the points passed
+    /// over, the worst samples with their times, and the linear bins.
     pub fn of(distributions: &[Distribution]) -> Self {
         let slots = |h: &Histogram| h.occupied() * 16;
         let usual = |d: &Distribution| 1024 + slots(d.histogram()) + d.parts().passed.as_ref().map_or(0, |p| slots(&p.histogram));
@@ -30,7 +30,7 @@ impl Fingerprint {
                 Moments::Exact { sum, sum_sq } => format!("sum {sum} {sum_sq}"),
                 Moments::Reported { mean } => format!("mean {:016x}", mean.to_bits()),
             };
-            // The label's length keeps any label from being read as the lines that follow.
+            // The label's length prevents a label from imitating the lines that follow it.
             let _ = writeln!(
                 text,
                 "distribution {} {}\ncount {}\nmin {:?}\nmax {:?}\n{moments}\nmissed {}\nspurious {}\noverflow {}\ndropped {}\nexpected {:?}\nresolution {}",
@@ -46,7 +46,7 @@ impl Fingerprint {
                 p.expected,
                 p.resolution
             );
-            // Only where there are any, so that fingerprints of other tests stay what they were.
+            // Only if there are any, so that the fingerprints of other tests stay as they were.
             if p.late > 0 {
                 let _ = writeln!(text, "late {}", p.late);
             }
@@ -73,10 +73,11 @@ impl Fingerprint {
     }
 }
 
-/// A line as `writeln!` writes it. Nearly all lines are such ones, and its formatting would be a good part of reading a record.
+/// Writes a line like `writeln!`, but faster: nearly all lines are of this kind, and formatting would take much of the time to
+/// read a record.
 fn pair(text: &mut String, name: &str, first: u64, second: u64) {
     let mut digits = itoa::Buffer::new();
-    // Room for all of it at once, so that no piece need look for any.
+    // Reserves room for the whole line, so that no part of it has to grow the text.
     text.reserve(name.len() + 2 * 20 + 2);
     text.push_str(name);
     text.push_str(digits.format(first));
@@ -152,7 +153,7 @@ mod tests {
         };
         assert_ne!(late(10_000), late(10_001));
         assert_ne!(late(10_000), changed(&|p| (p.missed, p.expected) = (1, Some(4))));
-        // What it was before there was anything to say of missed points.
+        // The fingerprint from before points passed over were recorded.
         assert_eq!(own.to_string(), "548f4ac8f2c6124b7a6285340a6d1d39");
         let missed = changed(&|p| (p.missed, p.expected) = (1, Some(4)));
         assert_ne!(changed(&|p| (p.missed, p.late, p.expected) = (1, 1, Some(4))), missed);

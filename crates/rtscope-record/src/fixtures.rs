@@ -1,4 +1,5 @@
-//! Records for tests, of this crate and of others: what a test does not care for is here, so that a new field touches no test.
+//! Records and settings for tests of this and other crates, with defaults for everything that a test does not care about, so that
+//! a new field changes no test.
 
 use crate::line_options::LineSettings;
 use crate::record::RecordParts;
@@ -7,7 +8,7 @@ use crate::system::System;
 use crate::units::Nanos;
 use crate::words::{Clock, Space, Test};
 
-/// A timer test on this machine without load that found nothing: no distributions, no warnings, nothing else.
+/// A timer test on this machine without load: no distributions, no warnings, nothing optional.
 pub fn parts() -> RecordParts {
     RecordParts {
         id: "20261121T080000Z-1a2b3c".into(),
@@ -33,7 +34,7 @@ pub fn parts() -> RecordParts {
     }
 }
 
-/// Single edges on one GPIO that another answers within 1 ms, by no device of ours.
+/// Settings with single edges on one GPIO, answered on another within 1 ms by a device outside rtscope.
 pub fn lines() -> LineSettings {
     LineSettings {
         stimulus: Some("gpio:a/1".into()),

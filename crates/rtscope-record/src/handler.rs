@@ -19,7 +19,7 @@ pub enum Handler {
 }
 
 impl Handler {
-    /// As people write it.
+    /// The name as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hard => "hard",

@@ -1,46 +1,46 @@
-//! HdrHistogram's V2 wire format, compressed and in base64, as every HdrHistogram library reads it.
+//! HdrHistogram's V2 wire format, compressed and in base64, as all HdrHistogram libraries read it.
 //!
-//! Written here rather than by the `hdrhistogram` crate (which is the oracle of the tests): the probe stays small, and reading is
-//! strict: another bucket scheme, a damaged count or a trailing byte is an error and never a slightly different histogram.
-//! Format: cookie, payload length, normalizing offset, significant digits, lowest and highest trackable value, conversion ratio
-//! (all big-endian), then ZigZag LEB128 counts where a negative number skips that many zero counts; the whole deflated by zlib
-//! behind a cookie and a length.
+//! An own codec instead of the `hdrhistogram` crate (which is the oracle of the tests): the probe stays small, and reading is
+//! strict: another bucket scheme, a damaged count or a trailing byte is an error, never a slightly different histogram. Format:
+//! cookie, payload length, normalizing offset, significant digits, lowest and highest trackable value, conversion ratio (all
+//! big-endian), then ZigZag LEB128 counts, where a negative number skips that many zero counts; the whole compressed by zlib after
+//! a cookie and a length.
 
 use crate::histogram::{ANEW, Histogram, SLOTS, SlotError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rtscope_failure::Problem;
 
-// The second to last digit of a cookie is the format's word size, which is 1 in all of V2.
+// The second to last hex digit of a cookie is the format's word size, which is 1 in all of V2.
 const V2_COOKIE: u32 = 0x1c84_9313;
 const V2_COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const HEADER: usize = 40;
 const DIGITS: u32 = 3;
-/// Ten bytes a count and one skip before each at the most; a larger inflated text is not a histogram of this scheme.
+/// At most ten bytes for each count and for one skip before it; longer inflated data are not a histogram of this scheme.
 const MOST_INFLATED: usize = HEADER + SLOTS * 20;
 
-/// What zlib adds to data that it does not shrink: header, checksum, the length of a block.
+/// Bytes that zlib adds to data it can't shrink: header, checksum, the length of a block.
 const ZLIB_FRAME: usize = 11;
 
 /// Why a text is not a histogram of rtscope's scheme.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HdrError {
-    /// Not base64.
+    /// The text is not base64.
     #[error("the histogram is not base64")]
     Base64,
-    /// The frame around the payload: cookie or length.
+    /// The cookie or length of a frame is wrong.
     #[error("the histogram is not in HdrHistogram's V2 compressed format")]
     Frame,
-    /// zlib could not inflate it.
+    /// zlib could not inflate the data.
     #[error("the histogram's compressed data are damaged")]
     Compression,
     /// Digits, lowest value, offset or ratio differ from rtscope's scheme.
     #[error("the histogram has another bucket scheme (rtscope's: lowest value 1, 3 significant digits)")]
     Scheme,
-    /// A count is negative, truncated, or lies beyond the last slot.
+    /// A count is truncated, or a skip goes beyond the last slot.
     #[error("the histogram's counts are damaged")]
     Counts,
-    /// Counts add up to more than u64, or a slot beyond the last.
+    /// Too many samples, or a count beyond the last slot.
     #[error(transparent)]
     Slot(#[from] SlotError),
 }
@@ -55,13 +55,13 @@ impl Problem for HdrError {
     }
 }
 
-/// The histogram as base64 of the compressed V2 format; where it was read from such a text, that text.
+/// The histogram as base64 of the compressed V2 format. If it was read from such a text, that text.
 pub fn encode(h: &Histogram) -> String {
     h.text().map_or_else(|| pack(h), str::to_owned)
 }
 
-/// The highest trackable value as [`encode`] writes it. It only has to cover the highest count; one below 2^63 keeps signed readers (Java)
-/// happy.
+/// The highest trackable value in the format's header: the end of the highest occupied slot, at least 2. No higher than needed,
+/// since signed readers (Java) expect it below 2^63.
 fn highest(h: &Histogram) -> u64 {
     h.iter().next_back().map_or(2, |(_, highest, _)| highest.max(2))
 }
@@ -73,7 +73,7 @@ fn pack(h: &Histogram) -> String {
         if slot > next {
             zigzag(&mut counts, -i64::try_from(slot - next).unwrap_or(i64::MAX));
         }
-        // The format's counts are signed 64 bit, and so is the most that a histogram counts.
+        // Counts are signed 64-bit in the format; a histogram counts at most i64::MAX.
         zigzag(&mut counts, i64::try_from(n).unwrap_or(i64::MAX));
         next = slot + 1;
     }
@@ -94,7 +94,7 @@ fn pack(h: &Histogram) -> String {
     STANDARD.encode(out)
 }
 
-/// Reads what [`encode`] wrote, and every other writer's V2 histogram of the same scheme.
+/// Reads what [`encode`] wrote, and V2 histograms of the same scheme from any other writer.
 pub fn decode(text: &str) -> Result<Histogram, HdrError> {
     let framed = STANDARD.decode(text).map_err(|_| HdrError::Base64)?;
     let (cookie, rest) = take_u32(&framed).ok_or(HdrError::Frame)?;
@@ -132,7 +132,8 @@ pub fn decode(text: &str) -> Result<Histogram, HdrError> {
             slot += 1;
         }
     }
-    // Not passed on: a highest value at which other readers might stumble, and packing that is longer than what it packs.
+    // The original text is not kept if its highest value could confuse other readers, or if it is compressed to more than its
+    // content.
     let usual = rest[16..24] == highest(&histogram).to_be_bytes() && packed.len() <= v2.len() + ZLIB_FRAME;
     Ok(if usual { histogram.read_from(text) } else { histogram })
 }
@@ -143,7 +144,7 @@ fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 /// ZigZag LEB128 with HdrHistogram's limit of nine bytes: the ninth carries eight bits.
-#[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)] // the encoding is about bits
+#[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)] // the encoding works on bits
 fn zigzag(out: &mut Vec<u8>, n: i64) {
     let mut v = ((n << 1) ^ (n >> 63)) as u64;
     for _ in 0..8 {
@@ -167,7 +168,7 @@ fn unzigzag(bytes: &[u8]) -> Option<(i64, &[u8])> {
             v |= u64::from(b & 0x7f) << (7 * i);
         }
         if i == 8 || b < 0x80 {
-            #[allow(clippy::cast_possible_wrap)] // the encoding is about bits
+            #[allow(clippy::cast_possible_wrap)] // the encoding works on bits
             let n = ((v >> 1) as i64) ^ -((v & 1) as i64);
             return Some((n, &bytes[i + 1..]));
         }
@@ -196,7 +197,7 @@ mod tests {
         let plain = fill(&values);
         let ours = encode(&plain);
         let v2 = crate::zlib::unpack(&STANDARD.decode(&ours).unwrap()[8..], 1 << 20).unwrap();
-        // The same counts, not shrunk.
+        // The same counts, stored without compression.
         let stored = miniz_oxide::deflate::compress_to_vec_zlib(&v2, 0);
         let text = STANDARD.encode(frame(&stored));
         assert_ne!(text, ours);
@@ -212,7 +213,7 @@ mod tests {
             assert_ne!(encode(&sum), text);
             assert_eq!(decode(&encode(&sum)), Ok(sum));
         }
-        // Longer than what it packs, or with a highest value that is not: as we write it.
+        // Compressed to more than its content, or with a wrong highest value: encoded anew.
         let padded = [&stored[..2], &[0, 0, 0, 0xff, 0xff].repeat(3), &stored[2..]].concat();
         assert_eq!(encode(&decode(&STANDARD.encode(frame(&padded))).unwrap()), ours);
         let mut low = v2.clone();
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(decode(&encode(&Histogram::new())), Ok(Histogram::new()));
     }
 
-    /// The text of a histogram with these parts, which need not be right.
+    /// The text of a histogram with these parts, which may be wrong.
     fn text(cookies: [u32; 2], header: [u32; 2], lowest: u64, ratio: f64, payload: &[u8]) -> String {
         let mut v2 = cookies[1].to_be_bytes().to_vec();
         v2.extend(u32::try_from(payload.len()).unwrap().to_be_bytes());
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(raw[..4], [0x1c, 0x84, 0x93, 0x14]);
         assert_eq!(u32::from_be_bytes(raw[4..8].try_into().unwrap()) as usize, raw.len() - 8);
         let v2 = miniz_oxide::inflate::decompress_to_vec_zlib(&raw[8..]).unwrap();
-        // 1 and 2 of slots 0 and 1; 3 slots without; 3; 2,042 slots without; 300.
+        // 1 and 2 in slots 0 and 1; skip 3 slots; 3; skip 2,042 slots; 300.
         let counts = [2, 4, 5, 6, 0xf3, 0x1f, 0xd8, 0x04];
         let header = [
             &[0x1c, 0x84, 0x93, 0x13][..],
@@ -275,7 +276,7 @@ mod tests {
         ];
         assert_eq!(v2, [header.concat(), counts.to_vec()].concat());
         assert_eq!(with_counts(&counts), Ok(h));
-        // A count of nought may be written as such, even behind the last slot.
+        // Zero counts may be written as such, even after the last slot.
         assert_eq!(with_counts(&[0, 0, 6, 0]), Ok(fill(&[(2, 3)])));
         let past_the_last = [0xff, 0xef, 0x06, 0];
         assert_eq!(with_counts(&past_the_last), Ok(Histogram::new()));
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!(empty(COOKIES, [0, 3], 2, 1.0), Err(HdrError::Scheme));
         assert_eq!(empty(COOKIES, [0, 3], 1, 2.0), Err(HdrError::Scheme));
         assert_eq!(with_counts(&[0x80]), Err(HdrError::Counts));
-        // 56,321 slots skipped, one more than there are; then a count right behind the last.
+        // 56,321 slots skipped, one more than there are; then a count just after the last slot.
         assert_eq!(with_counts(&[0x81, 0xf0, 0x06]), Err(HdrError::Counts));
         assert_eq!(with_counts(&[0xff, 0xef, 0x06, 2]), Err(SlotError::Beyond(56_320).into()));
     }

@@ -1,7 +1,7 @@
 //! The log-linear histogram: HdrHistogram's bucket scheme with 3 significant digits over the whole range of u64 nanoseconds.
 //!
-//! One global scheme, so that any two histograms merge exactly. Slots below 2048 ns are 1 ns wide; above, a slot's width is at
-//! most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
+//! There is one global scheme, so that any two histograms merge exactly. Slots below 2048 ns are 1 ns wide; above, a slot's width
+//! is at most 1/1024 of its value. Source of the scheme: HdrHistogram (Gil Tene), lowest discernible value 1, 3 digits.
 
 use crate::quantile::Quantile;
 use rtscope_failure::Problem;
@@ -18,7 +18,7 @@ pub const fn slot_of(value: u64) -> usize {
     ((bucket as usize) << 10) + (value >> bucket) as usize
 }
 
-/// How many times the width of the slots has doubled at `slot`.
+/// How many times the slot width has doubled up to `slot`.
 const fn doublings(slot: usize) -> usize {
     (slot >> 10).saturating_sub(1)
 }
@@ -34,8 +34,8 @@ pub const fn slot_highest(slot: usize) -> u64 {
     slot_lowest(slot) + ((1u64 << doublings(slot)) - 1)
 }
 
-/// Gives `take` the slots of `first`, `first - step`, `first - 2 step` ... (`points` values, none below 0), each with how many of them it
-/// counts: as many calls as there are points, or slots where these are wider than the step.
+/// Calls `take` with each slot and the number of values in it, for the values `first`, `first - step`, `first - 2 step` ...
+/// (`points` values, none below 0). One call for each point, or for each slot where slots are wider than the step.
 #[inline]
 pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usize, u64)) {
     let (mut value, mut left) = (first, points);
@@ -49,7 +49,8 @@ pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usiz
     }
 }
 
-/// A sparse histogram: slots in ascending order with their counts, no zero counts kept. Counts are lossless: adding past 2^63-1 is refused.
+/// A sparse histogram: slots in ascending order with their counts, without zero counts. Counting is lossless: a total above 2^63-1
+/// is refused.
 ///
 /// ```
 /// use rtscope_record::Histogram;
@@ -77,11 +78,11 @@ pub fn progression(first: u64, step: u64, points: u64, mut take: impl FnMut(usiz
 pub struct Histogram {
     counts: Vec<(u32, u64)>,
     total: u64,
-    /// The text that it was read from, as long as nothing was added: packing it again takes ten times as long as reading it.
+    /// The text that this was read from, until something is added: packing takes ten times as long as reading.
     text: Option<Arc<str>>,
 }
 
-/// The same counts, whatever they were read from.
+/// Compares the counts only, not the text.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         self.total == other.total && self.counts == other.counts
@@ -90,7 +91,7 @@ impl PartialEq for Histogram {
 
 impl Eq for Histogram {}
 
-/// More samples than one histogram counts: 2^63-1, the most that HdrHistogram's format holds.
+/// More than 2^63-1 samples in one histogram, the most that HdrHistogram's format holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a histogram can't count more than 2^63-1 samples")]
 pub struct CountOverflow;
@@ -105,18 +106,18 @@ fn add_counts(a: u64, b: u64) -> Result<u64, CountOverflow> {
     a.checked_add(b).filter(|&sum| i64::try_from(sum).is_ok()).ok_or(CountOverflow)
 }
 
-/// No slot has this number.
+/// Why a slot can't be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SlotError {
     /// The slot is not below [`SLOTS`].
     #[error("slot {0} is beyond the histogram's last slot")]
     Beyond(u64),
-    /// The counts add up to more than u64.
+    /// The counts add up to more than 2^63-1.
     #[error(transparent)]
     Overflow(#[from] CountOverflow),
 }
 
-/// What to do about a file that does not hold together.
+/// The remedy for a damaged file.
 pub(crate) const ANEW: &str = "get the file anew from where it was measured: it is damaged, or was changed since";
 
 impl Problem for SlotError {
@@ -128,7 +129,8 @@ impl Problem for SlotError {
     }
 }
 
-/// Where `slot` is in ascending `counts`, or would be; not before `from`. In steps that double, since it is mostly near.
+/// Position of `slot` in the ascending `counts`, or where it would be inserted; starts at `from`. Gallops, since the position is
+/// usually near.
 fn seek(counts: &[(u32, u64)], from: usize, slot: u32) -> usize {
     let (mut low, mut step) = (from, 1);
     while counts.get(low + step - 1).is_some_and(|c| c.0 < slot) {
@@ -139,11 +141,11 @@ fn seek(counts: &[(u32, u64)], from: usize, slot: u32) -> usize {
     low + counts[low..end].partition_point(|c| c.0 < slot)
 }
 
-/// What is looked up costs as many times what is passed through.
+/// Looking up one slot costs about as much as passing this many in a merge.
 const MUCH_SMALLER: usize = 4;
 
-/// Both, slot by slot, where their counts are known not to overflow. Which of them is next is not branched on: it is as good as chance, and a
-/// processor that guesses wrong loses more than the addition takes.
+/// Merges two lists of counts that can't overflow. Avoids a branch on which list is next: that is unpredictable, and a
+/// misprediction costs more than the additions.
 fn both(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
     let mut sum = Vec::with_capacity(a.len().saturating_add(b.len()));
     let (mut i, mut j) = (0, 0);
@@ -163,12 +165,12 @@ impl Histogram {
         Self::default()
     }
 
-    /// From a dense array of counts as the sampling loop keeps it (index = slot).
+    /// Builds a histogram from a dense array of counts as the sampling loop keeps it (index = slot).
     pub fn from_dense(counts: &[u64]) -> Result<Self, SlotError> {
         Self::from_slots((0u64..).zip(counts.iter().copied()))
     }
 
-    /// From pairs of slot and count; zero counts are skipped, repeated slots add up.
+    /// Builds a histogram from pairs of slot and count; zero counts are skipped, repeated slots add up.
     pub fn from_slots(pairs: impl IntoIterator<Item = (u64, u64)>) -> Result<Self, SlotError> {
         let mut h = Self::new();
         for (slot, n) in pairs {
@@ -177,22 +179,22 @@ impl Histogram {
         Ok(h)
     }
 
-    /// An empty histogram with room for `slots`.
+    /// An empty histogram with room for `slots` slots.
     pub(crate) fn with_room(slots: usize) -> Self {
         Self { counts: Vec::with_capacity(slots.min(SLOTS)), ..Self::default() }
     }
 
-    /// The same, which `text` says.
+    /// Remembers `text` as what this histogram was read from.
     pub(crate) fn read_from(self, text: &str) -> Self {
         Self { text: Some(text.into()), ..self }
     }
 
-    /// The text that says it, where it was read from one.
+    /// The text that this histogram was read from, if any.
     pub(crate) fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// Counts `n` more in a slot.
+    /// Adds `n` to the count of a slot.
     pub(crate) fn add(&mut self, slot: u64, n: u64) -> Result<(), SlotError> {
         let index = usize::try_from(slot).ok().filter(|&s| s < SLOTS).ok_or(SlotError::Beyond(slot))?;
         Ok(self.add_slot(index, n)?)
@@ -205,7 +207,7 @@ impl Histogram {
         self.total = add_counts(self.total, n)?;
         self.text = None;
         let slot = u32::try_from(slot).map_err(|_| CountOverflow)?;
-        // The total is at least every count, so no count can overflow. Ascending slots, the usual case, are appended.
+        // The total is at least as large as every count, so no count can overflow. Ascending slots, the usual case, are appended.
         match self.counts.last() {
             Some(last) if last.0 >= slot => match self.counts.binary_search_by_key(&slot, |c| c.0) {
                 Ok(at) => self.counts[at].1 += n,
@@ -221,7 +223,8 @@ impl Histogram {
         self.add_slot(slot_of(value), n)
     }
 
-    /// Adds every count of `other`; exact. Where `other` is by far the smaller and its slots are occupied already, this costs about what it holds.
+    /// Adds every count of `other`, exactly. If `other` is much smaller and its slots are already occupied, the cost depends on
+    /// `other` alone.
     pub fn merge(&mut self, other: &Self) -> Result<(), CountOverflow> {
         self.total = add_counts(self.total, other.total)?;
         self.text = None;
@@ -233,7 +236,7 @@ impl Histogram {
         for &(slot, n) in &other.counts {
             at = seek(&self.counts, at, slot);
             match self.counts.get_mut(at) {
-                // The total is at least every count, so no count can overflow.
+                // The total is at least as large as every count, so no count can overflow.
                 Some(own) if own.0 == slot => own.1 += n,
                 _ => absent += 1,
             }
@@ -244,7 +247,7 @@ impl Histogram {
         Ok(())
     }
 
-    /// Inserts those slots of `other` that are not occupied, `absent` of them: from the last on, so that each slot moves once.
+    /// Inserts the `absent` slots of `other` that are not yet occupied, from the last on, so that each slot moves once.
     fn insert_absent(&mut self, other: &Self, absent: usize) {
         let mut old = self.counts.len();
         self.counts.resize(old + absent, (0, 0));
@@ -269,7 +272,7 @@ impl Histogram {
         self.total
     }
 
-    /// How many slots hold samples.
+    /// Number of slots that hold samples.
     pub fn occupied(&self) -> usize {
         self.counts.len()
     }
@@ -284,14 +287,14 @@ impl Histogram {
         self.slots().map(|(s, n)| (slot_lowest(s), slot_highest(s), n))
     }
 
-    /// The value at `q`: the highest one its slot may hold, so that it is never too low; `None` when empty.
+    /// The value at `q`: the highest value of its slot, so that it is never too low; `None` when empty.
     ///
-    /// The count decides nothing here: whether it supports `q` is [`Quantile::supported_by`].
+    /// Does not check whether the count supports `q`: see [`Quantile::supported_by`].
     pub fn value_at(&self, q: Quantile) -> Option<u64> {
         self.values_at_ranks(&[q.rank(self.total)]).first().copied().flatten()
     }
 
-    /// The highest values that the slots of the samples of these ascending ranks (from 1) may hold; `None` beyond the last sample.
+    /// For each of these ascending ranks (from 1), the highest value of the slot with that sample; `None` beyond the last sample.
     pub fn values_at_ranks(&self, ranks: &[u64]) -> Vec<Option<u64>> {
         let mut values = Vec::with_capacity(ranks.len());
         let mut slots = self.counts.iter();
@@ -307,16 +310,17 @@ impl Histogram {
         values
     }
 
-    /// The values at [`Quantile::STANDARD`], as [`Histogram::value_at`], of `count` events: of those that are beyond the histogram nothing is
-    /// known but that they are higher. `None` where so many events do not support a quantile, or it lies among those beyond.
+    /// The values at [`Quantile::STANDARD`], each as from [`Histogram::value_at`], among `count` events, of which those not in the
+    /// histogram are higher than all in it. `None` if `count` does not support a quantile, or if it lies among the events not in
+    /// the histogram.
     pub fn standard(&self, count: u64) -> [Option<u64>; Quantile::STANDARD.len()] {
         let ranks = Quantile::STANDARD.map(|q| q.rank(count));
         let mut values = self.values_at_ranks(&ranks).into_iter();
         Quantile::STANDARD.map(|q| values.next().flatten().filter(|_| q.supported_by(count)))
     }
 
-    /// Samples whose slot lies wholly above `value`, and samples in the slot that holds it: the exact number above `value` lies
-    /// between the first and the sum of both.
+    /// Samples in slots entirely above `value`, and samples in the slot that holds it: the exact number above `value` lies between
+    /// the first and the sum of both.
     pub fn above(&self, value: u64) -> (u64, u64) {
         let slot = slot_of(value);
         let mut above = 0;
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn every_sample_is_in_its_slot() {
         let mut h = Histogram::new();
-        // In any order, again and again; 0 times is not at all.
+        // In any order and repeatedly; 0 times adds nothing.
         for (value, n) in [(5, 3), (5, 2), (9, 4), (5, 5), (7, 1), (9, 6), (3, 0), (4096, 6), (4099, 1), (4100, 1)] {
             h.record(value, n).unwrap();
         }

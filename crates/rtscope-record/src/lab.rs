@@ -1,8 +1,8 @@
-//! The virtual machine that a record of the lab was taken in: all that must be the same for the figures to come again.
+//! The virtual machine in which a record of the lab was taken: everything that must be the same for the figures to repeat.
 
 use serde::{Deserialize, Serialize};
 
-/// The time model of records that name none.
+/// The time model of records that don't name one.
 const FIRST_MODEL: u32 = 1;
 
 /// A virtual machine of the lab.
@@ -52,7 +52,7 @@ pub struct Lab {
     pub modules: Vec<GuestModule>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // what serde wants
+#[allow(clippy::trivially_copy_pass_by_ref)] // required by serde
 fn is_first_model(model: &u32) -> bool {
     *model == FIRST_MODEL
 }
@@ -80,7 +80,7 @@ impl Default for Lab {
     }
 }
 
-/// What things cost in a time model, in words; of one that is not known here, that.
+/// The costs of a time model in words; for a model unknown to this version, that it is unknown.
 pub fn meaning(model: u32) -> &'static str {
     match model {
         1 => "an instruction is 1 ns, and so is each byte that is copied by a string instruction",
@@ -91,7 +91,7 @@ pub fn meaning(model: u32) -> &'static str {
 }
 
 impl Lab {
-    /// What the guest is called where a machine's name stands: its kernel and its time model.
+    /// The guest's name where a machine's name is shown: its kernel and its time model.
     pub fn name(&self) -> String {
         let kernel = if self.kernel.is_empty() { "a kernel without a name" } else { &self.kernel };
         format!("{kernel}, time model {}", self.model)

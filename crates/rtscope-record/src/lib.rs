@@ -1,7 +1,7 @@
 //! What a measurement is: units, histogram, distribution, record, verdict.
 //!
-//! Pure: no input or output, no clock, no randomness. Everything that rtscope prints is computed from the types here, and none
-//! of them can be built, or read from JSON, with counts that do not add up.
+//! Pure: no input or output, no clock, no randomness. Everything that rtscope prints is computed from the types here. Types with
+//! counts can't be built, or read from JSON, if the counts don't add up.
 #![forbid(unsafe_code)]
 
 pub mod correction;

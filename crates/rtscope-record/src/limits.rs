@@ -1,30 +1,30 @@
-//! How long, how many and how large: what a record may hold, and what `measure` and `import` alike may be asked for.
+//! Limits of length, number and size: for what a record may hold, and for what `measure` and `import` accept.
 
 use rtscope_failure::Problem;
 
 /// Longest label of a distribution, bytes.
 pub const LABEL: usize = 256;
-/// Longest name: of a load, a target, a start, bytes.
+/// Longest name of a load or target and longest start time, bytes.
 pub const NAME: usize = 4096;
 /// Longest of all other texts, bytes.
 pub const TEXT: usize = 65_535;
-/// Longest text of a warning, bytes; a longer one is cut.
+/// Longest text of a warning, bytes; longer ones are cut.
 pub const REMARK: usize = 16_384;
-/// Most distributions.
+/// Highest number of distributions.
 pub const DISTRIBUTIONS: usize = 16_384;
-/// Most slots of histograms, all together: some 100 bytes of a file may hold 50,000 of them.
+/// Highest number of histogram slots in a record: some 100 bytes of a file can expand to 50,000.
 pub const SLOTS: usize = 1 << 23;
 
-/// Shortest interval, semi-period or time-out of tests over lines, ns, where software takes the edges.
+/// Shortest interval, semi-period or time-out of tests over lines where software handles the edges, ns.
 pub const SHORTEST: u64 = 2_000;
 /// Longest interval, semi-period or time-out of tests over lines, ns.
 pub const LONGEST: u64 = 3_600_000_000_000;
-/// Most stimuli before the figures begin.
+/// Highest number of warm-up stimuli.
 pub const WARMUP: u64 = 100_000;
-/// Most worst samples to keep of each distribution.
+/// Highest number of worst samples to keep for each distribution.
 pub const WORST: u32 = 10_000;
 
-/// `text`, cut to `most` bytes where it is longer, with an ellipsis then.
+/// `text`, shortened to `most` bytes with an ellipsis if it is longer.
 pub fn cut(text: &str, most: usize) -> String {
     const MARK: &str = "…";
     if text.len() <= most {
@@ -41,11 +41,11 @@ pub fn cut(text: &str, most: usize) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {found}, where a record may have {most} at most")]
 pub struct TooLong {
-    /// What.
+    /// What is too long or too many.
     what: &'static str,
-    /// How much of it there is, bytes or number.
+    /// Its size, bytes or number.
     found: usize,
-    /// How much there may be.
+    /// The highest size allowed.
     most: usize,
 }
 
@@ -55,7 +55,7 @@ impl Problem for TooLong {
     }
 }
 
-/// Holds a text, or a number of things, against what it may be.
+/// Checks the length of a text, or a number of things, against a limit.
 pub fn check(what: &'static str, found: usize, most: usize) -> Result<(), TooLong> {
     if found > most { Err(TooLong { what, found, most }) } else { Ok(()) }
 }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_cut_text_ends_between_characters() {
         assert_eq!([cut("abcdef", 6), cut("abcdefg", 6)], ["abcdef", "abc…"]);
-        // Two bytes each.
+        // Each of these characters has two bytes.
         assert_eq!([cut("µµµµ", 8), cut("µµµµ", 7), cut("µµµµ", 6)], ["µµµµ", "µµ…", "µ…"]);
     }
 

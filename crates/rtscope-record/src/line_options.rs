@@ -1,5 +1,5 @@
-//! The options of a test over lines: what may be chosen, the same for `rtscope measure` and for the plans of campaigns, and what the probe is
-//! told of it, which is in the record.
+//! The options of tests over lines: one definition for `rtscope measure` and for the plans of campaigns, and the settings that the
+//! probe gets and the record holds.
 
 use crate::handler::Handler;
 use crate::lines::Inject;
@@ -57,7 +57,7 @@ pub struct Shape {
     pub break_missed: Option<u64>,
 }
 
-/// [`Shape`] in a plan, whose keys are the options' names and whose times are texts. The compiler holds the two lists against each other.
+/// [`Shape`] in a plan: keys are the options' names, times are texts. The compiler keeps the two field lists equal.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Shape", rename_all = "kebab-case")]
 struct InPlan {
@@ -78,17 +78,17 @@ struct InPlan {
 #[serde(transparent)]
 pub struct PlanShape(#[serde(with = "InPlan")] pub Shape);
 
-/// Who answers.
+/// What answers the stimuli.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Who {
     /// A task that rtscope starts.
     Own,
-    /// Something else.
+    /// Something outside rtscope.
     None,
-    /// The kernel's instrument itself, to validate it.
+    /// The instrument in the kernel, to validate itself.
     Wire,
-    /// A task that rtscope starts on the machine with this address, `ssh://HOST`. Its settings are those of an own one.
+    /// A task that rtscope starts on the machine with this address, `ssh://HOST`. Its settings are those of `Own`.
     #[serde(skip)]
     Elsewhere(String),
 }
@@ -188,19 +188,19 @@ pub struct LineOptions {
     pub handler: Option<Handler>,
 }
 
-/// Stimuli before the figures begin, unless told.
+/// Default number of warm-up stimuli.
 const WARMUP: u64 = 10;
-/// Shortest interval that the search tries, unless told.
+/// Default for the shortest interval of the search.
 const SHORTEST: Nanos = Nanos(10_000);
 
 impl LineOptions {
-    /// Whether nothing was chosen but perhaps the handler, which is a timer's too.
+    /// Whether no option is set, except perhaps the handler, which timers have too.
     pub fn names_no_line(&self) -> bool {
         (Self { handler: None, ..self.clone() }) == Self::default()
     }
 
-    /// What the probe is told for `test` at this interval: the watched line is `answer`, and those lines and devices that follow from what
-    /// else a run is are left out here.
+    /// The settings of the probe for `test` at this interval, with `answer` as the watched line. Lines and devices that depend on
+    /// other parts of the run are not filled in.
     pub fn settings(&self, test: Test, interval: Nanos, answer: String) -> LineSettings {
         let shortest = self.shortest.unwrap_or(SHORTEST.min(interval));
         LineSettings {

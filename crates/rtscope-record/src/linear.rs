@@ -1,4 +1,4 @@
-//! Equal-width bins as cyclictest keeps them, beside the log-linear histogram wherever a foreign format needs them exact.
+//! Equal-width bins as cyclictest keeps them, beside the log-linear histogram where a foreign format needs exact bins.
 
 use crate::histogram::slot_of;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ impl LinearBins {
         self.counts.iter().fold(0, |sum, &(_, n)| sum.saturating_add(n))
     }
 
-    /// What is wrong with the bins themselves: unit 0, out of order, empty or beyond `size`, more than u64 samples.
+    /// What is wrong with the bins: unit 0, out of order, empty or beyond `size`, too many samples. `None` if nothing is.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let mut total = 0u64;
         let mut next = 0;
@@ -47,7 +47,7 @@ impl LinearBins {
         None
     }
 
-    /// The slots of the log-linear histogram that the bins' lowest values fall into: (slot, count).
+    /// The slots of the log-linear histogram that hold the bins' lowest values, with counts: (slot, count).
     pub fn as_slots(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts.iter().map(|&(bin, n)| (slot_of(bin.saturating_mul(self.unit_ns)) as u64, n))
     }

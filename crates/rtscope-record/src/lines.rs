@@ -1,4 +1,4 @@
-//! Tests over lines: what a device may be told to do wrong, and what a record says of the instrument that took them.
+//! Tests over lines: the errors that a device can be told to make, and what a record says of the instrument.
 
 use crate::system::System;
 use crate::units::Nanos;
@@ -27,7 +27,7 @@ pub struct Inject {
 }
 
 impl Inject {
-    /// Whether nothing is done wrong.
+    /// Whether nothing is injected.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -36,7 +36,7 @@ impl Inject {
 impl FromStr for Inject {
     type Err = String;
 
-    /// `delay=50us,slow=200us/1000,drop=100,double=100,skew=50`, each at most once and in any order.
+    /// Parses `delay=50us,slow=200us/1000,drop=100,double=100,skew=50`, each at most once and in any order.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut inject = Self::default();
         let mut seen = std::collections::BTreeSet::new();
@@ -193,7 +193,7 @@ pub struct Trial {
     pub confirming: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde's way
+#[allow(clippy::trivially_copy_pass_by_ref)] // required by serde
 fn none(n: &u64) -> bool {
     *n == 0
 }
@@ -213,14 +213,14 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
-    /// Per cent.
+    /// Confidence in percent.
     pub const CONFIDENCE: u32 = 95;
 
-    /// After so many stimuli without a miss, at the given try.
+    /// The bound after `stimuli` stimuli without a miss, at the given try.
     ///
-    /// With a chance of p for each, n stimuli go without a miss with (1 - p)^n, so that p is below 1 - r^(1/n) but with the risk r (of a
-    /// twentieth it is the rule of three, 3/n). Each try might pass by luck: the k-th takes the share 1/(k (k + 1)) of the risk, and all of
-    /// them together, however many, no more than the whole.
+    /// If each stimulus is missed with probability p, n stimuli pass without a miss with probability (1 - p)^n. So with risk r, p
+    /// is below 1 - r^(1/n) (for r = 1/20 this is the rule of three, 3/n). Each try might pass by luck, so the k-th gets the share
+    /// 1/(k (k + 1)) of the risk: the shares of any number of tries add up to at most the whole.
     pub fn of(stimuli: u64, tries: u32) -> Self {
         let k = f64::from(tries.max(1));
         let risk = (1.0 - f64::from(Self::CONFIDENCE) / 100.0) / (k * (k + 1.0));
@@ -230,7 +230,7 @@ impl Confirmation {
         Self { stimuli, tries, confidence: Self::CONFIDENCE, miss_below_ppb }
     }
 
-    /// Whether the run was so short that one stimulus in a hundred might be missed.
+    /// Whether the run was so short that more than one stimulus in a hundred might be missed.
     pub fn is_weak(&self) -> bool {
         self.miss_below_ppb > 10_000_000
     }
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_run_without_a_miss_bounds_the_chance_of_one() {
         let of = |stimuli, tries| Confirmation::of(stimuli, tries).miss_below_ppb;
-        // ln 40 / n at the first try, ln 120 / n at the second; the shares of all tries add up to one.
+        // ln 40 / n at the first try, ln 120 / n at the second.
         assert_eq!((of(100_000, 1), of(100_000, 2)), (36_889, 47_874));
         assert_eq!(of(1, 1), 975_000_000);
         assert!(Confirmation::of(300, 1).is_weak() && !Confirmation::of(400, 1).is_weak());

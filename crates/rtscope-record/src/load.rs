@@ -1,4 +1,4 @@
-//! The proof of a load: what it achieved, what the kernel saw of it, how each of its processes ended; and what that says of the figures.
+//! The proof of a load: what it achieved, what the kernel saw of it, how its processes ended; and the warnings that follow.
 
 mod course;
 mod kept;

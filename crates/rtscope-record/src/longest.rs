@@ -1,17 +1,17 @@
-//! The longest text in anything that can be written down.
+//! The longest text in a serializable value.
 
 use serde::ser::{self, Serialize, Serializer};
 use std::fmt;
 
-/// Bytes of the longest text in anything, keys of maps included.
+/// Length in bytes of the longest text in `value`, including keys of maps.
 pub(crate) fn longest_text(value: &impl Serialize) -> usize {
     let mut longest = 0;
-    // Nothing in it fails.
+    // This serializer never fails.
     let _ = value.serialize(Walk(&mut longest));
     longest
 }
 
-/// Goes through a value and sees every text of it; a type that is added later too.
+/// Visits every text of a value, also in types that are added later.
 struct Walk<'a>(&'a mut usize);
 
 impl Walk<'_> {

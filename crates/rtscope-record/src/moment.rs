@@ -1,7 +1,7 @@
-//! Moments as records write them: RFC 3339. What only looks like one is none.
+//! Points in time as records have them: RFC 3339, and only those that exist.
 
-/// Whether `text` is a moment in the format of RFC 3339 that there was or will be: `2026-11-21T08:00:00.5Z`. The 60th second is only that of
-/// a leap second, the last of a day in UTC.
+/// Whether `text` is a moment in RFC 3339 format that exists: `2026-11-21T08:00:00.5Z`. Second 60 is accepted only where leap
+/// seconds are: as the last second of a day in UTC.
 ///
 /// ```
 /// use rtscope_record::moment::is_moment;
@@ -38,7 +38,7 @@ fn read(text: &[u8]) -> Option<()> {
     (dated && timed && (second < 60 || leap)).then_some(())
 }
 
-/// What follows a fraction of a second, if there is one.
+/// The text after a fraction of a second, if there is one; `None` if the fraction has no digits.
 fn fraction(rest: &[u8]) -> Option<&[u8]> {
     let Some(digits) = rest.strip_prefix(b".") else { return Some(rest) };
     let n = digits.iter().take_while(|b| b.is_ascii_digit()).count();

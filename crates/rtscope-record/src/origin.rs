@@ -23,13 +23,13 @@ word_enum! {
 impl Origin {
     /// The best verdict for a record of this origin in the time of `clock`.
     ///
-    /// `VALID` is for machines. The lab's virtual time is a model: its figures come again, and mean what they say of that model. Of a file
-    /// nobody knows who wrote it.
+    /// `VALID` is for machines. The lab's virtual time is a model: its figures repeat, and are true of that model. For a file, the
+    /// author is unknown.
     pub fn best(self, clock: Clock) -> Verdict {
         match (self, clock) {
             (Self::Measured, Clock::Host) => Verdict::Valid,
             (Self::Lab, Clock::Virtual) => Verdict::Repeatable,
-            // The first: a machine's time is never virtual.
+            // `Measured` with a virtual clock contradicts itself: a machine's time is never virtual.
             (Self::Measured, Clock::Virtual) | (Self::Lab, Clock::Host) | (Self::Emulator | Self::Imported, _) => {
                 Verdict::Inconclusive
             }
@@ -37,7 +37,7 @@ impl Origin {
     }
 }
 
-/// Why a record of `origin` is INCONCLUSIVE at best; `None` for what this program measured itself.
+/// The warning that explains why a record of `origin` is INCONCLUSIVE at best; `None` if this program measured it.
 pub fn warning(origin: Origin) -> Option<Warning> {
     let (message, remedy) = match origin {
         Origin::Measured | Origin::Lab => return None,
@@ -95,7 +95,7 @@ mod tests {
             let r = Record::new(parts).unwrap();
             assert_eq!((r.origin(), r.verdict()), (origin, verdict), "{:?}", r.parts());
             assert_eq!(Verdict::of(&r.findings()), if verdict == Verdict::Repeatable { Verdict::Valid } else { verdict });
-            // As an older program wrote it, the verdict from the warnings alone.
+            // As an older program wrote it, with the verdict from the warnings alone.
             let mut json = serde_json::to_value(&r).unwrap();
             assert!(json.get("origin").is_none());
             json["verdict"] = Verdict::of(&r.parts().warnings).as_str().into();
@@ -119,7 +119,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a document states: what is read has the verdict that its warnings and its origin leave, or better is not stated.
+        /// Whatever a document states: a record that can be read has the verdict of its warnings and origin, and never states a
+        /// better one.
         #[test]
         fn no_document_is_read_as_better_than_it_is(
             kind in 0..5,

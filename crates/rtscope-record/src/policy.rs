@@ -20,7 +20,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// As people write it.
+    /// The name as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",

@@ -1,4 +1,4 @@
-//! A quantile written as people write percentiles (`p99.9`), kept as an exact decimal so that ranks never suffer rounding.
+//! A quantile in the notation of percentiles (`p99.9`), kept as an exact decimal so that ranks are never rounded.
 
 use rtscope_failure::{Fault, Problem};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Quantile(u64);
 
-/// Not a percentile between p0 (exclusive) and p100 (inclusive) with at most seven decimals.
+/// The text is not a percentile above p0 and up to p100 with at most seven decimals.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a percentile: write p50, p99.9, p99.999 (above 0, at most 100, up to 7 decimals)")]
 pub struct ParseQuantileError(String);
@@ -42,9 +42,9 @@ impl Problem for ParseQuantileError {
 }
 
 impl Quantile {
-    /// Parts in a whole.
+    /// The number of parts in a whole.
     pub const WHOLE: u64 = 1_000_000_000;
-    /// The percentiles that every record carries where its count supports them.
+    /// The percentiles that every record has where its count supports them.
     pub const STANDARD: [Self; 7] = [
         Self(500_000_000),
         Self(900_000_000),
@@ -69,7 +69,7 @@ impl Quantile {
         }
     }
 
-    /// Whether `count` samples can say anything about this quantile.
+    /// Whether `count` samples are enough for this quantile.
     pub fn supported_by(self, count: u64) -> bool {
         count >= self.samples_needed()
     }
@@ -80,15 +80,15 @@ impl Quantile {
     }
 }
 
-/// What [`Quantile::STANDARD`] are called, as they are written.
+/// The names of [`Quantile::STANDARD`].
 const NAMES: [&str; Quantile::STANDARD.len()] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999"];
 
-/// The values at [`Quantile::STANDARD`] that are known, by name.
+/// The known values among those at [`Quantile::STANDARD`], by name.
 pub(crate) fn named(values: [Option<u64>; NAMES.len()]) -> BTreeMap<String, u64> {
     NAMES.iter().zip(values).filter_map(|(&name, value)| Some((name.into(), value?))).collect()
 }
 
-/// Whether `stated` is what [`named`] says of `values`; makes no names, for this is asked of every distribution that is read.
+/// Whether `stated` equals [`named`] of `values`. Builds no names, because it runs for every distribution that is read.
 pub(crate) fn are_named(stated: &BTreeMap<String, u64>, values: [Option<u64>; NAMES.len()]) -> bool {
     stated.len() == values.iter().flatten().count()
         && NAMES.iter().zip(values).all(|(&name, value)| stated.get(name).copied() == value)

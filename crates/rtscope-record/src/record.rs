@@ -1,4 +1,4 @@
-//! The record: the versioned document that a run leaves behind.
+//! The record: the versioned document that a run produces.
 
 mod fits;
 pub(crate) mod json;
@@ -16,7 +16,7 @@ use crate::warning::{Verdict, Warning};
 use rtscope_failure::Problem;
 use std::borrow::Cow;
 
-/// Name and version of the format.
+/// Name and version of the record format.
 pub const SCHEMA: &str = "rtscope-record/1";
 
 /// A checked record.
@@ -59,24 +59,24 @@ pub const SCHEMA: &str = "rtscope-record/1";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(RecordParts);
 
-/// Why something is not a record.
+/// Why a record can't be built or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RecordError {
     /// Another format or version.
     #[error("this is `{0}`, not {SCHEMA}: written by another version of rtscope?")]
     Schema(String),
-    /// Counts do not add up.
+    /// The counts of a distribution don't add up.
     #[error("the counts do not add up: {0}")]
     Distribution(#[from] DistributionError),
-    /// The stated verdict is not the one that warnings and origin leave.
+    /// The stated verdict is not the one that follows from warnings and origin.
     #[error("the record says {stated}, but its warnings and its origin leave {own}")]
     Verdict {
         /// As stated.
         stated: Verdict,
-        /// What warnings and origin leave.
+        /// What follows from warnings and origin.
         own: Verdict,
     },
-    /// The stated origin is not that of what the record holds.
+    /// The stated origin contradicts the record's content.
     #[error("the record says that it is of origin {stated}, but what it holds is of origin {own}")]
     Origin {
         /// As stated.
@@ -84,24 +84,24 @@ pub enum RecordError {
         /// What follows from the rest.
         own: Origin,
     },
-    /// The id holds other characters than letters, digits and dashes, or none or more than 80.
+    /// The id is empty, longer than 80 characters, or holds something other than letters, digits and dashes.
     #[error("`{0:.100}` is not a record id: letters, digits and dashes, at most 80")]
     Id(String),
-    /// Something is too long, or there is too much of it.
+    /// Something is too long or too many.
     #[error(transparent)]
     TooLong(#[from] limits::TooLong),
-    /// It started at no moment.
+    /// The start is not a valid moment.
     #[error("it says that it started `{0:.40}`, which is not a moment: RFC 3339, such as 2026-11-21T08:00:00Z")]
     Started(String),
-    /// Two distributions under one label.
+    /// Two distributions have the same label.
     #[error("two distributions are called `{0}`")]
     Label(String),
-    /// The stated fingerprint is not that of the distributions.
+    /// The stated fingerprint does not match the distributions.
     #[error("the record's fingerprint is {stated}, its distributions have {own}: it was changed after it was taken")]
     Fingerprint {
-        /// As stated.
+        /// What was stated.
         stated: Fingerprint,
-        /// What the distributions have.
+        /// The fingerprint of the distributions.
         own: Fingerprint,
     },
 }
@@ -121,7 +121,7 @@ impl Problem for RecordError {
 }
 
 impl Record {
-    /// Checks the parts.
+    /// Builds a record from its parts if they are consistent.
     pub fn new(parts: RecordParts) -> Result<Self, RecordError> {
         let id = &parts.id;
         if id.is_empty() || id.len() > 80 || !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
@@ -144,12 +144,12 @@ impl Record {
         }
     }
 
-    /// Everything in it, read only.
+    /// All parts, read-only.
     pub fn parts(&self) -> &RecordParts {
         &self.0
     }
 
-    /// Everything in it, to be changed and checked anew.
+    /// All parts, to be changed and checked again.
     pub fn into_parts(self) -> RecordParts {
         self.0
     }
@@ -159,17 +159,17 @@ impl Record {
         &self.0.id
     }
 
-    /// Where it came from.
+    /// Where the record came from: as stated, otherwise derived from its content.
     pub fn origin(&self) -> Origin {
         self.0.origin.unwrap_or_else(|| Origin::derived(&self.0))
     }
 
-    /// The verdict that its warnings and its origin leave.
+    /// The verdict that follows from warnings and origin.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.0.warnings).max(self.origin().best(self.0.clock))
     }
 
-    /// Its warnings, and what its origin adds to them where they alone do not say why its verdict is what it is.
+    /// The record's warnings, plus one that explains the origin's limit if the warnings alone don't explain the verdict.
     pub fn findings(&self) -> Cow<'_, [Warning]> {
         let own = &self.0.warnings;
         let unexplained = self.verdict() > Verdict::Repeatable.max(Verdict::of(own));
@@ -179,7 +179,7 @@ impl Record {
         }
     }
 
-    /// What two runs have in common exactly when every distribution of theirs is the same.
+    /// A hash over the distributions: two records have the same one exactly when all their distributions are equal.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.0.distributions)
     }
@@ -189,7 +189,7 @@ impl Record {
         &self.0.distributions
     }
 
-    /// All its distributions as one, called `all`; the only one itself when there is one; `None` when there is none.
+    /// All distributions merged into one with the label `all`; a single one is returned as it is; `None` without any.
     pub fn merged(&self) -> Result<Option<Distribution>, DistributionError> {
         let mut rest = self.0.distributions.iter();
         let Some(first) = rest.next() else { return Ok(None) };

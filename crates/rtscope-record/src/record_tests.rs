@@ -1,4 +1,4 @@
-//! Records: round trip, refusal, and the JSON Schema that the manual carries.
+//! Records: round trips, refusals, and the JSON Schema in the manual.
 
 use super::*;
 use crate::fixtures;
@@ -134,7 +134,7 @@ fn several_distributions_become_one() {
     assert_eq!(merged(3, &[&[5, 7], &[9], &[1, 8]]), Some(("all".into(), 5, vec![9, 8, 7])));
 }
 
-/// As it is read with this in place of what it has under `key`.
+/// Reads `record` as JSON with `value` in place of the value under `key`.
 fn changed(record: &Record, key: &str, value: serde_json::Value) -> Result<Record, String> {
     let mut json = serde_json::to_value(record).unwrap();
     json[key] = value;
@@ -158,7 +158,7 @@ fn a_verdict_is_that_of_warnings_and_origin() {
     let clean = |origin, source| Record::new(RecordParts { origin, source, warnings: Vec::new(), ..parts() }).unwrap();
     let measured = clean(Some(Origin::Measured), None);
     assert_eq!(changed(&measured, "verdict", "INVALID".into()), Err(says("INVALID", "VALID")));
-    // Only where no origin is stated may the warnings alone have decided.
+    // Only without a stated origin may the warnings alone have decided.
     let imported = clean(Some(Origin::Imported), None);
     assert_eq!(changed(&imported, "verdict", "VALID".into()), Err(says("VALID", "INCONCLUSIVE")));
     let older = clean(None, Some(source()));

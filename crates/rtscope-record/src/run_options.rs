@@ -31,7 +31,7 @@ pub struct RunOptions {
     #[cfg_attr(feature = "cli", arg(short, long, value_name = "N", conflicts_with = "duration"))]
     pub loops: Option<u64>,
     /// Scheduling policy: fifo, rr, other, deadline. The latencies of `other` include the timer slack, which the record states
-    // Keys have it before the priority, the help has it behind.
+    // The keys of a campaign's runs have the policy before the priority; the help has it after.
     #[serde(deserialize_with = "plan_text::one")]
     #[cfg_attr(feature = "cli", arg(long, default_value = "fifo", value_name = "NAME", value_parser = <Policy as std::str::FromStr>::from_str, display_order = 4))]
     pub policy: Policy,
@@ -101,7 +101,7 @@ fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> 
 }
 
 impl RunOptions {
-    /// Says what was left open: as `rtscope measure` does where neither command line nor configuration say anything.
+    /// Fills in the defaults, as `rtscope measure` does where neither command line nor configuration gives a value.
     pub fn fill(&mut self) {
         self.interval.get_or_insert(Nanos(1_000_000));
         self.priority.get_or_insert(95);
@@ -110,7 +110,7 @@ impl RunOptions {
         }
     }
 
-    /// The settings of a run on these CPUs, which were chosen or are all that there are; what was left open is [filled](Self::fill).
+    /// The settings of a run on these CPUs (those chosen, or all there are), after [filling in](Self::fill) the defaults.
     pub fn settings(&self, cpus: Vec<u32>) -> Settings {
         let mut o = self.clone();
         o.fill();
@@ -135,7 +135,7 @@ impl RunOptions {
         }
     }
 
-    /// The first of the options that were given and only a timer in user space has.
+    /// The first given option that only timers in user space have.
     pub fn of_user_timers(&self) -> Option<&'static str> {
         let given = [
             (self.threads.is_some(), "threads"),
@@ -148,18 +148,19 @@ impl RunOptions {
     }
 }
 
-/// CPUs as a user names them: `0,2-3`. Of the command line any text, of a plan one that is a list; as JSON their numbers.
+/// CPUs as a user writes them: `0,2-3`. On the command line any text is accepted at first, in a plan only a valid list. Serialized
+/// as numbers.
 #[derive(Debug, Clone)]
 pub struct CpuList(String);
 
 impl CpuList {
-    /// Their numbers, in the order given.
+    /// The CPU numbers, in the order given.
     pub fn cpus(&self) -> Result<Vec<u32>, NotCpus> {
         parse_cpu_list(&self.0).ok_or_else(|| NotCpus(self.0.clone()))
     }
 }
 
-/// Why a text names no CPUs.
+/// The text is not a list of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a list of CPUs")]
 pub struct NotCpus(String);

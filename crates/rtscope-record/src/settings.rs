@@ -1,4 +1,4 @@
-//! All that was asked for in a run.
+//! Everything that was requested for a run.
 
 use crate::handler::Handler;
 use crate::line_options::LineSettings;

@@ -1,4 +1,4 @@
-//! What the machine was like while it was measured. Collected by the probe; here only the facts, `None` where the machine does not say.
+//! Snapshot of the measured machine, collected by the probe. Only facts, with `None` where the machine does not tell.
 
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub struct System {
 }
 
 impl System {
-    /// Whether this is no snapshot at all: every machine has a kernel.
+    /// Whether there is no snapshot at all: every machine has a kernel.
     pub fn is_unknown(&self) -> bool {
         self.kernel.release.is_empty()
     }
@@ -118,7 +118,7 @@ pub enum Preemption {
 }
 
 impl Preemption {
-    /// As people write it.
+    /// The name as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -310,7 +310,7 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// A map by CPU number. JSON's keys are text, and within a tagged event serde hands them on as such.
+/// Reads a map by CPU number. Keys in JSON are text, and within a tagged event serde passes them on as text.
 fn by_cpu<'de, D: serde::Deserializer<'de>, V: Deserialize<'de>>(from: D) -> Result<BTreeMap<u32, V>, D::Error> {
     let map = BTreeMap::<String, V>::deserialize(from)?;
     let number = |key: String| key.parse().map_err(|_| serde::de::Error::custom(format!("`{key}` is not a CPU number")));

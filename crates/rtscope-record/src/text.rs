@@ -1,14 +1,14 @@
-//! Foreign text made harmless: what a terminal would act on, instead of showing it, is written out as text.
+//! Makes foreign text harmless: characters that a terminal would act on, instead of showing them, are escaped.
 //!
-//! Load names, labels, warnings, command lines and file names come from elsewhere. An escape sequence among them could colour a verdict, move
-//! the cursor over a line that was printed, or answer in the user's name; a character that reorders or hides text could make a name look
-//! like another one.
+//! Load names, labels, warnings, command lines and file names come from elsewhere. An escape sequence in them could colour a
+//! verdict, overwrite a printed line, or send input in the user's name. A character that reorders or hides text could make a name
+//! look like another.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a terminal acts on this character instead of showing it: control characters (C0, DEL, C1) but for the ends of lines and
-/// tabulators, characters that reorder text, that break lines in ways of their own, or that are not seen at all.
+/// Whether a terminal acts on this character instead of showing it: control characters (C0, DEL, C1) except line ends and tabs,
+/// characters that reorder text or break lines in other ways, and invisible ones.
 #[inline]
 pub fn acts(c: char) -> bool {
     if c.is_ascii() {
@@ -19,19 +19,19 @@ pub fn acts(c: char) -> bool {
     c.is_control() || unseen || orders
 }
 
-/// Whether a character of `text` is such that it `acts`; of the ASCII ones, all but these and the printable ones must be. Nearly all text is
-/// printable ASCII, and its characters are not looked at one by one.
+/// Whether `text` has a character for which `acts` is true. `harmless` names ASCII bytes besides the printable ones that certainly
+/// don't act. Nearly all text is printable ASCII, which is skipped in whole pieces.
 fn has(text: &str, harmless: impl Fn(u8) -> bool, acts: impl Fn(char) -> bool) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        // All of a piece, without a way out in between, so that the compiler takes many bytes at once.
+        // Folds over the whole piece without an early exit, so that the compiler can vectorize it.
         let piece = &bytes[at..bytes.len().min(at + PIECE)];
         if piece.iter().fold(true, |all, &b| all & (matches!(b, b' '..=b'~') | harmless(b))) {
             at += piece.len();
             continue;
         }
-        // To the end of the piece, which may lie within a character: the next one begins behind that.
+        // If the piece ends inside a character, extend it to the character's end.
         let mut end = at + piece.len();
         while !text.is_char_boundary(end) {
             end += 1;
@@ -46,8 +46,8 @@ fn has(text: &str, harmless: impl Fn(u8) -> bool, acts: impl Fn(char) -> bool) -
 
 const PIECE: usize = 64;
 
-/// `text` with every character that [`acts`] written out: `\x1b`, `\u{202e}`. A carriage return before the end of a line is left out, as
-/// ssh and others end their lines with both.
+/// `text` with every character that [`acts`] escaped: `\x1b`, `\u{202e}`. A carriage return before a line end is dropped, because
+/// ssh and others end lines with both.
 ///
 /// ```
 /// assert_eq!(rtscope_record::text::visible("load\x1b[2J\r\n"), "load\\x1b[2J\n");
@@ -67,7 +67,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// [`visible`] on one line: ends of lines and other white space are blanks.
+/// [`visible`] on one line: line ends and other white space become blanks.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     if !has(text, |_| false, |c| acts(c) || matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
@@ -91,8 +91,8 @@ fn put(out: &mut String, c: char) {
     };
 }
 
-/// JSON that a terminal may see: what [`acts`] in its strings is written as `\u`, which means the same. JSON itself asks that of the
-/// characters below U+0020 only, so that nothing but strings is touched.
+/// JSON for a terminal: characters in strings that [`acts`] are written as `\u` escapes, which mean the same. JSON itself escapes
+/// only characters below U+0020, so only strings are affected.
 pub fn json(json: &str) -> Cow<'_, str> {
     let acts = |c: char| acts(c) && c != '\r';
     if !has(json, |b| matches!(b, b'\r' | b'\n' | b'\t'), acts) {
@@ -193,7 +193,7 @@ mod tests {
             assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
         }
         assert!(matches!(visible_line("plain µs"), Cow::Borrowed("plain µs")));
-        // Between the strings of JSON there may be ends of lines of either kind.
+        // Between the strings of JSON there may be line ends of either kind.
         assert!(matches!(json("{\r\n\t\"a\": \"é\"\r}"), Cow::Borrowed("{\r\n\t\"a\": \"é\"\r}")));
     }
 

@@ -53,10 +53,10 @@ impl From<Nanos> for std::time::Duration {
     }
 }
 
-/// Why a text is not a time.
+/// Why a text can't be parsed as a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseNanosError {
-    /// No digits, or something else than digits with at most one point.
+    /// No digits, or something other than digits with at most one decimal point.
     #[error("`{0}` is not a time: write a number and a unit, such as 200us, 1.5ms, 10s, 1h")]
     Number(String),
     /// The unit is missing or not one of ns, us, ms, s, m, min, h, d.
@@ -70,7 +70,7 @@ pub enum ParseNanosError {
 impl Problem for ParseNanosError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message says it.
             Self::Number(_) | Self::Unit(_) => String::new(),
             Self::Range(_) => "write 1ns or more, and less than 584 years".into(),
         }
@@ -129,12 +129,12 @@ fn with_default_unit(text: &str, unit: &str) -> Result<Nanos, ParseNanosError> {
     if bare { format!("{text}{unit}").parse() } else { text.parse() }
 }
 
-/// A time of the command line whose bare number is microseconds, as cyclictest's.
+/// Parses a time from the command line; without a unit it is in microseconds, as in cyclictest.
 pub fn micros(text: &str) -> Result<Nanos, ParseNanosError> {
     with_default_unit(text, "us")
 }
 
-/// A time of the command line whose bare number is seconds, as cyclictest's.
+/// Parses a time from the command line; without a unit it is in seconds, as in cyclictest.
 pub fn seconds(text: &str) -> Result<Nanos, ParseNanosError> {
     with_default_unit(text, "s")
 }
@@ -148,7 +148,7 @@ impl fmt::Display for Nanos {
             return f.write_str("0s");
         }
         for (scale, unit) in UNITS {
-            // Hours and minutes only when whole; the decimal units with up to three decimals.
+            // Hours and minutes only for whole numbers; the decimal units with up to three decimals.
             let fits = if scale > 1_000_000_000 { self.0 % scale == 0 } else { self.0 >= scale };
             if fits {
                 let (whole, rest) = (self.0 / scale, self.0 % scale);
@@ -192,7 +192,7 @@ mod tests {
             (".5us", 500),
             ("5.us", 5_000),
             ("2.25s", 2_250_000_000),
-            // As many decimals as can be exact in u128, and no more.
+            // As many decimals as u128 can hold exactly, and no more.
             ("0.10000000000000000000s", 100_000_000),
             ("18446744073709551615ns", u64::MAX),
         ] {

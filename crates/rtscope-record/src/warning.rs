@@ -36,7 +36,7 @@ fn cut(text: String) -> String {
 }
 
 impl Warning {
-    /// A warning from its four parts; texts that are longer than one reads are cut.
+    /// A warning from its four parts; texts that are too long are cut.
     pub fn new(code: &str, effect: Effect, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { code: code.into(), effect, message: cut(message.into()), remedy: cut(remedy.into()) }
     }
@@ -76,12 +76,12 @@ impl Verdict {
     /// Every verdict, the best first.
     pub const ALL: [Self; 4] = [Self::Valid, Self::Repeatable, Self::Inconclusive, Self::Invalid];
 
-    /// Whether `--strict` lets it pass: the figures mean what they say, of a machine or of the lab's model.
+    /// Whether `--strict` accepts the verdict: the figures mean what they say, about a machine or about the lab's model.
     pub fn passes_strict(self) -> bool {
         self <= Self::Repeatable
     }
 
-    /// The verdict that `warnings` alone leave: the worst effect among them. A record's verdict follows from its origin, too.
+    /// The verdict that `warnings` alone lead to: their worst effect. A record's verdict also depends on its origin.
     pub fn of(warnings: &[Warning]) -> Self {
         match warnings.iter().map(|w| w.effect).max() {
             Some(Effect::Invalid) => Self::Invalid,

@@ -1,8 +1,8 @@
-//! What was seen of a run while it ran: before, in a slow tick meanwhile, and after. Collected by the probe; here the observations, and
-//! what follows from them ([`findings()`]).
+//! What the witness saw of a run: before, at intervals during, and after the measurement. Collected by the probe; here are the
+//! observations and the warnings that follow ([`findings()`]).
 //!
-//! A look is a sample: what began and ended between two looks is seen only where the kernel counts it (see [`ThreadSeen::migrations`],
-//! [`ThreadSeen::was_ordinary`], [`ThreadSeen::waited_ns`], and the CPU time of rivals).
+//! Looks are samples: what begins and ends between two looks is seen only where the kernel counts it (see
+//! [`ThreadSeen::migrations`], [`ThreadSeen::was_ordinary`], [`ThreadSeen::waited_ns`], and the CPU time of rivals).
 
 mod conditions;
 mod findings;
@@ -17,7 +17,7 @@ pub use findings::findings;
 pub use seen::{Change, Changed, CpuSeen, MOST, OtherRun, Rival, Starved, ThreadSeen, ThreadState, Witness};
 
 impl Witness {
-    /// The essentials in one line: `11 looks, no change`.
+    /// A summary in one line: `11 looks, no change`.
     pub fn in_words(&self) -> String {
         let looks = if self.looks == 1 { "1 look".into() } else { format!("{} looks", self.looks) };
         let mut all: Vec<String> = self.threads.iter().filter_map(findings::thread_in_short).collect();

@@ -1,10 +1,10 @@
-//! The words of a record: enumerations that are one word each, and those of them that all the rest is about.
+//! Enumerations that are written as one word in a record, and the most important of them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// An enumeration that is one word each in a record.
+/// Defines an enumeration that is written as one word in a record.
 macro_rules! word_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*

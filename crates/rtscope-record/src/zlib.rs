@@ -1,5 +1,5 @@
-//! zlib streams, packed and unpacked by what the thread used for the last one: for a few hundred bytes, making a compressor anew (some 300 KB
-//! of tables) costs several times as much as the work.
+//! zlib streams, packed and unpacked with state that each thread reuses: for a few hundred bytes, initializing a new compressor
+//! (some 300 KB of tables) costs several times as much as the work.
 
 use miniz_oxide::deflate::core::{CompressorOxide, TDEFLFlush, TDEFLStatus, compress, create_comp_flags_from_zip_params};
 use miniz_oxide::inflate::TINFLStatus;
@@ -14,7 +14,7 @@ thread_local! {
     static UNPACKER: RefCell<Option<Box<DecompressorOxide>>> = const { RefCell::new(None) };
 }
 
-/// `bytes` as a zlib stream; the same bytes whatever was packed before.
+/// `bytes` as a zlib stream; the result does not depend on what was packed before.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     PACKER.with_borrow_mut(|kept| {
         let packer = kept.get_or_insert_with(|| Box::new(CompressorOxide::new(create_comp_flags_from_zip_params(LEVEL, 1, 0))));
@@ -24,7 +24,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
         loop {
             let (status, more_read, more_written) = compress(packer, &bytes[read..], &mut out[written..], TDEFLFlush::Finish);
             (read, written) = (read + more_read, written + more_written);
-            // There is no other end: an output that is full is `Okay`, and the input lies in memory.
+            // Any other status is the end: a full output gives `Okay`, and all input is available.
             if status != TDEFLStatus::Okay {
                 out.truncate(written);
                 return out;
@@ -34,7 +34,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// What a zlib stream holds, when that is at most `most` bytes; `None` for a damaged stream, and for a longer one.
+/// The content of a zlib stream of at most `most` bytes; `None` for a damaged or a longer one.
 pub(crate) fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
     UNPACKER.with_borrow_mut(|kept| {
         let unpacker = kept.get_or_insert_with(Box::default);
@@ -63,7 +63,7 @@ mod tests {
     use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
     use proptest::prelude::*;
 
-    /// Bytes that pack well, and others.
+    /// Bytes that compress well, and others.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![prop::collection::vec(any::<u8>(), 0..3000), prop::collection::vec(0u8..3, 0..100_000)]
     }
@@ -76,7 +76,7 @@ mod tests {
                 prop_assert_eq!(&packed, &compress_to_vec_zlib(bytes, 6));
                 prop_assert_eq!(unpack(&packed, bytes.len()), Some(bytes.clone()));
                 prop_assert_eq!(unpack(&packed, most), (bytes.len() <= most).then(|| bytes.clone()));
-                // A stream that ends too early leaves nothing behind for the next one.
+                // A stream that ends too early must not affect the next one.
                 prop_assert_eq!(unpack(&packed[..packed.len() - 1], bytes.len()), None);
             }
         }

@@ -1,5 +1,5 @@
-//! How samples come about: what the loops write into, which edge answers which stimulus, what the edges of a wave come to. Pure: edges and
-//! times in, distributions out; so a run over lines, a capture and a simulation are judged by the same code.
+//! From edges and times to distributions: what the measuring loops write into, which edge answers which stimulus, and the samples
+//! of a wave. Pure, so that a run over lines, a capture and a simulation are judged by the same code.
 #![forbid(unsafe_code)]
 
 pub mod edge;

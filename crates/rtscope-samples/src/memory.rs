@@ -1,15 +1,15 @@
-//! Memory whose pages are all there before a loop begins.
+//! Memory whose pages are all present before a loop begins.
 
 use std::hint::black_box;
 
-/// Smallest page of the machines that Linux runs on, bytes.
+/// Smallest page size of the machines that Linux runs on, bytes.
 const PAGE: usize = 4096;
 
-/// `n` times `value`, in memory that was written to: a fresh zero page would become one's own only at the first write, in the loop.
+/// A vector of `n` times `value`, with every page written to. Otherwise the first write, in the loop, would fault the page in.
 pub(crate) fn touched<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut all = vec![value; n];
     for at in one_a_page(n, size_of::<T>()) {
-        // The compiler may know what is there, and must not think that this write changes nothing.
+        // Without the black box the compiler could drop this write, since it changes nothing.
         all[at] = black_box(all[at]);
     }
     all
@@ -21,7 +21,7 @@ fn one_a_page(n: usize, size: usize) -> impl Iterator<Item = usize> {
     (0..n).step_by(step).chain(n.checked_sub(1))
 }
 
-/// Room for `n` elements, touched and empty. `value` is what is written there meanwhile.
+/// An empty vector with capacity for `n` elements, every page touched by writing `value`.
 pub(crate) fn room<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut all = touched(n, value);
     all.clear();

@@ -1,23 +1,23 @@
-//! Pulses that are too narrow to be meant, taken out: what a slow edge does while it passes the threshold.
+//! Removes narrow pulses: those of a slow edge while it crosses the threshold.
 //!
-//! Two edges of a line that are closer than the width are removed both, so that of a burst the edge remains after which the level stayed.
-//! On the host and not in the gateware, which only stamps: the width may be chosen for each run, what was removed is counted, and a capture
-//! is filtered by the same code.
+//! Two edges of a line that are closer than the width are both removed, so that what remains of a burst is the edge after which
+//! the level held. This is done on the host because the gateware only stamps. So each run may choose the width, the removed pulses
+//! are counted, and a capture is filtered by the same code.
 
 use crate::edge::Edge;
 use std::collections::VecDeque;
 
-/// An edge of one of several lines, by number.
+/// A line's number and an edge of that line.
 pub type Of = (usize, Edge);
 
 #[derive(Debug)]
 struct Waiting {
     of: Of,
-    /// The level stayed for the width.
+    /// The level held for the width: the edge is final.
     stays: bool,
 }
 
-/// A filter of several lines, whose edges leave it in the order of their times.
+/// A filter for the edges of several lines; they leave it in the order of their times.
 #[derive(Debug)]
 pub struct Narrow {
     width: u64,
@@ -26,7 +26,7 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Removes pulses shorter than `width` ns; none for 0.
+    /// Removes pulses shorter than `width` ns. 0 removes none.
     pub fn new(width: u64) -> Self {
         Self { width, waiting: VecDeque::new(), removed: 0 }
     }
@@ -36,15 +36,15 @@ impl Narrow {
         self.removed
     }
 
-    /// An edge, not earlier than those before; `take` gets what is decided by it.
+    /// Takes an edge, which may not be earlier than those before it. `take` receives all edges that are now final.
     pub fn edge(&mut self, line: usize, edge: Edge, take: &mut dyn FnMut(Of)) {
         if self.width == 0 {
             return take((line, edge));
         }
         self.time(edge.at, take);
-        // The one before on its line, if the level has not stayed for long enough since.
+        // The previous edge of this line, unless its level has already held.
         match self.waiting.iter().rposition(|w| w.of.0 == line && !w.stays) {
-            // An edge that tells of lost ones does not end a pulse.
+            // An edge after lost edges does not complete a pulse: the pulse's other edge may be among them.
             Some(before) if edge.lost == 0 && self.waiting[before].of.1.lost == 0 => {
                 self.waiting.remove(before);
                 self.removed += 1;
@@ -54,7 +54,7 @@ impl Narrow {
         }
     }
 
-    /// It is `now`, ns, by the clock of the edges.
+    /// Advances the filter to `now`, ns, by the clock of the edges.
     pub fn time(&mut self, now: u64, take: &mut dyn FnMut(Of)) {
         let width = self.width;
         for w in &mut self.waiting {
@@ -63,7 +63,7 @@ impl Narrow {
         self.release(take);
     }
 
-    /// Nothing comes any more, or something was lost: what waits is taken as it is.
+    /// Hands out all waiting edges as they are, at the end of the edges or after a loss.
     pub fn flush(&mut self, take: &mut dyn FnMut(Of)) {
         self.waiting.drain(..).for_each(|w| take(w.of));
     }
@@ -75,7 +75,7 @@ impl Narrow {
     }
 }
 
-/// The edges of one line without its narrow pulses, and how many those were.
+/// The edges of one line without its narrow pulses, and the number of pulses removed.
 pub fn without(edges: &[Edge], width: u64) -> (Vec<Edge>, u64) {
     let (mut narrow, mut kept) = (Narrow::new(width), Vec::with_capacity(edges.len()));
     for edge in edges {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn of_a_slow_edge_one_remains() {
-        // Up with two bounces, down with one, and a spike.
+        // A rise with two bounces, a fall with one, and a spike.
         let all = edges(&[1000, 1010, 1015, 1030, 1040, 5000, 5005, 5020, 7000, 7030]);
         let (kept, removed) = without(&all, 50);
         assert_eq!((times(&kept), removed), (vec![1040, 5020], 4));

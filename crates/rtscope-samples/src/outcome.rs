@@ -1,15 +1,15 @@
-//! What becomes of a stimulus, and what takes it.
+//! What becomes of a stimulus, and where this is booked.
 
-/// What became of a stimulus, or an edge that belongs to none. Levels are those of the stimulus; of a spurious edge its own.
+/// What became of a stimulus, or an edge that belongs to none. `level` is the level of the stimulus; for a spurious edge its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Answered in time, after so many ns.
+    /// Answered in time.
     Answered {
         /// Rising.
         level: bool,
         /// From the stimulus to its answer, ns.
         latency: u64,
-        /// When, ns.
+        /// When the answer came, ns.
         at: u64,
     },
     /// Not answered in time.
@@ -17,7 +17,7 @@ pub enum Outcome {
         /// Rising.
         level: bool,
     },
-    /// Answered after its time-out; follows the `Missed` of the same stimulus.
+    /// Answered after its time-out. Follows the `Missed` of the same stimulus.
     Late {
         /// Rising.
         level: bool,
@@ -29,15 +29,15 @@ pub enum Outcome {
     },
 }
 
-/// What takes outcomes: `number` is that of the stimulus, from 1, or for a spurious edge that of the latest.
+/// Receives outcomes. `number` is that of the stimulus, from 1; for a spurious edge, that of the latest stimulus.
 pub trait Sink {
     /// The times of worst samples count from `start`, ns.
     fn start_at(&mut self, _start: u64) {}
-    /// Books one outcome. Called from the loop: allocates nothing.
+    /// Books one outcome. The loop calls this: no allocation.
     fn take(&mut self, number: u64, outcome: Outcome);
 }
 
-/// All of them as they come, for tests and simulations: allocates.
+/// Keeps all outcomes in order, for tests and simulations. Allocates.
 impl Sink for Vec<(u64, Outcome)> {
     fn take(&mut self, number: u64, outcome: Outcome) {
         self.push((number, outcome));

@@ -1,13 +1,14 @@
-//! Which edge answers which stimulus: one set of rules for every instrument, also for one that only looks at a capture afterwards.
+//! Which edge answers which stimulus: one set of rules for every instrument and for captures.
 //!
-//! The answer to a stimulus is the first edge to its level. One that comes after the time-out is late: its stimulus is missed all the same.
-//! An edge back is the late answer of the stimulus before, if that one was missed and nothing was answered since: a line that has gone to the
-//! level of this stimulus was at the other one before, so what that stimulus was owed can't come any more. Every other edge is spurious.
+//! The answer to a stimulus is the first edge to its level. If it comes after the time-out it is late, and the stimulus is missed
+//! all the same. An edge to the opposite level is the late answer of the previous stimulus, if that was missed and none was
+//! answered since. Once the line has gone to the level of the current stimulus, that answer can't come: the line must have left
+//! this level before. Every other edge is spurious.
 
 use crate::edge::Edge;
 use crate::outcome::{Outcome, Sink};
 
-/// A stimulus, and what became of it so far.
+/// A stimulus, and its state so far.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     number: u64,
@@ -16,31 +17,31 @@ struct Open {
     deadline: u64,
     answered: bool,
     late: bool,
-    /// A later one is answered: no answer comes any more.
+    /// A later stimulus was answered, so this one gets no answer.
     overtaken: bool,
 }
 
-/// What became of the stimulus before.
+/// What became of the previous stimulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// There was none.
+    /// There was no stimulus.
     None,
     /// It was answered in time.
     Answered,
-    /// Not, but after its time-out.
+    /// It was answered, but after its time-out.
     Late,
-    /// Not at all, so far.
+    /// It was missed, without a late answer so far.
     Missed,
-    /// Nobody knows: it was taken back, since its time-out was still to come.
+    /// Unknown: it was withdrawn because its time-out had not yet passed.
     Undecided,
 }
 
-/// The stimulus in hand, and the answer that the one before may still owe.
+/// Pairs the edges of an answer line with stimuli: the current one, and the late answer that the previous one may still get.
 #[derive(Debug, Clone, Copy)]
 pub struct Pairing {
     timeout: u64,
     open: Option<Open>,
-    /// Level and number of the stimulus before, when it was missed and its answer may still come.
+    /// Level and number of the previous stimulus, if it was missed and its answer may still come.
     owed: Option<(bool, u64)>,
     stimuli: u64,
 }
@@ -56,27 +57,27 @@ impl Pairing {
         self.stimuli
     }
 
-    /// Whether the stimulus in hand was answered in time.
+    /// Whether the current stimulus was answered in time.
     pub fn answered(&self) -> bool {
         self.open.is_some_and(|o| o.answered)
     }
 
-    /// When the stimulus in hand was given, if it was answered in time.
+    /// When the current stimulus was given, ns, if it was answered in time.
     pub fn answered_of(&self) -> Option<u64> {
         self.open.filter(|o| o.answered).map(|o| o.at)
     }
 
-    /// A stimulus of another pairing, given at `at` ns, is answered: one from before it gets no answer any more.
+    /// Tells that a stimulus of another pairing, given at `at` ns, was answered: a current stimulus from before it gets no answer.
     pub fn overtaken(&mut self, at: u64) {
         if let Some(open) = self.open.as_mut().filter(|o| o.at < at) {
             open.overtaken = true;
         }
     }
 
-    /// Takes the next stimulus, to `level` at `at` ns: what the one before did not get by now it missed.
+    /// Takes the next stimulus, to `level` at `at` ns. A previous stimulus without an answer is missed.
     pub fn stimulus(&mut self, at: u64, level: bool, sink: &mut (impl Sink + ?Sized)) -> Closed {
         let closed = self.close(u64::MAX, sink);
-        // Between two stimuli to one level nobody could tell the answers apart.
+        // If both stimuli were to the same level, their answers could not be told apart.
         self.owed = self.owed.filter(|o| o.0 != level);
         self.stimuli += 1;
         let deadline = at.saturating_add(self.timeout);
@@ -97,7 +98,7 @@ impl Pairing {
         if edge.level != open.level || edge.at < open.at || open.answered || open.late || open.overtaken {
             return sink.take(open.number, Outcome::Spurious { level: edge.level });
         }
-        // By its own time, not by when it was read: the instrument may have been woken late.
+        // The edge's own time counts, not when it was read: the instrument may have been woken late.
         if edge.at > open.deadline {
             open.late = true;
             return;
@@ -108,7 +109,7 @@ impl Pairing {
         sink.take(open.number, Outcome::Answered { level: open.level, latency, at: edge.at });
     }
 
-    /// Ends the stimulus in hand, at the time `now` ns: one whose time-out is still to come is taken back.
+    /// Ends the current stimulus at `now` ns. If its time-out has not passed yet, it is withdrawn.
     pub fn close(&mut self, now: u64, sink: &mut (impl Sink + ?Sized)) -> Closed {
         let Some(open) = self.open.take() else { return Closed::None };
         if open.answered {
@@ -139,7 +140,7 @@ mod tests {
     fn stimuli_to_one_level_do_not_take_each_others_answers() {
         let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         assert_eq!(pairing.stimulus(1000, true, &mut seen), Closed::None);
-        // The first is dropped; the second's answer is its own.
+        // Nothing answers the first; the second gets its own answer.
         assert_eq!(pairing.stimulus(2000, true, &mut seen), Closed::Missed);
         pairing.answer(edge(2050, true), &mut seen);
         assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
@@ -151,14 +152,14 @@ mod tests {
     fn answers_come_in_the_order_of_their_stimuli() {
         use Outcome::{Answered, Late, Missed, Spurious};
         let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
-        // Nothing answers the first pulse; the rise of the second is answered twice, which takes a fall between.
+        // Nothing answers the first pulse. The rise of the second is answered twice, which takes a fall between.
         pairing.stimulus(1000, true, &mut seen);
         pairing.stimulus(2000, false, &mut seen);
         pairing.stimulus(3000, true, &mut seen);
         for (at, level) in [(3010, true), (3020, false), (3030, true)] {
             pairing.answer(edge(at, level), &mut seen);
         }
-        // The fall is missed, and comes before the next rise is answered: late.
+        // The fall is missed; its answer comes before that to the next rise, so it is late.
         pairing.stimulus(4000, false, &mut seen);
         pairing.stimulus(5000, true, &mut seen);
         pairing.answer(edge(5010, false), &mut seen);
@@ -178,7 +179,7 @@ mod tests {
         );
     }
 
-    /// A rising stimulus at 1000 that waits 100 ns, and these edges after it (at, level): what became of each.
+    /// A rising stimulus at 1000 with a time-out of 100 ns, then these edges (at, level): what became of each.
     fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<Outcome>) {
         let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         pairing.stimulus(1000, true, &mut seen);
@@ -226,7 +227,7 @@ mod tests {
             pairing.stimulus(1000, true, &mut seen);
             assert_eq!((pairing.close(now, &mut seen), pairing.stimuli()), (closed, stimuli), "{now}");
         }
-        // A late answer has come already: nothing to wait for.
+        // A late answer has already come: nothing more to wait for.
         let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         assert_eq!(pairing.close(1050, &mut seen), Closed::Late);
         assert_eq!(seen, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
@@ -252,7 +253,7 @@ mod tests {
         let outcomes =
             [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true }), (2, Outcome::Spurious { level: true })];
         assert_eq!(seen, outcomes);
-        // One that came late in its own time is owed nothing.
+        // A stimulus that already got its late answer gets no other.
         let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         pairing.stimulus(2000, false, &mut seen);
         pairing.answer(edge(2010, true), &mut seen);

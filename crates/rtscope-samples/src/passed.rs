@@ -1,30 +1,31 @@
-//! Where the loop books the grid points that it passed over: off the path of a sample, in memory that is there from the start.
+//! Books the grid points that the loop passed over: off the path of a sample, in memory that is present from the start.
 //!
-//! The points of one stall are an arithmetic progression, so a stall is first noted as it is: two numbers, whatever its length. When the
-//! notes are full, further stalls are counted slot by slot, which takes some ns a point or slot, a small part of the time they lasted.
+//! The points of one stall are an arithmetic progression, so a stall is first noted as two numbers, whatever its length. When the
+//! notes are full, further stalls are counted slot by slot. That takes some ns for each point or slot, a small part of the stall's
+//! own duration.
 
 use crate::memory::{room, touched};
 use rtscope_record::histogram::{SlotError, progression, slot_lowest, slot_of};
 use rtscope_record::{Histogram, PassedOver};
 use std::collections::BTreeMap;
 
-/// Slots that the loop keeps in its arrays, of samples and of points passed over: latencies below 2^30 ns (1.07 s).
+/// Number of slots in the loop's arrays, for samples and for points passed over: latencies below 2^30 ns (1.07 s).
 pub(crate) const NEAR: usize = slot_of(1 << 30);
-/// Stalls that are noted before any is counted.
+/// Stalls that are noted before the slots are counted.
 const NOTES: usize = 128;
-/// Full counters that are noted, each 65,536 points: 33 million in all.
+/// Counter wraps that fit without an allocation, each of 65,536 points: 33 million in all.
 const FULL: usize = 512;
 
 /// The points passed over by one thread.
 #[derive(Debug)]
 pub struct Passed {
     interval: u64,
-    /// Stalls as they are: latency of their first point, number of points. Those from beyond the array go here as well, and may then
-    /// allocate: after a stall of more than a second, an allocation disturbs nobody.
+    /// Noted stalls: latency of the first point (ns), number of points. Points beyond the array are also noted here, and may
+    /// allocate: after a stall of more than a second, that disturbs nothing.
     stalls: Vec<(u64, u64)>,
-    /// Small counters, since this is locked memory of every thread and mostly stays empty.
+    /// 16-bit counters, because every thread locks this memory and it mostly stays empty.
     counts: Vec<u16>,
-    /// Slots whose counter went round.
+    /// Slots whose counter wrapped, once for each wrap.
     full: Vec<u32>,
     sum: u128,
     min: u64,
@@ -32,23 +33,23 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// For a grid with this interval, ns.
+    /// Room for the points of a grid with this interval, ns.
     pub fn new(interval: u64) -> Self {
         Self { interval, stalls: room(NOTES, (0, 0)), counts: touched(NEAR, 0), full: room(FULL, 0), ..Self::none() }
     }
 
-    /// For who is on no grid.
+    /// For a thread without a grid: allocates nothing.
     pub fn none() -> Self {
         let (stalls, counts, full) = (Vec::new(), Vec::new(), Vec::new());
         Self { interval: 0, stalls, counts, full, sum: 0, min: u64::MAX, max: 0 }
     }
 
-    /// The interval of the grid, ns; 0 for none.
+    /// The interval of the grid, ns; 0 without a grid.
     pub fn interval(&self) -> u64 {
         self.interval
     }
 
-    /// Books a stall: the first of the `points` passed over waited `first` ns, each further one an interval less than the one before.
+    /// Books a stall: the first of the `points` passed over waited `first` ns, each further one an interval less.
     #[cold]
     pub fn stall(&mut self, first: u64, points: u64) {
         let Some(steps) = points.checked_sub(1) else { return };
@@ -57,7 +58,7 @@ impl Passed {
         self.min = self.min.min(last);
         self.max = self.max.max(first);
         if self.stalls.len() < NOTES {
-            self.stalls.push((first, points)); // within the capacity that was touched beforehand
+            self.stalls.push((first, points)); // capacity was touched beforehand
         } else {
             self.count(first, points);
         }
@@ -80,7 +81,7 @@ impl Passed {
         });
     }
 
-    /// All of them, as a record has them; `None` when no point was passed over.
+    /// All points passed over, as a record has them; `None` if there were none.
     pub fn finish(self) -> Result<Option<PassedOver>, SlotError> {
         if self.stalls.is_empty() {
             return Ok(None);
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!((passed.finish(), Passed::none().finish()), (Ok(None), Ok(None)));
     }
 
-    /// With its notes full of stalls of one point that waited 1 ns.
+    /// A `Passed` whose notes are full of stalls of one point that waited 1 ns.
     fn noted(interval: u64) -> Passed {
         let mut passed = Passed::new(interval);
         for _ in 0..NOTES {

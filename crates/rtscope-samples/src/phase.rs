@@ -1,10 +1,10 @@
-//! A part of a run that is reported in a few figures: a warm-up, a calibration, a trial.
+//! A part of a run that is summarized in a few figures: a warm-up, a calibration, a trial.
 
 use crate::memory::room;
 use crate::outcome::{Outcome, Sink};
 use rtscope_record::lines::Phase;
 
-/// A part of a run that is reported in a few figures.
+/// Collects a part of a run that is summarized in a few figures.
 #[derive(Debug)]
 pub struct PhaseSampler {
     phase: Phase,
@@ -12,17 +12,17 @@ pub struct PhaseSampler {
 }
 
 impl PhaseSampler {
-    /// With room for the samples of so many stimuli.
+    /// A sampler with room for the latencies of `stimuli` stimuli; further ones are only counted.
     pub fn new(stimuli: u64) -> Self {
         Self { phase: Phase::default(), samples: room(usize::try_from(stimuli).unwrap_or(0), 0) }
     }
 
-    /// The figures.
+    /// The figures of this part.
     pub fn finish(mut self) -> Phase {
         self.samples.sort_unstable();
         let s = &self.samples;
         self.phase.min = s.first().copied();
-        // The lower of the two middle ones: a latency that was measured.
+        // The lower of the two middle samples, so that the median is a latency that was measured.
         self.phase.median = s.get(s.len().saturating_sub(1) / 2).copied();
         self.phase.max = s.last().copied();
         self.phase

@@ -1,4 +1,4 @@
-//! A capture as the instrument: edges that were recorded, booked by the same rules as those of a run.
+//! A capture as the instrument: recorded edges, booked by the same rules as those of a run.
 
 use crate::edge::Edge;
 use crate::outcome::Sink as _;
@@ -12,41 +12,41 @@ use rtscope_record::{Distribution, DistributionError, Nanos, limits};
 /// What was recorded of a response test: edges in the order of their times, ns.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded<'a> {
-    /// Of the line that stimulated.
+    /// Edges of the stimulus line.
     pub stimulus: &'a [Edge],
-    /// Of the line that answered.
+    /// Edges of the answer line.
     pub answer: &'a [Edge],
     /// When the recording ended, ns.
     pub end: u64,
 }
 
-/// What the edges of a response test come to.
+/// The result of a recorded response test.
 #[derive(Debug)]
 pub struct Responses {
     /// Rising first.
     pub distributions: Vec<Distribution>,
-    /// What the warm-up was.
+    /// The figures of the warm-up.
     pub warmup: Option<Phase>,
     /// Stimuli that were judged.
     pub stimuli: u64,
-    /// The recording ended before the last stimulus had its time: it is in no count.
+    /// The recording ended before the time-out of the last stimulus, which is in no count.
     pub cut: bool,
 }
 
 /// Why recorded edges can't be booked.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
-    /// What was asked is beyond what a test over lines may be asked (usage).
+    /// A parameter is outside the limits of a test over lines (usage).
     #[error("{what} of {found}: {most} at most, and not 0")]
     Beyond {
-        /// What.
+        /// Which parameter.
         what: &'static str,
-        /// As asked.
+        /// Its value.
         found: String,
-        /// What may be asked.
+        /// The highest value allowed.
         most: String,
     },
-    /// The counts make no distribution.
+    /// The counts don't make a distribution.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
 }
@@ -67,7 +67,7 @@ impl Problem for RecordedError {
     }
 }
 
-/// Holds what is asked against the limits that a measurement has too; a time is in ns.
+/// Checks the parameters against the limits of a measurement; `time` is in ns.
 fn check(what: &'static str, time: u64, warmup: u64, worst: u32) -> Result<(), RecordedError> {
     let beyond = |what, found: String, most: String| Err(RecordedError::Beyond { what, found, most });
     if time == 0 || time > limits::LONGEST {
@@ -82,8 +82,8 @@ fn check(what: &'static str, time: u64, warmup: u64, worst: u32) -> Result<(), R
     Ok(())
 }
 
-/// Books recorded responses: answers are in time until `timeout` ns after their stimulus; the first `warmup` stimuli are reported apart, and
-/// the `worst` highest samples of each edge kept. An answer at the time of a stimulus is taken for its answer.
+/// Books recorded responses with a time-out of `timeout` ns. The first `warmup` stimuli are reported separately, and the `worst`
+/// highest samples of each edge are kept. An edge at the same time as a stimulus may be its answer.
 pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32) -> Result<Responses, RecordedError> {
     check("a time-out", timeout, warmup, worst)?;
     let mut samples = ResponseSampler::new(worst, warmup);
@@ -104,12 +104,12 @@ pub fn responses(recorded: &Recorded<'_>, timeout: u64, warmup: u64, worst: u32)
     Ok(Responses { distributions, warmup, stimuli: pairing.stimuli(), cut })
 }
 
-/// What the edges of a wave come to.
+/// The result of a recorded wave.
 #[derive(Debug)]
 pub struct Wave {
-    /// Of each edge the late and the early ones.
+    /// Late and early jitter of each edge.
     pub distributions: Vec<Distribution>,
-    /// What the warm-up was.
+    /// The figures of the warm-up.
     pub warmup: Option<Phase>,
     /// The wave against its grid.
     pub grid: Option<GridError>,
@@ -127,7 +127,7 @@ pub fn wave(edges: &[Edge], semi_period: u64, warmup: u64, worst: u32) -> Result
     Ok(Wave { distributions, warmup, grid })
 }
 
-/// The middle one of the intervals between edges, ns; the lower of two.
+/// The median of the intervals between edges, ns; the lower of two middle ones.
 pub fn usual_interval(edges: &[Edge]) -> Option<u64> {
     let mut all: Vec<u64> = edges.windows(2).map(|e| e[1].at.saturating_sub(e[0].at)).collect();
     let middle = all.len().checked_sub(1)? / 2;
@@ -151,11 +151,11 @@ mod tests {
     fn every_edge_is_accounted_for() {
         let stimulus = edges(&[(1000, true), (2000, false), (3000, true), (4000, false), (5000, true), (6000, false)]);
         let answer = edges(&[
-            (500, true),   // unasked
+            (500, true),   // no stimulus yet
             (1010, true),  // in time
-            (2000, false), // in time: at once
+            (2000, false), // in time, at once
             (3600, true),  // late
-            (5010, false), // late, of 4000: before the answer to 5000
+            (5010, false), // late, for the stimulus at 4000: before the answer to 5000
             (5020, true),  // in time
             (5600, true),  // spurious
         ]);
@@ -202,7 +202,7 @@ mod tests {
             let sum = |f: fn(&Distribution) -> u64| r.distributions.iter().map(f).sum::<u64>();
             prop_assert_eq!(sum(Distribution::count) + sum(Distribution::missed), r.stimuli);
             prop_assert_eq!(r.stimuli + u64::from(r.cut), stimulus.len() as u64);
-            // Late answers and, at the end, one that was cut off by nothing: every edge is one of these.
+            // Every edge of the answer is an answer, late or spurious.
             prop_assert_eq!(sum(Distribution::count) + sum(Distribution::late) + sum(Distribution::spurious), answer.len() as u64);
         }
     }

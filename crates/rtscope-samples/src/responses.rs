@@ -1,4 +1,4 @@
-//! What an instrument saw of responses: samples by edge, and every counter that explains an absent one.
+//! The samples of a response test for each edge, with counters for every stimulus and edge that gave no sample.
 
 use crate::outcome::{LABELS, Outcome, Sink};
 use crate::phase::PhaseSampler;
@@ -7,7 +7,7 @@ use rtscope_record::lines::Phase;
 use rtscope_record::{Distribution, DistributionError, DistributionParts};
 use std::sync::Arc;
 
-/// One edge's samples and counters.
+/// Samples and counters of one edge.
 #[derive(Debug)]
 struct Side {
     sampler: Sampler,
@@ -16,7 +16,7 @@ struct Side {
     spurious: u64,
 }
 
-/// The samples of both edges, and what the warm-up was.
+/// The samples of both edges, and the warm-up.
 #[derive(Debug)]
 pub struct ResponseSampler {
     /// Falling, rising.
@@ -26,13 +26,13 @@ pub struct ResponseSampler {
     start: u64,
 }
 
-/// Index of an edge's side, and the order of [`LABELS`].
+/// Index of an edge's side, as in [`LABELS`].
 fn side(level: bool) -> usize {
     usize::from(level)
 }
 
 impl ResponseSampler {
-    /// Keeps the `worst` highest samples of each edge, and reports the first `warmups` stimuli apart.
+    /// Keeps the `worst` highest samples of each edge, and reports the first `warmups` stimuli separately.
     pub fn new(worst: u32, warmups: u64) -> Self {
         let new = || Side { sampler: Sampler::new(worst, None, false), missed: 0, late: 0, spurious: 0 };
         Self { sides: [new(), new()], warmup: PhaseSampler::new(warmups), warmups, start: 0 }
@@ -43,7 +43,7 @@ impl ResponseSampler {
         [self.sides[0].sampler.live(), self.sides[1].sampler.live()]
     }
 
-    /// The distributions, rising first, and what the warm-up was. `complete` adds what is not known here.
+    /// The distributions, rising first, and the figures of the warm-up. `complete` fills in the other fields.
     pub fn finish(
         self,
         complete: impl Fn(&mut DistributionParts),
@@ -106,7 +106,7 @@ mod tests {
         let mut books = ResponseSampler::new(8, 2);
         books.start_at(1_000);
         let live = books.live();
-        // Two of warm-up; then of falling edges more than of rising ones.
+        // Two stimuli of warm-up, then more falling edges than rising ones.
         take(
             &mut books,
             &[

@@ -1,4 +1,4 @@
-//! What the sampling loop writes into: everything allocated and touched beforehand, nothing shared but the live figures.
+//! What the sampling loop writes into. Everything is allocated and touched beforehand; only the live figures are shared.
 
 use crate::memory::{room, touched};
 use crate::passed::{NEAR, Passed};
@@ -8,36 +8,38 @@ use rtscope_record::{Distribution, DistributionError, DistributionParts, Histogr
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Live figures of one thread. The loop only stores, the reporter only loads; a cache line pair of its own keeps threads apart.
+/// Live figures of one thread. The loop only stores, the reporter only loads. A pair of cache lines for each cell prevents false
+/// sharing between threads.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct LiveCell {
     /// Samples.
     pub count: AtomicU64,
-    /// Passed-over points.
+    /// Grid points passed over.
     pub missed: AtomicU64,
-    /// Lowest, ns; `u64::MAX` before the first sample.
+    /// Lowest sample, ns; `u64::MAX` before the first.
     pub min: AtomicU64,
-    /// Latest, ns.
+    /// Latest sample, ns.
     pub last: AtomicU64,
-    /// Sum, ns.
+    /// Sum of all samples, ns, modulo 2^64.
     pub sum: AtomicU64,
-    /// Highest, ns.
+    /// Highest sample, ns.
     pub max: AtomicU64,
 }
 
-/// Samples beyond the array (the slots of [`NEAR`]) before there is an allocation. The array is locked memory, and a small board has little.
+/// Samples beyond the array (the slots up to [`NEAR`]) that fit without an allocation. The array is no larger because it is locked
+/// memory, of which a small board has little.
 const FAR: usize = 256;
 
-/// Full counters that are noted, each 2^32 samples, before there is an allocation: 76 hours of one slot at an interval of a microsecond.
+/// Counter wraps that fit without an allocation, each of 2^32 samples: 76 hours if a 1 us interval always hits the same slot.
 const FULL: usize = 64;
 
-/// How many overflow cycles of the linear bins are logged, as cyclictest does: as many as there are bins.
+/// How many overflow cycles of the linear bins are logged: as many as there are bins, like cyclictest, but at most 2^20.
 fn overflow_room(bins: u64) -> usize {
     usize::try_from(bins).unwrap_or(0).min(1 << 20)
 }
 
-/// Equal-width bins in the loop.
+/// Equal-width bins that the loop fills.
 #[derive(Debug)]
 struct Linear {
     unit: u64,
@@ -45,7 +47,7 @@ struct Linear {
     overflow_at: Vec<u64>,
 }
 
-/// Samples in the order taken, for the reporter to drain: single producer, single consumer.
+/// Samples in the order in which they were taken, for the reporter to drain: single producer, single consumer.
 #[derive(Debug)]
 pub struct Ring {
     slots: Vec<[AtomicU64; 2]>,
@@ -55,7 +57,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of `1 << bits` samples, all touched.
+    /// A ring of `1 << bits` samples, with all its pages touched.
     fn new(bits: u32) -> Self {
         let slots = (0..1u64 << bits).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
         Self { slots, head: AtomicU64::new(0), tail: AtomicU64::new(0), lost: AtomicU64::new(0) }
@@ -90,7 +92,7 @@ impl Ring {
         self.tail.store(tail, std::sync::atomic::Ordering::Release);
     }
 
-    /// Samples that found the ring full.
+    /// Samples lost because the ring was full.
     pub fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
@@ -99,26 +101,26 @@ impl Ring {
 /// Everything that one thread measures.
 #[derive(Debug)]
 pub struct Sampler {
-    /// Of 32 bits, since this is locked memory of every thread.
+    /// 32-bit counters, because every thread locks this memory.
     counts: Vec<u32>,
-    /// Slots whose counter went round.
+    /// Slots whose counter wrapped, once for each wrap.
     full: Vec<u32>,
-    /// Slots of samples beyond the array: after a stall of more than a second, an allocation disturbs nobody.
+    /// Slots of samples beyond the array. They may allocate: after a stall of more than a second, that disturbs nothing.
     far: Vec<u64>,
-    /// Points of its grid that were passed over.
+    /// Grid points passed over.
     pub passed: Passed,
     sum_carry: u64,
     sum_sq: u128,
     min: u64,
     max: u64,
     worst: Vec<Worst>,
-    /// Only samples at or above this can be among the worst, or the maximum.
+    /// Only samples at or above this can be among the worst, or be a new maximum.
     worst_floor: u64,
-    /// Only samples at or above this need [`Self::keep`]: the floor, or 0 where every sample does.
+    /// Only samples at or above this need [`Self::keep`]: `worst_floor`, or 0 where every sample needs it.
     worst_from: u64,
     keep: usize,
     early: u64,
-    /// Bins or a ring are asked for.
+    /// Linear bins or a ring were requested.
     extra: bool,
     linear: Option<Linear>,
     ring: Option<Arc<Ring>>,
@@ -126,7 +128,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler that keeps the `keep` worst samples, `linear` = (bins, width in ns), and all samples in a ring when `ring`.
+    /// A sampler that keeps the `keep` worst samples, fills bins if `linear` = (bins, width in ns) is given, and puts all samples
+    /// into a ring if `ring` is set.
     pub fn new(keep: u32, linear: Option<(u64, u64)>, ring: bool) -> Self {
         let keep = keep.min(100_000) as usize;
         let linear = linear.map(|(bins, unit)| Linear {
@@ -157,7 +160,7 @@ impl Sampler {
         }
     }
 
-    /// The same with room for the points that a grid with this interval (ns) passes over.
+    /// This sampler with room for the points that a grid with this interval (ns) passes over.
     #[must_use]
     pub fn on_grid(self, interval: u64) -> Self {
         Self { passed: Passed::new(interval), ..self }
@@ -179,10 +182,11 @@ impl Sampler {
         self.live.count.load(Relaxed)
     }
 
-    /// One sample of `value` ns at `now`, in a run that began at `start`; returns whether it is the highest so far. Called by the loop: no
-    /// allocation, no lock, no call. Count and sum have no other place than the live figures: this thread alone writes them.
+    /// Records a sample of `value` ns taken at `now`, in a run that began at `start`; returns whether it is the highest so far.
+    /// The loop calls this: no allocation, no lock, no function call. Count and sum exist in the live figures alone; only this
+    /// thread writes them.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // a call would cost as much as half of what is done here
+    #[allow(clippy::inline_always)] // a call would cost half as much as the body
     pub fn record(&mut self, value: u64, now: u64, start: u64) -> bool {
         match self.counts.get_mut(slot_of(value)) {
             Some(n) => {
@@ -219,12 +223,12 @@ impl Sampler {
         self.live.min.store(value, Relaxed);
     }
 
-    /// The live count of missed points follows the grid's.
+    /// Publishes the number of missed points among the live figures.
     pub fn show_missed(&self, missed: u64) {
         self.live.missed.store(missed, Relaxed);
     }
 
-    /// A wake-up before its time: an event that nobody asked for.
+    /// Counts a wake-up before its grid point as spurious.
     #[cold]
     pub fn early(&mut self) {
         self.early += 1;
@@ -240,7 +244,8 @@ impl Sampler {
         self.far.push(slot_of(value) as u64);
     }
 
-    /// What few samples need: to be kept among the worst, or, where it is asked for, in bins and a ring. One check in the loop for both.
+    /// The rare path of [`Self::record`]: the worst samples, and the bins and the ring if requested. The loop needs one comparison
+    /// for all.
     #[cold]
     fn keep(&mut self, value: u64, at: u64) -> bool {
         if self.extra {
@@ -256,7 +261,7 @@ impl Sampler {
             self.live.max.store(value, Relaxed);
         }
         if self.worst.len() < self.keep {
-            self.worst.push(Worst { value, at }); // within the capacity that was touched beforehand
+            self.worst.push(Worst { value, at }); // capacity was touched beforehand
         } else if let Some(least) = self.worst.iter_mut().min_by_key(|w| w.value) {
             *least = Worst { value, at };
         }
@@ -282,7 +287,7 @@ impl Sampler {
         }
     }
 
-    /// The distribution, with what the grid counted. `complete` adds label, thread and expected points.
+    /// The distribution, with the points passed over. `complete` adds label, thread and expected events.
     pub fn finish(mut self, complete: impl FnOnce(&mut DistributionParts)) -> Result<Distribution, DistributionError> {
         let mut p = DistributionParts::empty("");
         let near = (0u64..).zip(self.counts.iter().map(|&n| u64::from(n)));

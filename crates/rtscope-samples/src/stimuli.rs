@@ -1,7 +1,8 @@
-//! Which edges of the FPGA instrument's stimulus ask: each one in turn, or the one or both of a pulse.
+//! Which edges of the FPGA instrument's stimulus count as stimuli: every edge in turn, or one or both edges of a pulse.
 //!
-//! In turn, every edge waits for the answer to it before the next one asks. A pulse may be shorter than the answer takes: the edges to each
-//! level have a pairing of their own then, and an answer is one by its level. Answers come in the order of their stimuli all the same.
+//! In turn, every edge waits for its answer before the next is given. A pulse may be shorter than the time to its answer. So the
+//! edges to each level have a pairing of their own, and answers are assigned by their level. Answers still come in the order of
+//! their stimuli.
 
 use crate::edge::Edge;
 use crate::outcome::{Outcome, Sink};
@@ -11,20 +12,20 @@ use rtscope_record::Shape;
 /// The stimuli to one level, or to both in turn, and their answers.
 #[derive(Debug)]
 pub struct Stimuli {
-    /// `None`: both.
+    /// The level of the stimuli; `None`: both in turn.
     level: Option<bool>,
     pairing: Pairing,
-    /// Stimuli; 0: no end.
+    /// Number of stimuli; 0: without end.
     count: u64,
-    /// Its n-th stimulus is the run's `every` * n - `before`.
+    /// The n-th stimulus here is number `every` * n - `before` of the run.
     every: u64,
     before: u64,
-    /// Something is missing since its latest stimulus: what answers it, or does not, can't be told.
+    /// Edges were lost since the latest stimulus: whether it was answered is unknown.
     blind: bool,
     complete: bool,
 }
 
-/// Numbers stimuli as the run does.
+/// Renumbers stimuli as the run does.
 struct Numbered<'a, S: ?Sized> {
     sink: &'a mut S,
     every: u64,
@@ -38,7 +39,7 @@ impl<S: Sink + ?Sized> Sink for Numbered<'_, S> {
 }
 
 impl Stimuli {
-    /// What asks in `count` stimuli of this shape (0: without end), answered in time until `timeout` ns after each.
+    /// The pairings for `count` stimuli of this shape (0: without end), with a time-out of `timeout` ns.
     pub fn of(shape: &Shape, count: u64, timeout: u64) -> Vec<Self> {
         let new = |level, count, every, before| {
             let pairing = Pairing::new(timeout);
@@ -48,7 +49,7 @@ impl Stimuli {
         match (pulse, both_edges) {
             (None, _) => vec![new(None, count, 1, 0)],
             (Some(_), false) => vec![new(Some(!active_low), count, 1, 0)],
-            // An odd number ends with a pulse whose edge back asks nothing. At least one: 0 would mean without end.
+            // With an odd number, the last pulse's edge back is not a stimulus. At least 1, because 0 would mean without end.
             (Some(_), true) => vec![
                 new(Some(!active_low), count.div_ceil(2), 2, 1),
                 new(Some(active_low), if count == 0 { 0 } else { (count / 2).max(1) }, 2, 0),
@@ -65,12 +66,13 @@ impl Stimuli {
         self.pairing.stimuli()
     }
 
-    /// All were given and judged: nothing more is taken.
+    /// All stimuli were given and judged: further edges are ignored.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Takes an edge of the stimulus; what became of the one before. `None`: it is not of this kind, or beyond the number.
+    /// Takes an edge of the stimulus and returns what became of the previous one. `None` if the edge has another level, or
+    /// if all stimuli are judged already.
     pub fn stimulus<S: Sink + ?Sized>(&mut self, at: u64, level: bool, sink: &mut S) -> Option<Closed> {
         if self.complete || !self.is_of(level) {
             return None;
@@ -92,23 +94,23 @@ impl Stimuli {
         }
     }
 
-    /// When its latest stimulus was given, ns, if that was answered in time.
+    /// When the latest stimulus was given, ns, if it was answered in time.
     pub fn answered_of(&self) -> Option<u64> {
         self.pairing.answered_of()
     }
 
-    /// A stimulus of another kind, given at `at` ns, is answered: one from before it gets no answer any more.
+    /// Tells that a stimulus to the other level, given at `at` ns, was answered: one from before it gets no answer.
     pub fn overtaken(&mut self, at: u64) {
         self.pairing.overtaken(at);
     }
 
-    /// Something is missing here: an answer that is there stays; else nobody knows what became of the stimulus.
+    /// Edges were lost here. A stimulus that was answered stays; the fate of another is unknown, so it is withdrawn.
     pub fn gap<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         self.close(0, sink);
         self.blind = true;
     }
 
-    /// Ends the stimulus in hand at `at` ns: one whose time-out is still to come is taken back.
+    /// Ends the current stimulus at `at` ns. If its time-out has not passed yet, it is withdrawn.
     pub fn close<S: Sink + ?Sized>(&mut self, at: u64, sink: &mut S) {
         self.pairing.close(at, &mut Numbered { sink, every: self.every, before: self.before });
     }

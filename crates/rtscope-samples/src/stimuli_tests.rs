@@ -7,7 +7,7 @@ fn pulses(both_edges: bool, active_low: bool) -> Shape {
     Shape { pulse: Some(Nanos(100)), both_edges, active_low, ..Shape::default() }
 }
 
-/// Edges (channel, at, level), as the instrument's run hands them on.
+/// Books these edges (channel, at, level) as the instrument's run does: channel 0 is the stimulus.
 fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Outcome)>, u64, bool) {
     let (mut all, mut seen) = (Stimuli::of(&shape, count, 1000), Vec::new());
     for &(channel, at, level) in edges {
@@ -37,11 +37,11 @@ fn a_pulse_that_is_over_before_its_answer_is_answered() {
     let (seen, stimuli, complete) = booked(pulses(true, false), 2, &edges);
     assert_eq!(seen, [(1, answered(true, 300, 1300)), (2, answered(false, 350, 1450))]);
     assert_eq!((stimuli, complete), (2, true));
-    // The first edge alone: the way back is neither an answer nor spurious.
+    // Only the first edge of the pulse counts: the edge back is neither an answer nor spurious.
     let (seen, stimuli, complete) = booked(pulses(false, false), 1, &edges);
     assert_eq!(seen, [(1, answered(true, 300, 1300))]);
     assert_eq!((stimuli, complete), (1, true));
-    // Resting high, what rises is the way back.
+    // With the line resting high, a rise is the edge back.
     let turned: Vec<_> = edges.iter().map(|&(channel, at, level)| (channel, at, !level)).collect();
     assert_eq!(booked(pulses(false, true), 1, &turned).0, [(1, answered(false, 300, 1300))]);
     assert_eq!(booked(pulses(true, true), 2, &turned).0[1], (2, answered(true, 350, 1450)));
@@ -49,7 +49,8 @@ fn a_pulse_that_is_over_before_its_answer_is_answered() {
 
 #[test]
 fn an_edge_after_a_later_answer_answers_nothing_before_it() {
-    // The rise of the second pulse is answered twice, which takes a fall between: not the answer that the first one's fall did not get.
+    // The rise of the second pulse is answered twice, which takes a fall between. That fall does not answer the fall of the first
+    // pulse.
     let edges = [
         (0, 1000, true),
         (1, 1010, true),
@@ -139,7 +140,7 @@ fn numbers_are_the_runs() {
 }
 
 proptest! {
-    /// Every stimulus is answered or missed, and every edge of the answer to a level that asks is an answer, late or spurious.
+    /// Every stimulus is answered or missed, and every edge of the answer to a level of stimuli is an answer, late or spurious.
     #[test]
     fn counts_add_up(
         steps in proptest::collection::vec((1u64..2000, any::<bool>()), 0..100),
@@ -155,7 +156,7 @@ proptest! {
         }
         let asks = |level: bool| both || level != low;
         let of = |channel: u8| edges.iter().filter(|e| e.0 == channel && asks(e.2)).count() as u64;
-        // Everything is judged by a pulse at the end, that is not counted.
+        // A last pulse, which is not counted, has every stimulus before it judged.
         let (expected_stimuli, expected_edges) = (of(0), of(1));
         let mut all = edges.clone();
         all.extend([(0, at + 5000, !low), (0, at + 5100, low)]);

@@ -1,8 +1,8 @@
-//! What the counters of samples call for.
+//! Warnings that follow from the counters of samples.
 
 use rtscope_record::{Distribution, Effect, Nanos, Warning};
 
-/// What the counters of a response test say beside its figures.
+/// The warnings of a response test: missed answers, spurious edges, no samples. `answer` names the answer line.
 pub fn of_answers(distributions: &[Distribution], answer: &str, timeout: Nanos) -> Vec<Warning> {
     let mut all = Vec::new();
     let mut put = |code: &str, effect, message: String, remedy: &str| all.push(Warning::new(code, effect, message, remedy));

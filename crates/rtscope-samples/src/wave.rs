@@ -1,9 +1,9 @@
-//! The samples of a wave: how irregular it is.
+//! The samples of a wave: its jitter and how it keeps to its grid.
 //!
-//! Jitter is the interval between two edges less the semi-period. It has a sign, and the histogram of a record has none, but the finest
-//! buckets near zero, where jitter is. So each edge has two distributions, `late` (zero and above) and `early` (below zero), of the
-//! jitter's amount: each merges exactly, keeps its resolution, and no table or percentile can lose the sign. A shifted histogram would
-//! have the resolution of the semi-period, 10 us at 10 ms.
+//! Jitter is the interval between two edges minus the semi-period. It has a sign, but a record's histograms are unsigned and have
+//! their finest buckets near zero, where jitter is. So each edge has two distributions of the jitter's amount: `late` (zero and
+//! above) and `early` (below zero). Both merge exactly and keep their resolution, and no table or percentile can lose the sign. A
+//! shifted histogram would have its resolution at the semi-period: 10 us at 10 ms.
 
 use crate::edge::Edge;
 use crate::outcome::{LABELS, Outcome, Sink};
@@ -13,7 +13,7 @@ use rtscope_record::lines::{GridError, Phase};
 use rtscope_record::{Distribution, DistributionError, DistributionParts};
 use std::sync::Arc;
 
-/// One edge's samples and counters.
+/// Samples and counters of one edge.
 #[derive(Debug)]
 struct Side {
     late: Sampler,
@@ -22,7 +22,7 @@ struct Side {
     dropped: u64,
 }
 
-/// The samples of a wave's edges, and how it keeps to its grid.
+/// The samples of a wave's edges, and how the wave keeps to its grid.
 #[derive(Debug)]
 pub struct WaveSampler {
     /// Falling, rising.
@@ -33,21 +33,22 @@ pub struct WaveSampler {
     start: u64,
     intervals: u64,
     last: Option<Edge>,
-    /// Where the wave's own grid has its latest point.
+    /// The latest point of the wave's own grid, ns.
     phase: u64,
-    /// How late the last edges were for the points of that grid. It follows the least of them: an early edge at once, a drift (of up to a
-    /// fifth of the semi-period) after some edges, single late ones not at all.
+    /// How late each of the last four edges was against that grid, ns. The grid follows the least of them: an early edge at once,
+    /// a drift (up to a fifth of the semi-period) after some edges, a single late edge not at all.
     late: [i64; 4],
-    /// The level of the last edge, when it was taken for one after missed points because it was that late, and little would have been more.
+    /// Set after an edge that came shortly before a grid point, with points missed before it: it may belong to that point, or be
+    /// very late for the one before. The edge's level; the next edge decides.
     doubtful: Option<bool>,
     grid: Option<Fit>,
 }
 
-/// The wave against the grid of its first edge.
+/// The wave against the grid that begins at its first edge. `x` is the number of a grid point, `y` the error there in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fit {
     first: u64,
-    /// Grid points since.
+    /// Grid points since `first`.
     at: u64,
     min: i64,
     max: i64,
@@ -62,7 +63,8 @@ struct Fit {
 }
 
 impl WaveSampler {
-    /// Samples of a wave with this semi-period in ns; keeps the `worst` highest samples, and reports the first `warmups` intervals apart.
+    /// A sampler for a wave with this semi-period in ns. It keeps the `worst` highest samples and reports the first `warmups`
+    /// intervals separately.
     pub fn new(semi_period: u64, worst: u32, warmups: u64) -> Self {
         let sampler = || Sampler::new(worst, None, false);
         let side = || Side { late: sampler(), early: sampler(), missed: 0, dropped: 0 };
@@ -83,12 +85,12 @@ impl WaveSampler {
         }
     }
 
-    /// Intervals so far, those of the warm-up among them.
+    /// Intervals so far, including the warm-up.
     pub fn intervals(&self) -> u64 {
         self.intervals
     }
 
-    /// The semi-period that the wave should have, ns.
+    /// The nominal semi-period of the wave, ns.
     pub fn semi_period(&self) -> u64 {
         self.semi_period
     }
@@ -98,7 +100,7 @@ impl WaveSampler {
         self.start = start;
     }
 
-    /// Live figures, with their labels.
+    /// Live figures with their labels.
     pub fn live(&self) -> Vec<(&'static str, Arc<LiveCell>)> {
         let [falling, rising] = &self.sides;
         vec![
@@ -109,7 +111,7 @@ impl WaveSampler {
         ]
     }
 
-    /// Books an edge. Called from the loop: allocates nothing. Returns whether edges were lost before it.
+    /// Books an edge; returns whether edges were lost before it. The loop calls this: no allocation.
     pub fn take(&mut self, edge: Edge) -> bool {
         let Some(last) = self.last.replace(edge) else {
             self.phase = edge.at;
@@ -117,7 +119,7 @@ impl WaveSampler {
         };
         self.intervals += 1;
         let interval = edge.at.saturating_sub(last.at);
-        // A line that can't tell what it lost shows it by two edges to one level.
+        // A line that can't report losses shows them as two edges to the same level.
         let lost = edge.lost > 0 || edge.level == last.level;
         let (points, phase) = (self.points_to(edge.at), self.phase);
         let jitter = signed(interval) - signed(self.semi_period);
@@ -136,19 +138,19 @@ impl WaveSampler {
         fit.jitter += i128::from(jitter);
         fit.jitters += 1;
         let sampler = if jitter < 0 { &mut side.early } else { &mut side.late };
-        // A wave that was there before is heard from its first edge on the line, which may be before this began.
+        // A wave that ran before the measurement may have left edges on the line that are older than `start`.
         sampler.record(jitter.unsigned_abs(), edge.at.max(self.start), self.start);
         if points > 1 {
             side.missed += points - 1;
             side.late.show_missed(side.missed);
-            // A little before a point that it would be late for by most of a semi-period.
+            // No later than the edges before: it may be early for its point, or late for the one before by most of a semi-period.
             self.doubtful = (phase == edge.at).then_some(edge.level);
         }
         lost
     }
 
-    /// How many grid points of the wave lie between the edge before and this one at `at`, this one's among them. An edge that is late by
-    /// less than a semi-period is not taken for two. None where the edge before took this one's point for its own.
+    /// How many grid points lie between the previous edge and this one at `at`, counting this one's own. An edge that is late by
+    /// less than nine tenths of a semi-period counts as one point. Returns 0 if the previous edge had taken this edge's point.
     fn points_to(&mut self, at: u64) -> u64 {
         let since = at.saturating_sub(self.phase);
         if let Some(level) = self.doubtful.take().filter(|_| since < self.semi_period / 2) {
@@ -166,8 +168,8 @@ impl WaveSampler {
         points
     }
 
-    /// The distributions, what the warm-up was, and the wave against its grid.
-    #[allow(clippy::type_complexity)] // three results of one act
+    /// The distributions, the figures of the warm-up, and the wave against its grid.
+    #[allow(clippy::type_complexity)] // three results of one operation
     pub fn finish(
         self,
         complete: impl Fn(&mut DistributionParts),
@@ -217,7 +219,7 @@ impl Fit {
         // Least squares: slope = (n Sxy - Sx Sy) / (n Sxx - Sx Sx), ns per semi-period.
         let (above, below) = (self.n * self.xy - self.x * self.y, self.n * self.xx - self.x * self.x);
         let slope = if below == 0 { 0.0 } else { above as f64 / below as f64 };
-        #[allow(clippy::cast_possible_truncation)] // a drift beyond i64 is none
+        #[allow(clippy::cast_possible_truncation)] // a drift beyond i64 does not occur
         let drift_ppb = (slope / semi_period as f64 * 1e9).round() as i64;
         let half = self.jitters.max(1) / 2;
         let mean = (self.jitter + if self.jitter < 0 { -half } else { half }) / self.jitters.max(1);

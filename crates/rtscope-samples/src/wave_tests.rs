@@ -1,4 +1,4 @@
-//! A wave whose edges are known: every interval, sign and grid error must come out exactly.
+//! Waves with known edges: every interval, sign and grid error must be exact.
 
 use super::*;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn jitter_keeps_its_sign_and_a_late_edge_is_not_two() {
 #[test]
 fn a_grid_point_without_an_edge_is_missed_and_its_interval_is_not_folded() {
     let mut t = times(1000, |_| 0);
-    // Overslept: the edge for point 500 comes 1.05 semi-periods late, and that of point 501 never.
+    // Overslept: the edge for point 500 comes 1.05 semi-periods late, and that for point 501 never.
     t[500] += SEMI + 50_000;
     t.remove(501);
     let (d, _, grid) = run(&t, 0);
@@ -92,7 +92,8 @@ fn a_lost_edge_spoils_its_interval_only() {
     assert_eq!((grid.unwrap().points, grid.unwrap().last), (9, 0));
 }
 
-/// A task with a grid of `semi` that oversleeps by so much before each of its points; what it passed over.
+/// The edges of a task with a grid of `semi` ns that oversleeps by `by` before each point, and the number of points it passed
+/// over.
 fn overslept(semi: u64, by: &[u64]) -> (Vec<u64>, u64) {
     let (mut next, mut passed, mut times) = (2_000_000, 0, Vec::new());
     for late in by {
@@ -109,7 +110,8 @@ proptest! {
         by in prop::collection::vec(prop_oneof![6 => Just(0u64), 2 => 0..SEMI / 60, 1 => 0..4 * SEMI], 30..120),
         ppm in prop_oneof![3 => Just(0i64), 1 => -10_000i64..10_000],
     ) {
-        // Not more than one in three, and the first and the last few on their points; what drifts is not near to two of them.
+        // At most one in three oversleeps, the first and last few keep their points, and with a drift no lateness is close to half
+        // a semi-period.
         let mut by = by;
         let semi = SEMI.checked_add_signed(ppm).unwrap();
         if ppm != 0 {
@@ -133,7 +135,7 @@ proptest! {
     }
 }
 
-/// A wave that ran before its instrument left edges on the line that are older than the loop.
+/// A wave that ran before its instrument leaves edges on the line that are older than the loop.
 #[test]
 fn edges_from_before_the_start_are_taken() {
     let mut wave = WaveSampler::new(1_000_000, 4, 0);

@@ -1,4 +1,4 @@
-//! Elementary acts of a machine, one function each, so that somebody can time them.
+//! Elementary operations of a machine, one function each, so that they can be timed.
 
 use super::check;
 use std::fs::File;
@@ -6,18 +6,18 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
-/// One system call that does next to nothing (`getppid(2)`), past any cache of the C library's.
+/// A system call that does almost nothing (`getppid(2)`), without the C library, which might cache the result.
 pub fn system_call() {
     // SAFETY: no arguments; can't fail.
     let _ = unsafe { libc::syscall(libc::SYS_getppid) };
 }
 
-/// Asks the processor for its identity, which a hypervisor may have to answer; `false` where there is no such instruction.
+/// Executes `CPUID`, which a hypervisor may have to emulate; `false` on architectures without such an instruction.
 pub fn ask_processor() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: every processor of this architecture has the instruction; it reads registers and touches no memory.
-        #[allow(unused_unsafe)] // newer compilers know that
+        #[allow(unused_unsafe)] // newer compilers treat it as safe
         let said = unsafe { core::arch::x86_64::__cpuid(0) };
         std::hint::black_box(said.eax);
         true
@@ -26,18 +26,19 @@ pub fn ask_processor() -> bool {
     false
 }
 
-/// Has every other CPU that runs a thread of this process interrupted, and waits for it (`membarrier(2)`, expedited). Announced once by
-/// [`announce_barriers`].
+/// Interrupts every other CPU that runs a thread of this process, and waits for them (`membarrier(2)`, expedited). Needs one call
+/// of [`announce_barriers`] first.
 pub fn interrupt_others() -> io::Result<()> {
     super::rt::barrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 }
 
-/// What [`interrupt_others`] needs first.
+/// Registers this process for [`interrupt_others`].
 pub fn announce_barriers() -> io::Result<()> {
     super::rt::barrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
 }
 
-/// Sleeps of this thread may end so much late (ns; 0: as usual): what the kernel saves wake-ups by (`PR_SET_TIMERSLACK`).
+/// Sets the timer slack of this thread (`PR_SET_TIMERSLACK`): its sleeps may end up to `ns` late, so that the kernel can merge
+/// wake-ups. 0 restores the default.
 pub fn timer_slack(ns: u64) {
     let ns = libc::c_ulong::try_from(ns).unwrap_or(0);
     // SAFETY: one integer; touches no memory.
@@ -49,19 +50,19 @@ pub fn pipe() -> io::Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel writes two descriptors into an array of two.
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-    // SAFETY: both were opened just now and belong to nobody else.
+    // SAFETY: both were just opened, and nothing else owns them.
     let [read, write] = ends.map(|fd| unsafe { File::from(OwnedFd::from_raw_fd(fd)) });
     Ok((read, write))
 }
 
-/// A timer that expires every `ns`, whether or not anybody waits; reading it gives how often it did (8 bytes).
+/// A timer that expires every `ns`, read or not. Reading it gives the number of expirations since the last read (8 bytes).
 pub fn ticking(ns: u64) -> io::Result<File> {
     // SAFETY: integers only.
     let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: opened just now, and nobody else's.
+    // SAFETY: just opened, and nothing else owns it.
     let file = unsafe { File::from(OwnedFd::from_raw_fd(fd)) };
     #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // a tick's seconds fit
     let every = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
@@ -71,7 +72,7 @@ pub fn ticking(ns: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Anonymous memory of this process, fresh: no page of it is there until it is touched.
+/// Fresh anonymous memory of this process: no page is present until it is touched.
 #[derive(Debug)]
 pub struct Fresh {
     at: *mut u8,
@@ -79,23 +80,23 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// So many bytes, in small pages.
+    /// Maps `len` bytes in small pages.
     pub fn map(len: usize) -> io::Result<Self> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping where the kernel likes; nobody has a pointer into it.
+        // SAFETY: a new mapping at an address of the kernel's choice; no pointer into it exists.
         let at = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, -1, 0) };
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the mapping was made just now. Huge pages would make one fault of many.
+        // SAFETY: the mapping was just made. Huge pages would merge many faults into one.
         let _ = unsafe { libc::madvise(at, len, libc::MADV_NOHUGEPAGE) };
         Ok(Self { at: at.cast(), len })
     }
 
-    /// Writes to each page of `page` bytes once.
+    /// Writes once to each page; `page` is the page size in bytes.
     pub fn touch(&mut self, page: usize) {
         for offset in (0..self.len).step_by(page) {
-            // SAFETY: within the mapping, which only this value knows.
+            // SAFETY: within the mapping, which only this value refers to.
             unsafe { self.at.add(offset).write_volatile(1) };
         }
     }
@@ -103,7 +104,7 @@ impl Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // SAFETY: this value's own mapping, which nobody uses any more.
+        // SAFETY: this value's own mapping, which is no longer used.
         let _ = unsafe { libc::munmap(self.at.cast(), self.len) };
     }
 }

@@ -1,7 +1,7 @@
-//! What Rust's runtime does for a process before its `main`, for a program that does without it.
+//! What Rust's runtime does before `main`, for a program that runs without it.
 
-/// Has what is written to nobody be an error and not the end (SIGPIPE), and fills closed standard streams, so that no file that is opened later
-/// is taken for one.
+/// Ignores SIGPIPE, so that writing to a closed pipe gives an error, and opens `/dev/null` for closed standard streams, so that no
+/// file opened later gets their numbers.
 pub fn prepare() {
     for fd in 0..=2 {
         // SAFETY: integers and a literal that ends with a zero byte; the lowest free descriptor is this one.

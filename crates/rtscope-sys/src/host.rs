@@ -1,4 +1,4 @@
-//! What only the kernel's calls tell about the machine and this process: `uname`, resource limits, the timers' resolution.
+//! Facts about the machine and this process that only system calls tell: `uname`, resource limits, the timers' resolution.
 
 use super::check;
 use std::ffi::CStr;
@@ -18,7 +18,7 @@ pub struct Uname {
     pub machine: String,
 }
 
-/// Names of the kernel, the machine and the host. It fails only with a broken C library.
+/// Names of the kernel, the machine and the host. Fails only with a broken C library.
 pub fn uname() -> io::Result<Uname> {
     let mut names = MaybeUninit::<libc::utsname>::zeroed();
     // SAFETY: the pointer is valid for one utsname, all of whose bytes are initialized by zeroing.
@@ -36,7 +36,7 @@ pub fn uname() -> io::Result<Uname> {
     })
 }
 
-/// A resource limit whose value this project needs.
+/// The resource limits that rtscope needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// `RLIMIT_MEMLOCK`, bytes of locked memory.
@@ -45,7 +45,7 @@ pub enum Limit {
     RtPriority,
 }
 
-/// The soft limit in force for this process; `None` is unlimited.
+/// The soft limit of this process; `None` means unlimited.
 pub fn limit(of: Limit) -> io::Result<Option<u64>> {
     let resource = match of {
         Limit::LockedMemory => libc::RLIMIT_MEMLOCK,
@@ -59,7 +59,7 @@ pub fn limit(of: Limit) -> io::Result<Option<u64>> {
     Ok(if limit.rlim_cur == libc::RLIM_INFINITY { None } else { Some(soft) })
 }
 
-/// Resolution of timers on `CLOCK_MONOTONIC`, ns: 1 with high-resolution timers, else the length of a tick.
+/// Resolution of timers on `CLOCK_MONOTONIC`, ns: 1 with high-resolution timers, otherwise the length of a tick.
 pub fn timer_resolution_ns() -> io::Result<u64> {
     let mut ts = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the pointer is valid for one timespec, initialized by zeroing.

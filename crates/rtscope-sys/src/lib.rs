@@ -1,6 +1,7 @@
-//! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the call and its errno. Knows `record`, for its policies.
-#![allow(unsafe_code)] // the one crate that may
-#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
+//! The boundary to the kernel: every unsafe call of the project, each behind a safe function that names the system call and its
+//! errors. Uses `record` for scheduling policies.
+#![allow(unsafe_code)] // the only crate that may
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // programs that a test starts may inherit any signal settings
 
 pub mod costs;
 pub mod entry;
@@ -43,13 +44,13 @@ pub fn unshare(flags: i32) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) })
 }
 
-/// Sends `signal` to `pid` (negative: to a process group).
+/// Sends `signal` to `pid`; a negative `pid` is a process group.
 pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: integers only.
     check(unsafe { libc::kill(pid, signal) })
 }
 
-/// Reads and throws away what waits on `fd`; returns how many bytes, 0 at the end of the file.
+/// Reads and discards up to 512 bytes from `fd`; returns how many, 0 at the end of the file.
 pub fn read_some(fd: i32) -> io::Result<usize> {
     let mut room = [0u8; 512];
     // SAFETY: the buffer is valid for its length; the kernel writes at most that many bytes.
@@ -57,7 +58,8 @@ pub fn read_some(fd: i32) -> io::Result<usize> {
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
 
-/// Whether the pipe `fd` is at its end; what waits in it is thrown away. So a driver that is gone is told from one that only wrote.
+/// Whether the pipe `fd` is at its end. Discards up to 512 waiting bytes. This distinguishes a driver that has ended from one that
+/// only wrote.
 pub fn ended(fd: i32) -> bool {
     read_some(fd).is_ok_and(|n| n == 0)
 }

@@ -1,4 +1,4 @@
-//! What takes root: mount disks, load kernel modules, switch the machine off.
+//! Operations that need root or depend on the processor: mounts, kernel modules, restart; the time counter and `CPUID`.
 
 use super::check;
 use super::process::c_path;
@@ -8,7 +8,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Mounts the file system `kind` of the device (or, without one, the name) `from` on `target`, with `options` of its own.
+/// Mounts a file system of type `kind` on `target`. `from` is the device, or a name where there is none; `options` are the file
+/// system's own.
 pub fn mount(kind: &str, from: &Path, target: &Path, options: &str) -> io::Result<()> {
     let c_string = |text: &str| CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let (kind, options) = (c_string(kind)?, c_string(options)?);
@@ -17,7 +18,8 @@ pub fn mount(kind: &str, from: &Path, target: &Path, options: &str) -> io::Resul
     check(unsafe { libc::mount(from.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast()) })
 }
 
-/// Loads the kernel module in `file` with `parameters` such as `delay_us=100` (`finit_module(2)`). `EEXIST` when it is there already.
+/// Loads the kernel module in `file` with `parameters` such as `delay_us=100` (`finit_module(2)`). `EEXIST` if it is loaded
+/// already.
 pub fn load_module(file: &Path, parameters: &[String]) -> io::Result<()> {
     let parameters = CString::new(parameters.join(" ")).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let file = File::open(file)?;
@@ -34,18 +36,18 @@ pub fn unload_module(name: &str) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The machine's own counter of time, ns: Arm's says its frequency; x86's is taken to count nanoseconds, as QEMU's does in instruction-counted time.
-/// 0 on other architectures.
+/// The processor's time counter in ns. Arm states its frequency; x86's is assumed to count nanoseconds, as in QEMU with
+/// instruction-counted time. 0 on other architectures.
 pub fn counter_ns() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads a counter, which Linux leaves to every process unless it is told otherwise.
+    // SAFETY: reads a counter, which Linux lets every process read unless configured otherwise.
     unsafe {
         core::arch::x86_64::_rdtsc()
     }
     #[cfg(target_arch = "aarch64")]
     {
         let (count, frequency): (u64, u64);
-        // SAFETY: reads two registers, which Linux leaves to every process; the barrier keeps the first in its place.
+        // SAFETY: reads two registers, which Linux lets every process read; the barrier keeps the first read in its place.
         unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) count, out(reg) frequency) };
         count_to_ns(count, frequency)
     }
@@ -74,7 +76,8 @@ fn count_to_ns(count: u64, frequency: u64) -> u64 {
     u64::try_from(u128::from(count) * 1_000_000_000 / u128::from(frequency.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Leaf, subleaf, and the registers of `CPUID` (of EAX, EBX, ECX, EDX) that say what a processor is and can do, none that tells its CPUs apart.
+/// The leaves and subleaves of `CPUID` with the registers (indices of EAX, EBX, ECX, EDX) that describe model and features,
+/// without those that differ between CPUs of one machine.
 #[cfg(target_arch = "x86_64")]
 const FEATURES: [(u32, u32, &[usize]); 10] = [
     (0, 0, &[1, 2, 3]),
@@ -89,17 +92,18 @@ const FEATURES: [(u32, u32, &[usize]); 10] = [
     (0x8000_000a, 0, &[3]),
 ];
 
-/// What the processor says it is and can do: registers of `CPUID` by leaf, subleaf and name, such as `7.0.ebx`. Empty on other architectures.
+/// Model and features of the processor: registers of `CPUID` by leaf, subleaf and name, such as `7.0.ebx`. Empty on other
+/// architectures.
 pub fn features() -> Vec<(String, u32)> {
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
     let mut found = Vec::new();
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: every processor of this architecture has the instruction; it reads registers and touches no memory.
-        #[allow(unused_unsafe)] // newer compilers know that
+        #[allow(unused_unsafe)] // newer compilers treat it as safe
         let ask = |leaf: u32, subleaf: u32| unsafe { core::arch::x86_64::__cpuid_count(leaf, subleaf) };
         for (leaf, subleaf, registers) in FEATURES {
-            // What a leaf that there is not says is the highest one's.
+            // For a leaf above the highest, the processor would return data of the highest one.
             if leaf > ask(leaf & 0x8000_0000, 0).eax {
                 continue;
             }
@@ -111,7 +115,7 @@ pub fn features() -> Vec<(String, u32)> {
     found
 }
 
-/// Restarts the machine at once, without asking anyone (`reboot(2)`). Returns only when it is refused.
+/// Restarts the machine at once, without shutting down (`reboot(2)`). Returns only on failure.
 pub fn restart() -> io::Error {
     // SAFETY: takes a command and touches no memory.
     unsafe { libc::reboot(libc::RB_AUTOBOOT) };

@@ -1,19 +1,19 @@
-//! Device memory mapped into this process: a PCI device's region by its file in sysfs, read and written in whole words.
+//! Device memory mapped into this process: the region of a PCI device, through its file in sysfs, accessed in whole words.
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Bytes of a word.
+/// Size of a word, bytes.
 pub const WORD: usize = 4;
 
-/// A mapped region. Another machine or a device may change what it holds at any time.
+/// A mapped region. The device or another machine may change its contents at any time.
 #[derive(Debug)]
 pub struct Mapped {
     base: *mut libc::c_void,
     len: usize,
-    /// Where the region begins in its first page.
+    /// Offset of the region in its first page, bytes.
     offset: usize,
 }
 
@@ -21,7 +21,7 @@ pub struct Mapped {
 unsafe impl Send for Mapped {}
 
 impl Mapped {
-    /// Maps `len` bytes of the file `region`, which begins `offset` bytes into its first page (a sysfs `resourceN` maps whole pages).
+    /// Maps `len` bytes of the file `region`, beginning `offset` bytes into its first page (a sysfs `resourceN` maps whole pages).
     pub fn open(region: &Path, offset: usize, len: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(region)?;
         let total = offset.checked_add(len).ok_or(io::ErrorKind::InvalidInput)?;
@@ -32,12 +32,12 @@ impl Mapped {
         if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { base, len, offset }) }
     }
 
-    /// How many bytes there are.
+    /// Size of the region, bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the region has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -51,7 +51,7 @@ impl Mapped {
         Ok(unsafe { self.base.cast::<u8>().add(self.offset + offset) })
     }
 
-    /// Fills `into`, whose length is a multiple of [`WORD`], from `offset`, one word after the other. `InvalidInput` beyond the end.
+    /// Fills `into`, whose length must be a multiple of [`WORD`], from `offset`, word by word. `InvalidInput` beyond the end.
     pub fn read(&self, offset: usize, into: &mut [u8]) -> io::Result<()> {
         for (i, word) in into.chunks_exact_mut(WORD).enumerate() {
             let from = self.at(offset + i * WORD, WORD, WORD)?;
@@ -63,7 +63,7 @@ impl Mapped {
         Ok(())
     }
 
-    /// Writes `from`, padded with zeros to whole words, to `offset`, one word after the other. `InvalidInput` beyond the end.
+    /// Writes `from`, padded with zeros to whole words, to `offset`, word by word. `InvalidInput` beyond the end.
     pub fn write(&self, offset: usize, from: &[u8]) -> io::Result<()> {
         for (i, part) in from.chunks(WORD).enumerate() {
             let mut word = [0; WORD];
@@ -78,7 +78,7 @@ impl Mapped {
         Ok(())
     }
 
-    /// Writes one byte to `offset`: a device's register.
+    /// Writes one byte, such as a device's register, at `offset`. `InvalidInput` beyond the end.
     pub fn write_byte(&self, offset: usize, value: u8) -> io::Result<()> {
         let to = self.at(offset, 1, 1)?;
         // SAFETY: `at` has checked that the byte lies within the mapping.

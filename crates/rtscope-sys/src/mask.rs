@@ -1,8 +1,8 @@
-//! Sets of CPUs as the kernel reads them.
+//! CPU sets in the kernel's format.
 
 use std::io;
 
-/// These CPUs as the kernel reads them.
+/// The kernel's bit mask for these CPUs.
 pub(super) fn cpu_mask(cpus: &[u32]) -> Vec<u64> {
     let words = cpus.iter().max().map_or(1, |&c| c as usize / 64 + 1);
     let mut mask = vec![0u64; words];

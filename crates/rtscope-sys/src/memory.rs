@@ -1,51 +1,51 @@
-//! A limit of the process's own for what it allocates: reached, the process says so and ends, as one whose input is at fault.
+//! A limit for the memory that the process allocates. When it is reached, the process prints a message and exits with code 3.
 //!
-//! `RLIMIT_DATA` and `RLIMIT_AS` would end it by an abort, and a budget in each reader of files would be missing in the next one. Where no
-//! limit is set (in a measurement, and in the probe) nothing is counted.
+//! With `RLIMIT_DATA` or `RLIMIT_AS` the process would abort, and a budget in each reader of files would be missing from the next
+//! one. While no limit is set (during a measurement, and in the probe) nothing is counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
-/// Bytes that may be in use; `usize::MAX` while there is no limit.
+/// Limit for the bytes in use; `usize::MAX` means none.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Bytes in use, of what was allocated since the limit was set; what was allocated before is also freed, so that it may be below 0.
+/// Bytes in use, counted since the limit was set. Older memory may be freed later, so this may be below 0.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
-/// Bytes that a thread takes or frees before it says so in [`LIVE`]: threads that allocate at once would wait for each other's counts.
-/// So much of each thread may be missing there, which is nothing beside any limit.
+/// Bytes that a thread may take or free before it adds them to [`LIVE`]: with every allocation counted there, threads would
+/// contend for it. [`LIVE`] may be off by this amount for each thread, which is negligible beside any limit.
 const UNSAID: isize = 64 << 10;
 
 thread_local! {
-    /// Bytes that this thread took (or, below 0, freed) and did not say yet. Needs neither memory nor a destructor.
+    /// Bytes that this thread has taken (below 0: freed) and not yet added to [`LIVE`]. Needs no allocation and no destructor.
     static OWN: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The limit in GiB and MiB, for the message: nothing can be formatted then.
+/// The limit in MiB, for the message.
 static MEBIBYTES: AtomicUsize = AtomicUsize::new(0);
 static TOLD: AtomicBool = AtomicBool::new(false);
-/// Of the limit, what is not the allocator's: program, stacks, libraries.
+/// The part of the limit that is left for memory outside the allocator: program, stacks, libraries.
 const REST: usize = 32 << 20;
-/// Exit code of a process that reached its limit: it could not read its input.
+/// Exit code of a process that reached its limit: it failed to read its input.
 const CODE: i32 = 3;
 
-/// Limits what the process has in use to `bytes` from now on.
+/// Limits the memory of the process to `bytes` from now on.
 pub fn limit(bytes: u64) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX - 1).min(usize::MAX - 1);
     MEBIBYTES.store(bytes >> 20, Relaxed);
     LIMIT.store(bytes.saturating_sub(REST).max(1 << 20), Relaxed);
 }
 
-/// The system's allocator, with [`limit`].
+/// The system allocator, subject to [`limit`].
 #[derive(Debug)]
 pub struct Limited;
 
-/// What a piece of memory costs: the C library's head, and its rounding.
+/// Memory that an allocation of `size` bytes takes, with the C library's header and rounding.
 fn cost(size: usize) -> isize {
     let whole = size.saturating_add(8 + 15) & !15;
     isize::try_from(whole.max(32)).unwrap_or(isize::MAX)
 }
 
-/// Counts `more` bytes; ends the process when they are too many.
+/// Counts `more` bytes (below 0: freed); ends the process above the limit.
 fn take(more: isize) {
     let limit = LIMIT.load(Relaxed);
     if limit == usize::MAX {
@@ -63,7 +63,7 @@ fn take(more: isize) {
     }
 }
 
-/// Says why, and ends the process: without a lock or an allocation, since neither is known to be free.
+/// Prints the reason and ends the process, without a lock or an allocation: a lock may be held, and memory is short.
 #[cold]
 fn end() -> ! {
     if !TOLD.swap(true, Relaxed) {
@@ -84,7 +84,7 @@ fn end() -> ! {
             b" MiB\n  try: a smaller file or selection, or a higher limit: --memory-limit 4GiB\n",
         ];
         for part in parts {
-            // SAFETY: the slice is valid for its length; a failure is of no interest any more.
+            // SAFETY: the slice is valid for its length; a failure no longer matters.
             unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
         }
     }
@@ -92,7 +92,7 @@ fn end() -> ! {
     unsafe { libc::_exit(CODE) }
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came; only counters are kept beside it.
+// SAFETY: every call goes to the system's allocator unchanged; only counters are added.
 unsafe impl GlobalAlloc for Limited {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(cost(layout.size()));

@@ -1,4 +1,5 @@
-//! The Rust mirror of `kernel/rtscope.h`: the timer test in rtscope_timer, and what the DUT's modules say of themselves, by their devices.
+//! The Rust mirror of `kernel/rtscope.h`: the timer test in rtscope_timer, and the status of the DUT's modules, each through its
+//! device.
 
 use super::check;
 use super::wire_device::{ABI, ioc};
@@ -99,9 +100,9 @@ pub struct PeriodicStatus {
     pub now_ns: u64,
 }
 
-/// Bytes of an event.
+/// Size of an event, bytes.
 const EVENT: usize = size_of::<TimerEvent>();
-/// Events that are read at once.
+/// Number of events in one read.
 const BATCH: usize = 128;
 
 const _: () = {
@@ -113,31 +114,32 @@ const _: () = {
     assert!(size_of::<PeriodicStatus>() == 64 && offset_of!(PeriodicStatus, missed) == 40);
 };
 
-/// The timer test in the kernel, open for one run. Closing it ends what runs.
+/// The timer test in the kernel, opened for one run. Closing it ends the run.
 #[derive(Debug)]
 pub struct Timer {
     file: File,
 }
 
 impl Timer {
-    /// Opens it. `EBUSY` when somebody has it, `ENOENT` when the module is not loaded.
+    /// Opens the device. `EBUSY` if another process has it open, `ENOENT` if the module is not loaded.
     pub fn open() -> io::Result<Self> {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TIMER_DEVICE).map(|file| Self { file })
     }
 
-    /// What is to run. `EPROTO` from a module of another version, `EINVAL` for what it can't do, `ENXIO` for a CPU that is not online.
+    /// Sets what to run. `EPROTO` from a module of another version, `EINVAL` for what the module can't do, `ENXIO` for a CPU that
+    /// is offline.
     pub fn configure(&self, config: &TimerConfig) -> io::Result<()> {
         // SAFETY: the pointer is valid for one structure of the size in the request, which is only read.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(1, 0x40, size_of::<TimerConfig>()), std::ptr::from_ref(config)) })
     }
 
-    /// Starts it.
+    /// Starts the run.
     pub fn start(&self) -> io::Result<()> {
         // SAFETY: no argument.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(0, 0x41, 0), 0) })
     }
 
-    /// Ends it early.
+    /// Ends the run early.
     pub fn stop(&self) -> io::Result<()> {
         // SAFETY: no argument.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(0, 0x42, 0), 0) })
@@ -151,7 +153,7 @@ impl Timer {
         Ok(status)
     }
 
-    /// Hands what is there to `take`; whether the run has ended and all of it was read.
+    /// Hands all available events to `take`; returns whether the run has ended and all its events were read.
     pub fn read(&mut self, mut take: impl FnMut(&TimerEvent)) -> io::Result<bool> {
         let mut bytes = [0u8; BATCH * EVENT];
         loop {
@@ -174,7 +176,7 @@ impl TimerEvent {
     }
 }
 
-/// What rtscope_response did so far; `EPROTO` from a module of another version.
+/// The status of rtscope_response; `EPROTO` from a module of another version.
 pub fn response_status() -> io::Result<ResponseStatus> {
     let file = File::open(RESPONSE_DEVICE)?;
     let mut status = ResponseStatus::default();
@@ -183,7 +185,7 @@ pub fn response_status() -> io::Result<ResponseStatus> {
     if status.abi == ABI { Ok(status) } else { Err(io::Error::from_raw_os_error(libc::EPROTO)) }
 }
 
-/// What rtscope_periodic did so far; `EPROTO` from a module of another version.
+/// The status of rtscope_periodic; `EPROTO` from a module of another version.
 pub fn periodic_status() -> io::Result<PeriodicStatus> {
     let file = File::open(PERIODIC_DEVICE)?;
     let mut status = PeriodicStatus::default();
@@ -196,7 +198,7 @@ pub fn periodic_status() -> io::Result<PeriodicStatus> {
 mod tests {
     use super::*;
 
-    /// The numbers that a C program prints which includes `kernel/rtscope.h` (x86-64 and arm64).
+    /// The numbers as printed by a C program that includes `kernel/rtscope.h` (x86-64 and arm64).
     #[test]
     fn requests_have_the_headers_numbers() {
         assert_eq!(ioc(2, 0x20, size_of::<ResponseStatus>()), 0x8040_f720);

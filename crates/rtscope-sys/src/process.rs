@@ -1,4 +1,4 @@
-//! Processes: sessions, death with the parent, reaping, private mounts and network namespaces, and what a path's file system is.
+//! Processes: sessions, death with the parent, reaping, private mounts, and the file system of a path.
 
 use super::check;
 use std::ffi::{CString, OsStr};
@@ -10,8 +10,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// A program to be started, with signals as a fresh program takes them, whatever this process ignores or blocks: SIGHUP alone stays ignored
-/// where it was (nohup). The one way by which anything of this project is started.
+/// A command with default signal dispositions and an empty mask, whatever this process ignores or blocks. Only an ignored SIGHUP
+/// stays ignored (nohup). The project starts every program through this.
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -26,22 +26,22 @@ pub fn new_session() -> io::Result<()> {
     if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The process at the other end of a socket, as it was when it connected (`SO_PEERCRED`).
+/// The process id at the other end of a socket, as of when it connected (`SO_PEERCRED`).
 pub fn peer(socket: &impl AsRawFd) -> io::Result<u32> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut len = libc::socklen_t::try_from(std::mem::size_of::<libc::ucred>()).unwrap_or(0);
-    // SAFETY: the kernel writes at most `len` bytes into the structure that it is for.
+    // SAFETY: the kernel writes at most `len` bytes into the structure.
     check(unsafe {
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut len)
     })?;
     u32::try_from(peer.pid).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// Has the child that `command` will start be sent `signal` when the thread that starts it ends, however that happens.
+/// Makes the kernel send `signal` to the child that `command` will start as soon as the spawning thread ends, for any reason.
 ///
-/// The kernel watches the spawning *thread*, not the process: spawn from a thread that lives as long as the child shall. A child
-/// whose parent is gone before the request reached the kernel does not start at all. Not for the first process of a PID namespace,
-/// which can't see its parent: it calls [`super::die_with_parent`] itself.
+/// The kernel watches the spawning *thread*, not the process: spawn from a thread that lives as long as the child should. If the
+/// parent ends before the request reaches the kernel, the child does not start. Not usable for the first process of a PID
+/// namespace, which can't see its parent: that process calls [`super::die_with_parent`] itself.
 pub fn die_with_spawner(command: &mut Command, signal: i32) {
     let parent = i32::try_from(std::process::id()).unwrap_or(0);
     let request = move || {
@@ -53,8 +53,8 @@ pub fn die_with_spawner(command: &mut Command, signal: i32) {
     unsafe { command.pre_exec(request) };
 }
 
-/// Has the first thread of the child that `command` will start come before ordinary tasks, as [`super::rt::come_before_ordinary_tasks`]
-/// does; its further threads are ordinary. Without the privilege all of it is ordinary.
+/// Gives the first thread of the child that `command` will start priority over ordinary tasks, like
+/// [`super::rt::come_before_ordinary_tasks`]; its other threads are ordinary. Without the privilege, all of them are.
 pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
     let request = || {
         let _ = super::rt::come_before_ordinary_tasks();
@@ -64,7 +64,7 @@ pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
     unsafe { command.pre_exec(request) };
 }
 
-/// Has the child that `command` will start stay on this one CPU, with all its threads. Where the kernel refuses, it goes where it likes.
+/// Pins the child that `command` will start, with all its threads, to one CPU. If the kernel refuses, the child runs unpinned.
 pub fn on_one_cpu(command: &mut Command, cpu: u32) {
     let mask = super::mask::cpu_mask(&[cpu]);
     let request = move || {
@@ -75,16 +75,16 @@ pub fn on_one_cpu(command: &mut Command, cpu: u32) {
     unsafe { command.pre_exec(request) };
 }
 
-/// Has the child that `command` will start keep the descriptor `fd`, under the same number. It must stay open until then.
+/// Lets the child that `command` will start inherit the descriptor `fd` under the same number. It must stay open until the start.
 pub fn inherit(command: &mut Command, fd: RawFd) {
-    // SAFETY: a number; one that is not a descriptor is an error.
+    // SAFETY: an integer; the kernel refuses a number that is not a descriptor.
     let request = move || if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };
 }
 
-/// CPU time that a process of this PID namespace has had, all its threads together, ns: by its clock, which is exact where `/proc` counts
-/// in ticks. `EINVAL` for one that is not there.
+/// CPU time of a process of this PID namespace, all its threads together, ns. Read from the process's CPU clock, which is exact;
+/// `/proc` counts in ticks. `EINVAL` if there is no such process.
 pub fn cpu_time(pid: u32) -> io::Result<u64> {
     let pid = libc::clockid_t::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     // `MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)` of `include/linux/posix-timers.h`.
@@ -99,9 +99,10 @@ pub fn cpu_time(pid: u32) -> io::Result<u64> {
     Ok((i64::from(at.tv_sec) as u64).saturating_mul(1_000_000_000).saturating_add(i64::from(at.tv_nsec) as u64))
 }
 
-/// Collects one ended child, its own or adopted; `None` when there are children but none has ended, `ECHILD` when there are none.
+/// Collects one ended child, its own or an adopted one; `None` if there are children but none has ended, `ECHILD` if there are
+/// none.
 ///
-/// A process that uses this leaves all its children to it: `std::process::Child::wait` would then miss its status.
+/// Where this is used, all children must be left to it: `std::process::Child::wait` would miss their status.
 pub fn reap() -> io::Result<Option<(u32, ExitStatus)>> {
     let mut status = 0;
     // SAFETY: the pointer is valid for one int.
@@ -112,7 +113,8 @@ pub fn reap() -> io::Result<Option<(u32, ExitStatus)>> {
     Ok(u32::try_from(pid).ok().filter(|&p| p > 0).map(|p| (p, ExitStatus::from_raw(status))))
 }
 
-/// Waits until any child has ended and collects it: its own or, of the first process, one that lost its parent. `ECHILD` without children.
+/// Waits until any child has ended and collects it: one of its own or, for the first process, an orphan. `ECHILD` without
+/// children.
 pub fn reap_next() -> io::Result<(u32, ExitStatus)> {
     let mut status = 0;
     // SAFETY: the pointer is valid for one int.
@@ -124,16 +126,16 @@ pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
 }
 
-/// Keeps later mounts of this mount namespace from reaching any other (`MS_REC | MS_PRIVATE` on `/`).
+/// Keeps later mounts of this mount namespace from propagating to others (`MS_REC | MS_PRIVATE` on `/`).
 pub fn make_mounts_private() -> io::Result<()> {
-    // SAFETY: only the target is read for a change of propagation; it is a valid C string.
+    // SAFETY: for a change of propagation only the target is read; it is a valid C string.
     check(unsafe {
         libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null())
     })
 }
 
-/// Mounts a new file system that needs no device (`proc`, `tmpfs`) on `target`, without set-uid programs and devices. `options` are its
-/// own, such as `size=64m`; none when empty.
+/// Mounts a file system without a device (`proc`, `tmpfs`) on `target`, with set-uid, devices and execution disabled. `options` are
+/// the file system's own, such as `size=64m`; may be empty.
 pub fn mount_virtual(kind: &str, target: &Path, options: &str) -> io::Result<()> {
     let c_string = |text: &str| CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let (kind, options) = (c_string(kind)?, c_string(options)?);
@@ -150,16 +152,16 @@ pub fn mount_virtual(kind: &str, target: &Path, options: &str) -> io::Result<()>
     })
 }
 
-/// What a path lies on.
+/// The file system of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystem {
-    /// It is memory (tmpfs, ramfs), not a disk.
+    /// Whether it is in memory (tmpfs, ramfs) instead of on a disk.
     pub in_memory: bool,
-    /// Bytes that the calling user may still write.
+    /// Bytes that the calling user can still write.
     pub free_bytes: u64,
 }
 
-/// What `path` lies on (`statfs(2)`).
+/// The file system that `path` is on (`statfs(2)`).
 #[allow(clippy::useless_conversion, clippy::cast_sign_loss, clippy::cast_lossless)] // the fields' types differ between machines
 pub fn file_system(path: &Path) -> io::Result<FileSystem> {
     /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `include/uapi/linux/magic.h`.

@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A point on `CLOCK_MONOTONIC` as the kernel takes it.
+/// A time on `CLOCK_MONOTONIC` in the kernel's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instant {
     /// Whole seconds.
@@ -29,7 +29,7 @@ impl Instant {
     }
 }
 
-/// `CLOCK_MONOTONIC` now, ns. Through the vDSO: no system call on the machines that matter.
+/// `CLOCK_MONOTONIC` now, ns. Read through the vDSO, so without a system call on common machines.
 #[inline]
 pub fn now() -> u64 {
     let mut ts = MaybeUninit::<libc::timespec>::uninit();
@@ -44,7 +44,7 @@ pub fn now() -> u64 {
     }
 }
 
-/// What a raw system call returned, as the errno that it stands for (0 for none). Below 4096, so that nothing is cut off.
+/// The errno in the return value of a raw system call (0: none). An errno is below 4096, so the cast loses nothing.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 #[allow(clippy::cast_possible_truncation)]
@@ -52,9 +52,9 @@ fn errno(result: i64) -> i32 {
     -(result as i32)
 }
 
-/// Sleeps until `at` on `CLOCK_MONOTONIC`; returns 0, or the errno (`EINTR` when a handled signal came).
+/// Sleeps until `at` on `CLOCK_MONOTONIC`. Returns 0 or the errno (`EINTR` if a signal was handled).
 ///
-/// The raw system call: the C library's wrapper is a cancellation point and costs more instructions than the rest of the loop.
+/// A raw system call: the C library's wrapper is a cancellation point and costs more instructions than the rest of the loop.
 #[inline]
 pub fn sleep_until(at: Instant) -> i32 {
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
@@ -98,15 +98,15 @@ pub fn sleep_until(at: Instant) -> i32 {
     }
     #[cfg(not(any(all(target_arch = "x86_64", target_pointer_width = "64"), target_arch = "aarch64")))]
     {
-        #[allow(clippy::cast_possible_truncation)] // time_t of 32 bits; monotonic seconds fit
+        #[allow(clippy::cast_possible_truncation)] // 32-bit time_t; monotonic seconds fit
         let ts = libc::timespec { tv_sec: at.sec as libc::time_t, tv_nsec: at.nsec as libc::c_long };
         // SAFETY: reads one timespec; with TIMER_ABSTIME the last argument is unused.
         unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const ts, std::ptr::null_mut()) }
     }
 }
 
-/// Keeps the allocator to one arena, and that to what is asked of it: each further arena would cost its thread 132 KiB of locked memory, and
-/// the room that it takes in advance 128 KiB.
+/// Limits the allocator to one arena without padding: each further arena would lock 132 KiB for its thread, and the padding 128
+/// KiB.
 pub fn one_arena() {
     #[cfg(target_env = "gnu")]
     // SAFETY: integers only.
@@ -116,10 +116,10 @@ pub fn one_arena() {
     }
 }
 
-/// Locks all present and future memory of this process (`mlockall`), but for what the allocator has at its end and nobody uses.
+/// Locks all present and future memory of this process (`mlockall`), after returning the allocator's free top to the system.
 pub fn lock_memory() -> io::Result<()> {
     #[cfg(target_env = "gnu")]
-    // SAFETY: an integer only; what is in use stays as it is.
+    // SAFETY: an integer only; memory in use is not affected.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -138,7 +138,7 @@ pub fn pin(cpu: u32) -> io::Result<()> {
     pin_to(&[cpu])
 }
 
-/// Restricts the calling thread to these CPUs. `EINVAL` when none of them is there.
+/// Restricts the calling thread to these CPUs. `EINVAL` if none of them exists.
 pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     set_affinity(&cpu_mask(cpus))
 }
@@ -156,35 +156,35 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
         .collect())
 }
 
-/// Gives the calling thread `policy` and `priority`; for DEADLINE `period_ns` is period and deadline, and the runtime a tenth of it.
-/// `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
+/// Sets `policy` and `priority` of the calling thread. For DEADLINE, `period_ns` is period and deadline, and the runtime is a
+/// tenth of it. `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
 pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()> {
     let share = ((period_ns / 10).max(2048), period_ns);
     sched::set(0, &Wanted { policy, priority, share, reset_on_fork: false })
 }
 
-/// Waits until the kernel has done what it had put off on the caller's CPU (an RCU grace period, whose callbacks come one after the other;
-/// `membarrier(2)`): setting up reads hundreds of files, and what was behind them is freed later, in a softirq that a kernel
-/// without full preemption does not interrupt. In the lab under a busy load that was up to 115 us of the first half second. Some 10 to 50
-/// ms; no wait where the kernel can't (`nohz_full`).
+/// Waits until the kernel has done its deferred work on the caller's CPU, through an RCU grace period (`membarrier(2)`), since RCU
+/// callbacks run in order. Setting up a run reads hundreds of files, whose kernel data is freed later in a softirq that a kernel
+/// without full preemption does not interrupt: in the lab under a busy load, up to 115 us of the first half second. Takes some 10
+/// to 50 ms; returns at once where the kernel does not support it (`nohz_full`).
 pub fn settle() {
     let _ = barrier(libc::MEMBARRIER_CMD_GLOBAL);
 }
 
-/// `membarrier(2)`.
+/// `membarrier(2)` with `command`.
 pub(super) fn barrier(command: libc::c_int) -> io::Result<()> {
     // SAFETY: integers only.
     let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets the calling thread come before all ordinary tasks, and after every other real-time task, so that a load of hundreds of processes
-/// can't starve what watches it. What the thread starts is ordinary again. `EPERM` without privilege.
+/// Gives the calling thread FIFO priority 1: above all ordinary tasks and below every other real-time task, so that a load of
+/// hundreds of processes can't starve its supervision. Children are ordinary again. `EPERM` without privilege.
 pub fn come_before_ordinary_tasks() -> io::Result<()> {
     sched::set(0, &Wanted { policy: Policy::Fifo, priority: 1, share: (0, 0), reset_on_fork: true })
 }
 
-/// Touches `bytes` of the stack below the caller, so that the loop never takes a fault there.
+/// Touches `BYTES` bytes of the stack below the caller, so that the loop takes no page fault there.
 #[inline(never)]
 pub fn prefault_stack<const BYTES: usize>() {
     let mut room = MaybeUninit::<[u8; BYTES]>::uninit();
@@ -197,7 +197,7 @@ pub fn prefault_stack<const BYTES: usize>() {
 
 extern "C" fn wake(_: libc::c_int) {}
 
-/// Installs the handler of SIGUSR2, which only wakes a thread out of its system call.
+/// Installs a handler for SIGUSR2 that does nothing, so that the signal interrupts a thread's system call.
 pub fn install_wake() -> io::Result<()> {
     // SAFETY: the structure is fully initialized by zeroing and the line below; the handler does nothing.
     unsafe {
@@ -207,8 +207,8 @@ pub fn install_wake() -> io::Result<()> {
     }
 }
 
-/// Installs the handler that only wakes a sleeping thread, and blocks SIGINT, SIGTERM and SIGHUP, and no other, in this thread and all
-/// that it starts, so that they are taken by [`Signals`] alone. SIGHUP is left alone where it is ignored (nohup).
+/// Installs the handler of [`install_wake`], unblocks all signals but SIGINT, SIGTERM and SIGHUP, and blocks these three in this
+/// thread and all that it starts, so that only [`Signals`] receives them. An ignored SIGHUP stays ignored (nohup).
 pub fn prepare_signals() -> io::Result<Signals> {
     install_wake()?;
     let hang_up = (!is_ignored(libc::SIGHUP)).then_some(libc::SIGHUP);
@@ -231,7 +231,7 @@ pub fn prepare_signals() -> io::Result<Signals> {
     }
 }
 
-/// SIGINT, SIGTERM and SIGHUP, to be waited for together with the driver's pipe.
+/// Receives SIGINT, SIGTERM and SIGHUP; can wait for them and for the driver's pipe at once.
 #[derive(Debug)]
 pub struct Signals {
     fd: libc::c_int,
@@ -242,25 +242,25 @@ pub struct Signals {
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
-    /// The time ran out.
+    /// The time-out passed.
     Timeout,
-    /// A signal asks to end. From then on, every wait says so at once.
+    /// A signal asked the process to end. Every later wait returns this at once.
     Signal,
-    /// The driver closed its end, or wrote something.
+    /// The driver closed its end of the pipe or wrote to it.
     Input,
 }
 
 impl Signals {
-    /// If `driven`, leaves the terminal's signals (Ctrl-C, hang-up) to the driver: they reach it as well, and it says what follows. One that was started
-    /// to ignore them goes on, and so must its probe.
+    /// If `driven`, ignores signals from the terminal (Ctrl-C, hang-up): the driver gets them as well and decides. A driver that
+    /// ignores them goes on, and so must its probe.
     #[must_use]
     pub fn of_the_driver(mut self, driven: bool) -> Self {
         self.driven = driven;
         self
     }
 
-    /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`. A signal that is
-    /// the driver's ends the wait as if its time had run out.
+    /// Waits for a signal, for `input` (a file descriptor, negative for none) to be readable or closed, or for `timeout_ms`. A
+    /// signal that is left to the driver ends the wait like a time-out.
     pub fn wait(&self, input: i32, timeout_ms: i32) -> Woken {
         if self.heard.load(Relaxed) {
             return Woken::Signal;
@@ -278,11 +278,11 @@ impl Signals {
         }
     }
 
-    /// Takes all that wait.
+    /// Reads all pending signals.
     fn take(&self) -> Woken {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         loop {
-            // SAFETY: room for one structure, which the kernel fills whole or not at all.
+            // SAFETY: room for one structure, which the kernel fills completely or not at all.
             let n = unsafe { libc::read(self.fd, info.as_mut_ptr().cast(), size_of::<libc::signalfd_siginfo>()) };
             if usize::try_from(n).is_ok_and(|n| n == size_of::<libc::signalfd_siginfo>()) {
                 // SAFETY: the kernel has filled it.
@@ -305,9 +305,9 @@ impl Drop for Signals {
     }
 }
 
-/// Wakes the thread `tid` of this process out of its sleep.
+/// Interrupts the sleep of this process's thread `tid`.
 pub fn wake_thread(tid: u32) {
-    // SAFETY: integers only; a thread that is gone gives ESRCH, which is fine.
+    // SAFETY: integers only; for a thread that has ended the call fails with ESRCH, which is harmless.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
 }
 

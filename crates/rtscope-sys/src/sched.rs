@@ -1,4 +1,4 @@
-//! What the scheduler knows of any thread, and what it may be told of one: policy, CPUs; timers that wake a thread; clocks and slack.
+//! Scheduling of any thread: policy, affinity and timer slack; timers that wake a thread; time asleep; SIGCONT.
 
 use super::check;
 use super::mask::cpu_mask;
@@ -22,22 +22,23 @@ struct SchedAttr {
 
 const _: () = assert!(size_of::<SchedAttr>() == 48);
 
-/// What a thread is to be.
+/// Scheduling that a thread is to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// Policy.
     pub policy: Policy,
     /// 1 to 99 for FIFO and RR.
     pub priority: u8,
-    /// DEADLINE: run time in each period, and the period, which is the deadline too, ns.
+    /// DEADLINE: run time in each period, and the period, ns. The deadline equals the period.
     pub share: (u64, u64),
-    /// What it starts is ordinary again.
+    /// Whether the thread's children start as ordinary tasks.
     pub reset_on_fork: bool,
 }
 
-/// Gives the thread `tid` (0: the caller) what is wanted. `EPERM` without privilege, `EBUSY` where deadline tasks have all that they may.
+/// Sets the scheduling of the thread `tid` (0: the caller). `EPERM` without privilege, `EBUSY` if the bandwidth for deadline tasks
+/// is used up.
 ///
-/// `sched_setattr` by number: musl has no working `sched_setscheduler`.
+/// A raw `sched_setattr`: musl has no working `sched_setscheduler`.
 pub fn set(tid: u32, wanted: &Wanted) -> io::Result<()> {
     let number = match wanted.policy {
         Policy::Fifo => libc::SCHED_FIFO,
@@ -61,7 +62,7 @@ pub fn set(tid: u32, wanted: &Wanted) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Policy as the kernel numbers it, and priority, of the thread `tid` (0: the caller). `ESRCH` when it is gone.
+/// Policy (the kernel's number) and priority of the thread `tid` (0: the caller). `ESRCH` if it has ended.
 pub fn get(tid: u32) -> io::Result<(u32, u32)> {
     let mut attr = SchedAttr::default();
     // SAFETY: the kernel writes at most the stated number of bytes into the attribute.
@@ -81,7 +82,7 @@ pub fn affinity(tid: u32) -> io::Result<Vec<u32>> {
     Ok((0..all).filter(|&cpu| mask[cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
 }
 
-/// Lets the thread `tid` run on these CPUs.
+/// Sets the CPUs on which the thread `tid` may run.
 pub fn allow(tid: u32, cpus: &[u32]) -> io::Result<()> {
     let mask = cpu_mask(cpus);
     // SAFETY: the mask is valid for the stated number of bytes and only read.
@@ -96,7 +97,7 @@ pub fn timer_slack() -> io::Result<u64> {
     u64::try_from(ns).map_err(|_| io::Error::last_os_error())
 }
 
-/// How long the machine has slept since it was started: `CLOCK_BOOTTIME` less `CLOCK_MONOTONIC`, ns.
+/// How long the machine has been suspended since boot: `CLOCK_BOOTTIME` minus `CLOCK_MONOTONIC`, ns.
 pub fn slept() -> u64 {
     let read = |clock| {
         let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -110,12 +111,12 @@ pub fn slept() -> u64 {
     read(libc::CLOCK_BOOTTIME).saturating_sub(monotonic)
 }
 
-/// A timer on `CLOCK_MONOTONIC` that wakes who waits for it, and can be put off by anybody meanwhile (`timerfd_create(2)`).
+/// A timer on `CLOCK_MONOTONIC` that wakes a waiting thread and that any thread can postpone meanwhile (`timerfd_create(2)`).
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// One that is not set.
+    /// A timer that is not armed.
     pub fn new() -> io::Result<Self> {
         // SAFETY: flags only; the descriptor is new and ours.
         unsafe {
@@ -124,7 +125,7 @@ impl Alarm {
         }
     }
 
-    /// Has it go off at `at`, ns; 0 for never. Whatever was set before is forgotten.
+    /// Arms the timer for `at`, ns; 0 disarms it. Replaces any earlier setting.
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // a u64 of ns has fewer than 2^35 seconds
     pub fn set(&self, at: u64) -> io::Result<()> {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -134,7 +135,7 @@ impl Alarm {
         check(unsafe { libc::timerfd_settime(self.0.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const spec, std::ptr::null_mut()) })
     }
 
-    /// Waits until it goes off.
+    /// Waits until the timer expires.
     pub fn wait(&self) -> io::Result<()> {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: valid for one entry.
@@ -142,18 +143,18 @@ impl Alarm {
             return Err(io::Error::last_os_error());
         }
         let mut times = [0u8; 8];
-        // SAFETY: the buffer has the eight bytes that the kernel writes; an alarm that was put off meanwhile gives EAGAIN.
+        // SAFETY: the buffer has the eight bytes that the kernel writes; an alarm that was postponed meanwhile gives EAGAIN.
         unsafe { libc::read(self.0.as_raw_fd(), times.as_mut_ptr().cast(), 8) };
         Ok(())
     }
 }
 
-/// Tells whether the process was sent SIGCONT, which all its threads must have blocked (`signalfd(2)`).
+/// Reports whether the process was sent SIGCONT, which all its threads must have blocked (`signalfd(2)`).
 #[derive(Debug)]
 pub struct Continued(OwnedFd);
 
 impl Continued {
-    /// Blocks the signal in this thread and all that it starts. A stopped process goes on all the same.
+    /// Blocks SIGCONT in this thread and all that it starts. A stopped process still continues.
     pub fn new() -> io::Result<Self> {
         // SAFETY: the set is fully initialized by zeroing and the calls below; the descriptor is new and ours.
         unsafe {
@@ -169,7 +170,7 @@ impl Continued {
         }
     }
 
-    /// Whether one came since it was asked last.
+    /// Whether SIGCONT came since the last call.
     pub fn came(&self) -> bool {
         let mut room = [0u8; 128];
         // SAFETY: the buffer is valid for its length, which is that of one `signalfd_siginfo`.
@@ -227,7 +228,7 @@ mod tests {
         std::thread::spawn(|| {
             let continued = Continued::new().unwrap();
             assert!(!continued.came());
-            // To this thread alone: others of this process have the signal open, and would take it.
+            // Sent to this thread alone: in other threads of this process the signal is not blocked, and they would take it.
             // SAFETY: integers only.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), rt::tid(), libc::SIGCONT) };
             std::thread::sleep(Duration::from_millis(1));

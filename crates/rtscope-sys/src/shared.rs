@@ -1,4 +1,4 @@
-//! A page of memory that processes share, and waiting for a change in it: what software lines are made of.
+//! A page of memory shared between processes, and waiting for it to change: the basis of software lines.
 
 use super::check;
 use std::fs::File;
@@ -6,25 +6,25 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Edges that the page remembers.
+/// Number of edges that the page keeps.
 pub const SLOTS: usize = 256;
 
-/// The page. Only atomics: another process may write to it at any time, and every pattern of bits is a value.
+/// The shared page. Only atomics: another process may write to it at any time, and every bit pattern is valid.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Page {
-    /// Says that the page was set up, and in which layout.
+    /// Shows that the page was set up, and its layout.
     pub magic: AtomicU64,
-    /// Edges so far.
+    /// Number of edges so far.
     pub head: AtomicU64,
-    /// Changes with every edge: what is waited for.
+    /// Changes with every edge; the futex that readers wait on.
     pub bell: AtomicU32,
     reserved: AtomicU32,
     /// The last edges: time in ns, shifted left by one, and the new level.
     pub edges: [AtomicU64; SLOTS],
 }
 
-/// Bytes of the page.
+/// Size of the page, bytes.
 pub const BYTES: usize = size_of::<Page>();
 
 const _: () = assert!(BYTES == 24 + 8 * SLOTS);
@@ -35,11 +35,11 @@ pub struct Shared {
     page: *const Page,
 }
 
-// SAFETY: the mapping belongs to the process, not to a thread, and all that is in it is atomic.
+// SAFETY: the mapping belongs to the process, not to a thread, and everything in it is atomic.
 unsafe impl Send for Shared {}
 
 impl Shared {
-    /// Maps the first bytes of `file`, which is made long enough first. Nobody may shorten it while it is mapped.
+    /// Maps the start of `file`, after extending it to the size of a [`Page`]. The file must not be shortened while it is mapped.
     pub fn map(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() < BYTES as u64 {
             file.set_len(BYTES as u64)?;
@@ -58,7 +58,7 @@ impl Shared {
         if page == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { page: page.cast() }) }
     }
 
-    /// What is mapped.
+    /// The mapped page.
     pub fn page(&self) -> &Page {
         // SAFETY: a mapping of that size, aligned to a page, that lives as long as `self`; any bits are valid atomics.
         unsafe { &*self.page }
@@ -72,18 +72,19 @@ impl Drop for Shared {
     }
 }
 
-/// Wakes whoever waits for `bell`, in any process.
+/// Wakes all waiters of `bell`, in any process.
 pub fn ring(bell: &AtomicU32) {
     // SAFETY: the address is that of a live atomic; waking writes nothing.
     unsafe { libc::syscall(libc::SYS_futex, bell.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
-/// Waits until `bell` is rung, unless it no longer holds `seen`, and at most until `deadline` (`CLOCK_MONOTONIC`, ns). May return early.
+/// Waits until `bell` is rung, at most until `deadline` (`CLOCK_MONOTONIC`, ns). Returns at once if `bell` no longer holds `seen`;
+/// may return early.
 pub fn wait(bell: &AtomicU32, seen: u32, deadline: u64) {
     if bell.load(Relaxed) != seen {
         return;
     }
-    // The system call of this number takes two longs on every machine, whatever the C library's time_t is.
+    // This system call takes two longs on every machine, whatever the C library's time_t is.
     #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // monotonic seconds fit
     let until = [(deadline / 1_000_000_000) as libc::c_long, (deadline % 1_000_000_000) as libc::c_long];
     // SAFETY: the address is that of a live atomic, the time is valid through the call; with FUTEX_WAIT_BITSET it is absolute, on
@@ -101,14 +102,15 @@ pub fn wait(bell: &AtomicU32, seen: u32, deadline: u64) {
     };
 }
 
-/// A lock on one byte of a file, of the open file, not of the process; the kernel lets go of it when the last descriptor is closed.
+/// A lock on one byte of a file. It belongs to the open file, not to the process; the kernel releases it when the last descriptor
+/// is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Nobody else may have it.
+    /// No other lock on the byte.
     Exclusive,
-    /// Others may share it.
+    /// Other shared locks are possible.
     Shared,
-    /// Let go of it.
+    /// Releases the lock.
     Free,
 }
 
@@ -118,7 +120,7 @@ fn flock(kind: Lock, byte: i64) -> libc::flock {
         Lock::Shared => libc::F_RDLCK,
         Lock::Free => libc::F_UNLCK,
     };
-    // SAFETY: integers only, for which zero is a value.
+    // SAFETY: integers only, for which zero is valid.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     #[allow(clippy::cast_possible_truncation)] // the constants are below 3
     {
@@ -130,14 +132,14 @@ fn flock(kind: Lock, byte: i64) -> libc::flock {
     lock
 }
 
-/// Takes the lock on `byte`, without waiting. `EAGAIN` or `EACCES` when somebody else has it.
+/// Sets the lock on `byte`, without waiting. `EAGAIN` or `EACCES` if another open file's lock conflicts.
 pub fn lock(file: &File, kind: Lock, byte: i64) -> io::Result<()> {
     let lock = flock(kind, byte);
     // SAFETY: a descriptor that lives through the call, and a valid structure that is only read.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) })
 }
 
-/// Whether somebody else has a lock on `byte` that would keep us from the exclusive one.
+/// Whether another open file has a lock on `byte` that prevents an exclusive one.
 pub fn is_locked(file: &File, byte: i64) -> io::Result<bool> {
     let mut lock = flock(Lock::Exclusive, byte);
     // SAFETY: a descriptor that lives through the call, and a valid structure, which the kernel fills.

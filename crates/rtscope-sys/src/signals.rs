@@ -1,4 +1,5 @@
-//! Signals that ask to end: what was ignored from the start, whether a terminal or somebody sent one, and children that inherit none of it.
+//! Signals that ask a process to end: which were ignored from the start, whether a terminal sent one, and children that inherit
+//! none of this.
 
 use super::check;
 use std::io;
@@ -8,16 +9,16 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
 
-/// Signals of the first 31, and the real-time ones behind them, on every machine of ours.
+/// The last signal number: 31 standard signals, and the real-time ones after them, on all supported machines.
 const LAST: i32 = 64;
 
-/// Has the child that `command` will start take every signal as a fresh program does, with an empty mask. A shell's `&`, nohup, cron and
-/// supervisors have what they start ignore signals, and all their descendants with it: what is asked to end by SIGINT would not hear it.
-/// SIGHUP stays as it is: who ignores it (nohup) means all that belongs to the work.
+/// Resets all signal dispositions and the mask of the child that `command` will start. A shell's `&`, nohup, cron and supervisors
+/// have their children ignore signals, which all descendants inherit: they could not be ended by SIGINT. SIGHUP stays as it is:
+/// nohup is meant for the whole tree of processes.
 pub(super) fn ordinary(command: &mut Command) {
     let request = || {
         for signal in (1..=LAST).filter(|&s| s != libc::SIGHUP) {
-            // SAFETY: integers only. SIGKILL, SIGSTOP and the C library's own are refused, and as they should be.
+            // SAFETY: integers only. SIGKILL, SIGSTOP and the C library's own signals are refused, as they should be.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         unblock()
@@ -26,8 +27,8 @@ pub(super) fn ordinary(command: &mut Command) {
     unsafe { command.pre_exec(request) };
 }
 
-/// Has the child that `command` will start, a probe with a driver, hear SIGINT, SIGTERM and SIGHUP only when it asks for them
-/// ([`super::rt::prepare_signals`]): one that comes while it starts ends a run, it does not kill its probe.
+/// Blocks SIGINT, SIGTERM and SIGHUP in the child that `command` will start, a probe with a driver, until it takes them
+/// ([`super::rt::prepare_signals`]): a signal during its start then ends the run instead of killing the probe.
 pub fn hold_back(command: &mut Command) {
     let request = || {
         // SAFETY: the set is initialized by sigemptyset before it is read.
@@ -45,7 +46,7 @@ pub fn hold_back(command: &mut Command) {
     unsafe { command.pre_exec(request) };
 }
 
-/// Lets every signal through to the calling thread and to what it starts, whatever mask it was started with.
+/// Unblocks all signals in the calling thread and what it starts.
 fn unblock() -> io::Result<()> {
     // SAFETY: the set is initialized by sigemptyset before it is read.
     let result = unsafe {
@@ -56,17 +57,17 @@ fn unblock() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
 }
 
-/// For the first thread of a program, before any other: no signal is blocked, and children can be waited for, whoever started it and
-/// however. What it was told to ignore stays ignored.
+/// Call this in a program's first thread before any other starts: unblocks all signals and makes children waitable, whatever was
+/// inherited. Signals that were ignored stay ignored.
 pub fn at_start() {
     let _ = unblock();
     if is_ignored(libc::SIGCHLD) {
-        // SAFETY: integers only. With SIGCHLD ignored, a child's status is lost.
+        // SAFETY: integers only. If SIGCHLD were ignored, the status of children would be lost.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     }
 }
 
-/// Whether this process ignores `signal` (since it was started, where nobody here has changed that).
+/// Whether this process ignores `signal`: from its start, unless its disposition was changed here.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: room for one structure, which the call fills when it succeeds; nothing is changed.
@@ -75,19 +76,21 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Who sent a signal, by its `si_code`: positive from the kernel, on behalf of a terminal (Ctrl-C, hang-up); else a process.
+/// Who sent a signal, by its `si_code`: a positive one is from the kernel on behalf of a terminal (Ctrl-C, hang-up), others are
+/// from processes.
 pub(super) fn is_from_terminal(si_code: i32) -> bool {
     si_code > 0
 }
 
-/// Where the handler writes.
+/// The pipe end that the handler writes to.
 static HEARD: AtomicI32 = AtomicI32::new(-1);
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// SIGINT was ignored from the start: then a terminal's is not for us.
+/// SIGINT was ignored from the start, so one from a terminal is not meant for this process.
 static DEAF: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn hear(signal: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
-    // SAFETY: the kernel passes a valid structure with SA_SIGINFO; errno is this thread's and put back; write is safe in a handler.
+    // SAFETY: with SA_SIGINFO the kernel passes a valid structure; errno belongs to this thread and is restored; write is
+    // async-signal-safe.
     unsafe {
         if signal == libc::SIGINT && DEAF.load(SeqCst) && is_from_terminal((*info).si_code) {
             return;
@@ -99,7 +102,7 @@ extern "C" fn hear(signal: libc::c_int, info: *const libc::siginfo_t, _: *const 
     }
 }
 
-/// SIGINT, SIGTERM and SIGHUP, taken by handlers of this process.
+/// Receives SIGINT, SIGTERM and SIGHUP through handlers of this process.
 #[derive(Debug)]
 pub struct Listener {
     heard: OwnedFd,
@@ -107,8 +110,9 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Takes the signals from now on, in whatever thread they come. SIGHUP stays ignored where it was from the start (nohup). Of a SIGINT
-    /// that was ignored from the start, only what a process sends is taken: the shell that switched it off meant the terminal's. Once only.
+    /// Handles the signals from now on, in any thread. A SIGHUP that was ignored from the start (nohup) stays ignored. If SIGINT
+    /// was ignored from the start, only one from a process is accepted: the shell that switched it off meant the terminal's.
+    /// `AlreadyExists` on a second call.
     pub fn new() -> io::Result<Self> {
         if TAKEN.swap(true, SeqCst) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -116,9 +120,9 @@ impl Listener {
         let mut ends = [0; 2];
         // SAFETY: room for two descriptors.
         check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-        // SAFETY: a new descriptor that nobody else owns. The other one stays open for the handler.
+        // SAFETY: a new descriptor that nothing else owns. The other one stays open for the handler.
         let heard = unsafe { OwnedFd::from_raw_fd(ends[0]) };
-        // A full pipe has been heard, so a handler never waits.
+        // A full pipe already tells of a signal, so the handler need not block.
         // SAFETY: integers only.
         check(unsafe { libc::fcntl(ends[1], libc::F_SETFL, libc::O_NONBLOCK) })?;
         HEARD.store(ends[1], SeqCst);
@@ -139,7 +143,7 @@ impl Listener {
         Ok(Self { heard, ignores_ctrl_c })
     }
 
-    /// SIGINT was ignored from the start, so a terminal's Ctrl-C is not taken.
+    /// Whether SIGINT was ignored from the start, so that a terminal's Ctrl-C has no effect.
     pub fn ignores_ctrl_c(&self) -> bool {
         self.ignores_ctrl_c
     }
@@ -156,21 +160,21 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    /// What `/proc/self/status` says of a program's signals that `start` starts.
+    /// The signal mask under `key` in a started program's `/proc/self/status`.
     fn mask(said: &[u8], key: &str) -> u64 {
         let text = String::from_utf8_lossy(said);
         let line = text.lines().find_map(|l| l.strip_prefix(key)).unwrap();
         u64::from_str_radix(line.trim(), 16).unwrap()
     }
 
-    /// This test once more, as a process that ignores and blocks all that it may.
+    /// Runs this test again, in a process that ignores and blocks all signals that it may.
     #[test]
     fn children_of_a_process_that_ignores_and_blocks_everything_are_ordinary() {
         const INSIDE: &str = "RTSCOPE_TEST_DEAF";
         if std::env::var_os(INSIDE).is_some() {
             let out = process::command("cat").arg("/proc/self/status").output().unwrap();
             assert_eq!(mask(&out.stdout, "SigBlk:"), 0);
-            // SIGHUP is the first; 32 and 33 are the C library's own, which it lets nobody change.
+            // Bit 0 is SIGHUP; 32 and 33 are the C library's own signals, which it lets no one change.
             assert_eq!(mask(&out.stdout, "SigIgn:") & !(3 << 31), 1);
             return;
         }

@@ -5,8 +5,8 @@ use super::rt::now;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Waits until `fd` has one of `events` (`POLLIN`, `POLLPRI`), at most until `deadline` (`CLOCK_MONOTONIC`, ns); says whether it has. A
-/// signal ends the wait early.
+/// Waits until `fd` has one of `events` (`POLLIN`, `POLLPRI`), at most until `deadline` (`CLOCK_MONOTONIC`, ns); returns whether
+/// it has. A signal ends the wait early.
 pub fn wait_for(fd: RawFd, events: i16, deadline: u64) -> io::Result<bool> {
     let mut fds = libc::pollfd { fd, events, revents: 0 };
     let left = deadline.saturating_sub(now());
@@ -84,7 +84,7 @@ struct Counters {
 
 const _: () = assert!(size_of::<Counters>() == 80);
 
-/// How many edges of the input `line` the driver has counted (`TIOCGICOUNT`); of the ring indicator only falling ones.
+/// Number of edges of the input `line` that the driver has counted (`TIOCGICOUNT`); for the ring indicator, falling edges only.
 pub fn edges(port: &impl AsRawFd, line: Modem) -> io::Result<u32> {
     const TIOCGICOUNT: libc::Ioctl = 0x545d;
     let mut counters = Counters::default();
@@ -100,7 +100,8 @@ pub fn edges(port: &impl AsRawFd, line: Modem) -> io::Result<u32> {
     Ok(n as u32)
 }
 
-/// Waits for an edge of the input `line` (`TIOCMIWAIT`), which has no time-out of its own: a signal ends it, see [`Alarm`]. `false` then.
+/// Waits for an edge of the input `line` (`TIOCMIWAIT`). The call has no time-out; a signal ends it (see [`Alarm`]), which returns
+/// `false`.
 pub fn wait_edge(port: &impl AsRawFd, line: Modem) -> io::Result<bool> {
     const TIOCMIWAIT: libc::Ioctl = 0x545c;
     // SAFETY: the argument is a mask, not a pointer.
@@ -111,14 +112,14 @@ pub fn wait_edge(port: &impl AsRawFd, line: Modem) -> io::Result<bool> {
     }
 }
 
-/// A timer that wakes the thread which made it out of any system call, from its time on every 5 ms until it is turned off: a single signal
-/// could come just before the call.
+/// A timer that interrupts any system call of the thread which made it: from the set time on, every 5 ms until it is turned off.
+/// It repeats because a single signal could come just before the call.
 #[derive(Debug)]
 pub struct Alarm {
     timer: libc::timer_t,
 }
 
-// SAFETY: a timer is a number of the process; the thread that is woken was chosen when it was made.
+// SAFETY: the timer is a number of the process; the thread to wake was fixed when it was made.
 unsafe impl Send for Alarm {}
 
 impl Alarm {
@@ -137,7 +138,7 @@ impl Alarm {
         }
     }
 
-    /// Sets it to `at` (`CLOCK_MONOTONIC`, ns), or turns it off.
+    /// Sets the alarm to `at` (`CLOCK_MONOTONIC`, ns); `None` turns it off.
     pub fn set(&self, at: Option<u64>) -> io::Result<()> {
         #[allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // monotonic seconds fit
         let time = |ns: u64| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };

@@ -1,4 +1,4 @@
-//! The Rust mirror of `kernel/rtscope.h`: the instrument in the kernel module rtscope_wire, by its device.
+//! The Rust mirror of `kernel/rtscope.h`: the instrument in the kernel module rtscope_wire, through its device.
 
 use super::check;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ pub const DEVICE: &str = "/dev/rtscope-wire";
 
 /// `enum rtscope_wire_mode`.
 pub mod mode {
-    /// Drives stimuli, judges answers.
+    /// Gives stimuli and judges their answers.
     pub const STIMULATE: u32 = 0;
     /// Stamps every edge of the answer line.
     pub const CAPTURE: u32 = 1;
@@ -131,7 +131,7 @@ pub struct WireStatus {
     pub injected_doubled: u64,
 }
 
-/// Bytes of an event.
+/// Size of an event, bytes.
 const EVENT: usize = size_of::<WireEvent>();
 
 const _: () = {
@@ -148,37 +148,37 @@ pub(super) const fn ioc(direction: u32, number: u32, size: usize) -> libc::Ioctl
     (direction << 30 | (size as u32) << 16 | 0xf7 << 8 | number) as libc::Ioctl
 }
 
-/// The instrument, open for one run after the other. Closing it ends what runs.
+/// The instrument, opened for one or more runs. Closing it ends a run in progress.
 #[derive(Debug)]
 pub struct Wire {
     file: File,
 }
 
 impl Wire {
-    /// Opens `device`. `EBUSY` when somebody has it, `ENOENT` when the module is not loaded.
+    /// Opens `device`. `EBUSY` if another process has it open, `ENOENT` if the module is not loaded.
     pub fn open(device: &Path) -> io::Result<Self> {
         OpenOptions::new().read(true).write(true).open(device).map(|file| Self { file })
     }
 
-    /// What is to run next. `EPROTO` from a module of another version, `EINVAL` for what it can't do.
+    /// Sets what to run next. `EPROTO` from a module of another version, `EINVAL` for what the module can't do.
     pub fn configure(&self, config: &WireConfig) -> io::Result<()> {
         // SAFETY: the pointer is valid for one structure of the size in the request, which is only read.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(1, 0x10, size_of::<WireConfig>()), std::ptr::from_ref(config)) })
     }
 
-    /// Starts it.
+    /// Starts the run.
     pub fn start(&self) -> io::Result<()> {
         // SAFETY: no argument.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(0, 0x11, 0), 0) })
     }
 
-    /// Ends it early.
+    /// Ends the run early.
     pub fn stop(&self) -> io::Result<()> {
         // SAFETY: no argument.
         check(unsafe { libc::ioctl(self.file.as_raw_fd(), ioc(0, 0x12, 0), 0) })
     }
 
-    /// Its counters.
+    /// The instrument's status.
     pub fn status(&self) -> io::Result<WireStatus> {
         let mut status = WireStatus::default();
         // SAFETY: the pointer is valid for one structure of the size in the request, which the kernel fills.
@@ -186,12 +186,12 @@ impl Wire {
         Ok(status)
     }
 
-    /// Waits until there is something to read, at most until `deadline` (`CLOCK_MONOTONIC`, ns).
+    /// Waits until there is something to read, at most until `deadline` (`CLOCK_MONOTONIC`, ns); returns whether there is.
     pub fn wait(&self, deadline: u64) -> io::Result<bool> {
         super::tty::wait_for(self.file.as_raw_fd(), libc::POLLIN, deadline)
     }
 
-    /// Reads what is there into `room`; how many events, 0 at the end of the run. Blocks when there is nothing yet.
+    /// Reads available events into `room`, 64 at most; returns how many, 0 at the end of the run. Blocks while there are none.
     pub fn read(&mut self, room: &mut [WireEvent]) -> io::Result<usize> {
         let mut bytes = [0u8; 64 * EVENT];
         let most = bytes.len().min(room.len() * EVENT);
@@ -227,7 +227,7 @@ impl WireEvent {
 mod tests {
     use super::*;
 
-    /// The numbers that a C program prints which includes `kernel/rtscope.h` (x86-64 and arm64).
+    /// The numbers as printed by a C program that includes `kernel/rtscope.h` (x86-64 and arm64).
     #[test]
     fn requests_have_the_headers_numbers() {
         assert_eq!(ioc(1, 0x10, size_of::<WireConfig>()), 0x4068_f710);

@@ -1,23 +1,23 @@
-//! What may not be in a distribution: figures that contradict its histogram.
+//! Consistency checks of a distribution: figures may not contradict its histogram.
 
 use super::parts::{DistributionParts, Moments};
 use super::passed::PassedOver;
 use crate::histogram::{Histogram, slot_of};
 use crate::linear::LinearBins;
 
-/// What contradicts what, if anything does.
+/// The first contradiction among the figures, if any.
 pub(super) fn contradiction(p: &DistributionParts) -> Option<&'static str> {
     of_figures(p).or_else(|| of_slots(p))
 }
 
-/// What can be seen without a look at every slot.
+/// Contradictions that can be found without looking at every slot.
 pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
     let first = p.histogram.iter().next();
     let last = p.histogram.iter().next_back();
     match (p.min, p.max) {
         (None, None) if p.count == 0 => {}
         (Some(min), Some(max)) if p.count > 0 && min <= max => {
-            // What overflowed may be below the lowest slot, or above the highest.
+            // Overflowed samples may lie below the lowest slot or above the highest.
             if first.is_some_and(|(low, high, _)| min > high || (p.overflow == 0 && min < low)) {
                 return Some("the minimum is not in the histogram's lowest slot");
             }
@@ -31,7 +31,7 @@ pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
         return Some("more late answers than missed stimuli");
     }
     if let Some(passed) = &p.passed {
-        // Then count and missed together are what was expected and not lost: the corrected view has every one of them.
+        // Count and missed together are then all events expected and not lost, so the corrected view is complete.
         if passed.histogram.total() != p.missed || p.expected.is_none() {
             return Some("the points passed over are not as many as were missed");
         }
@@ -47,7 +47,7 @@ pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
         Moments::Exact { .. } => {}
         Moments::Reported { mean } => {
             let (min, max) = (p.min.unwrap_or(0) as f64, p.max.unwrap_or(0) as f64);
-            // A foreign tool rounds the mean to its own unit.
+            // Foreign tools round the mean to their own unit.
             let unit = p.resolution as f64;
             if !mean.is_finite() || mean < min - unit || mean > max + unit {
                 return Some("the reported mean lies outside minimum and maximum");
@@ -63,7 +63,7 @@ pub(super) fn of_figures(p: &DistributionParts) -> Option<&'static str> {
     None
 }
 
-/// What takes a look at every slot.
+/// Contradictions that need a look at every slot.
 fn of_slots(p: &DistributionParts) -> Option<&'static str> {
     if let Some(what) = p.passed.as_ref().and_then(PassedOver::contradiction) {
         return Some(what);
@@ -85,7 +85,7 @@ fn of_slots(p: &DistributionParts) -> Option<&'static str> {
             return Some(fault);
         }
         let fits = if p.resolution > 1 {
-            // Imported data: the bins are the samples, and the histogram is made from them.
+            // Imported data: the bins are the samples, and the histogram was made from them.
             l.total() == p.histogram.total() && Histogram::from_slots(l.as_slots()).as_ref() == Ok(&p.histogram)
         } else {
             l.total()
@@ -99,7 +99,7 @@ fn of_slots(p: &DistributionParts) -> Option<&'static str> {
     None
 }
 
-/// Whether a slot lies across the end of the linear bins, so that only bounds of their total are known, and the total keeps them.
+/// Whether a slot crosses the end of the linear bins, so that the slots give only bounds of the bins' total, and it is within them.
 fn straddles(p: &DistributionParts, l: &LinearBins) -> bool {
     let end = l.size.saturating_mul(l.unit_ns);
     let below: u64 = p.histogram.iter().take_while(|&(_, high, _)| high < end).map(|t| t.2).sum();

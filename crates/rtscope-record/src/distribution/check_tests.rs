@@ -1,11 +1,11 @@
-//! Every contradiction by itself, and what comes nearest to it without being one.
+//! Each contradiction by itself, and the closest cases that are still consistent.
 
 use super::*;
 use crate::linear::LinearBins;
 
 type Change = fn(&mut DistributionParts);
 
-/// What is wrong with the distribution of these samples, changed so.
+/// The error for the distribution of these samples with this change.
 fn wrong(samples: &[u64], change: impl FnOnce(&mut DistributionParts)) -> Option<String> {
     let mut p = Distribution::from_samples("cpu0", samples, 2).unwrap().into_parts();
     change(&mut p);
@@ -48,7 +48,7 @@ fn extremes_lie_in_the_outer_slots() {
     ];
     each(&samples, &cases);
     each(&[], &[(|_| (), ""), (|p| (p.min, p.max) = (Some(5), Some(5)), fit)]);
-    // What overflowed may lie outside the histogram, but takes no extreme into it.
+    // Overflowed samples may move the extremes beyond the histogram, but not into it.
     let beyond = |min, max| {
         wrong(&samples, |p| {
             (p.count, p.overflow, p.moments, p.worst) = (3, 1, Moments::Reported { mean: 3_500_000.0 }, vec![]);
@@ -137,13 +137,13 @@ fn linear_bins_hold_what_the_histogram_holds() {
         let bins = LinearBins { unit_ns, size, counts: counts.into(), overflow_at: vec![] };
         wrong(samples, |p| (p.resolution, p.linear) = (resolution, Some(bins))).unwrap_or_default()
     };
-    // Measured: as many as lie below 10 us, where no slot lies across.
+    // Measured: the samples below 10 us, where no slot crosses the end.
     let (below, ten) = ([1_500, 2_000, 50_000], (1, 1_000, 10));
     assert_eq!(with(&below, ten, &[(1, 1), (2, 1)]), "");
     assert_eq!([with(&below, ten, &[(1, 1)]), with(&below, ten, &[(1, 1), (2, 2)])], [disagree, disagree]);
     assert_eq!(with(&[1_500, 10_000], ten, &[(1, 1)]), "", "10 us itself is beyond");
     assert_eq!(with(&[1_500, 9_995, 50_000], ten, &[(1, 1), (9, 2)]), disagree);
-    // The slot of 3,002 and 3,003 ns lies across an end at 3,003.
+    // The slot of 3,002 and 3,003 ns crosses an end at 3,003.
     let across = (1, 1_001, 3);
     assert_eq!(with(&[1_500, 3_002, 3_003], across, &[(1, 1), (2, 1)]), "");
     assert_eq!(with(&[3_002, 3_003], across, &[(2, 1)]), "");

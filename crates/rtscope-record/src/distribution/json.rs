@@ -1,4 +1,4 @@
-//! A distribution as JSON: what is written for readers, and checked when it is read.
+//! A distribution as JSON: derived figures are written for readers, and checked when it is read.
 
 use super::{Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
 use crate::correction::{Basis, Corrected};
@@ -76,7 +76,7 @@ pub(crate) struct Wire<'a> {
     histogram: String,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+#[allow(clippy::trivially_copy_pass_by_ref)] // required by serde
 fn zero(n: &u64) -> bool {
     *n == 0
 }
@@ -92,7 +92,7 @@ impl Serialize for Distribution {
 }
 
 impl<'a> Wire<'a> {
-    /// With the corrected view that the distribution has in its record.
+    /// The JSON form, with the corrected view that the distribution has in its record.
     pub(crate) fn with(d: &'a Distribution, view: Option<&Corrected>) -> Self {
         let (mean, stddev, percentiles) = (d.mean(), d.stddev(), d.percentiles());
         let of = |basis| view.filter(|v| v.basis == basis).map_or_else(BTreeMap::new, Corrected::percentiles);
@@ -130,7 +130,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-// By hand, so that the distribution need not know how it is written.
+// Written by hand, so that `Distribution` itself does not depend on its JSON form.
 impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Wire::deserialize(from)?.try_into().map_err(D::Error::custom)
@@ -179,7 +179,7 @@ impl TryFrom<Wire<'_>> for Distribution {
         if !are_named(&w.percentiles, d.standard()) {
             return Err(wrong("percentiles differ from what the histogram gives"));
         }
-        // Older records have what HdrHistogram's rule gave under this name.
+        // Older records have the result of HdrHistogram's rule under this name.
         if d.passed().is_some() && w.corrected_percentiles != d.corrected_percentiles() {
             return Err(wrong("corrected percentiles differ from what samples and points passed over give"));
         }

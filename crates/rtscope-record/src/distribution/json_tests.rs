@@ -1,4 +1,4 @@
-//! Distributions as JSON: each part under its name, derived figures checked to their last digit.
+//! Distributions as JSON: each part has its key, and derived figures are checked to the last digit.
 
 use super::*;
 use crate::distribution::DistributionParts;
@@ -19,7 +19,7 @@ fn read(json: Value) -> Result<Distribution, String> {
     serde_json::from_value(json).map_err(|e| e.to_string())
 }
 
-/// What is said of `json` with this in place of what it has under `key`; nothing when it is read.
+/// The error on reading `json` with `value` under `key`; empty if it can be read.
 fn with(json: &Value, key: &str, value: impl Into<Value>) -> String {
     let mut changed = json.clone();
     changed[key] = value.into();
@@ -60,7 +60,7 @@ fn what_is_absent_is_nothing() {
     for key in ["late", "passed", "thread", "linear", "hdrhistogram_rule_percentiles"] {
         assert!(json.get(key).is_none(), "{key}");
     }
-    // Older records do not say these.
+    // Older records lack these.
     for key in ["dropped", "expected", "resolution", "corrected_percentiles"] {
         assert_eq!(read(without(&json, key)), Ok(d.clone()), "{key}");
     }
@@ -91,7 +91,7 @@ fn mean_and_deviation_are_what_the_sums_give_to_nine_digits() {
         assert_eq!([off(0.0), off(0.9e-9), off(-0.9e-9)], ["", "", ""], "{key}");
         assert_eq!([off(1.1e-9), off(-1.1e-9), with(&json, key, Value::Null)], [differ; 3], "{key}");
     }
-    // Below 1 ns to a billionth of it.
+    // Below 1 ns the tolerance is 1e-9 ns.
     let json = written(&of(&[0, 0, 0, 1], |_| ()));
     assert_eq!((with(&json, "mean", 0.25 + 0.9e-9), with(&json, "mean", 0.25 + 1.1e-9)), (String::new(), differ.to_owned()));
 }
@@ -117,7 +117,7 @@ fn corrected_percentiles_go_by_the_name_of_what_they_rest_on() {
     let differ = "cpu0: corrected percentiles differ from what samples and points passed over give";
     assert_eq!(with(&json, "corrected_percentiles", json!({"p50": 1_501})), differ);
     assert_eq!(read(json), Ok(d));
-    // Without points passed over nothing is claimed: an older record has here what the rule gave.
+    // Without points passed over nothing is checked: an older record has the result of HdrHistogram's rule here.
     let older = of(&[10, 3_500], |_| ());
     assert_eq!(with(&written(&older), "corrected_percentiles", json!({"p50": 7})), "");
 

@@ -1,23 +1,24 @@
-//! Two distributions as one.
+//! Merges two distributions.
 
 use super::{Distribution, DistributionError, DistributionParts, Moments, check};
 use crate::hdr::HdrError;
 use crate::histogram::{CountOverflow, SlotError};
 
-/// The highest that a sample which is not among the worst may be, ns: as the last of them, or the maximum where none was kept.
+/// Upper bound for samples that are not among the worst, ns: the last of these, or the maximum if none was kept. 0 if all were
+/// kept.
 fn not_kept_up_to(p: &DistributionParts) -> u64 {
     let all = p.worst.len() as u64 == p.count;
     p.worst.last().map(|w| w.value).or(p.max).filter(|_| !all).unwrap_or(0)
 }
 
 impl Distribution {
-    /// This and `other` as one distribution under `label`; exact. Keeps the `worst` highest of both, as
-    /// far as these are known: an import that kept none may have any below its maximum. The thread and linear bins are dropped.
+    /// Merges this and `other` exactly into one distribution with this label. Keeps the `worst` highest samples of both, as far as
+    /// these are known: an import that kept none may have any below its maximum. Thread and linear bins are dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         self.clone().with(other, label, worst)
     }
 
-    /// [`Self::merge`] into what is there: of many, each costs about what it holds itself, and not what they hold together.
+    /// [`Self::merge`] in place: when merging many, each costs in proportion to its own size, not to that of the result.
     pub fn with(self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         let error =
             |e: CountOverflow| DistributionError::Histogram { label: label.into(), error: HdrError::Slot(SlotError::Overflow(e)) };
@@ -40,7 +41,7 @@ impl Distribution {
             _ => None,
         };
         p.passed = match (p.passed.take(), &b.passed) {
-            // Of what has no number of events, or overflowed, not every latency is known.
+            // Without a number of expected events, or with overflowed samples, not every latency is known.
             _ if !known || p.expected.is_none() || p.overflow > 0 => None,
             (Some(x), Some(y)) => Some(x.with(y).map_err(error)?),
             (x, y) => x.or_else(|| y.clone()),
@@ -58,7 +59,7 @@ impl Distribution {
         p.worst.sort_by(|x, y| y.value.cmp(&x.value).then(x.at.cmp(&y.at)));
         p.worst.truncate(worst);
         p.resolution = p.resolution.max(b.resolution);
-        // What both of them keep slot by slot their sum keeps too: the counts add up, and the sums lie within what the slots allow.
+        // Checks by slot hold for the result because they hold for both: counts and bounds of the sums add up.
         match check::of_figures(&p) {
             Some(what) => Err(DistributionError::Contradiction { label: p.label, what: what.into() }),
             None => Ok(Self(p)),

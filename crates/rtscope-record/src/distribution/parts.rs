@@ -1,4 +1,4 @@
-//! What a distribution consists of, before anybody looked whether it adds up.
+//! The parts of a distribution, before they are checked.
 
 use super::passed::PassedOver;
 use crate::histogram::Histogram;
@@ -38,7 +38,7 @@ pub struct ThreadInfo {
     pub first_at: Option<u64>,
 }
 
-/// How the mean is known.
+/// What is known about the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Moments {
     /// Exact sum and sum of squares of every sample, ns and ns².
@@ -48,7 +48,7 @@ pub enum Moments {
         /// Sum of squares, ns².
         sum_sq: u128,
     },
-    /// Only a mean that another tool reported, ns (overflowed samples make the sums unknowable).
+    /// Only a mean as reported by another tool (with overflowed samples, the sums are unknown).
     Reported {
         /// Mean, ns.
         mean: f64,
@@ -58,40 +58,40 @@ pub enum Moments {
 /// The parts of a [`Distribution`](crate::Distribution) before they are checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistributionParts {
-    /// "cpu0", "rising" ...
+    /// The label: "cpu0", "rising" ...
     pub label: String,
-    /// Samples taken, overflowed ones included.
+    /// Samples taken, including overflowed ones.
     pub count: u64,
     /// Lowest sample, ns; `None` only when `count` is 0.
     pub min: Option<u64>,
     /// Highest sample, ns; `None` only when `count` is 0.
     pub max: Option<u64>,
-    /// Sums.
+    /// Sums or mean.
     pub moments: Moments,
-    /// Events that gave no sample because they were passed over or never answered.
+    /// Events that gave no sample because they were passed over or not answered in time.
     pub missed: u64,
-    /// The latencies of all `missed` events, where they are known: points of a grid that were passed over. `None` where nothing was missed,
-    /// or where it is not known how late the missed events were.
+    /// The latencies of all `missed` events, if known: grid points that were passed over. `None` if nothing was missed, or if it
+    /// is unknown how late the missed events were.
     pub passed: Option<PassedOver>,
-    /// Of `missed`: stimuli whose answer came after the time-out; such answers are in no histogram.
+    /// Stimuli among `missed` that were answered after the time-out; such answers are in no histogram.
     pub late: u64,
-    /// Samples or edges that nobody asked for; never part of `count`.
+    /// Spurious samples or edges; not part of `count`.
     pub spurious: u64,
-    /// Samples of `count` whose value the histogram does not hold (only in imported data).
+    /// Samples of `count` that the histogram does not hold (only in imported data).
     pub overflow: u64,
-    /// Samples that were taken and then lost; never part of `count`.
+    /// Samples that were taken and then lost; not part of `count`.
     pub dropped: u64,
-    /// Events that should have given a sample: grid points passed, stimuli sent. `None` when a foreign tool does not say.
+    /// Events that should have given a sample: grid points, stimuli. `None` if a foreign tool does not say.
     pub expected: Option<u64>,
-    /// Every sample but the overflowed.
+    /// All samples except overflowed ones.
     pub histogram: Histogram,
     /// The worst samples, in descending order of value.
     pub worst: Vec<Worst>,
-    /// The thread that took them.
+    /// The thread that took the samples.
     pub thread: Option<ThreadInfo>,
     /// Exact equal-width bins beside the histogram.
     pub linear: Option<LinearBins>,
-    /// Width of the unit that values were rounded down to, ns: 1 here, 1000 in most imported data.
+    /// The unit to which values were rounded down, ns: 1 for rtscope, 1000 in most imported data.
     pub resolution: u64,
 }
 

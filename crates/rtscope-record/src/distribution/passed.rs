@@ -1,11 +1,11 @@
-//! The points of a grid that were passed over: each waited from its time to the wake-up that passed it over, so its latency is known.
+//! Grid points that were passed over: each waited from its time to the wake-up that passed it over, so its latency is known.
 
 use crate::hdr;
 use crate::histogram::{CountOverflow, Histogram, SlotError, progression};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The latencies of every missed event of a distribution, where all are known.
+/// The latencies of all missed events of a distribution, if all are known.
 ///
 /// ```
 /// use rtscope_record::PassedOver;
@@ -30,8 +30,8 @@ pub struct PassedOver {
 }
 
 impl PassedOver {
-    /// Of stalls, each (latency of the first point passed over, number of points), on a grid with this interval, ns: the further points of
-    /// a stall waited one interval less each. `None` without a point.
+    /// Builds this from stalls, each (latency of the first point passed over, number of points), on a grid with this interval, ns:
+    /// each further point of a stall waited one interval less. `None` without a point.
     pub fn of_stalls(stalls: impl IntoIterator<Item = (u64, u64)>, interval: u64) -> Result<Option<Self>, SlotError> {
         let mut slots = BTreeMap::new();
         let (mut sum, mut min, mut max) = (0u128, u64::MAX, 0);
@@ -48,7 +48,7 @@ impl PassedOver {
         Ok((histogram.total() > 0).then_some(Self { histogram, sum, min, max }))
     }
 
-    /// Both together; exact.
+    /// Adds `other`, exactly.
     pub fn with(mut self, other: &Self) -> Result<Self, CountOverflow> {
         self.histogram.merge(&other.histogram)?;
         self.sum = self.sum.checked_add(other.sum).ok_or(CountOverflow)?;
@@ -56,7 +56,7 @@ impl PassedOver {
         Ok(self)
     }
 
-    /// What contradicts what, if anything does.
+    /// The first contradiction among the figures, if any.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         let within = |slot: Option<(u64, u64, u64)>, value: u64| slot.is_some_and(|(low, high, _)| (low..=high).contains(&value));
         if self.min > self.max || !within(self.histogram.iter().next(), self.min) {

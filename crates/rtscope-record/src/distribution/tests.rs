@@ -1,4 +1,4 @@
-//! Distributions: what adds up is kept exactly, what does not is refused.
+//! Distributions: what adds up is kept exactly, anything else is refused.
 
 use super::*;
 use crate::correction::Corrected;
@@ -20,7 +20,7 @@ fn what_adds_up_is_kept() {
     assert_eq!(d.mean(), Some(1_001_000.0));
 }
 
-/// A change to the parts, and a piece of the message it must lead to.
+/// A change to the parts, and a part of the message that must result.
 type Spoiled = (fn(&mut DistributionParts), &'static str);
 
 #[test]
@@ -88,7 +88,7 @@ fn overflowed_samples_have_no_percentile() {
     assert_eq!(d.stddev(), None);
 }
 
-/// A distribution of these samples in which nothing was asked for in vain.
+/// The parts of a distribution of these samples.
 fn of(label: &str, samples: &[u64]) -> DistributionParts {
     Distribution::from_samples(label, samples, 3).unwrap().into_parts()
 }
@@ -101,7 +101,7 @@ fn each_figure_is_read_by_its_name() {
     assert_eq!((d.label(), d.count(), d.min(), d.max()), ("rising", 4, Some(20), Some(40)));
     assert_eq!((d.missed(), d.late(), d.spurious(), d.overflow(), d.dropped()), (7, 5, 6, 0, 8));
     assert_eq!(d.histogram().slots().collect::<Vec<_>>(), [(20, 1), (30, 1), (40, 2)]);
-    // The highest first, and of equal ones the earliest.
+    // The highest first; equal ones by time.
     assert_eq!(d.worst(), [Worst { value: 40, at: 0 }, Worst { value: 40, at: 2 }, Worst { value: 30, at: 3 }]);
     assert_eq!((d.passed(), d.all_known(), d.slots()), (None, false, 3));
     let mut p = of("rising", &[40, 20]);
@@ -140,14 +140,14 @@ fn mean_and_stddev_lose_no_digit() {
     };
     assert_eq!(figures(&[2, 4, 4, 4, 5, 5, 7, 9]), (Some(5.0), Some(2.0)));
     assert_eq!(figures(&[1, 2, 3, 5]).0, Some(2.75));
-    // Squares whose difference no f64 holds.
+    // Squares whose difference f64 can't hold.
     assert_eq!(figures(&[1_000_000_000_000, 1_000_000_000_002]), (Some(1_000_000_000_001.0), Some(1.0)));
-    // Squares beyond u128, taken as f64 then.
+    // Squares beyond u128, computed in f64 instead.
     assert_eq!(figures(&[0, 0, 1 << 63, 1 << 63]), (Some(2f64.powi(62)), Some(2f64.powi(62))));
     assert!(Distribution::from_samples("x", &[u64::MAX; 2], 0).is_err(), "their sum of squares is beyond u128");
 }
 
-/// These points of a grid of 1 us passed over, beside these samples.
+/// A distribution of these samples in which `stall` was passed over on a grid of 1 us.
 fn passing(label: &str, samples: &[u64], stall: (u64, u64)) -> Distribution {
     let mut p = of(label, samples);
     (p.missed, p.expected) = (stall.1, Some(p.count + stall.1));
@@ -222,7 +222,7 @@ fn what_was_passed_over_is_merged_where_all_of_it_is_known() {
     assert_eq!((passed(&a, &unknown), passed(&unknown, &a), passed(&none, &none)), (None, None, None));
 }
 
-/// Several runs are compared as one, and some of them may be another tool's.
+/// Merged runs may include another tool's.
 #[test]
 fn beside_what_another_tool_measured_nothing_is_claimed_of_points_passed_over() {
     let own = passing("cpu0", &[10, 3_500], (2_500, 3));
@@ -265,7 +265,7 @@ fn the_worst_of_both_are_those_that_are_known_to_be() {
     assert_eq!(worst(&own, &kept(&[35, 34, 1], 0), 3), [50, 40]);
     assert_eq!(worst(&own, &kept(&[50], 0), 3), [50]);
     assert_eq!(worst(&own, &kept(&[70, 1], 0), 3), [0; 0]);
-    // Two are kept of three; all are kept of two; there is none.
+    // Two kept of three; all kept of two; none.
     assert_eq!(worst(&own, &kept(&[45, 35, 1], 2), 9), [50, 45, 40, 35]);
     assert_eq!(worst(&own, &kept(&[45, 35], 2), 9), [50, 45, 40, 35, 30]);
     assert_eq!(worst(&own, &kept(&[], 2), 9), [50, 40, 30]);
@@ -317,7 +317,8 @@ proptest! {
         prop_assert_eq!(view.standard(), Quantile::STANDARD.map(|q| view.value_at(q)));
     }
 
-    /// A sum is not looked at slot by slot again: it holds whatever is summed up, stalls and figures of other tools too.
+    /// A merge does not check sums against the slots again: they must be right for any input, including stalls and figures of other
+    /// tools.
     #[test]
     fn what_is_merged_adds_up(
         parts in prop::collection::vec((prop::collection::vec(0u64..5_000, 1..20), 0u64..4, 0u64..3, prop::bool::ANY), 1..8),

@@ -1,7 +1,7 @@
-//! What a record's own content says of its figures, whatever its warnings say: by these rules nothing is gained by taking warnings out of it.
+//! Warnings that follow from a record's own content, whatever warnings it states, so that removing warnings gains nothing.
 //!
-//! The probe holds each record of its own against them, and so does every import. Only what was known during the run alone (that memory could
-//! not be locked, that a stressor lay in memory ...) can't be derived again.
+//! The probe applies these rules to each of its records, and so does every import. What was known only during the run (that memory
+//! could not be locked, that a stressor's data was in memory ...) can't be derived again.
 
 use super::machines::{is_autonomous, of_machines};
 use crate::distribution::Distribution;
@@ -11,13 +11,13 @@ use crate::record::RecordParts;
 use crate::warning::{Effect, Warning};
 use crate::words::{Space, Test};
 
-/// A run of which less than this share of the asked time went by, in percent, was cut short.
+/// A run that lasted for less than this share of the requested time, in percent, was cut short.
 const WHOLE: u128 = 90;
 
-/// Every warning that follows from what the record holds, by its code; also those that it has.
+/// Every warning that follows from the record's content, including those that the record already has.
 pub fn of_record(of: &RecordParts) -> Vec<Warning> {
     let mut all = Vec::new();
-    // A foreign file says nothing of its machine; what it does say was judged when it was read.
+    // A foreign file has no machine snapshot; what it does say was judged when it was read.
     if of.source.is_none() && of.target != "import" {
         if of.target.starts_with("fake:") {
             all.push(fake());
@@ -40,13 +40,13 @@ pub fn of_record(of: &RecordParts) -> Vec<Warning> {
     all
 }
 
-/// Those of [`of_record`] whose codes the record does not have, or has with a milder effect.
+/// The warnings of [`of_record`] that the record lacks, or has with a milder effect.
 pub fn missing(of: &RecordParts) -> Vec<Warning> {
     let has = |w: &Warning| of.warnings.iter().any(|own| own.code == w.code && own.effect >= w.effect);
     of_record(of).into_iter().filter(|w| !has(w)).collect()
 }
 
-/// The latencies were given to the probe.
+/// The warning that the latencies were given to the probe.
 pub fn fake() -> Warning {
     Warning::new(
         "fake",
@@ -56,7 +56,7 @@ pub fn fake() -> Warning {
     )
 }
 
-/// The run was ended before its time.
+/// The warning that the run was ended early.
 pub fn interrupted() -> Warning {
     Warning::new(
         "interrupted",
@@ -66,7 +66,7 @@ pub fn interrupted() -> Warning {
     )
 }
 
-/// What was asked for is itself a reason.
+/// Settings that call for a warning by themselves.
 fn of_request(of: &RecordParts) -> Vec<Warning> {
     let s = &of.settings;
     let mut all = Vec::new();
@@ -98,11 +98,11 @@ fn of_request(of: &RecordParts) -> Vec<Warning> {
     all
 }
 
-/// What the threads had is not what was asked for them; they did not run for as long as they should.
+/// Threads that did not have the requested policy or priority, or did not run for as long as requested.
 fn of_threads(of: &RecordParts) -> Vec<Warning> {
     let s = &of.settings;
     let mut all = Vec::new();
-    // An instrument that stamps by itself needs no priority: who only reads from it has none.
+    // An instrument that stamps by itself needs no priority: the thread that reads from it has none.
     let reads = s.lines.as_ref().is_some_and(|l| is_autonomous(&l.answer));
     let refused = of.distributions.iter().filter(|_| !reads).find(|d| {
         let thread = d.parts().thread.as_ref();
@@ -136,7 +136,7 @@ fn of_threads(of: &RecordParts) -> Vec<Warning> {
     all
 }
 
-/// A load is proved or it was none.
+/// A load without a proof.
 fn of_load(of: &RecordParts) -> Option<Warning> {
     (of.load != "none" && of.load_proof.is_none() && !of.target.starts_with("fake:")).then(|| {
         Warning::new(
@@ -161,7 +161,7 @@ fn of_distributions(of: &RecordParts) -> Vec<Warning> {
         }
         if d.dropped() > 0 {
             let message = format!("{label}: {} samples were taken and lost", d.dropped());
-            // An import says it by another word.
+            // Imports use another code.
             put(
                 if of.source.is_none() { "samples-lost" } else { "dropped" },
                 Effect::Invalid,

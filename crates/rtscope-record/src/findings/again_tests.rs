@@ -1,4 +1,4 @@
-//! What a record holds calls for its warnings, each where its reason begins.
+//! The warnings that follow from a record's content, each at its exact threshold.
 
 use super::*;
 use crate::fixtures::lines;
@@ -10,7 +10,7 @@ use crate::{
 };
 use proptest::prelude::*;
 
-/// A run of one thread at FIFO 95 for a second, without fault.
+/// A run of one thread at FIFO 95 for a second, without a finding.
 fn clean() -> RecordParts {
     let mut system = System::default();
     system.kernel.release = "6.12".into();
@@ -74,7 +74,7 @@ fn what_the_content_says_needs_no_warning() {
         let mut of = clean();
         change(&mut of);
         assert!(grave(&of).iter().any(|c| c == code), "{code}: {:?}", grave(&of));
-        // It is there once, and a milder word for it does not do.
+        // Each warning is added once, and one with a milder effect does not replace it.
         of.warnings = missing(&of);
         assert_eq!(missing(&of), []);
         let w = of.warnings.iter_mut().find(|w| w.code == code).unwrap();
@@ -92,7 +92,7 @@ fn what_may_be_is_no_fault() {
         |p| thread(p, |d| d.thread.as_mut().unwrap().policy = None),
         |p| (p.load, p.load_proof) = ("full".into(), Some(LoadProof::default())),
         |p| (p.lab, p.clock, p.system.virtualization) = (Some(Lab::default()), Clock::Virtual, Some("qemu".into())),
-        // Another tool's file knows no machine, and its load is what its reader says.
+        // Another tool's file has no machine, and its load is as its reader says.
         |p| {
             p.source = Some(Source { format: "f".into(), file: "f".into(), sha256: String::new(), kept: Vec::new() });
             (p.system, p.load) = (System::default(), "full".into());
@@ -106,7 +106,7 @@ fn what_may_be_is_no_fault() {
 }
 
 proptest! {
-    /// Whichever warnings are taken out of a record, what its content calls for is there again after.
+    /// Whichever warnings are removed from a record, those that follow from its content come back.
     #[test]
     fn nothing_is_gained_by_taking_warnings_out(keep in prop::collection::vec(any::<bool>(), 16)) {
         let mut of = clean();
@@ -138,8 +138,8 @@ fn one(code: &str, effect: Effect) -> Vec<(String, Effect)> {
     vec![(code.to_owned(), effect)]
 }
 
-/// Over lines, with this answer and a DUT of this priority.
-#[allow(clippy::unnecessary_wraps)] // as the settings have them
+/// Settings over lines with this answer line and a DUT of this priority.
+#[allow(clippy::unnecessary_wraps)] // the type in the settings
 fn over(answer: &str, priority: Option<u8>) -> Option<LineSettings> {
     let own = |priority| DutSettings { input: None, output: "gpio:b/1".into(), priority, cpu: None, inject: Inject::default() };
     Some(LineSettings { dut: priority.map(own), answer: answer.into(), ..lines() })
@@ -195,7 +195,7 @@ fn an_ordinary_task_is_told_where_it_makes_the_times() {
         (Policy::Fifo, "gpio:a/2", Some(90), None, false),
         (Policy::Fifo, "gpio:a/2", Some(0), None, true),
         (Policy::Fifo, "wire:0", Some(0), None, true),
-        // A handler in the kernel is no task.
+        // A handler in the kernel is not a task.
         (Policy::Fifo, "gpio:a/2", Some(0), Some(Handler::Hard), false),
     ] {
         let change = |p: &mut RecordParts| {
@@ -245,10 +245,10 @@ fn a_thread_has_the_priority_that_was_asked_for_or_a_higher_one() {
     assert_eq!(had(Policy::Fifo, None, 0, |_| ()), []);
     assert_eq!(had(Policy::Fifo, Some(Policy::Fifo), 94, |s| s.priority_descends = true), []);
     assert_eq!(had(Policy::Fifo, Some(Policy::Other), 0, |s| s.priority_descends = true), refused);
-    // Other policies have no priority, and who asked for an ordinary task may get more.
+    // Other policies have no priority, and a request for an ordinary task may get more.
     assert_eq!(had(Policy::Deadline, Some(Policy::Deadline), 0, |_| ()), []);
     assert_eq!(had(Policy::Other, Some(Policy::Fifo), 50, |_| ()), []);
-    // Who only reads what an instrument has stamped is an ordinary task.
+    // A thread that only reads an instrument's stamps is an ordinary task.
     assert_eq!(had(Policy::Fifo, Some(Policy::Other), 0, |s| s.lines = over("wire:0", None)), []);
     assert_eq!(had(Policy::Fifo, Some(Policy::Other), 0, |s| s.lines = over("gpio:a/2", None)), refused);
 }
@@ -269,7 +269,7 @@ fn a_run_lasts_nine_tenths_of_what_was_asked_for() {
     };
     assert_eq!(of(&points(899)), []);
     assert_eq!(of(&points(898)), cut);
-    // What may end a run before its time.
+    // Reasons for which a run may end early.
     let ends: [fn(&mut RecordParts); 6] = [
         |p| p.interrupted = true,
         |p| p.settings.break_above = Some(Nanos(1)),
@@ -374,7 +374,7 @@ fn what_an_instrument_says_of_itself() {
     assert_eq!(search(&[true, true], &[]), limited);
     assert_eq!(search(&[true, true], &["governor"]), limited);
     assert_eq!(search(&[true, false], &[]), []);
-    // It was the instrument that could not ask faster, or it is said already.
+    // Limited by the instrument, or already reported.
     assert_eq!(search(&[true, true], &["instrument-limited"]), []);
     assert_eq!(search(&[true, true], &["search-limited"]), []);
 }

@@ -1,9 +1,9 @@
-//! What a rule looks at, and how its remedy is written.
+//! The input of the rules, and how their remedies are written.
 
 use crate::settings::Settings;
 use crate::system::System;
 
-/// What a rule looks at.
+/// The input of a rule.
 pub(super) struct Context<'a> {
     pub(super) system: &'a System,
     pub(super) settings: &'a Settings,
@@ -12,7 +12,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Of `cpus`, those that are measured.
+    /// Those of `cpus` that are measured.
     pub(super) fn of_measured(&self, cpus: impl IntoIterator<Item = u32>) -> Vec<u32> {
         cpus.into_iter().filter(|cpu| self.measured.contains(cpu)).collect()
     }
@@ -23,7 +23,7 @@ impl Context<'_> {
     }
 }
 
-/// A remedy of commands for root, with the way back.
+/// A remedy of commands for root: one that applies it and one that reverts it.
 pub(super) fn commands(now: &str, back: &str) -> String {
     format!("as root: `{now}` (back: `{back}`)")
 }

@@ -5,22 +5,22 @@ use crate::system::{cpu_list, cpus};
 use crate::warning::{Effect, Warning};
 use std::collections::BTreeSet;
 
-/// Exit latencies up to this are those of halting the clock, on any processor, us. The next deeper states cost 10 and more.
+/// Idle states with an exit latency up to this only halt the clock, on any processor, us. The next deeper ones take 10 us or more.
 const SHALLOW_US: u64 = 5;
 
-/// Drivers whose governor `powersave` is one that follows the load, not the lowest frequency.
+/// Drivers whose governor `powersave` scales with the load, instead of selecting the lowest frequency.
 const SCALING_POWERSAVE: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
-/// What a governor does with a CPU's frequency.
+/// The effect of a governor on a CPU's frequency.
 #[derive(PartialEq, Eq)]
 enum Frequency {
     Highest,
-    /// Always the same, but not the highest.
+    /// Constant, but not the highest.
     Pinned,
     Scaled,
 }
 
-/// What the governor of `cpu` does; `None` where the kernel does not scale frequencies, so that nothing can be said or changed.
+/// The effect of the governor of `cpu`; `None` if the kernel does not scale frequencies.
 fn frequency(c: &Context, cpu: u32) -> Option<Frequency> {
     let info = &c.system.cpu;
     let follows = info.frequency_driver.as_deref().is_some_and(|driver| SCALING_POWERSAVE.contains(&driver));
@@ -34,7 +34,7 @@ fn frequency(c: &Context, cpu: u32) -> Option<Frequency> {
     })
 }
 
-/// The measured CPUs whose governor does `what`, their governors in words, and the remedy.
+/// The measured CPUs whose governor has the effect `what`, their governors in words, and the remedy.
 fn governed(c: &Context, what: &Frequency) -> Option<(Vec<u32>, String, String)> {
     let of: Vec<u32> = c.measured.iter().copied().filter(|&cpu| frequency(c, cpu).as_ref() == Some(what)).collect();
     let governors: BTreeSet<&str> = of.iter().filter_map(|cpu| c.system.cpu.governor.get(cpu)).map(String::as_str).collect();

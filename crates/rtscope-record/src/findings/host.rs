@@ -5,12 +5,12 @@ use crate::policy::Policy;
 use crate::system::{RtTask, cpu_list};
 use crate::warning::{Effect, Warning};
 
-/// Address space that the probe locks, bytes: what it can't do without, and what it may take, each with the share of a measuring
-/// thread. Measured: 4.1 MiB with two threads on x86-64, dynamically linked; a static one 2.7 MiB.
+/// Bytes that the probe locks, as (base, per measuring thread): the least that it needs, and the most that it is likely to take.
+/// Measured with two threads on x86-64: 4.1 MiB dynamically linked, 2.7 MiB static.
 const LEAST_BYTES: (u64, u64) = (1 << 20, 128 << 10);
 const LIKELY_BYTES: (u64, u64) = (4 << 20, 512 << 10);
 
-/// This near to the trip point, a load gets it there. Thousandths of a degree.
+/// A zone this close to its trip point reaches it under a load. Thousandths of a degree Celsius.
 const NEAR_TRIP: i64 = 5_000;
 
 pub(super) fn virtual_machine(c: &Context) -> Option<Warning> {
@@ -96,7 +96,7 @@ pub(super) fn memlock_limit(c: &Context) -> Option<Warning> {
     ))
 }
 
-/// Swap is not for memory that is locked, but for everything else; without locked memory it is for the measuring program too.
+/// Locked memory is never swapped, but everything else may be; without locked memory that includes the measuring program.
 pub(super) fn swap(c: &Context) -> Option<Warning> {
     let (total, used) = c.system.swap_kib.filter(|&(total, _)| total > 0)?;
     let locked = c.settings.mlockall && memlock_limit(c).is_none_or(|limit| limit.effect != Effect::Invalid);
@@ -116,7 +116,7 @@ pub(super) fn swap(c: &Context) -> Option<Warning> {
     ))
 }
 
-/// Tasks that may delay a measuring thread: they come before it or, at the same priority, are not preempted by it, on its CPUs.
+/// Tasks on the measured CPUs that may delay a measuring thread: those it can't preempt, including ones of the same priority.
 fn rivals<'a>(c: &'a Context, kernel: bool) -> Vec<&'a RtTask> {
     let s = c.settings;
     let threads_below = if s.priority_descends { s.threads.saturating_sub(1) } else { 0 };
@@ -130,7 +130,7 @@ fn rivals<'a>(c: &'a Context, kernel: bool) -> Vec<&'a RtTask> {
     c.system.rt_tasks.iter().filter(|task| task.kernel == kernel && above(task) && here(task)).collect()
 }
 
-/// The first few in words.
+/// The first few tasks in words.
 fn named(tasks: &[&RtTask]) -> String {
     let one = |task: &&RtTask| {
         let priority = if task.policy.has_priority() { format!(" {}", task.priority) } else { String::new() };
@@ -142,7 +142,7 @@ fn named(tasks: &[&RtTask]) -> String {
     first.join(", ") + &more
 }
 
-/// The priority that the tasks would have to be under, in words.
+/// The measuring policy, with the priority that tasks would have to stay below, in words.
 fn ours(c: &Context) -> String {
     if c.settings.policy.has_priority() {
         format!("{} {}", c.settings.policy, c.settings.priority)

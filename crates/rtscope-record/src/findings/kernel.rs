@@ -4,16 +4,16 @@ use super::context::{Context, commands};
 use crate::system::{Preemption, System};
 use crate::warning::{Effect, Warning};
 
-/// Clock sources that are read in nanoseconds from user space, or at least from a register of the CPU.
+/// Clock sources that take nanoseconds to read, from user space or at least from a CPU register.
 const GOOD_CLOCKS: [&str; 6] = ["tsc", "arch_sys_counter", "riscv_clocksource", "timebase", "tod", "stable counter"];
 
-/// Read over a bus, in a microsecond or so, and always by a system call.
+/// Clock sources that are read over a bus and always by a system call, in about a microsecond.
 const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "pit", "i8253", "hyperv_clocksource_msr"];
 
-/// Count ticks.
+/// Clock sources that count ticks.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
 
-/// Provided by a hypervisor and as quick as the processor's own.
+/// Clock sources that a hypervisor provides and that are as fast as the processor's own.
 const PARAVIRTUAL_CLOCKS: [&str; 4] = ["kvm-clock", "hyperv_clocksource_tsc_page", "xen", "vmware"];
 
 pub(super) fn preemption(c: &Context) -> Option<Warning> {
@@ -43,7 +43,7 @@ pub(super) fn preemption(c: &Context) -> Option<Warning> {
     }
 }
 
-/// How to come by a PREEMPT_RT kernel.
+/// How to get a PREEMPT_RT kernel.
 fn rt_kernel(system: &System) -> String {
     let os = system.os.as_deref().unwrap_or_default();
     let package = match system.kernel.arch.as_str() {

@@ -1,10 +1,10 @@
-//! Findings about runs in the virtual lab: what a virtual machine's time is worth.
+//! Findings about runs in the virtual lab: what the time of a virtual machine is worth.
 
 use crate::warning::{Effect, Warning};
 use crate::words::Clock;
 
-/// What the guest's probe found, seen from outside: in virtual time no hypervisor is in any latency, but neither is a cache or a board;
-/// in the host's time everything of the host's is.
+/// Replaces the guest's `virtual-machine` finding by what applies in the lab. In virtual time no hypervisor affects the latencies,
+/// but there is no cache or board either; in the host's time everything on the host affects them.
 pub fn in_the_lab(mut found: Vec<Warning>, clock: Clock, cpus: u32, model: u32) -> Vec<Warning> {
     found.retain(|w| w.code != "virtual-machine");
     match clock {

@@ -1,4 +1,4 @@
-//! Whose findings a record has: those of the machine under test, and of the instrument's machine what touches its times.
+//! Which machine a record's findings are about: the machine under test and, where it affects the times, the instrument's machine.
 
 use super::rules::findings;
 use crate::policy::Policy;
@@ -6,7 +6,7 @@ use crate::record::RecordParts;
 use crate::settings::Settings;
 use crate::warning::{Effect, Warning};
 
-/// What there is of the instrument's machine when that is another one than the DUT's: what delays or falsifies its own stimuli and stamps.
+/// Findings about a separate instrument machine that matter: what delays or falsifies its stimuli and time stamps.
 const OF_INSTRUMENT: [&str; 13] = [
     "clocksource-coarse",
     "clocksource-slow",
@@ -23,7 +23,7 @@ const OF_INSTRUMENT: [&str; 13] = [
     "rt-tasks",
 ];
 
-/// What is found about the machines of a run, as its record has them.
+/// The findings about the machines of a run, from the snapshots in its record.
 pub fn of_machines(of: &RecordParts) -> Vec<Warning> {
     let instrument = of.instrument.as_ref().and_then(|i| i.system.as_deref());
     let mut found = match instrument {
@@ -50,12 +50,12 @@ pub fn of_machines(of: &RecordParts) -> Vec<Warning> {
     }
 }
 
-/// A line whose stamps and edges no task of the host makes.
+/// Whether no task of the host makes this line's edges and time stamps.
 pub(super) fn is_autonomous(line: &str) -> bool {
     line.starts_with("wire:") || line.starts_with("fpga:")
 }
 
-/// Nothing at all is known of the machine whose latency this is.
+/// The finding that nothing is known about the machine whose latency was measured.
 fn unknown() -> Warning {
     Warning::new(
         "machine-unknown",
@@ -65,7 +65,7 @@ fn unknown() -> Warning {
     )
 }
 
-/// What is asked of the DUT's machine: its task in place of the instrument's.
+/// The settings as they apply to the DUT's machine: those of the DUT's task instead of the instrument's.
 fn of_dut(s: &Settings) -> Settings {
     let dut = s.lines.as_ref().and_then(|l| l.dut.as_ref());
     let (priority, cpu) = dut.map_or((0, None), |d| (d.priority, d.cpu));
@@ -75,7 +75,7 @@ fn of_dut(s: &Settings) -> Settings {
         migrate: cpu.is_none(),
         policy: if priority == 0 { Policy::Other } else { Policy::Fifo },
         priority,
-        // Its memory is locked; idle states are held off on the instrument's machine only.
+        // The DUT locks its memory; idle states are held off on the instrument's machine only.
         mlockall: true,
         hold_dma_latency: false,
         ..s.clone()
@@ -116,20 +116,20 @@ mod tests {
     fn the_verdict_is_of_the_dut() {
         let (good, poor) = (|| machine(None, "performance"), || machine(Some("kvm"), "ondemand"));
         let has = |of: &RecordParts, code: &str| codes(of).iter().any(|c| c == code);
-        // A poor machine under test, timed by a good one, and by an instrument that shares nothing with its host.
+        // A poor machine under test, timed by a good one, and by an instrument that is independent of its host.
         for answer in ["gpio:a/2", "fpga:/dev/ttyUSB1"] {
             let of = over(answer, poor(), Some(good()));
             assert!(has(&of, "virtual-machine") && has(&of, "frequency-scaling"), "{:?}", codes(&of));
             assert!(!codes(&of).iter().any(|c| c.starts_with("instrument-host-")), "{:?}", codes(&of));
         }
-        // A good one under test, timed by a poor one: its findings count only where its tasks make the times.
+        // A good machine under test, timed by a poor one, whose findings count only if its tasks make the times.
         let of = over("gpio:a/2", good(), Some(poor()));
         assert!(!has(&of, "virtual-machine") && !has(&of, "frequency-scaling"));
         assert!(has(&of, "instrument-host-virtual-machine") && has(&of, "instrument-host-frequency-scaling"), "{:?}", codes(&of));
         assert!(!codes(&over("fpga:/dev/ttyUSB1", good(), Some(poor()))).iter().any(|c| c.contains("virtual-machine")));
         // One machine for both.
         assert!(has(&over("gpio:a/2", poor(), None), "virtual-machine"));
-        // The CPU that is looked at is the DUT's.
+        // The CPU that counts is the DUT's.
         let mut one = over("gpio:a/2", good(), Some(good()));
         one.system.cpu.governor.insert(0, "ondemand".into());
         assert!(!has(&one, "frequency-scaling"));
@@ -180,7 +180,7 @@ mod tests {
             ..asked
         };
         assert_eq!(dut, own);
-        // An ordinary task, free to migrate.
+        // An ordinary task that may migrate.
         let (dut, asked) = of(0, None, Settings { cpus: vec![0], ..Settings::default() });
         let own =
             Settings { cpus: Vec::new(), migrate: true, policy: Policy::Other, priority: 0, hold_dma_latency: false, ..asked };

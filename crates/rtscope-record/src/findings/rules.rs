@@ -1,4 +1,4 @@
-//! The rules about a machine, in the order of their weight, and what they find.
+//! The rules about a machine, ordered by importance, and a function that applies them.
 
 use super::context::Context;
 use super::{cpu, host, kernel};
@@ -8,7 +8,7 @@ use crate::warning::Warning;
 
 type Rule = fn(&Context) -> Option<Warning>;
 
-/// In the order in which findings of one effect are listed: what matters most first.
+/// Findings of the same effect are listed in this order, the most important first.
 const RULES: [Rule; 28] = [
     kernel::preemption,
     host::virtual_machine,
@@ -42,7 +42,7 @@ const RULES: [Rule; 28] = [
 
 /// Every finding about `system` that matters for a run with `settings`, worst effect first.
 ///
-/// Rules about CPUs look at those that `settings` will measure on, which are all that the process may use if it names none.
+/// Rules about CPUs examine those that `settings` will measure on; if it names none, all that the process may use.
 pub fn findings(system: &System, settings: &Settings) -> Vec<Warning> {
     let context = Context { system, settings, measured: measured(system, settings) };
     let mut found: Vec<Warning> = RULES.iter().filter_map(|rule| rule(&context)).collect();
@@ -50,7 +50,7 @@ pub fn findings(system: &System, settings: &Settings) -> Vec<Warning> {
     found
 }
 
-/// CPUs that the measuring threads of such a run may be on.
+/// The CPUs on which the measuring threads of a run with `settings` may be.
 fn measured(system: &System, settings: &Settings) -> Vec<u32> {
     let named = if settings.migrate { settings.cpus.len() } else { settings.cpus.len().min(settings.threads as usize) };
     match (&settings.cpus[..named], system.cpu.allowed.as_slice()) {

@@ -1,4 +1,4 @@
-//! A machine without fault has no finding; each fault has exactly its own.
+//! A machine without fault has no findings; each fault has exactly its own.
 
 use super::findings;
 use crate::policy::Policy;
@@ -7,7 +7,7 @@ use crate::system::{FairServer, IdleState, Preemption, RtTask, System, Temperatu
 use crate::warning::Effect::{self, Inconclusive, Invalid, Note};
 use proptest::prelude::*;
 
-/// Four CPUs, of which 2 and 3 are for real-time work and set up for it as well as can be.
+/// Four CPUs; 2 and 3 are for real-time work and set up for it as well as possible.
 pub(super) fn clean() -> System {
     let mut s = System { hostname: "board".into(), ..System::default() };
     s.kernel.release = "6.12.48-rt".into();
@@ -68,7 +68,7 @@ fn a_clean_machine_has_no_finding() {
     assert_eq!(codes(&clean(), &settings()), []);
 }
 
-/// What is changed, the code and the effect that this must give, and a part of the message: the value that was found.
+/// A change, the code and effect of the finding that it must cause, and a part of the message: the value found.
 type Case = (fn(&mut System, &mut Settings), &'static str, Effect, &'static str);
 
 #[test]
@@ -252,7 +252,7 @@ fn what_does_not_matter_is_no_finding() {
             r.threads = 1;
         },
         |s, _| s.rt_tasks.push(RtTask { cpus: vec![0], ..task("jackd", Policy::Fifo, 99, false) }),
-        // Below our priority, or no rival of our policy.
+        // Below the measuring priority, or not a rival of its policy.
         |s, _| s.rt_tasks.push(task("jackd", Policy::Fifo, 94, false)),
         |s, r| {
             s.rt_tasks.push(task("jackd", Policy::Fifo, 99, false));
@@ -267,7 +267,7 @@ fn what_does_not_matter_is_no_finding() {
             r.hold_dma_latency = false;
             s.cpu.idle_states[2].disabled = true;
         },
-        // Enough without the capability, or not asked for.
+        // Sufficient without the capability, or not requested.
         |s, _| {
             s.limits.cap_ipc_lock = false;
             s.limits.memlock = None;
@@ -340,7 +340,7 @@ fn an_rt_kernel_is_named_in_the_way_of_the_distribution() {
 }
 
 prop_compose! {
-    /// A system with any numbers in it at all.
+    /// A system with arbitrary numbers.
     fn any_system()(
         cpus in prop::collection::vec(any::<u32>(), 0..5),
         n in any::<u64>(),

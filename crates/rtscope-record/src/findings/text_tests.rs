@@ -1,4 +1,4 @@
-//! What findings say, to the word, and where exactly each begins.
+//! The exact texts of findings, and their exact thresholds.
 
 use super::tests::{clean, settings, task};
 use super::{findings, in_the_lab};
@@ -167,7 +167,7 @@ fn stolen_time_is_told_where_there_is_some() {
 
 #[test]
 fn limits_hold_to_the_last_byte() {
-    // Two threads: at least 1,280 KiB, and up to 5,120.
+    // Two threads: at least 1,280 KiB, likely up to 5,120.
     let memlock = |bytes: u64| {
         codes(|s, _| {
             s.limits.cap_ipc_lock = false;
@@ -178,7 +178,7 @@ fn limits_hold_to_the_last_byte() {
     for (bytes, effect) in [((5120 << 10) - 1, Note), (1280 << 10, Note), ((1280 << 10) - 1, Invalid)] {
         assert_eq!(memlock(bytes), [("memlock-limit".to_owned(), effect)], "{bytes}");
     }
-    // With the capability the limit is none, and nor is it where nothing is to be locked.
+    // The limit does not matter with the capability, or if nothing is to be locked.
     assert_eq!(codes(|s, _| s.limits.memlock = Some(0)), []);
     assert_eq!(codes(|s, r| (s.limits.cap_ipc_lock, s.limits.memlock, r.mlockall) = (false, Some(0), false)), []);
 
@@ -262,10 +262,10 @@ fn the_fair_server_takes_the_place_of_rt_throttling_in_6_12() {
     }
     for release in ["6.11.9", "5.15", "", "v7"] {
         assert_eq!(of(release, None, 950_000), ["rt-throttling"], "{release}");
-        // Nothing is thrown out of its CPU: switched off, or allowed all of it.
+        // Nothing is throttled: switched off, or allowed the whole period.
         assert!(of(release, None, -1).is_empty() && of(release, None, 1_000_000).is_empty(), "{release}");
         assert_eq!(of(release, None, 0), ["rt-throttling"], "{release}");
-        // Brought back to an older kernel.
+        // A kernel older than 6.12 may have the fair server as a backport.
         assert!(of(release, server(0), 950_000).is_empty(), "{release}");
         assert_eq!(of(release, server(1), 950_000), ["fair-server"], "{release}");
     }
@@ -294,10 +294,10 @@ fn other_boundaries() {
     assert_eq!(tracing("function", true, 0), on("the tracer function is recording"));
     assert_eq!(tracing("function", true, 2), on("the tracer function is recording, with 2 events"));
     assert_eq!(codes(|s, _| s.clocksource = Some("hyperv_new".into())), [("clocksource-paravirtual".to_owned(), Note)]);
-    // More CPUs named than threads: the first ones are measured; with threads that migrate, all.
+    // With more CPUs named than threads, the first ones are measured; if threads migrate, all.
     assert!(one(|s, r| (r.threads, s.cpu.isolated) = (1, vec![3])).message.starts_with("CPU 2 is"));
     assert!(one(|s, r| (r.threads, r.migrate, s.cpu.isolated) = (1, true, vec![])).message.starts_with("CPUs 2-3 are"));
-    // None named: those that are allowed, else those that are online.
+    // Without names: the allowed CPUs, otherwise those online.
     let unnamed = |allowed: &[u32]| {
         let found = found(|s, r| (r.cpus, s.cpu.allowed, s.irq.per_cpu) = (Vec::new(), allowed.into(), [].into()));
         found.into_iter().map(|w| w.message.split(" not").next().unwrap().to_owned()).collect::<Vec<_>>()

@@ -1,11 +1,11 @@
-//! What the kernel saw of a load while it ran, and what that says against the figures: one that froze, lost workers or slowed down.
+//! Warnings from what the kernel saw of a load during the run: it froze, lost workers or slowed down.
 
 use super::kept::{LoadProcess, LoadProof, LoadStep, LoadWorkers};
 use crate::warning::{Effect, Warning};
 
-/// What is seen in the first of it is what the rest is held against, ns.
+/// Length of the calibration at the start of a run, against which the rest is compared, ns.
 const CALIBRATION_NS: u64 = 2_000_000_000;
-/// Less of worker-time without work says nothing: it is one look, ns.
+/// Idle worker time below this is ignored, because it may be a single look, ns.
 const ONE_LOOK_NS: u64 = 400_000_000;
 
 fn share(part: u64, of: u64) -> f64 {
@@ -17,17 +17,18 @@ fn percent(share: f64) -> f64 {
 }
 
 impl LoadWorkers {
-    /// At least half of the time they were at work.
+    /// Whether the workers were at work for more than half of the time.
     pub(super) fn at_work(&self) -> bool {
         self.cpu_ns > 0 && share(self.idle_ns, self.watched_ns) < 0.5
     }
 
-    /// By nature: some stressors sleep, and did so from the beginning. Where somebody stopped or ended workers, that is no nature.
+    /// Whether the workers sleep by design, as some stressors do: they were idle from the beginning, and none was stopped or
+    /// ended.
     fn sleeps(&self) -> bool {
         self.stopped == 0 && self.gone == 0 && share(self.early_idle_ns, self.early_watched_ns) >= 0.1
     }
 
-    /// What is wrong with them, and how grave.
+    /// What is wrong with the workers, if anything, and how serious it is; `ran_ns` is the load's run time.
     fn failing(&self, ran_ns: u64) -> Option<(Effect, &'static str, String)> {
         let idle = share(self.idle_ns, self.watched_ns);
         let early = if self.sleeps() { share(self.early_idle_ns, self.early_watched_ns) } else { 0.0 };
@@ -66,12 +67,12 @@ impl LoadWorkers {
     }
 }
 
-/// At most one warning for each process: the gravest of its workers'.
+/// At most one warning for each process: the most serious one about its workers.
 pub(super) fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
     let failing = process.workers.iter().filter_map(|w| w.failing(proof.ran_ns));
     let (effect, code, _) = failing.clone().max_by_key(|(effect, ..)| *effect)?;
     let said: Vec<String> = failing.filter(|f| (f.0, f.1) == (effect, code)).map(|f| f.2).collect();
-    // Of all stressors there are, some end by themselves, sleep or change their own priority on any machine.
+    // With `--all`, some stressors end by themselves, sleep or change their own priority on any machine.
     let effect = if process.command.iter().any(|a| a == "--all") { Effect::Note } else { effect };
     let shown = said.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
     let more = if said.len() > 4 { format!("; {} more", said.len() - 4) } else { String::new() };
@@ -83,7 +84,7 @@ pub(super) fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<War
     Some(Warning::new(code, effect, format!("the load `{}` was not there all the time: {shown}{more}", proof.name), remedy))
 }
 
-/// What the course of the whole load says.
+/// The warning that follows from the course of the whole load, if any.
 pub(super) fn of_load(proof: &LoadProof) -> Option<Warning> {
     let course = proof.course.as_ref()?;
     let total = sum(&course.steps);
@@ -99,7 +100,7 @@ pub(super) fn of_load(proof: &LoadProof) -> Option<Warning> {
             percent(of_free(&total))
         ));
     }
-    // The calibration, by time; a run that is hardly longer has nothing to be held against it.
+    // The calibration by time. A run of less than one and a half times its length has too little to compare.
     let mut early = LoadStep::default();
     for step in &course.steps {
         if early.ns >= CALIBRATION_NS {
@@ -110,7 +111,7 @@ pub(super) fn of_load(proof: &LoadProof) -> Option<Warning> {
     if total.ns < early.ns.saturating_add(early.ns / 2) || early.ns < CALIBRATION_NS {
         return None;
     }
-    // One that slept or waited at the beginning may do so differently later; it takes longer to say so.
+    // A load that mostly waited at the beginning may wait differently later, so it is judged only over a longer time.
     let mut steps: Vec<f64> = course.steps.iter().map(of_free).collect();
     steps.sort_by(f64::total_cmp);
     let reference = of_free(&early).max(steps[steps.len() / 2]);

@@ -4,7 +4,7 @@ use crate::load::LoadCourse;
 const S: u64 = 1_000_000_000;
 const HALF: u64 = S / 2;
 
-/// A run of one step each half a second: CPU time of the load and of nobody, in hundredths of two CPUs.
+/// The warnings for a run with steps of half a second: CPU time of the load and idle time, in percent of two CPUs.
 fn course(fills_cpus: bool, steps: &[(u64, u64)]) -> Vec<(String, Effect)> {
     let step = |&(load, idle): &(u64, u64)| LoadStep { ns: HALF, load_ns: load * 2 * HALF / 100, idle_ns: idle * 2 * HALF / 100 };
     let course = LoadCourse { fills_cpus, cpus: Vec::new(), steps: steps.iter().map(step).collect() };
@@ -26,19 +26,19 @@ fn a_load_that_takes_what_is_to_be_had_is_fine_however_busy_the_machine() {
         assert_eq!(course(fills, &repeated(&[(20, (99, 1))])), []);
         // Others take a third, then nearly half, then nothing.
         assert_eq!(course(fills, &repeated(&[(6, (66, 0)), (6, (55, 2)), (8, (97, 2))])), []);
-        // In a run of one look there is nothing to be said but of the whole.
+        // A run of one look can only be judged as a whole.
         assert_eq!(course(fills, &[(80, 20)]), []);
         assert_eq!(course(fills, &[]), []);
     }
     // One worker on two CPUs.
     assert_eq!(course(false, &repeated(&[(10, (50, 48)), (4, (40, 20)), (10, (50, 49))])), []);
-    // One that mostly waits for a disk, more and less.
+    // A load that mostly waits for a disk, at a varying rate.
     assert_eq!(course(false, &repeated(&[(4, (8, 90)), (4, (3, 95)), (4, (9, 90)), (4, (7, 90))])), []);
 }
 
 #[test]
 fn a_load_that_was_halved_is_found_whenever_that_was() {
-    // Stopped in the middle, at the beginning; half of the time by turns; throttled to a half throughout.
+    // Stopped in the middle; at the beginning; half of the time in turns; throttled to a half throughout.
     for steps in [
         repeated(&[(10, (99, 0)), (10, (0, 99))]),
         repeated(&[(10, (0, 99)), (10, (99, 0))]),
@@ -48,7 +48,7 @@ fn a_load_that_was_halved_is_found_whenever_that_was() {
         assert_eq!(course(false, &steps), slowed(), "{steps:?}");
     }
     assert_eq!(course(true, &repeated(&[(20, (50, 50))])), slowed());
-    // One that mostly waits, from a tenth of the CPUs to a twentieth.
+    // A load that mostly waits, from a tenth of the CPUs to a twentieth.
     assert_eq!(course(false, &repeated(&[(4, (10, 90)), (20, (5, 94))])), slowed());
 }
 
@@ -84,24 +84,24 @@ fn what_becomes_of_workers_has_its_code() {
     let one = |change: fn(&mut LoadWorkers)| codes_of("stress-ng --cpu 4", vec![workers(|_| ()), workers(change)]);
     let code = |code: &str, effect| vec![(code.to_owned(), effect)];
     assert_eq!(one(|_| ()), []);
-    // A look without work is none.
+    // Idle time within a single look does not count.
     assert_eq!(one(|w| w.idle_ns = 3 * S / 10), []);
-    // All stopped for half of the run; half of them, for all of it.
+    // All stopped for half of the run; half of them for all of it.
     let (invalid, inconclusive) = (Effect::Invalid, Effect::Inconclusive);
     assert_eq!(one(|w| (w.idle_ns, w.longest_idle_ns, w.stopped) = (20 * S, 5 * S, 40)), code("load-frozen", invalid));
     assert_eq!(one(|w| (w.idle_ns, w.stopped) = (20 * S, 40)), code("load-frozen", invalid));
-    // Stopped from the beginning: not a load that sleeps.
+    // Stopped from the beginning: not a load that sleeps by design.
     assert_eq!(one(|w| (w.idle_ns, w.longest_idle_ns, w.early_idle_ns) = (40 * S, 10 * S, 8 * S)), code("load-frozen", invalid));
     assert_eq!(one(|w| (w.gone, w.idle_ns) = (2, 10 * S)), code("load-workers-lost", inconclusive));
     assert_eq!(one(|w| (w.gone, w.idle_ns) = (4, S / 10)), code("load-workers-lost", invalid));
     assert_eq!(one(|w| w.stopped = 1), code("load-stopped", inconclusive));
     assert_eq!(one(|w| w.idle_ns = 5 * S), code("load-frozen", inconclusive));
     assert_eq!(one(|w| w.reniced = 4), code("load-reniced", inconclusive));
-    // A long run, a short time.
+    // A short idle time in a long run.
     assert_eq!(one(|w| w.longest_idle_ns = 9 * S / 10), []);
-    // One that sleeps by nature does so from the beginning.
+    // A load that sleeps by design does so from the beginning.
     assert_eq!(one(|w| (w.idle_ns, w.early_idle_ns, w.longest_idle_ns) = (22 * S, 4 * S, 2 * S)), []);
-    // Of all stressors, some end and sleep.
+    // With `--all`, some stressors end or sleep.
     let all = codes_of("stress-ng --all 1", vec![workers(|w| w.gone = 4)]);
     assert_eq!(all, code("load-workers-lost", Effect::Note));
 }
@@ -126,12 +126,12 @@ fn figures_that_no_run_gives_are_judged_without_a_panic() {
     assert!(!super::super::warnings(&proof).is_empty());
 }
 
-/// What one kind of worker is told of in a run of 10 s.
+/// The finding for one kind of workers in a run of 10 s.
 fn failing(change: impl FnOnce(&mut LoadWorkers)) -> Option<(Effect, &'static str, String)> {
     workers(change).failing(10 * S)
 }
 
-#[allow(clippy::unnecessary_wraps)] // as it is found
+#[allow(clippy::unnecessary_wraps)] // the type of what is compared
 fn said(effect: Effect, code: &'static str, text: &str) -> Option<(Effect, &'static str, String)> {
     Some((effect, code, text.to_owned()))
 }
@@ -155,7 +155,7 @@ fn who_sleeps_by_nature_did_so_for_a_tenth_of_the_beginning() {
 
 #[test]
 fn frozen_is_a_tenth_of_the_run_or_five_seconds_at_once() {
-    // One worker, which did nothing once.
+    // One worker that was idle once.
     let at_once = |ns, ran_ns| {
         let change = |w: &mut LoadWorkers| (w.count, w.idle_ns, w.longest_idle_ns, w.watched_ns) = (1, ns, ns, ran_ns);
         workers(change).failing(ran_ns)
@@ -186,7 +186,7 @@ fn idle_is_told_by_its_share_and_from_one_look_on() {
     assert_eq!(idle(4 * S, 40 * S), partly(10));
     assert_eq!(idle(4 * S - 1, 40 * S), None);
     assert_eq!(idle(ONE_LOOK_NS, 40 * S), None);
-    // Of one that sleeps by nature, what is beyond that counts; nine tenths are too much for any.
+    // For a load that sleeps by design only additional idle time counts; nine tenths are too much for any load.
     let sleeps = |early_idle_ns, idle_ns| failing(|w| (w.early_idle_ns, w.idle_ns) = (early_idle_ns, idle_ns));
     assert_eq!(sleeps(4 * S, 23 * S), None);
     assert_eq!(sleeps(4 * S, 24 * S), partly(60));
@@ -205,7 +205,7 @@ fn what_was_done_to_workers_is_counted() {
     assert_eq!(failing(|w| w.reniced = 2), reniced);
 }
 
-/// The warning of a process with these workers.
+/// The warning for a process with these workers.
 fn warned(workers: Vec<LoadWorkers>) -> Warning {
     let process = LoadProcess { workers, ..LoadProcess::default() };
     of_process(&LoadProof { name: "x".into(), ran_ns: 10 * S, ..LoadProof::default() }, &process).unwrap()
@@ -232,7 +232,7 @@ fn four_kinds_of_workers_are_told() {
     assert_eq!(lost(6), format!("{four}; 2 more"));
 }
 
-/// What is said of steps that are given as they are.
+/// The message for a load with exactly these steps.
 fn of_steps(fills_cpus: bool, steps: Vec<LoadStep>) -> Option<String> {
     let course = LoadCourse { fills_cpus, cpus: Vec::new(), steps };
     of_load(&LoadProof { name: "x".into(), course: Some(course), ..LoadProof::default() }).map(|w| w.message)
@@ -243,7 +243,7 @@ fn a_load_that_is_to_fill_the_cpus_takes_seven_tenths() {
     assert_eq!(course(true, &repeated(&[(20, (70, 30))])), []);
     assert_eq!(course(true, &repeated(&[(20, (69, 31))])), slowed());
     assert_eq!(course(false, &repeated(&[(20, (69, 31))])), []);
-    // A look is enough to see it, less is not.
+    // The time of one look is enough to see it; less is not.
     let one = |ns| of_steps(true, vec![LoadStep { ns, load_ns: 555, idle_ns: 445 }]);
     let half = "the load `x` used 56 % of the CPU time that other programs left, where it is to use all";
     assert_eq!(one(ONE_LOOK_NS).as_deref(), Some(half));
@@ -252,10 +252,10 @@ fn a_load_that_is_to_fill_the_cpus_takes_seven_tenths() {
 
 #[test]
 fn a_course_is_judged_from_half_as_long_as_its_calibration_on() {
-    // Six steps are 3 s, of which the first 2 s are the calibration.
+    // Six steps are 3 s; the first 2 s are the calibration.
     assert_eq!(course(false, &repeated(&[(4, (60, 0)), (2, (0, 99))])), slowed());
     assert_eq!(course(false, &repeated(&[(4, (40, 0)), (1, (0, 99))])), []);
-    // One that mostly waits takes 5 s.
+    // A load that mostly waits takes 5 s.
     assert_eq!(course(false, &repeated(&[(4, (10, 90)), (6, (0, 99))])), slowed());
     assert_eq!(course(false, &repeated(&[(4, (10, 90)), (5, (0, 99))])), []);
 }
@@ -276,7 +276,7 @@ fn slowed_is_below_two_thirds_of_the_good_times() {
 fn crowded_is_less_than_half_of_the_first_seconds() {
     assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (30, 0))])), []);
     assert_eq!(course(false, &repeated(&[(4, (80, 0)), (16, (29, 0))])), [("load-crowded".to_owned(), Effect::Inconclusive)]);
-    // One that mostly waits has no rate to be held against.
+    // A load that mostly waits has no rate to compare with.
     assert_eq!(course(false, &repeated(&[(4, (10, 90)), (16, (1, 9))])), []);
     let step = |load_ns| LoadStep { ns: HALF, load_ns, idle_ns: 0 };
     let mut steps = vec![step(2 * HALF); 4];

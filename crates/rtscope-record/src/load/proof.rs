@@ -1,10 +1,10 @@
-//! What a load proof says against the figures taken under it.
+//! Warnings from a load's proof about the figures that were taken under the load.
 
 use super::course;
 use super::kept::{LoadProcess, LoadProof};
 use crate::warning::{Effect, Warning};
 
-/// Warnings that follow from `proof` alone: the same for a run that has just ended and for an archived record.
+/// The warnings that follow from `proof` alone: the same for a run that has just ended and for an archived record.
 pub fn warnings(proof: &LoadProof) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = proof.processes.iter().filter_map(|p| of_process(proof, p)).collect();
     warnings.extend(proof.processes.iter().filter(|p| !p.died_early).filter_map(|p| course::of_process(proof, p)));
@@ -22,7 +22,7 @@ pub fn warnings(proof: &LoadProof) -> Vec<Warning> {
     warnings
 }
 
-/// What its own figures say, at most one for each process: the gravest.
+/// At most one warning from the figures of each process: the most serious.
 fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
     let command = process.command.iter().take(12).cloned().collect::<Vec<_>>().join(" ");
     let load = &proof.name;
@@ -41,16 +41,16 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
             "run again; if it happens again, choose a milder load or see what the command says",
         ));
     }
-    // The receiving end of iperf3 ends after its client; the client has the figures.
+    // The receiving end of iperf3 ends after its client, which has the figures.
     let program = process.command.first().map_or("", String::as_str);
     if program == "iperf3" && process.command.iter().any(|a| a == "-s") {
         return None;
     }
     let is_work = |name: &str| matches!(unit(name), "bogo_ops" | "bytes");
     let work: Vec<(&String, f64)> = process.achieved.iter().filter(|(k, _)| is_work(k)).map(|(k, v)| (k, *v)).collect();
-    // The kernel's account of it, whatever tool it is.
+    // The kernel's account of the work, the same for any tool.
     let seen = |of: &str| process.achieved.iter().filter(|(k, _)| unit(k) == of).map(|(_, v)| *v).fold(0.0, f64::max);
-    // A tenth of one CPU and half a second, or more than a connection's worth of bytes: what no idle tool reaches.
+    // More than any idle tool reaches: half a second and a tenth of one CPU, or 100 MB written, more than connections need.
     let cpu = seen("cpu_seconds");
     let worked = (cpu >= 0.5 && cpu * 1e9 >= 0.1 * proof.ran_ns as f64) || seen("bytes_written") >= 1e8;
     if work.is_empty() && worked {
@@ -100,7 +100,7 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
         ));
     }
     if !idle.is_empty() {
-        // Of all stressors there are, some lack what they need on any machine; a chosen one is meant to run.
+        // With `--all`, some stressors lack what they need on any machine; a chosen stressor is meant to run.
         let effect = if process.command.iter().any(|a| a == "--all") { Effect::Note } else { Effect::Inconclusive };
         return Some(Warning::new(
             "load-partly-idle",
@@ -120,7 +120,7 @@ fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<Warning> {
     })
 }
 
-/// Unit of a figure: what stands behind the last point of its name.
+/// Unit of a figure: the part of its name after the last point.
 fn unit(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, unit)| unit)
 }
@@ -128,9 +128,9 @@ fn unit(name: &str) -> &str {
 /// Whether a tool that worked ends with this exit status when it is told to end.
 fn ends_as_asked(program: &str, exit_code: Option<i32>) -> bool {
     match program {
-        // An interrupted client exits with 1, and one that has to be killed has sent its bytes all the same.
+        // An interrupted client exits with 1; one that had to be killed has still sent its bytes.
         "iperf3" => true,
-        // What it says of a signal, after it has printed its figures.
+        // fio exits with 128 after a signal, once it has printed its figures.
         "fio" => matches!(exit_code, Some(0 | 128)),
         _ => exit_code == Some(0),
     }
@@ -194,7 +194,7 @@ mod tests {
         };
         let code = |code: &str, effect| vec![(code.to_owned(), effect)];
         assert_eq!(of(vec![seen("fpunch", 400_000_000, 0)]), code("load-uncounted", Effect::Note));
-        // Waiting for the disk is work as well; sleeping is none, nor is another stressor's work.
+        // Waiting for the disk counts as work; sleeping does not, nor does the work of another stressor.
         assert_eq!(of(vec![seen("fpunch", 1, 300_000_000)]), code("load-uncounted", Effect::Note));
         assert_eq!(of(vec![seen("sync-file", 400_000_000, 0)]), code("load-partly-idle", Effect::Inconclusive));
         let one = process("stress-ng --fpunch 1", &[("fpunch.bogo_ops", 0.0)]);

@@ -1,4 +1,4 @@
-//! Whether a record is within the limits of size.
+//! Checks that a record is within the size limits.
 
 use super::parts::RecordParts;
 use crate::distribution::Distribution;
@@ -7,7 +7,7 @@ use crate::longest::longest_text;
 use serde::de::{self, Deserializer};
 use std::fmt;
 
-/// Holds everything in a record against what it may be.
+/// Checks the size of everything in a record.
 pub(crate) fn check(p: &RecordParts) -> Result<(), TooLong> {
     fits("the number of distributions", p.distributions.len(), DISTRIBUTIONS)?;
     let longest = p.distributions.iter().map(|d| d.label().len()).max().unwrap_or(0);
@@ -20,7 +20,7 @@ pub(crate) fn check(p: &RecordParts) -> Result<(), TooLong> {
     fits("the bytes of a text", longest_text(&rest), TEXT)
 }
 
-/// Reads distributions, and no more of them than a record may have: a few bytes of a file may hold many slots.
+/// Reads distributions, but no more than a record may have: a few bytes of a file can expand to many slots.
 pub(crate) fn distributions<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Distribution>, D::Error> {
     struct Bounded;
     impl<'de> de::Visitor<'de> for Bounded {
@@ -107,7 +107,7 @@ mod tests {
         let empty = Distribution::from_samples("x", &[], 0).unwrap();
         let message = refused(&empty, DISTRIBUTIONS + 1);
         assert!(message.starts_with("the number of distributions: 16385, where a record may have 16384 at most"), "{message}");
-        // Every slot there is.
+        // All slots that there are.
         let mut p = crate::DistributionParts::empty("x");
         p.histogram = crate::Histogram::from_slots((0..crate::histogram::SLOTS as u64).map(|slot| (slot, 1))).unwrap();
         (p.count, p.min, p.max) = (p.histogram.total(), Some(0), Some(u64::MAX));

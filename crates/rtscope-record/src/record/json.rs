@@ -1,4 +1,4 @@
-//! A record as JSON: what is written for readers, and checked when it is read.
+//! A record as JSON: derived figures are written for readers, and checked when a record is read.
 
 use super::fits;
 use super::parts::{RecordParts, Signature, Source};
@@ -19,7 +19,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
-/// A distribution with the corrected view that it has in its record, which only its writer needs.
+/// A distribution with its corrected view, which is used for writing only.
 struct Shown<'a>(Cow<'a, Distribution>, Option<Corrected>);
 
 impl Serialize for Shown<'_> {
@@ -138,7 +138,7 @@ impl Serialize for Record {
     }
 }
 
-// By hand, so that the record need not know how it is written.
+// Written by hand, so that `Record` itself does not depend on its JSON form.
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Wire::deserialize(from)?.try_into().map_err(D::Error::custom)
@@ -181,7 +181,7 @@ impl TryFrom<Wire<'_>> for Record {
             }
         }
         let own = record.verdict();
-        // Before records knew their origin, the warnings alone decided.
+        // Before records had an origin, the warnings alone decided.
         let older = record.parts().origin.is_none() && w.verdict == Verdict::of(&record.parts().warnings);
         if w.verdict == own || older { Ok(record) } else { Err(RecordError::Verdict { stated: w.verdict, own }) }
     }

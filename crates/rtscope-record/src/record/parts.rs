@@ -1,4 +1,4 @@
-//! What a record consists of, before anybody looked whether it holds together.
+//! The parts of a record, before they are checked.
 
 use crate::distribution::Distribution;
 use crate::lab::Lab;
@@ -42,13 +42,13 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Its key as people compare it.
+    /// The key's short form for people to compare.
     pub fn fingerprint(&self) -> String {
         key_fingerprint(&self.key)
     }
 }
 
-/// A public key as people compare it: the first 24 hex digits of the SHA-256 over its own hex digits.
+/// Short form of a public key for people to compare: the first 24 hex digits of the SHA-256 over its hex digits.
 pub fn key_fingerprint(key: &str) -> String {
     use sha2::Digest as _;
     use std::fmt::Write as _;
@@ -59,18 +59,19 @@ pub fn key_fingerprint(key: &str) -> String {
     })
 }
 
-/// The parts of a [`Record`](super::Record) before they are checked. The verdict is not among them: it follows from the warnings and the origin.
+/// The parts of a [`Record`](super::Record) before they are checked. There is no verdict: it follows from the warnings and the
+/// origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordParts {
-    /// Unique, sorts by time: `20261121T080000Z-1a2b3c`. Letters, digits and dashes.
+    /// Unique and sorted by time: `20261121T080000Z-1a2b3c`. Letters, digits and dashes.
     pub id: String,
-    /// RFC 3339 in UTC.
+    /// Start, RFC 3339 in UTC.
     pub started: String,
-    /// Wall time from start to end of the measurement, ns.
+    /// Wall time of the measurement from start to end, ns.
     pub elapsed_ns: u64,
-    /// What was measured.
+    /// The test.
     pub test: Test,
-    /// Where the task ran.
+    /// Where the measured task ran.
     pub space: Space,
     /// Name of the load.
     pub load: String,
@@ -78,36 +79,36 @@ pub struct RecordParts {
     pub target: String,
     /// Whose time the figures are in.
     pub clock: Clock,
-    /// Where it came from; `None` in records of before that was written down: [`Origin::derived`] says it then.
+    /// Where the record came from; `None` in older records, for which [`Origin::derived`] determines it.
     pub origin: Option<Origin>,
-    /// The run was ended before its time; the figures are of the part that ran.
+    /// The run was ended early; the figures are of the part that ran.
     pub interrupted: bool,
-    /// What a reader must know.
+    /// What a reader of the figures must know.
     pub warnings: Vec<Warning>,
-    /// What was asked for.
+    /// What was requested.
     pub settings: Settings,
-    /// What the machine was like.
+    /// Snapshot of the machine.
     pub system: System,
     /// What the load achieved.
     pub load_proof: Option<LoadProof>,
     /// The figures.
     pub distributions: Vec<Distribution>,
-    /// Where it was imported from.
+    /// The imported file.
     pub source: Option<Source>,
-    /// The virtual machine that it was taken in, when the lab made it.
+    /// The lab's virtual machine.
     pub lab: Option<Lab>,
-    /// What stimulated and timed, for a test over lines.
+    /// For tests over lines: what gave the stimuli and stamped the edges.
     pub instrument: Option<Instrument>,
-    /// What was seen of the run while it ran; `None` for imports and for records of programs that did not look.
+    /// What the witness saw; `None` for imports and for records of programs without one.
     pub witness: Option<Witness>,
-    /// Who says that this program measured it.
+    /// The signature that shows who vouches for the measurement.
     pub signature: Option<Signature>,
 }
 
 impl Origin {
-    /// What follows from the rest of a record.
+    /// Derives the origin from the other parts of a record.
     ///
-    /// An older record of the FPGA instrument says only in words that it was the emulator.
+    /// Older records of the FPGA instrument identify the emulator only in the instrument's description.
     pub fn derived(of: &RecordParts) -> Self {
         let emulated = |i: &Instrument| i.emulated || i.what.contains("FPGA instrument, emulator");
         if of.source.is_some() || of.target == "import" {

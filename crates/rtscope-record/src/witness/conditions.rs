@@ -1,15 +1,15 @@
-//! From observations to warnings: what the machine did meanwhile.
+//! From observations to warnings: changes of the machine during a run.
 
 use super::seen::{Change, Changed, CpuSeen, Witness};
 use super::words::{amount, seconds};
 use crate::warning::{Effect, Warning};
 
-/// Frequencies that differ by more than one part in so many are said.
+/// Frequencies are reported if they differ by more than one part in this many.
 const VARIES: u64 = 10;
-/// Changes of one kind that a warning tells.
+/// How many changes of one kind a warning lists.
 const TOLD: usize = 4;
 
-/// One kind of change: its code, its effect, what it means, what mends it.
+/// One kind of change: code, effect, meaning, remedy.
 struct Kind {
     what: Changed,
     code: &'static str,
@@ -98,7 +98,7 @@ pub(super) fn findings(w: &Witness) -> Vec<Warning> {
 fn change(kind: &Kind, w: &Witness) -> Option<Warning> {
     let seen: Vec<&Change> = w.changes.iter().filter(|c| c.what == kind.what).collect();
     seen.first()?;
-    // Differences of a clock that moves in ticks are no latencies.
+    // With a clock that moves in ticks, differences are not latencies.
     let coarse = kind.what == Changed::Clocksource && seen.iter().any(|c| c.to.contains("jiffies"));
     let effect = if coarse { Effect::Invalid } else { Effect::Inconclusive };
     let told: Vec<String> = seen.iter().take(TOLD).map(|c| in_words(c)).collect();
@@ -118,7 +118,7 @@ fn in_words(c: &Change) -> String {
     format!("{of}from {} to {}, seen at {}", c.from, c.to, seconds(c.at))
 }
 
-/// For the line that sums it up.
+/// The change for the one-line summary.
 pub(super) fn in_short(c: &Change) -> String {
     let code = KINDS.iter().find(|k| k.what == c.what).map_or("", |k| k.code);
     format!("{code} {}", in_words(c))

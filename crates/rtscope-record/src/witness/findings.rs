@@ -1,4 +1,4 @@
-//! From observations to warnings: threads, rivals, duration. What the machine itself did is in `conditions.rs`.
+//! From observations to warnings: threads, rivals, duration. Changes of the machine itself are in `conditions.rs`.
 
 use super::conditions;
 use super::seen::{Changed, OtherRun, Rival, Starved, ThreadSeen, ThreadState, Witness};
@@ -10,15 +10,15 @@ use crate::system::cpus;
 use crate::units::Nanos;
 use crate::warning::{Effect, Warning};
 
-/// A run may take so much longer than planned before it is said, ns, and as a share (one in so many).
+/// How much longer than planned a run may take without a warning: the larger of a time, ns, and one part in this many of the plan.
 const LONGER: (u64, u64) = (1_000_000_000, 10);
-/// Nothing was seen for so long, ns.
+/// The longest time without a look that needs no warning, ns.
 const BLIND: u64 = 5_000_000_000;
-/// A delay of this length that all threads have in common, and none of them spent waiting for its CPU, is no latency of the kernel's
-/// scheduler, ns.
+/// A delay of this length that all threads have in common, and that none of them spent waiting for its CPU, is not a latency of
+/// the kernel's scheduler, ns.
 const STALL: u64 = 100_000_000;
 
-/// What the readers of a run's figures must know of what was seen. `settings` are those of the run, `distributions` its figures.
+/// The warnings that follow from what was seen. `settings` are those of the run, `distributions` its figures.
 pub fn findings(w: &Witness, settings: &Settings, distributions: &[Distribution]) -> Vec<Warning> {
     let mut all: Vec<Warning> = w.starved.iter().map(|s| starved(s, w)).collect();
     all.extend(w.threads.iter().filter_map(changed));
@@ -51,7 +51,7 @@ fn starved(s: &Starved, w: &Witness) -> Warning {
     )
 }
 
-/// A thread that was not scheduled all the time as at its first look.
+/// A thread whose scheduling changed after its first look.
 fn changed(t: &ThreadSeen) -> Option<Warning> {
     let first = t.states.first()?;
     let (from, to) = (
@@ -76,7 +76,7 @@ fn changed(t: &ThreadSeen) -> Option<Warning> {
     Some(Warning::new("thread-changed", Effect::Invalid, message, to))
 }
 
-/// A pinned thread that ran somewhere else.
+/// A pinned thread that ran elsewhere.
 fn moved(t: &ThreadSeen, s: &Settings) -> Option<Warning> {
     let pinned = t.states.first().filter(|first| first.cpus.len() == 1 && !s.migrate)?;
     let elsewhere: Vec<u32> = t.ran_on.iter().copied().filter(|cpu| !pinned.cpus.contains(cpu)).collect();
@@ -94,7 +94,7 @@ fn moved(t: &ThreadSeen, s: &Settings) -> Option<Warning> {
     ))
 }
 
-/// What changed of a thread, in a few words.
+/// What changed for a thread, in a few words.
 pub(super) fn thread_in_short(t: &ThreadSeen) -> Option<String> {
     let later: Vec<String> = t.states.iter().skip(1).take(3).map(|s| format!("{} at {}", s.in_words(), seconds(s.at))).collect();
     if !later.is_empty() {
@@ -169,7 +169,7 @@ fn longer(w: &Witness) -> Option<Warning> {
     ))
 }
 
-/// All threads late together, and none of them because it waited for its CPU: nothing at all ran.
+/// All threads were late at the same time, and none was waiting for its CPU: nothing ran at all.
 fn stalled(w: &Witness, distributions: &[Distribution]) -> Option<Warning> {
     use Changed::{Continued, Paused, Suspended};
     if w.changes.iter().any(|c| matches!(c.what, Paused | Continued | Suspended)) || w.starved.is_some() {

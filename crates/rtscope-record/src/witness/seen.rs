@@ -1,10 +1,10 @@
-//! What was seen of a run: the observations, as its record holds them.
+//! What the witness saw of a run: the observations as the record holds them.
 
 use crate::policy::Policy;
 use crate::system::{cpu_list, cpus};
 use serde::{Deserialize, Serialize};
 
-/// Most of the states of a thread, of the rivals, other runs and changes that are kept; [`Witness::left_out`] counts the rest.
+/// Most states of one thread, rivals, other runs or changes that are kept; [`Witness::left_out`] counts the rest.
 pub const MOST: usize = 64;
 
 /// What was seen of a run.
@@ -43,7 +43,7 @@ pub struct Witness {
     pub left_out: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+#[allow(clippy::trivially_copy_pass_by_ref)] // required by serde
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }
@@ -91,7 +91,7 @@ pub struct ThreadState {
 }
 
 impl ThreadState {
-    /// Whether `other` is the same but for its time.
+    /// Whether `other` is equal apart from its time.
     pub fn is_as(&self, other: &Self) -> bool {
         (&self.policy, self.priority, &self.cpus) == (&other.policy, other.priority, &other.cpus)
     }
@@ -102,7 +102,7 @@ impl ThreadState {
         format!("{}{priority} on {}", self.policy, cpus(&self.cpus))
     }
 
-    /// The policy, all ordinary ones as one.
+    /// The policy, with all ordinary ones as one.
     pub fn kind(&self) -> Policy {
         match self.policy.as_str() {
             "fifo" => Policy::Fifo,

@@ -1,4 +1,4 @@
-//! From observations to warnings: what each of them does to a verdict.
+//! From observations to warnings: the effect of each on the verdict.
 
 use super::*;
 use crate::warning::{Effect, Verdict};
@@ -40,7 +40,7 @@ pub(super) fn of(change: impl FnOnce(&mut Witness)) -> Vec<Warning> {
     findings(&w, &Settings::default(), &[])
 }
 
-/// The only warning, its code and its effect.
+/// The message of the only warning, which must have this code and effect.
 #[track_caller]
 pub(super) fn one(change: impl FnOnce(&mut Witness), code: &str, effect: Effect) -> String {
     let all = of(change);
@@ -94,7 +94,7 @@ fn who_was_free_to_migrate_may() {
     let mut w = quiet();
     (w.threads[0].states[0].cpus, w.threads[0].migrations, w.threads[0].ran_on) = (vec![0, 1], Some(9), vec![0, 1]);
     assert_eq!(findings(&w, &Settings { migrate: true, ..Settings::default() }, &[]), []);
-    // An ordinary task is dealt with by the scheduler of such.
+    // The scheduler for ordinary tasks handles an ordinary task anyway.
     let other =
         |w: &mut Witness| w.threads[0] = ThreadSeen { was_ordinary: Some(true), ..thread(vec![state(0, "other", 0, &[0])]) };
     assert_eq!(of(other), []);

@@ -1,4 +1,4 @@
-//! What is said of a run, to the word, and where exactly each begins.
+//! The exact texts about a run, and their exact thresholds.
 
 use super::tests::{changed, of, one, quiet, rival, state};
 use super::*;
@@ -49,7 +49,7 @@ fn the_line_counts_looks_and_names_the_first_six() {
     };
     assert_eq!(in_words(|w| w.looks = 1), "1 look, no change");
     assert_eq!(in_words(|w| w.looks = 0), "0 looks, no change");
-    // The kernel's own threads are no news.
+    // The kernel's own threads are not reported.
     assert_eq!(in_words(|w| w.rivals.push(Rival { kernel: true, ..rival() })), "9 looks, no change");
     let run = |pid| OtherRun { pid, ..OtherRun::default() };
     let mut w = quiet();
@@ -73,7 +73,7 @@ fn what_became_of_a_thread_in_short() {
     assert_eq!(short(|t| t.states.push(state(1, "rr", 95, &[0]))), ": cpu0 became rr 95 on CPU 0 at 0.000 s");
     assert_eq!(short(|t| t.was_ordinary = Some(true)), ": cpu0 was an ordinary task between looks");
     assert_eq!(short(|t| (t.was_ordinary, t.states[0].policy) = (Some(true), "other".into())), ", no change");
-    // A pinned thread stays where it is.
+    // A pinned thread must stay where it is.
     assert_eq!(short(|t| t.migrations = Some(1)), ": cpu0 was moved");
     assert_eq!(short(|t| (t.migrations, t.ran_on) = (None, vec![0, 3])), ": cpu0 was moved");
     assert_eq!(short(|t| (t.migrations, t.states[0].cpus) = (Some(9), vec![0, 1])), ", no change");
@@ -126,7 +126,7 @@ fn a_pinned_thread_that_was_moved_says_where_and_how_often() {
         moved(Some(2), &[3, 4]),
         format!("cpu0 was pinned to CPU 0, and was seen on CPUs 3-4, the kernel moved it 2 times: {but}")
     );
-    // It may move where it was given several CPUs, or was asked to be free.
+    // A thread may move if it was allowed several CPUs or asked to migrate.
     assert_eq!(of(|w| (w.threads[0].states[0].cpus, w.threads[0].migrations) = (vec![0, 1], Some(2))), []);
     let mut w = quiet();
     w.threads[0].migrations = Some(2);
@@ -172,7 +172,7 @@ fn a_run_may_take_a_second_or_a_tenth_longer() {
     assert_eq!(codes(100 * S, 110 * S + 1), ["took-longer"]);
 }
 
-/// A worst latency and when it was seen, of cpu0, cpu1 ...
+/// Distributions of cpu0, cpu1 ... with this worst latency and the time at which it was seen.
 fn late(worst: &[(u64, u64)]) -> Vec<Distribution> {
     let of = |(i, &(value, at)): (usize, &(u64, u64))| {
         let mut p = Distribution::from_samples(&format!("cpu{i}"), &[value, 5], 1).unwrap().into_parts();
@@ -198,12 +198,13 @@ fn a_pause_is_what_all_threads_have_in_common() {
     assert_eq!(two(&no, &[(300 * MS, 2000 * MS), (300 * MS, 4000 * MS)]), [""; 0], "nothing in common");
     assert_eq!(two(&no, &[(100 * MS, 2000 * MS)]), ["paused"]);
     assert_eq!(two(&no, &[(100 * MS - 1, 2000 * MS)]), [""; 0]);
-    // Half of the time and more waited for its CPU is the scheduler's doing; of one whose wait is not known nothing is said.
+    // If at least half of the delay was spent waiting for the CPU, it is the scheduler's; nothing is said of a thread whose wait
+    // is unknown.
     let waited = |ns| move |w: &mut Witness| w.threads[0].waited_ns = ns;
     assert_eq!(two(&waited(Some(150 * MS - 1)), &[(300 * MS, 2000 * MS)]), ["paused"]);
     assert_eq!(two(&waited(Some(150 * MS)), &[(300 * MS, 2000 * MS)]), [""; 0]);
     assert_eq!(two(&waited(None), &[(300 * MS, 2000 * MS)]), [""; 0]);
-    // It is said once, and not where something graver says it.
+    // Reported once, and not where a more serious warning reports it.
     for what in [Changed::Paused, Changed::Continued, Changed::Suspended] {
         let codes = two(&|w| w.changes.push(changed(what, "", "")), &[(300 * MS, 2000 * MS)]);
         assert_eq!(codes, [if what == Changed::Suspended { "suspended" } else { "paused" }]);
@@ -229,7 +230,7 @@ fn a_time_without_a_look_is_said_from_five_looks_on() {
     assert_eq!(codes(S / 2, 5 * S + 1, |_| ()), ["unwitnessed"]);
     assert_eq!(codes(2 * S, 10 * S, |_| ()), [""; 0]);
     assert_eq!(codes(2 * S, 10 * S + 1, |_| ()), ["unwitnessed"]);
-    // Who stood still could not look.
+    // The witness could not look while it stood still.
     assert_eq!(codes(S / 2, 9 * S, |w| w.changes.push(changed(Changed::Paused, "", "4 s"))), ["paused"]);
     assert_eq!(codes(S / 2, 9 * S, |w| w.changes.push(changed(Changed::Continued, "", ""))), ["paused"]);
     assert_eq!(codes(S / 2, 9 * S, |w| w.starved = Some(Starved::default())), ["starved"]);
@@ -255,7 +256,7 @@ fn four_changes_of_a_kind_are_told() {
     let change = "from 0 to 1, seen at 1.234 s";
     assert!(said(4).ends_with(&format!("interrupts: {change}, {change}, {change}, {change}")), "{}", said(4));
     assert!(said(6).ends_with(&format!("interrupts: {change}, {change}, {change}, {change} and 2 more")), "{}", said(6));
-    // A clock that moves in ticks is one of the kernel's clock sources.
+    // `jiffies` makes only a change of clock source INVALID.
     one(|w| w.changes.push(changed(Changed::Governor, "schedutil", "jiffies")), "governor-changed", Effect::Inconclusive);
 }
 
