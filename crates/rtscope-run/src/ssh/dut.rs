@@ -123,7 +123,8 @@ impl Drop for RemoteDut {
     }
 }
 
-/// The record is the DUT's: its machine and settings replace those of this machine, and the findings follow.
+/// Makes the record the DUT's: the DUT's machine takes the place of this one, which becomes the instrument's; the DUT's settings
+/// are filled in, and the findings are updated.
 fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
     let before = findings::of_machines(parts);
     let here = std::mem::replace(&mut parts.system, system);
