@@ -71,7 +71,8 @@ def report(what, ours, theirs, unit, goal, met):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        # Long enough that what each further histogram slot costs at the end of a run (new values grow rare) is not taken for the loop's.
+        # Long enough that the costs of new histogram slots at the end of a run (new values grow rare) are not taken for the
+        # loop's.
         short, long = 50_000, 300_000
         ours = per_sample(lambda n: [PROBE, plan(200, n, directory=directory)], short, long)
         theirs = per_sample(lambda n: cyclictest(200, n), short, long)
@@ -84,9 +85,9 @@ def main():
                 return json.loads(events[-1])["record"]["distributions"][0]["percentiles"]["p50"]
 
             def peer_median():
-                # -N: nanoseconds, so that the peer's median is as fine as ours.
+                # -N: nanoseconds, so that the peer's median has the same resolution as ours.
                 return median_of_cyclictest(run(cyclictest(200, loops)[:-2] + ["-N", "-h200000", f"-l{loops}"]).stdout)
-            # Alternating order, so that a drift of the machine hits both.
+            # Alternating order, so that a drift of the machine affects both.
             first, second = (probe_median, peer_median) if i % 2 == 0 else (peer_median, probe_median)
             a, b = first(), second()
             pairs.append((a, b) if i % 2 == 0 else (b, a))
@@ -96,12 +97,12 @@ def main():
         print(f"{'':34} ratios of the {rounds} pairs from {min(spread):.3f} to {max(spread):.3f}: the noise of this machine")
 
         for threads in sorted({1, len(os.sched_getaffinity(0))}):
-            # The kernel's figure is off by up to 128 KiB (it adds up each CPU's share 32 pages at a time).
+            # The kernel's figure is off by up to 128 KiB, as each CPU adds its share only 32 pages at a time.
             peaks = [(peak_kib([PROBE, plan(200, 5_000, threads, directory)]), peak_kib(cyclictest(200, 5_000, threads))) for _ in range(9)]
             ours, theirs = (statistics.mean(p[k] for p in peaks) for k in (0, 1))
             report(f"resident memory, {threads} thread(s)", ours, theirs, "KiB", "<= 1.0", lambda r: r <= 1.0)
 
-        # All pages of the program are locked while it measures: what it grows by is resident memory, on boards too.
+        # The whole program is locked in memory while it measures: growth of the file is growth of resident memory, on boards too.
         size = os.path.getsize(PROBE) / 1e6
         print(f"{'static probe':34} rtscope {size:12.2f} MB        goal <= 2.30: {'met' if size <= 2.3 else 'NOT met'}", flush=True)
 
@@ -112,7 +113,7 @@ def main():
         with open(path, "wb") as f:
             for _ in range(10):
                 rng.lognormal(9.0, 0.6, n // 10).astype("<u4").tofile(f)
-        subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)  # into the page cache for both
+        subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)  # into the page cache, for both
         start = time.monotonic()
         ours_figures = json.loads(run([RTSCOPE, "summarize", path, "--json"]).stdout)
         ours = time.monotonic() - start

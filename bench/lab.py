@@ -35,10 +35,10 @@ def main():
     for kernel in (STOCK, RT):
         timed("lab", "kernels", "fetch", kernel)
     for kernel in (STOCK, RT):
-        measure(kernel, "-l", "1")  # makes image and state
-    # One sample, so that all that a command does before it, and after it, is in the time.
+        measure(kernel, "-l", "1")  # makes the image and the state
+    # One sample, so that the time includes everything that a command does before and after it.
     report("command to first sample, from a kept state", statistics.median(measure(RT, "-l", "1") for _ in range(7)), "s", 1.0)
-    # For this run alone: a state that is kept is on the disk only after the sample, half a second later.
+    # Boots for this run alone: a state that is kept would be on disk only half a second after the sample.
     boots = statistics.median(measure(RT, "-l", "1", "--fresh-boot") for _ in range(5))
     report("command to first sample, with the boot", boots, "s", 8.0)
     for load in ("none", "calculation", "network", "full"):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 GOAL = 0.95
-# What every figure rests on: the record, the analysis, the sampling loop, the pairing of edges.
+# The code that every figure depends on: the record, the analysis, the sampling loop, the pairing of edges.
 FILES = [
     "crates/rtscope-record/src/**/*.rs",
     "crates/rtscope-analysis/src/**/*.rs",
@@ -24,7 +24,7 @@ FILES = [
     "crates/rtscope-probe/src/timer/{grid,sampling}.rs",
     "crates/rtscope-probe/src/line_tests/schedule.rs",
 ]
-# Some mutants allocate without end: they are to die of that, and not the machine.
+# Some mutants allocate without end: the limit ends them before the machine runs out of memory.
 MEMORY = 4 << 30
 
 
@@ -41,7 +41,7 @@ def main():
     command = ["cargo", "mutants", "--output", output, "--colors", "never", *files, *arguments]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     code = subprocess.run(command, check=False).returncode
-    # 2: some were missed, 3: some ran out of time; both are judged here. Anything else: it could not run.
+    # 2: mutants were missed, 3: mutants timed out; both are judged here. Any other code: cargo-mutants could not run.
     if code not in (0, 2, 3):
         sys.exit(f"error: cargo mutants ended with {code}")
     outcomes = json.loads((pathlib.Path(output) / "mutants.out/outcomes.json").read_text())["outcomes"]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between the kernels that these modules are built for: 6.1 to mainline. */
+/* Differences between the kernels that these modules are built for: 6.1 to mainline. */
 #ifndef RTSCOPE_COMPAT_H
 #define RTSCOPE_COMPAT_H
 
@@ -16,7 +16,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* gpio_chip.set says whether it could, from 6.17. */
+/* From 6.17 on, gpio_chip.set returns an error code. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define RTSCOPE_GPIO_SET_VOID	1
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What all of rtscope's devices answer alike. */
+/* Requests that all of rtscope's devices answer in the same way. */
 #ifndef RTSCOPE_DEVICE_H
 #define RTSCOPE_DEVICE_H
 

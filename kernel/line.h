@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Lines of other GPIO chips, named by a module's parameters: "LABEL/OFFSET" (label of the chip) or
- * the line's own name. Through a lookup table, as the kernel has no other way to get a line from
- * outside of a device tree.
+ * the line's own name. They come through a lookup table: without a device tree, the kernel has no
+ * other way to request a line by chip or name.
  */
 #ifndef RTSCOPE_LINE_H
 #define RTSCOPE_LINE_H
@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* What a lookup table takes instead of an offset when its key is the name of a line. */
+/* The offset in a lookup table's entry whose key is the name of a line. */
 #define LINE_BY_NAME	U16_MAX
 
 struct line_spec {
@@ -39,7 +39,7 @@ static inline int line_parse(const char *text, struct line_spec *spec)
 	return 0;
 }
 
-/* A platform device of its own for the module's lines, and the table that gives them to it. */
+/* A platform device for the module's lines, and the lookup table that assigns the lines to it. */
 struct line_owner {
 	struct platform_device *device;
 	struct gpiod_lookup_table *table;
@@ -52,7 +52,7 @@ static inline void line_owner_remove(struct line_owner *owner)
 	kfree(owner->table);
 }
 
-/* Lines are known to gpiod_get() by names[], in the order of specs[]. */
+/* gpiod_get() finds the lines by names[], in the order of specs[]. */
 static inline int line_owner_add(struct line_owner *owner, const char *name,
 				 const struct line_spec *specs, const char * const *names,
 				 unsigned int n)
@@ -77,15 +77,15 @@ static inline int line_owner_add(struct line_owner *owner, const char *name,
 	return 0;
 }
 
-/* The line, with a message that names it when it can't be had. */
+/* Requests the line; on failure, logs a message that names it. */
 static inline struct gpio_desc *line_get(struct line_owner *owner, const char *name,
 					 const char *text, enum gpiod_flags flags)
 {
 	struct gpio_desc *line = gpiod_get(&owner->device->dev, name, flags);
 
 	/*
-	 * The kernel would try again when the chip has come; a module that is loaded now needs it
-	 * now.
+	 * The kernel would retry once the chip appears; a module that is being loaded needs the
+	 * line now.
 	 */
 	if (line == ERR_PTR(-EPROBE_DEFER))
 		line = ERR_PTR(-ENODEV);

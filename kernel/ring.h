@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A ring of fixed-size records from one writer, in any context, to one reader, which never delays
- * the writer. What finds no room is lost, and counted; the numbers of the records show where.
+ * A ring of fixed-size records from one writer, in any context, to one reader that never delays
+ * the writer. A record that finds no room is lost and counted; gaps in the records' numbers show
+ * where.
  *
- * Writers hold off each other, readers each other: neither is the ring's business.
+ * The callers serialize writers among each other, and readers among each other.
  */
 #ifndef RTSCOPE_RING_H
 #define RTSCOPE_RING_H
@@ -22,7 +23,7 @@
 struct ring {
 	void *slots;
 	u32 size;		/* of a record, bytes */
-	u32 records;		/* room; a power of two */
+	u32 records;		/* capacity; a power of two */
 	u32 head;		/* records written, modulo 2^32 */
 	u32 tail;		/* records read, modulo 2^32 */
 	u64 seq;		/* number of the next record */
@@ -35,7 +36,7 @@ static inline bool ring_records_valid(u32 records)
 	       records <= RING_RECORDS_MAX;
 }
 
-/* The memory is all there from the start: writing never faults. */
+/* All memory is allocated and zeroed at the start: writing never faults. */
 static inline int ring_alloc(struct ring *ring, u32 records, u32 size)
 {
 	void *slots = vzalloc(array_size(records, size));
@@ -52,7 +53,7 @@ static inline void ring_free(struct ring *ring)
 	*ring = (struct ring){};
 }
 
-/* Records that wait for the reader. */
+/* Number of records that wait for the reader. */
 static inline u32 ring_unread(const struct ring *ring)
 {
 	/* Pairs with the release in ring_push(): the records are written. */
@@ -60,12 +61,12 @@ static inline u32 ring_unread(const struct ring *ring)
 }
 
 /*
- * Where to write the next record, whose number is *seq; NULL when it is lost. ring_push() then
- * publishes it.
+ * Returns the slot for the next record, whose number is *seq; NULL if the record is lost.
+ * ring_push() then publishes it.
  */
 static inline void *ring_slot(struct ring *ring, u64 *seq)
 {
-	/* Pairs with the release in ring_read(): the reader has left the slot. */
+	/* Pairs with the release in ring_read(): the reader is done with the slot. */
 	u32 used = ring->head - smp_load_acquire(&ring->tail);
 
 	*seq = ring->seq;
@@ -83,7 +84,7 @@ static inline void ring_push(struct ring *ring)
 	smp_store_release(&ring->head, ring->head + 1);
 }
 
-/* Copies whole records, as many as fit into len bytes; the bytes copied, or -EFAULT. */
+/* Copies whole records, as many as fit into len bytes. Returns the bytes copied, or -EFAULT. */
 static inline ssize_t ring_read(struct ring *ring, char __user *to, size_t len)
 {
 	size_t want = min_t(size_t, ring_unread(ring), len / ring->size);

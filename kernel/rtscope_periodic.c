@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_periodic: the device under test's wave in the kernel. Toggles a line every semi-period
- * from an hrtimer (Adam 2021, algorithm 5), on an absolute grid, so that a late edge does not shift
- * the ones after it.
+ * rtscope_periodic: the DUT's wave in the kernel. Toggles a line every semi-period from an hrtimer
+ * (Adam 2021, algorithm 5). The grid is absolute, so a late edge does not shift the following
+ * ones.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -46,7 +46,7 @@ static struct hrtimer timer;
 static enum hrtimer_mode mode;
 static struct rtscope_periodic_status counts;
 
-/* Between the timer and who reads the counts. The line is toggled before it is taken. */
+/* Protects the counts between the timer and readers. Taken only after the line was toggled. */
 static DEFINE_RAW_SPINLOCK(counts_lock);
 
 static enum hrtimer_restart toggle(struct hrtimer *unused)
@@ -61,7 +61,7 @@ static enum hrtimer_restart toggle(struct hrtimer *unused)
 	passed = hrtimer_forward_now(&timer, ns_to_ktime(semi_period_ns));
 	counts.level = !counts.level;
 	counts.toggles++;
-	/* The first of them is the point of this edge. */
+	/* The first of the passed points is the one of this edge. */
 	counts.missed += passed - 1;
 	counts.late_max_ns = max(counts.late_max_ns, late);
 	raw_spin_unlock_irqrestore(&counts_lock, flags);
@@ -101,7 +101,7 @@ static struct miscdevice device = {
 	.mode = 0600,
 };
 
-/* On the CPU of the timer: a pinned timer stays where it is started. */
+/* Runs on the timer's CPU: a pinned timer stays where it was started. */
 static void start_here(void *unused)
 {
 	counts.cpu = smp_processor_id();

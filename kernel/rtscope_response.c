@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_response: the device under test's task in the kernel. On an edge of its input line it
- * sets its output line to the same level (Adam 2021, algorithm 3), in the top half or in a thread:
- * which of them is chosen, and told.
+ * rtscope_response: the DUT's task in the kernel. On an edge of its input line it sets its output
+ * line to the same level (Adam 2021, algorithm 3), in the top half or in a thread, as chosen by a
+ * parameter and reported in the status.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -43,12 +43,12 @@ static enum rtscope_handler chosen;
 static int last = -1;
 static struct rtscope_response_status counts;
 
-/* Between the handler and who reads the counts. The answer is given before it is taken. */
+/* Protects the counts between the handler and readers. Taken only after the answer was given. */
 static DEFINE_RAW_SPINLOCK(counts_lock);
 
 static irqreturn_t answer(int number, void *unused)
 {
-	/* Read first: what comes while the task serves this edge is the next edge, not this one. */
+	/* Read first: an edge that comes while this one is served is the next one. */
 	int level = gpiod_get_raw_value(in_line);
 	unsigned long flags;
 
@@ -130,7 +130,7 @@ static int take_lines(void)
 	in_line = line_get(&owner, "in", in, GPIOD_IN);
 	if (IS_ERR(in_line))
 		return PTR_ERR(in_line);
-	/* From the start the output is what an answer would have made it. */
+	/* Initially the output has the level that an answer would have given it. */
 	last = gpiod_get_raw_value(in_line);
 	out_line = line_get(&owner, "out", out, last > 0 ? GPIOD_OUT_HIGH : GPIOD_OUT_LOW);
 	if (IS_ERR(out_line)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU expires on an absolute
- * grid; how late its callback runs is the latency. Grid points that a late callback passed over are
- * counted as missed.
+ * grid; the latency is how late its callback runs. Grid points that a late callback passes over
+ * are counted as missed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,9 +32,9 @@ static_assert(sizeof(struct rtscope_timer_config) == 184);
 static_assert(sizeof(struct rtscope_timer_event) == 32);
 static_assert(sizeof(struct rtscope_timer_status) == 96);
 
-/* What one CPU measures. */
+/* The measurement of one CPU. */
 struct sampler {
-	raw_spinlock_t lock;		/* between the timer and who reads the counts */
+	raw_spinlock_t lock;		/* between the timer and readers of the counts */
 	struct hrtimer timer;
 	struct ring ring;
 	unsigned int cpu;
@@ -51,7 +51,7 @@ static unsigned int n_samplers;
 static u64 started_ns;
 static int state = RTSCOPE_STATE_IDLE;
 static atomic_t running;		/* samplers that have not ended */
-static bool batch;			/* some ring holds as much as readers wait for */
+static bool batch;			/* some ring has as many records as readers wait for */
 static struct irq_work wake;
 static DECLARE_WAIT_QUEUE_HEAD(readers);
 
@@ -90,7 +90,7 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	counts->samples++;
 	counts->due++;
 
-	/* The first of them is the point of this sample. */
+	/* The first of the passed points is the one of this sample. */
 	passed = hrtimer_forward(timer, ns_to_ktime(actual), ns_to_ktime(config.interval_ns)) - 1;
 	if (config.count)
 		passed = min(passed, config.count - counts->due);
@@ -103,8 +103,7 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 
 	if (ended && atomic_dec_and_test(&running)) {
 		/*
-		 * Pairs with the acquire in has_ended(): all records are there before the end is
-		 * seen.
+		 * Pairs with the acquire in has_ended(): all records are visible before the end is.
 		 */
 		smp_store_release(&state, RTSCOPE_STATE_DONE);
 		irq_work_queue(&wake);
@@ -156,7 +155,7 @@ static bool wanted(unsigned int cpu, bool all)
 		       config.cpus[cpu / 64] >> cpu % 64 & 1);
 }
 
-/* Every CPU that is asked for must be there: a measurement of fewer would look like one of all. */
+/* Every CPU in the request must be online: a measurement of fewer would look like one of all. */
 static int make_samplers(void)
 {
 	bool all = !memchr_inv(config.cpus, 0, sizeof(config.cpus));
@@ -319,7 +318,7 @@ static ssize_t read_some(char __user *to, size_t len)
 	size_t done = 0;
 	unsigned int i;
 
-	/* Before anything is read: a batch that is complete meanwhile is not forgotten. */
+	/* Cleared before reading, so that a batch that is completed meanwhile is not forgotten. */
 	WRITE_ONCE(batch, false);
 	for (i = 0; i < n_samplers; i++) {
 		copied = ring_read(&samplers[i].ring, to + done, len - done);
@@ -347,7 +346,7 @@ static ssize_t timer_read(struct file *file, char __user *to, size_t len, loff_t
 	}
 
 	mutex_lock(&requests);
-	/* Asked first: what was written before the end is then seen below. */
+	/* Checked first: records from before the end are then seen below. */
 	ended = has_ended();
 	copied = read_some(to, len);
 	mutex_unlock(&requests);

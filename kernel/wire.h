@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* rtscope_wire, inside: what the chip, the instrument and its device know of each other. */
+/* Internals of rtscope_wire: the interfaces between the chip, the instrument and its device. */
 #ifndef RTSCOPE_WIRE_H
 #define RTSCOPE_WIRE_H
 
@@ -15,8 +15,8 @@
 #define WIRES_MAX	15
 
 /*
- * One lock for the levels of all lines and the run: the order of edges is the order in which they
- * are stamped. Raw, as it is taken in hard interrupts, on PREEMPT_RT too. Never held while an
+ * One lock for the levels of all lines and for the run: edges are stamped in the order in which
+ * they happen. Raw, as it is taken in hard interrupts, on PREEMPT_RT too. Never held while an
  * interrupt is delivered.
  */
 extern raw_spinlock_t wire_lock;
@@ -29,16 +29,16 @@ unsigned int wire_chip_wires(void);
 
 /* Level of a line; wire_lock held. */
 bool wire_level(unsigned int offset);
-/* Changes an input's level without an edge; wire_lock held. */
+/* Sets an input's level without an edge; wire_lock held. */
 void wire_level_force(unsigned int offset, bool level);
-/* Changes an input's level; true: wire_interrupt() is due. wire_lock held. */
+/* Sets an input's level; if true, wire_interrupt() is due. wire_lock held. */
 bool wire_input_edge(unsigned int offset, bool level);
 /* Delivers the interrupt of an input's edge; from any context, wire_lock not held. */
 void wire_interrupt(unsigned int offset);
 
 /* wire_run.c: the instrument. */
 
-/* A stimulus and what became of it. */
+/* A stimulus and its outcome. */
 struct wire_stimulus {
 	u64 number;
 	u64 programmed;
@@ -49,7 +49,7 @@ struct wire_stimulus {
 
 struct wire_run {
 	struct rtscope_wire_config config;
-	struct rtscope_wire_status status;	/* its counts; the rest is filled in when asked */
+	struct rtscope_wire_status status;	/* the counts; the rest is filled in on request */
 	struct ring ring;
 	struct hrtimer stimulus_timer;
 	struct hrtimer answer_timer;
@@ -68,10 +68,10 @@ int wire_run_check(struct rtscope_wire_config *config);
 int wire_run_configure(struct wire_run *run, const struct rtscope_wire_config *config);
 int wire_run_start(struct wire_run *run);
 void wire_run_stop(struct wire_run *run);
-/* Stops, frees the ring, and forgets the configuration. */
+/* Stops the run, frees the ring, and forgets the configuration. */
 void wire_run_reset(struct wire_run *run);
 void wire_run_status(struct wire_run *run, struct rtscope_wire_status *status);
-/* Whether read() has something to give, or the end. */
+/* Whether read() would return records or the end. */
 bool wire_run_readable(struct wire_run *run);
 bool wire_run_ended(struct wire_run *run);
 /* The answer line has changed; wire_lock held. */
@@ -81,7 +81,7 @@ void wire_run_edge(struct wire_run *run, bool level);
 
 bool wire_inject_valid(const struct rtscope_wire_config *config);
 void wire_inject_init(struct wire_run *run);
-/* Answers the present stimulus, or sees to it; right after it was driven, in its interrupt. */
+/* Answers the current stimulus, now or by a timer; in the interrupt that has just driven it. */
 void wire_inject(struct wire_run *run);
 
 extern struct wire_run wire_run;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rtscope_wire: a GPIO chip without hardware, whose outputs are wired to inputs with edge
- * interrupts. Stands on its own, as distributions' kernels have neither GPIO_SIM nor IRQ_SIM.
+ * interrupts. It is self-contained, as distributions' kernels have neither GPIO_SIM nor IRQ_SIM.
  */
 #define pr_fmt(fmt) "rtscope_wire: " fmt
 
@@ -23,8 +23,8 @@
 struct wire_line {
 	bool level;
 	bool enabled;			/* the interrupt is not masked */
-	bool latched;			/* an edge came while it was */
-	unsigned int edges;		/* IRQ_TYPE_EDGE_* that are wanted */
+	bool latched;			/* an edge came while it was masked */
+	unsigned int edges;		/* IRQ_TYPE_EDGE_* that are requested */
 };
 
 DEFINE_RAW_SPINLOCK(wire_lock);
@@ -37,7 +37,7 @@ static struct irq_work deliver;
 static struct hrtimer deliver_timer;
 static struct platform_device *parent;
 
-/* Offset 0 is the stimulus, an input; from then on outputs and inputs alternate. */
+/* Offset 0 is the stimulus, an input; from offset 1 on, outputs and inputs alternate. */
 static bool is_input(unsigned int offset)
 {
 	return offset == RTSCOPE_WIRE_STIMULUS || (offset > RTSCOPE_WIRE_ANSWER && offset % 2);
@@ -70,7 +70,7 @@ bool wire_input_edge(unsigned int offset, bool level)
 	line->level = level;
 	if (!(line->edges & (level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING)))
 		return false;
-	/* As hardware does: one edge is remembered until the interrupt is unmasked. */
+	/* As in hardware: one edge is latched until the interrupt is unmasked. */
 	if (!line->enabled)
 		line->latched = true;
 	return line->enabled;
@@ -97,13 +97,13 @@ static enum hrtimer_restart deliver_expired(struct hrtimer *timer)
 }
 
 /*
- * Whether irq_work makes an interrupt of its own, or waits for the next tick: milliseconds that no
- * wire has.
+ * Whether irq_work raises an interrupt of its own. If not, it waits for the next tick:
+ * milliseconds, which no real wire takes.
  */
 static bool work_interrupts(void)
 {
 #ifdef CONFIG_ARM
-	/* There the kernel's own answer is in a variable that modules do not see. */
+	/* There, the kernel's answer is in a variable that modules can't see. */
 	return num_possible_cpus() > 1;
 #else
 	return arch_irq_work_has_interrupt();
@@ -189,7 +189,7 @@ static void chip_irq_valid(struct gpio_chip *gc, unsigned long *valid, unsigned 
 			__set_bit(offset, valid);
 }
 
-/* handle_edge_irq() acknowledges every edge; here there is nothing to tell. */
+/* handle_edge_irq() acknowledges every edge; there is no hardware to tell. */
 static void chip_irq_ack(struct irq_data *data)
 {
 }
@@ -218,7 +218,7 @@ static void chip_irq_unmask(struct irq_data *data)
 	lines[offset].latched = false;
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 
-	/* Never at once: the caller holds the interrupt's own lock. */
+	/* Never delivered here: the caller holds the interrupt's own lock. */
 	if (due)
 		deliver_soon(offset);
 }

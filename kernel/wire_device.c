@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* rtscope_wire: the instrument's device, /dev/rtscope-wire, and the module's start and end. */
+/* rtscope_wire: the instrument's device /dev/rtscope-wire, and the module's init and exit. */
 #define pr_fmt(fmt) "rtscope_wire: " fmt
 
 #include <linux/build_bug.h>
@@ -55,7 +55,7 @@ static ssize_t wire_read(struct file *file, char __user *to, size_t len, loff_t 
 	}
 
 	mutex_lock(&requests);
-	/* Asked first: what was written before the end is then seen below. */
+	/* Checked first: records from before the end are then seen below. */
 	ended = wire_run_ended(run);
 	copied = run->ring.records ? ring_read(&run->ring, to, len) : 0;
 	mutex_unlock(&requests);

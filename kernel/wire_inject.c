@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rtscope_wire: answers that the instrument makes itself, with known delays, losses and doubles.
- * What it then measures must be what was injected.
+ * The instrument must then measure exactly what was injected.
  */
 #include <linux/math64.h>
 #include <linux/processor.h>
@@ -10,8 +10,8 @@
 #include "wire.h"
 
 /*
- * An injected answer is to come at its time to some ns, not when a timer happens to be handled: the
- * timer is set so much earlier, and the rest is waited for.
+ * An injected answer must come within some ns of its time, not whenever a timer happens to be
+ * handled. So the timer is set this much earlier, and the rest is a busy-wait.
  */
 #define ANSWER_LEAD_NS		(10 * NSEC_PER_USEC)
 
@@ -36,7 +36,7 @@ bool wire_inject_valid(const struct rtscope_wire_config *config)
 		return !inject->other_every && !longest && !inject->drop_every &&
 		       !inject->double_every;
 	case RTSCOPE_INJECT_ANSWER:
-		/* The one answer timer must be free again before the next stimulus. */
+		/* The only answer timer must be free again before the next stimulus. */
 		return longest <= config->interval_min_ns &&
 		       config->interval_min_ns - longest >= ANSWER_LEAD_NS / 2;
 	default:
@@ -44,7 +44,7 @@ bool wire_inject_valid(const struct rtscope_wire_config *config)
 	}
 }
 
-/* The instrument's own answer to the present stimulus; in its hard interrupt. */
+/* The instrument's own answer to the current stimulus; called in its hard interrupt. */
 static void answer_now(struct wire_run *run)
 {
 	const struct rtscope_wire_inject *inject = &run->config.inject;
@@ -96,7 +96,7 @@ void wire_inject(struct wire_run *run)
 		run->status.injected_other++;
 	}
 	run->answer_at = run->now.programmed + delay;
-	/* A timer that is due so soon would come no earlier than this. */
+	/* If the answer is due this soon, a timer would not come earlier than a busy-wait. */
 	if (run->answer_at < ktime_get_ns() + 2 * ANSWER_LEAD_NS)
 		answer_when_due(run);
 	else

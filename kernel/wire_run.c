@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rtscope_wire: the instrument. A hard, pinned hrtimer drives the stimulus line at programmed
- * times, so that no stimulus ever waits for a scheduler; edges of the answer line are stamped where
- * the line is driven.
+ * times, so that no stimulus ever waits for the scheduler. Edges of the answer line are stamped
+ * where the line is driven.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -47,8 +47,8 @@ static void record(struct wire_run *run, struct rtscope_wire_event event)
 	*slot = event;
 	ring_push(&run->ring);
 	/*
-	 * Records come one by one: equality is passed on the way up, and readers are woken once for
-	 * each batch.
+	 * Records come one by one, so the count hits this value exactly on its way up, and readers
+	 * are woken once per batch.
 	 */
 	if (ring_unread(&run->ring) == run->config.wake_records)
 		irq_work_queue(&run->wake);
@@ -88,8 +88,7 @@ static void end(struct wire_run *run)
 	status->ended_ns = ktime_get_ns();
 	record_edge(run, RTSCOPE_WIRE_DONE, wire_level(RTSCOPE_WIRE_ANSWER), status->ended_ns, 0);
 	/*
-	 * Pairs with the acquire in wire_run_ended(): the last record is there before the end is
-	 * seen.
+	 * Pairs with the acquire in wire_run_ended(): the last record is visible before the end is.
 	 */
 	smp_store_release(&status->state, RTSCOPE_STATE_DONE);
 	irq_work_queue(&run->wake);
@@ -104,7 +103,7 @@ static void miss(struct wire_run *run, struct wire_stimulus *stimulus)
 
 static void late(struct wire_run *run, struct wire_stimulus *stimulus, u64 at, u32 flags)
 {
-	/* Whatever comes after the late answer is not an answer any more. */
+	/* Edges after the late answer no longer answer this stimulus. */
 	stimulus->fate = WIRE_ANSWERED;
 	run->status.late++;
 	record_stimulus(run, RTSCOPE_WIRE_LATE, stimulus, at, flags);
@@ -133,7 +132,7 @@ void wire_run_edge(struct wire_run *run, bool level)
 
 	if (now->fate == WIRE_OPEN && now->level == level) {
 		now->fate = WIRE_ANSWERED;
-		/* The line was at the other level before: what was owed there can't come any more. */
+		/* The line was at the other level before: an answer owed there can't come now. */
 		run->before.fate = WIRE_ANSWERED;
 		run->status.answered++;
 		record_stimulus(run, RTSCOPE_WIRE_ANSWERED, now, at, flags);
@@ -147,7 +146,7 @@ void wire_run_edge(struct wire_run *run, bool level)
 	}
 }
 
-/* Counts the stimuli whose time has passed already: none of them was given. */
+/* Counts the stimuli whose time has already passed; none of them is driven. */
 static void skip(struct wire_run *run, u64 now)
 {
 	struct rtscope_wire_status *status = &run->status;
@@ -226,7 +225,7 @@ void wire_run_init(struct wire_run *run)
 	hrtimer_setup(&run->stimulus_timer, stimulus_fire, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 	wire_inject_init(run);
-	/* Not a hard one: on PREEMPT_RT readers can only be woken from a thread. */
+	/* Not a hard irq_work: on PREEMPT_RT, readers can only be woken from a thread. */
 	init_irq_work(&run->wake, wake_readers);
 	init_waitqueue_head(&run->readers);
 }
@@ -274,15 +273,15 @@ int wire_run_configure(struct wire_run *run, const struct rtscope_wire_config *c
 	return 0;
 }
 
-/* On the CPU of the timer, interrupts off. */
+/* Runs on the timer's CPU, with interrupts off. */
 static void start_here(void *data)
 {
 	struct wire_run *run = data;
 
 	raw_spin_lock(&wire_lock);
 	/*
-	 * The first stimulus is to change the level that the DUT answers with: else its first
-	 * answer would be no edge, and missed.
+	 * The first stimulus must change the level that the DUT answers with: otherwise its first
+	 * answer would be no edge, and count as missed.
 	 */
 	run->now.level = wire_level(RTSCOPE_WIRE_ANSWER);
 	wire_level_force(RTSCOPE_WIRE_STIMULUS, run->now.level);
@@ -303,7 +302,7 @@ int wire_run_start(struct wire_run *run)
 
 	if (!run->configured)
 		return -EINVAL;
-	/* A run starts from what was configured, once. */
+	/* Each configuration starts one run. */
 	run->configured = false;
 	if (cpu == RTSCOPE_CPU_ANY)
 		cpu = raw_smp_processor_id();

@@ -1,7 +1,7 @@
-// Stamps edges: four channels, two samples a clock, one record for each clock in which something happened.
+// Stamps edges: four channels, two samples per clock, one record for each clock in which something happened.
 //
-// Channel 0 is the stimulus as read back from its own pad, so that it takes the same path as the answers. All channels are as many
-// clocks late as each other; only differences of stamps mean something.
+// Channel 0 is the stimulus, read back from its own pad so that it takes the same path as the answers. The stamps of all channels
+// are late by the same number of clocks; only differences of stamps have a meaning.
 `default_nettype none
 
 module capture #(
@@ -9,7 +9,7 @@ module capture #(
 ) (
     input  wire         clk,
     input  wire         rst,
-    // From the input cells: the sample at the rising edge of the clock, and the one half a clock later.
+    // From the input cells: the sample at the rising edge of the clock, and the sample half a clock later.
     input  wire  [3:0]  first,
     input  wire  [3:0]  second,
     input  wire         stimulus,
@@ -19,14 +19,14 @@ module capture #(
     input  wire         mark,
     output logic        valid,
     output logic [3:0]  kind,
-    // Each channel's level before this clock, and its two samples in it.
+    // Each channel's level before this clock, and its two samples in this clock.
     output logic [11:0] samples,
     output logic [31:0] tick /*verilator public_flat_rw*/
 );
     logic [3:0] first_met, second_met, first_sync, second_sync, earlier;
     logic       stimulus_before, half_before, wrapped;
 
-    // In loopback each channel sees the stimulus in a way of its own: as it is, half a tick late, a tick late, inverted.
+    // In loopback each channel sees the stimulus differently: unchanged, half a tick late, a tick late, inverted.
     always_ff @(posedge clk) begin
         first_met       <= first;
         second_met      <= second;
@@ -39,7 +39,7 @@ module capture #(
     wire edge_seen = |(enable & ((earlier ^ first_sync) | (first_sync ^ second_sync)));
     wire wrap_seen = half_before != tick[31];
 
-    // A MARK asked for while the counter wraps comes with it: the kinds of one clock share its record.
+    // A MARK that is requested while the counter wraps shares its record: all kinds of one clock are in one record.
     always_ff @(posedge clk) begin
         tick        <= tick + 1;
         half_before <= tick[31];

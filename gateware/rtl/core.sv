@@ -1,10 +1,11 @@
-// The instrument without its line: registers, stamps, stimulus, records. Bytes go in and out by a handshake. See ../PROTOCOL.md.
+// The instrument without its serial line: registers, stamps, stimulus, records. Bytes go in and out by a handshake. See
+// ../PROTOCOL.md.
 `default_nettype none
 
 module core #(
     parameter int          CLK_HZ = 96_000_000,
     parameter int          BOARD = 0,
-    // Whether `second` is a sample of its own: else it repeats `first`, and stamps are whole ticks.
+    // Whether `second` is a separate sample; else it repeats `first`, and stamps are whole ticks.
     parameter bit          HALF_TICKS = 1,
     parameter int          FIFO_LOG2 = 8,
     parameter logic [31:0] TICK_INITIAL = 0
@@ -24,7 +25,8 @@ module core #(
 );
     localparam logic [7:0] VERSION = 1;
     localparam logic [3:0] READ = 1, WRITE = 2;
-    // Registers 0 to 3 are read: identity, clock, features, status. 4 to 8 are written; 5 to 7 are the stimulus's lengths.
+    // Registers 0 to 3 are read-only: identity, clock, features, status. Registers 4 to 8 are write-only; 5 to 7 are the
+    // stimulus's lengths.
     localparam logic [3:0] STATUS = 3, CONTROL = 4, SEED = 8;
     localparam logic [3:0] REPLY = 8, REFUSED = 10;
 
@@ -35,14 +37,14 @@ module core #(
     logic [8:0]  control;
     logic        reads, writes, mark, clear, control_write, length_write, seed_write, reply_bit;
 
-    // A command has been there for some clocks when it is executed, and its reply waits for what it does.
+    // A command is stable for some clocks before it is executed, and its reply waits until it has taken effect.
     always_ff @(posedge clk) begin
         reads         <= operation == READ && address <= STATUS;
         writes        <= operation == WRITE && address >= CONTROL && address <= SEED;
         control_write <= execute && writes && address == CONTROL;
         length_write  <= execute && writes && address != SEED;
         seed_write    <= execute && writes && address == SEED;
-        // The lowest bits of CONTROL act once; the others stay.
+        // The two lowest bits of CONTROL act once; the others keep their value.
         mark  <= control_write && value[0];
         clear <= control_write && value[1];
         if (control_write) control <= value[10:2];
@@ -63,7 +65,7 @@ module core #(
         .enable(stimulate),
         .toggle(control[2]),
         .invert(control[3]),
-        // CONTROL would be the phase that is none.
+        // For CONTROL, length_of is 0, which no phase uses.
         .length_write,
         .length_of(address[1:0]),
         .seed_write, .value,

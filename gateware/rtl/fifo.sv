@@ -1,7 +1,7 @@
-// Holds records until the line takes them, and counts those it could not hold.
+// Holds records until the serial line takes them, and counts those that it could not hold.
 //
-// When it is full, events are counted until it is half empty; then one LOST record says how many went, and holding goes on. So
-// events held + the counts of the LOST records = events offered, and what is held between two losses is without a gap.
+// When it is full, events are only counted until it is half empty; then a LOST record says how many were lost, and events are
+// held again. So events held + the counts of the LOST records = events offered, and the records between two losses have no gap.
 `default_nettype none
 
 module fifo #(
@@ -30,7 +30,7 @@ module fifo #(
     logic [1:0]      settling;
 
     // 24 bits are enough: at 3 Mbaud the line empties half of 1024 records in under 4 million clocks of 99 MHz.
-    // `full` and `half` are a clock old: full leaves a margin for that.
+    // `full` and `half` are one clock old; `full` leaves a margin for that.
     wire        report = losing && half;
     wire        write = report || (valid && !losing && !full);
     wire [23:0] lost_now = lost + {23'b0, valid};
@@ -57,7 +57,7 @@ module fifo #(
             losing <= 1;
             lost   <= lost_now;
         end
-        // The memory answers a clock after its address.
+        // The memory answers one clock after its address.
         settling <= take ? 2 : settling == 0 ? 0 : settling - 1;
         empty    <= level == 0;
         ready    <= level != 0 && settling == 0 && !take;

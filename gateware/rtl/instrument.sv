@@ -1,4 +1,4 @@
-// The instrument with its serial line: what the boards' tops instantiate.
+// The instrument with its serial line, as the boards' top modules instantiate it.
 `default_nettype none
 
 module instrument #(

@@ -1,6 +1,6 @@
-// Takes commands from the line: SLIP, eight bytes, CRC-16. What is not a whole and undamaged command is counted and left.
+// Receives commands from the line: SLIP, eight bytes, CRC-16. Anything but a whole, undamaged command is counted and ignored.
 //
-// The register that took the command in gives the reply out, bit by bit, with what has to be changed in it.
+// The register that holds the command also shifts the reply out, bit by bit, after the fields that differ were replaced.
 `default_nettype none
 
 module receive (
@@ -9,7 +9,7 @@ module receive (
     input  wire         clear_errors,
     input  wire         byte_valid,
     input  wire  [7:0]  byte_in,
-    // The command is held until `done`; what arrives meanwhile is refused.
+    // The command is held until `done`; commands that arrive meanwhile are refused.
     input  wire         done,
     input  wire         load,
     input  wire  [3:0]  load_kind,
@@ -37,7 +37,7 @@ module receive (
     assign value = command[31:0];
     assign bit_out = command[47];
 
-    // count is 9 when there were more than the eight bytes of a command.
+    // `count` is 9 if there were more than the eight bytes of a command.
     wire whole = count == 8 && !bad && !escaped && crc == 0 && !valid;
     wire idle = count == 0 && !bad && !escaped;
     wire wrong = byte_valid && byte_in == END && !whole && !idle;
@@ -48,7 +48,7 @@ module receive (
             shift <= {shift[6:0], 1'b0};
             crc   <= {crc[14:0], 1'b0} ^ ((crc[15] ^ shift[7]) ? 16'h1021 : 16'h0);
         end
-        // The first six bytes; the CRC itself need not be kept.
+        // Only the first six bytes; the CRC itself need not be kept.
         if (shift_out || (bits != 0 && count <= 6)) command <= {command[46:0], shift[7]};
         if (load) begin
             command[47:44] <= load_kind;

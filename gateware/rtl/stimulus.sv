@@ -1,8 +1,8 @@
-// Makes the stimulus: pulses, or single edges in turn, at a fixed or pseudo-random interval.
+// Makes the stimulus: pulses, or single edges in alternation, at a fixed or pseudo-random interval.
 //
 // A round is a gap of INTERVAL + 2 clocks, a random part of (R & RANDOM) + 2, and a pulse of WIDTH + 2. With `toggle` there is no
-// pulse: the output changes where it would begin. R is a 32-bit Galois shift register, stepped 32 times after each use, so that the
-// n-th R follows from the seed alone.
+// pulse: the output changes where the pulse would begin. R is a 32-bit Galois shift register that is stepped 32 times after each
+// use, so the n-th R follows from the seed alone.
 `default_nettype none
 
 module stimulus (
@@ -11,7 +11,7 @@ module stimulus (
     input  wire         enable,
     input  wire         toggle,
     input  wire         invert,
-    // Lengths are written by the phase that they belong to: 1 INTERVAL, 2 RANDOM, 3 WIDTH.
+    // The lengths are addressed by their phase: 1 INTERVAL, 2 RANDOM, 3 WIDTH.
     input  wire         length_write,
     input  wire  [1:0]  length_of,
     input  wire         seed_write,
@@ -21,15 +21,15 @@ module stimulus (
     localparam logic [1:0] GAP = 1, RANDOM = 2, PULSE = 3;
     localparam logic [31:0] TAPS = 32'hA300_0000;
 
-    // A memory is cheaper here than registers: one length is needed at a time.
+    // A memory is cheaper here than registers, as only one length is needed at a time.
     (* ram_style = "block" *)
     logic [31:0] lengths[4];
     logic [31:0] length, lfsr;
-    // One bit more than a length: the borrow says that the phase is over.
+    // One bit wider than a length: the borrow shows that the phase is over.
     logic [32:0] left  /*verilator public_flat_rw*/;
     logic [1:0]  phase, following;
     logic        masked, active;
-    // How often R has still to be stepped.
+    // How many steps of R are left.
     logic [5:0]  steps /*verilator public_flat_rd*/;
 
     wire over = left[32];
@@ -43,7 +43,7 @@ module stimulus (
         if (!enable) following = GAP;
     end
 
-    // What the next phase will be loaded with; phases last two clocks at least, so it is there in time.
+    // The length of the next phase; a phase lasts at least two clocks, so it is ready in time.
     always_ff @(posedge clk) begin
         if (length_write) lengths[length_of] <= value;
         length <= lengths[following];

@@ -1,7 +1,7 @@
-// Frames records for the line: sequence number, record, CRC-16, in SLIP. Decides what comes next: replies before events.
+// Frames records for the line: sequence number, record, CRC-16, in SLIP. Replies come before events.
 //
-// Commands are executed here, between two frames, so that none changes what a frame is being made of. Bits are taken one by one,
-// which costs little, and is much faster than any line.
+// Commands are executed here, between two frames, so that none changes a record while it is being framed. Bits are handled one by
+// one, which takes few cells and is still much faster than any line.
 `default_nettype none
 
 module transmit (
@@ -24,18 +24,18 @@ module transmit (
 
     logic [2:0]  state;
     logic        is_reply, chosen, taken, next_bit, of_crc;
-    // Which bit of the frame is next: sequence number 0 to 15, record to 63, CRC to 79.
+    // Number of the frame's next bit: sequence number 0 to 15, record 16 to 63, CRC 64 to 79.
     logic [6:0]  place;
     logic [15:0] sequence_number, crc;
     logic [7:0]  current;
 
-    // What ended a clock ago is still held out.
+    // A request that was completed one clock ago is still asserted.
     wire command_waits = command_valid && !replied;
     wire event_waits = event_ready && !event_take;
     wire complete = place == 80;
     wire reserved = current == END || current == ESC;
 
-    // One of 64 bits is chosen in two steps, a clock each: of every 16 bits one, then of these.
+    // One of 64 bits is chosen in two steps, one clock each: first one of every 16 bits, then one of these.
     logic [3:0] candidates;
     logic [2:0] part;
     wire [3:0]  from_end = ~place[3:0];
@@ -56,7 +56,7 @@ module transmit (
         if (state == TAKE) place <= place + 1;
         next_bit <= part[2] ? crc[15] : is_reply && part != 0 ? reply_bit : candidates[part[1:0]];
         if (taken) current <= {current[6:0], next_bit};
-        // The CRC gives itself out from its upper end.
+        // The CRC is shifted out from its upper end.
         if (state == IDLE) crc <= 16'hFFFF;
         else if (taken && !of_crc) crc <= {crc[14:0], 1'b0} ^ ((crc[15] ^ next_bit) ? 16'h1021 : 16'h0);
         else if (chosen && part[2]) crc <= {crc[14:0], 1'b0};
@@ -68,7 +68,7 @@ module transmit (
                 if (command_waits) state <= EXECUTE;
                 else if (event_waits) state <= TAKE;
             end
-            // Lets the command act before its reply is given.
+            // Lets the command act before its reply is sent.
             EXECUTE: state <= SETTLE;
             SETTLE:  state <= TAKE;
             TAKE:    if (place[2:0] == 7) state <= BYTE;

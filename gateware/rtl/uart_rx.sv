@@ -1,4 +1,4 @@
-// Receives bytes from a serial line, 8N1. A byte without its stop bit is dropped: the frame that it was part of then fails its check.
+// Receives bytes from a serial line, 8N1. A byte without a stop bit is dropped; the frame that it belongs to then fails its CRC.
 `default_nettype none
 
 module uart_rx #(
@@ -30,7 +30,7 @@ module uart_rx #(
             wait_for <= WIDTH'(DIVIDER - 1);
             bits     <= bits - 1;
             if (bits == 10) begin
-                // A start bit that is gone by its middle was noise.
+                // A start bit that has gone by its middle was noise.
                 if (level) bits <= 0;
             end else if (bits == 1) begin
                 valid <= level;

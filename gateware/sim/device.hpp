@@ -1,4 +1,4 @@
-// The core under a clock: pins in, bytes in and out.
+// The core with a clock: pins in, bytes in and out.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 class Device {
   public:
-    // Between two bytes to the core: it takes them in bit by bit, faster than any line brings them.
+    // Clocks between two bytes to the core, which takes a byte in bit by bit; still faster than any line delivers bytes.
     static constexpr unsigned BYTE_GAP = 12;
 
     Vcore top;
     uint64_t clocks = 0;
-    // How many clocks the line takes for a byte.
+    // Clocks that the line takes for a byte.
     unsigned byte_clocks = 1;
     std::deque<uint8_t> to_core, from_core;
 
@@ -37,7 +37,7 @@ class Device {
     void set_stimulus_left(uint64_t left) { top.rootp->core__DOT__stimulus_i__DOT__left = left; }
     bool stepping() { return top.rootp->core__DOT__stimulus_i__DOT__steps != 0; }
 
-    // One clock, with the pins' two samples in it.
+    // Simulates one clock, with the pins' two samples.
     void clock(uint8_t first, uint8_t second) {
         top.first = first;
         top.second = second;
@@ -63,10 +63,10 @@ class Device {
     }
 
     void send(const std::vector<uint8_t> &bytes) { to_core.insert(to_core.end(), bytes.begin(), bytes.end()); }
-    // Clocks until the line takes a byte again.
+    // Clocks until the line takes the next byte.
     unsigned line_wait() const { return tx_wait; }
 
-    // Lets time pass in which nothing but the counter and the line's wait moves.
+    // Skips time in which only the tick counter and the line's wait change.
     void pass(uint64_t clocks_passed) {
         set_tick(tick() + uint32_t(clocks_passed));
         tx_wait -= unsigned(std::min<uint64_t>(tx_wait, clocks_passed));

@@ -1,4 +1,4 @@
-// The simulated device under test: answers stimuli, or drives a wave, and writes down what it did.
+// The simulated DUT: answers stimuli, or drives a wave, and logs what it did.
 #pragma once
 
 #include <cstdio>
@@ -6,16 +6,17 @@
 
 #include "pins.hpp"
 
-// All times in half ticks.
+// All times are in half ticks.
 struct DutOptions {
     enum Latency { CONSTANT, TWO, LATE, UNIFORM, NONE } latency = CONSTANT;
-    // Constant: a. Two-valued: a or b, equally often. Late: b instead of a for every `every`-th. Uniform: from a to b.
+    // Constant: a. Two values: a or b, equally often. Late: b instead of a for every `every`-th stimulus. Uniform: from a to b.
     uint64_t a = 2000, b = 2000, every = 1;
-    // Every so-manieth pulse (0: none): both its edges unanswered; the rising answer twice; the falling one before it is asked for.
+    // For every n-th pulse (0: never): both edges unanswered; the rising answer doubled; the falling answer given before it was
+    // asked for.
     uint64_t drop = 0, doubled = 0, early = 0;
-    // Between the edges of an answer that comes twice, and from an answer to the early one after it.
+    // Time between the edges of a doubled answer, and from an answer to the early one after it.
     uint64_t gap = 400;
-    // A wave instead of answers, if its semi-period is not 0: each edge up to `jitter` late, the grid `skew` ppm slow.
+    // A wave instead of answers, if semi_period is not 0: each edge is up to `jitter` late, the grid `skew` ppm slow.
     double semi_period = 0, skew = 0;
     uint64_t jitter = 0;
     uint64_t seed = 1;
@@ -27,7 +28,7 @@ class Dut {
 
     Dut(const DutOptions &options, Pins &pins, FILE *truth) : o(options), pins(pins), truth(truth), generator(o.seed) {}
 
-    // The stimulus's pad changed: first seen by the sample at `at`.
+    // The stimulus's pad changed; `at` is the first sample that sees it.
     void stimulated(uint64_t at, bool level) {
         stimuli++;
         pulses += level;
@@ -48,7 +49,7 @@ class Dut {
         if (early) unasked(!level);
     }
 
-    // The instrument began to stamp at `at`: a wave begins.
+    // The instrument began to stamp at `at`: the wave begins.
     void started(uint64_t at) {
         if (o.semi_period <= 0) return;
         wave_start = double(at) + o.semi_period;
@@ -58,7 +59,7 @@ class Dut {
 
     void stopped() { wave_on = false; }
 
-    // Called when the wave's edge at `at` took place.
+    // Called when the wave's edge at `at` has taken place.
     void waved(uint64_t at, bool level) {
         if (o.semi_period <= 0) return;
         if (truth) std::fprintf(truth, "{\"edge\":%llu,\"rising\":%s,\"at\":%llu}\n", ull(edges), level ? "true" : "false", ull(at));

@@ -1,4 +1,4 @@
-// The instrument as a program: the core of the gateware on a pseudo-terminal, with a simulated device under test on its pins.
+// The instrument as a program: the gateware's core on a pseudo-terminal, with a simulated DUT on its pins.
 #include <chrono>
 #include <csignal>
 
@@ -22,7 +22,7 @@ FILE *create(const std::string &path) {
     return file;
 }
 
-// Clocks that are simulated before the host is looked at again.
+// Clocks to simulate between two looks at the host.
 constexpr uint64_t GLANCE = CLK_HZ / 100;
 
 class Emulator {
@@ -51,7 +51,7 @@ class Emulator {
         while (!told_to_end) {
             simulation.device.send(terminal.read());
             for (bool level : wires.answers()) simulation.pins.schedule(2 * simulation.clocks() + 2, Pins::ANSWER, level);
-            // A line that waits for its host lets no time pass: nothing is lost that a real line would not lose.
+            // While the line waits for its host, no time passes: nothing is lost that a real line would not lose.
             if (!terminal.flush()) {
                 terminal.wait(100);
                 continue;
@@ -87,7 +87,8 @@ class Emulator {
         uint64_t wall = wall_clocks(), passed = wall - wall_before;
         wall_before = wall;
         bool busy = simulation.busy();
-        // While nothing goes on, time passes as on the wall: a host that waits for an answer's time-out must not wait for ever.
+        // While nothing happens, time passes at the wall clock's pace: a host that waits for an answer's time-out must not wait
+        // for ever.
         uint64_t most = busy || o.paced ? GLANCE : std::min(passed, GLANCE);
         uint64_t end = simulation.clocks() + most;
         if (o.paced) end = std::min(end, wall);

@@ -1,4 +1,4 @@
-// The serial protocol as a host sees it (see ../PROTOCOL.md): frames to records, commands to bytes.
+// The serial protocol from the host's side (see ../PROTOCOL.md): frames to records, commands to bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ constexpr uint8_t END = 0xC0, ESC = 0xDB, ESC_END = 0xDC, ESC_ESC = 0xDD;
 constexpr uint8_t READ = 1, WRITE = 2;
 constexpr uint8_t IDENTITY = 0, CLOCK = 1, FEATURES = 2, STATUS = 3, CONTROL = 4, INTERVAL = 5, RANDOM = 6, WIDTH = 7, SEED = 8;
 constexpr uint32_t MARK = 1u << 0, CLEAR = 1u << 1, RUN = 1u << 2, STIMULATE = 1u << 3, TOGGLE = 1u << 4, INVERT = 1u << 5, LOOPBACK = 1u << 6, ENABLE = 0xFu << 7;
-// Bits of an event's kind.
+// Bits of an event's kind (EDGE, WRAP, MARKED), and the other kinds.
 constexpr uint8_t EDGE = 1, WRAP = 2, MARKED = 4, REPLY = 8, LOST = 9, REFUSED = 10;
 
 inline uint16_t crc16(const uint8_t *data, size_t length) {
@@ -29,7 +29,7 @@ inline uint16_t crc16(const uint8_t *data, size_t length) {
 struct Record {
     uint16_t sequence;
     uint8_t kind;
-    // Of events: levels before, first and second samples, four bits each. Of replies: address and tag.
+    // For events: levels before, first and second samples, four bits each. For replies: address and tag.
     uint16_t detail;
     uint32_t value;
 
@@ -65,7 +65,7 @@ inline std::vector<uint8_t> command(uint8_t operation, uint8_t address, uint8_t 
                      uint8_t(value)});
 }
 
-// Takes bytes, gives records; counts what is none.
+// Takes bytes, returns records; counts damaged frames.
 class Parser {
   public:
     uint64_t damaged = 0;

@@ -14,9 +14,9 @@ struct Options {
     DutOptions dut;
     std::string truth, vcd, link, wires;
     bool paced = false, skipping = true, split = false;
-    // One byte in so many (0: none), towards the host and from it.
+    // One byte in this many is lost, or has a bit flipped, in both directions (0: none).
     uint64_t lose = 0, flip = 0;
-    // Bits a second of the line; 0: as fast as the core gives them.
+    // Speed of the line, bits per second; 0: as fast as the core sends.
     uint64_t baud = 0;
 };
 
@@ -48,7 +48,7 @@ inline const char *USAGE =
     std::exit(2);
 }
 
-// A time in half ticks.
+// Parses a time; returns half ticks.
 inline double half_ticks(const std::string &text) {
     char *unit = nullptr;
     double n = std::strtod(text.c_str(), &unit);

@@ -10,13 +10,13 @@ class Pins {
   public:
     static constexpr unsigned STIMULUS = 0, ANSWER = 1;
 
-    // Called for each change that takes place: when (half ticks), which channel, to which level.
+    // Called for each change: when (half ticks), which channel, to which level.
     std::function<void(uint64_t, unsigned, bool)> changed;
 
-    // The first sample at `at` or later sees `channel` at this level.
+    // Changes `channel` to this level, as seen by the first sample at `at` or later.
     void schedule(uint64_t at, unsigned channel, bool level) { due.push({at, order++, channel, level}); }
 
-    // The levels at `at`; times must not go back.
+    // The levels at `at`; times must not decrease.
     uint8_t sample(uint64_t at) {
         while (!due.empty() && due.top().at <= at) {
             Change c = due.top();

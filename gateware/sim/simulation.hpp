@@ -1,4 +1,4 @@
-// The core with its pins and a device under test, and a way past the time in which nothing happens.
+// The core with its pins and a DUT; skips the time in which nothing happens.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ class Simulation {
     Device device;
     Pins pins;
     Dut dut;
-    // Whether quiet time may be passed in one step. The outcome is the same (a bench holds it against that).
+    // Whether quiet time may be skipped in one step. The outcome is the same; a bench compares both.
     bool skipping = true;
 
     Simulation(const DutOptions &options, FILE *truth) : dut(options, pins, truth) { start = device.clocks; }
 
     uint64_t clocks() const { return device.clocks - start; }
     bool running() const { return device.top.running; }
-    // Whether something is going on or will by itself.
+    // Whether something is going on, or will begin by itself.
     bool busy() const { return quiet < QUIET || counting || device.receiving() || pins.next() != UINT64_MAX; }
 
     // Simulates at least one clock, at most until `end`.
@@ -32,7 +32,7 @@ class Simulation {
         bool receiving = device.receiving(), waited = device.line_wait() != 0;
         device.clock(first, second);
         if (bool(device.top.stimulus) != stimulus) {
-            // A clock to the pad's own register; the sample after that edge is the first to see it.
+            // One clock to the pad's own register; the sample after that edge is the first to see the change.
             pins.schedule(2 * now + 3, Pins::STIMULUS, !stimulus);
             dut.stimulated(2 * now + 3, !stimulus);
         }
@@ -45,14 +45,15 @@ class Simulation {
     }
 
   private:
-    // After so many clocks without anything, all of the core waits: for its counters, its line, or its pins.
+    // After this many clocks without activity, the whole core only waits for its counters, its line or its pins.
     static constexpr unsigned QUIET = 24;
 
     uint64_t start = 0;
     unsigned quiet = 0;
     bool counting = false;
 
-    // As far as nothing changes but the counters: to the next change of a pin, end of a phase or of a byte, half turn of the counter.
+    // Skips to just before anything but the counters changes: a change of a pin, the end of a phase or of a byte, half a turn of
+    // the tick counter.
     void skip(uint64_t end) {
         uint64_t now = clocks();
         uint64_t clocks = end > now + 1 ? end - now - 1 : 0;

@@ -1,4 +1,4 @@
-// A pseudo-terminal that does not block, with a line that may lose, flip and split bytes.
+// A non-blocking pseudo-terminal, with a line that may lose, flip and split bytes.
 #pragma once
 
 #include <cerrno>
@@ -25,7 +25,7 @@ class Terminal {
             std::exit(3);
         }
         path = ptsname(master);
-        // Held open, so that a host may come and go.
+        // Held open, so that hosts can come and go.
         slave = open(path.c_str(), O_RDWR | O_NOCTTY);
         termios raw{};
         tcgetattr(slave, &raw);
@@ -38,7 +38,7 @@ class Terminal {
         close(master);
     }
 
-    // Waits until the host sent something, or takes something if that is wanted; at most so long.
+    // Waits until the host sends something, or can take something if there is output; at most this long.
     void wait(int milliseconds) {
         pollfd p{master, short(POLLIN | (out.empty() ? 0 : POLLOUT)), 0};
         poll(&p, 1, milliseconds);
@@ -58,7 +58,7 @@ class Terminal {
         out.insert(out.end(), bytes.begin(), bytes.end());
     }
 
-    // Gives the host what it takes; true when nothing is left.
+    // Writes what the host takes; true if nothing is left.
     bool flush() {
         while (!out.empty()) {
             uint8_t room[4096];

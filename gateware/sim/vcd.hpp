@@ -1,4 +1,4 @@
-// Writes the pins as VCD, in picoseconds.
+// Writes the pins as VCD, times in picoseconds.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 class Vcd {
   public:
-    // Half a tick, ps.
+    // `half_tick` is in ps.
     Vcd(FILE *file, double half_tick) : file(file), half_tick(half_tick) {}
 
     void change(uint64_t at, unsigned channel, bool level, uint8_t levels) {

@@ -1,5 +1,5 @@
-// The pins on a socket: another program is the device under test, in the wall's time. A byte is a level, '0' or '1': of the stimulus to the
-// program, of its answer from it.
+// The pins on a socket: another program is the DUT, in real time. Each byte is a level, '0' or '1': of the stimulus to the
+// program, of its answer from the program.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ class Wires {
 
     void stimulus(bool level) {
         char byte = level ? '1' : '0';
-        // A program that is not there sees no level; the instrument will say that nothing answers.
+        // Without a program the level is lost; the instrument will report that nothing answers.
         if (peer >= 0 && send(peer, &byte, 1, MSG_NOSIGNAL) != 1) hang_up();
     }
 
-    // The levels of the answer that came since the last call.
+    // The answer's levels that came since the last call.
     std::vector<bool> answers() {
         std::vector<bool> levels;
         if (listener < 0) return levels;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Builds all modules against every kernel of rtscope's cache (rtscope lab kernels), each in a directory of its own.
-# A compiler's warning is a failure. Usage: build-matrix.sh [OUTPUT], where OUTPUT keeps what was built.
+# Builds all modules against every kernel in rtscope's cache (rtscope lab kernels), each in its own directory. A compiler warning
+# is a failure. Usage: build-matrix.sh [OUTPUT], where OUTPUT keeps what was built.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 cache=${RTSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rtscope}
@@ -24,7 +24,7 @@ for config in "$cache"/kernels/*/*/*/config; do
     arm64) set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ;;
     armhf) set -- ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- ;;
     esac
-    # The headers proper; those called common are what they refer to.
+    # The headers themselves; the common ones are what they refer to.
     headers=
     for directory in "$kernel"/headers/usr/src/linux-headers-*; do
         case $directory in *-common | *-common-rt) ;; *) headers=$directory ;; esac

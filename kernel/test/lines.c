@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Uses the lines of rtscope_wire as anyone would, through the GPIO character device.
+ * Uses the lines of rtscope_wire through the GPIO character device, as any program would.
  *
  *   gcc -static -O2 -I.. -o lines lines.c
- *   lines check    every wire carries edges with timestamps, in order; what must be refused is
+ *   lines check    every wire carries edges with timestamps, in order; checks refusals too
  *   lines dut      answers the stimulus from user space, until killed
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_hold: keeps the preemption or the interrupts of a CPU off for a known time, to prove that
- * a measurement catches it. Makes a kernel worse on purpose: for tests, in a virtual machine.
+ * rtscope_hold: turns preemption or interrupts off on a CPU for a known time, to prove that a
+ * measurement catches it. It makes a kernel worse on purpose: for tests, in a virtual machine.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,8 +19,8 @@ MODULE_PARM_DESC(hold_us, "how long to hold, 1 to 1000000 us (default: 500)");
 
 /*
  * Not a multiple of any usual measuring interval, but the golden section beside one: the holds
- * spread evenly over a grid that within 77 of them one begins at most 13 us before a wake-up that
- * is due every 1 ms.
+ * spread so evenly over a grid of 1 ms that among any 77 of them one begins at most 13 us before a
+ * wake-up is due.
  */
 static unsigned int period_us = 10618;
 module_param(period_us, uint, 0444);
@@ -50,7 +50,7 @@ static void hold(void)
 {
 	unsigned long flags;
 
-	/* The end counts from inside, so that what came between does not shorten the hold. */
+	/* The end is computed inside, so that delays before it do not shorten the hold. */
 	if (irqs) {
 		local_irq_save(flags);
 		spin_until(ktime_add_us(ktime_get(), hold_us));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takes a CPU away some time after it was loaded, as hotplug does: a run on that CPU must not pass for a sound one. */
+/* Takes a CPU offline some time after loading: a run on that CPU must not count as sound. */
 #include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>

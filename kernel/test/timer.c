@@ -46,7 +46,7 @@ static int check(int fd, unsigned int cpu)
 	       s.samples ? s.sum_ns / s.samples : 0, s.max_ns);
 	bad = s.due != s.samples + s.missed || s.samples != cpus[cpu].records + s.lost || s.unread ||
 	      (config.count && s.due != config.count) || cpus[cpu].missed > s.missed;
-	/* What was read must be what was counted. */
+	/* The records that were read must match the counts. */
 	if (!s.lost)
 		bad |= cpus[cpu].sum != s.sum_ns || cpus[cpu].max != s.max_ns || cpus[cpu].lost;
 	return bad;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 			if (e->cpu >= MAX_CPUS)
 				return 1;
 			cpus[e->cpu].lost += e->seq - cpus[e->cpu].next;
-			/* The grid: each record says how many of its points lie before it. */
+			/* The grid: each record says how many points were passed over before it. */
 			if (e->seq && e->seq == cpus[e->cpu].next &&
 			    e->expected_ns != cpus[e->cpu].last + (e->missed + 1) * config.interval_ns)
 				bad = 1;

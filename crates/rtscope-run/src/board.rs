@@ -1,5 +1,6 @@
-//! The other end of a target over ssh: the program `rtscope-board` is the probe with its keeper (`rtscope_probe::spool`), and, where a load is asked
-//! for, the session and the load's supervisor as well. So a load on a board is started, watched, proved and ended as on this machine.
+//! The remote end of a target over ssh. The program `rtscope-board` is the probe with its keeper (`rtscope_probe::spool`); for a
+//! run under a load it is also the session and the load's supervisor. So a load on a board is started, watched, proved and ended
+//! by the same code as on this machine.
 
 use crate::local::{Local, ProbeCommand};
 use crate::session::{self, MeasureError, Step};
@@ -22,7 +23,7 @@ use std::path::Path;
 /// First argument of the program: be a stage of the load's supervisor.
 const SUPERVISOR: &str = "load-supervisor";
 
-/// Does what `arguments`, without the program's name, ask for; returns the exit code.
+/// Does what `arguments` (without the program's name) ask for; returns the exit code.
 pub fn main(arguments: &[OsString]) -> u8 {
     let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
     match words.as_slice() {
@@ -33,9 +34,10 @@ pub fn main(arguments: &[OsString]) -> u8 {
     }
 }
 
-/// Says the events of some work on standard output, its last one or why there is none with them; returns the exit code.
+/// Does `work` and writes its events to standard output, the last one included: an error event if the work failed. Returns the
+/// exit code.
 fn last_word(work: impl FnOnce(&mut dyn FnMut(&Event)) -> Result<Event, MeasureError>) -> u8 {
-    // Whoever reads them looks for the last event, and is told when there is none.
+    // A failed write is ignored: the reader looks for the last event and reports when there is none.
     let mut say = |event: &Event| {
         let mut out = std::io::stdout().lock();
         drop(serde_json::to_writer(&mut out, event).map(|()| out.write_all(b"\n")));
@@ -53,9 +55,10 @@ fn last_word(work: impl FnOnce(&mut dyn FnMut(&Event)) -> Result<Event, MeasureE
     if matches!(event, Event::Error { .. }) { 3 } else { 0 }
 }
 
-/// How a load runs that is kept up by the program beside `plan`. What a load left there that met a power cut is undone.
+/// Start options of a load whose supervisor is the program beside `plan`. Also replays the journal, which undoes what an earlier
+/// load left after a power cut.
 fn options(plan: &Path) -> Result<StartOptions, MeasureError> {
-    // Not this very program's path: what runs may be a script's interpreter.
+    // Not the path of the running program: that may be an interpreter.
     let reexec = Reexec { program: plan.with_file_name("rtscope-probe"), args: vec![SUPERVISOR.into()] };
     let no_home = |e: JournalError| TargetError::Probe { message: e.to_string(), remedy: "set HOME on the target".into() };
     let options = StartOptions::new(reexec).map_err(no_home)?;
@@ -63,13 +66,13 @@ fn options(plan: &Path) -> Result<StartOptions, MeasureError> {
     Ok(options)
 }
 
-/// Nothing is to be left there; directories with something in them stay.
+/// Removes the journal's directory and its parent, if they are empty.
 fn tidy(options: &StartOptions) {
     let journal = options.journal.dir();
     let _ = fs::remove_dir(journal).and_then(|()| journal.parent().map_or(Ok(()), fs::remove_dir));
 }
 
-/// Is the device of the plan in a file, under its load, until SIGINT or SIGTERM.
+/// Runs the DUT of the plan in `file`, under its load, until SIGINT or SIGTERM.
 fn dut(file: &Path) -> Result<Event, MeasureError> {
     let plan = spool::read_plan(file).map_err(TargetError::from)?;
     let load = Load::parse(&plan.load)?;
@@ -95,7 +98,7 @@ fn dut(file: &Path) -> Result<Event, MeasureError> {
     Ok(done)
 }
 
-/// Carries out the plan in a file under its load. SIGINT or SIGTERM ends it early.
+/// Takes the measurement of the plan in `file`, under its load. SIGINT or SIGTERM ends it early.
 fn measure(file: &Path, say: &mut dyn FnMut(&Event)) -> Result<Event, MeasureError> {
     let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(TargetError::Pipe)?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|e| TargetError::Pipe(e.into()))?;
@@ -113,7 +116,7 @@ fn measure(file: &Path, say: &mut dyn FnMut(&Event)) -> Result<Event, MeasureErr
     outcome.map(|record| Event::Record { record: Box::new(record) })
 }
 
-/// A keeper ends its work by a signal.
+/// Stops on SIGINT or SIGTERM: a keeper ends its work by a signal.
 fn stop_on_signals(stop: &StopHandle) -> std::io::Result<()> {
     let signals = rt::prepare_signals()?;
     let stop = stop.clone();

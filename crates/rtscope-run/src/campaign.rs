@@ -1,6 +1,7 @@
-//! Campaigns: a planned matrix of runs that can be interrupted at any moment and taken up again.
+//! Campaigns: a planned matrix of runs that can be interrupted at any moment and resumed.
 //!
-//! [`Plan`] says what is measured, [`State`] what was, [`run`] does the rest through an [`Executor`] and a [`Keeper`].
+//! [`Plan`] says what to measure, [`State`] what was measured; [`run`] takes the remaining runs through an [`Executor`] and a
+//! [`Keeper`].
 
 mod engine;
 mod estimate;

@@ -1,8 +1,8 @@
 //! The guest's side of the lab: the first process of a virtual machine, and the agent that it starts.
 //!
-//! The program `rtscope-guest` is the whole user space of rtscope in there: first process, agent, supervisor of the loads and probe. The agent
-//! sets the machine up, pauses it (the host keeps that state), and does one job when it goes on. It waits for nothing outside of
-//! the guest.
+//! The program `rtscope-guest` is all of rtscope's user space in the guest: first process, agent, supervisor of the loads and
+//! probe. The agent sets the machine up, pauses it (the host keeps that state), and does one job once the machine goes on. It
+//! waits for nothing outside of the guest.
 
 mod mailbox;
 mod part;
@@ -15,10 +15,11 @@ use rtscope_load::supervisor;
 use rtscope_sys as sys;
 use std::time::Duration;
 
-/// How long the machine is left alone before it is paused: what the kernel puts off after the boot shall not be part of every run.
+/// How long the machine is left alone before the pause, so that work which the kernel defers past the boot is not part of every
+/// run.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// The program `rtscope-guest`. Returns its exit code.
+/// Main function of `rtscope-guest`; returns the exit code.
 pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
     match args.next().as_deref() {
         None => first_process(),
@@ -29,7 +30,7 @@ pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
     }
 }
 
-/// Starts the agent and collects every ended process. When the agent ends, so does the machine.
+/// Starts the agent and reaps every process that ends. When the agent ends, restarts the machine, which ends it.
 fn first_process() -> u8 {
     setup::console(&format!("rtscope-guest {}", env!("CARGO_PKG_VERSION")));
     let how = match setup::mounts().and_then(|()| sys::process::command("/proc/self/exe").arg(AGENT).spawn()) {
@@ -48,7 +49,7 @@ fn first_process() -> u8 {
 }
 
 fn agent() -> u8 {
-    // Started from /proc/self/exe, it would be called `exe`, and be taken for a rival of the run that it watches over.
+    // Started from /proc/self/exe, the agent would be named `exe`, and the witness would take it for a rival.
     let _ = std::fs::write("/proc/self/comm", "rtscope-guest");
     let facts = setup::prepare();
     let mut mailbox = match Mailbox::find() {
@@ -63,7 +64,7 @@ fn agent() -> u8 {
         setup::console(&format!("rtscope-guest: the machine can't be paused: {e}"));
         return 3;
     }
-    // From here on it is another moment for the host, maybe another day.
+    // From here on the machine may run on the host at another time, maybe another day.
     let job = match mailbox.await_job() {
         Ok(job) => job,
         Err(e) => {
@@ -72,7 +73,7 @@ fn agent() -> u8 {
         }
     };
     work::run(job, &mut mailbox);
-    // The host takes its answer and ends the machine.
+    // The host takes the answer and ends the machine.
     loop {
         std::thread::sleep(Duration::from_secs(3600));
     }

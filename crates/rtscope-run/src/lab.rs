@@ -1,4 +1,4 @@
-//! The target `lab:KERNEL`: a measurement, or any program, in a guest that starts from a kept state.
+//! The target `lab:KERNEL`: takes a measurement, or runs any program, in a guest that starts from a kept state.
 
 use crate::session::step::Step;
 use rtscope_lab::costs::Cost;
@@ -15,10 +15,11 @@ pub fn measure(guest: &Guest, plan: &Plan, stop: &StopHandle, on_step: &mut dyn 
     let begun = rtscope_probe::serve::utc_now();
     let mut plan = plan.clone();
     if guest.options().clock == Clock::Virtual {
-        // What the probe would tell costs the guest; how far it is, QEMU's clock tells.
+        // Reporting progress costs the guest time; QEMU's clock tells how far the run is.
         plan.progress_ms = 0;
     }
-    // Nor does what only names the run reach it: reading longer words takes longer, and would make another run of the same settings.
+    // Nor does the guest get what only names the run: reading longer words takes longer, and would make it another run of the
+    // same settings.
     let names = Names {
         id: std::mem::replace(&mut plan.id, "run".into()),
         target: std::mem::replace(&mut plan.target, "lab".into()),
@@ -37,7 +38,7 @@ pub fn measure(guest: &Guest, plan: &Plan, stop: &StopHandle, on_step: &mut dyn 
     }
 }
 
-/// Runs a program in the guest under a load; it may take `limit` of virtual time.
+/// Runs a program in the guest under a load; `limit` is the virtual time that it may take.
 pub fn run(
     guest: &Guest,
     command: &[String],
@@ -56,7 +57,7 @@ pub fn run(
     }
 }
 
-/// What elementary things cost in the guest.
+/// Times elementary operations in the guest.
 pub fn costs(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Vec<Cost>, VmError> {
     let started = start(guest, stop, on_step)?;
     match follow(guest, started, Work::Costs, Duration::from_secs(10), stop, on_step)? {
@@ -65,7 +66,7 @@ pub fn costs(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)
     }
 }
 
-/// Says in the record what the guest can't know.
+/// Adds to the record what the guest can't know.
 fn finish(
     guest: &Guest,
     record: Record,
@@ -80,7 +81,7 @@ fn finish(
     (parts.clock, parts.origin) = (guest.options().clock, Some(Origin::Lab));
     let lab = guest.described(ran, processor);
     parts.system.tools.insert("qemu".into(), lab.qemu.clone());
-    // There is no other machine that a line could lead to than the guest.
+    // In the lab, a line can't lead to another machine than the guest.
     if let Some(there) = parts.instrument.as_mut().and_then(|i| i.system.take()) {
         parts.system = *there;
         parts.warnings.retain(|w| w.code != "machine-unknown" && !w.code.starts_with("instrument-host-"));
@@ -108,7 +109,8 @@ fn finish(
     Record::new(parts).map_err(|e| VmError::Garbled(e.to_string()))
 }
 
-/// The kernel's configuration is here, not in the guest: what follows from it, and what is found by it, goes into the record.
+/// The kernel's configuration is on the host, not in the guest: adds to the record what follows from it, and updates the
+/// findings.
 fn configuration(guest: &Guest, system: &mut System, settings: &Settings, warnings: &mut Vec<Warning>) {
     let Some(text) = guest.kernel_config().and_then(|file| rtscope_files::read(file, rtscope_files::SMALL).ok()) else {
         return;
@@ -120,13 +122,13 @@ fn configuration(guest: &Guest, system: &mut System, settings: &Settings, warnin
     warnings.extend(after.into_iter().filter(|w| !before.contains(w)));
 }
 
-/// Starts the guest and says so.
+/// Starts the guest and reports that step.
 fn start(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Started, VmError> {
     on_step(Step::GuestStarting { boots: !(guest.options().keep_state && guest.has_state()) });
     guest.start(stop, &mut |progress| on_step(Step::Guest(progress)))
 }
 
-/// Has the guest do `work` and passes on what it says; returns its last word.
+/// Has the guest do `work` and passes on its messages; returns the last one.
 fn follow(
     guest: &Guest,
     started: Started,
@@ -142,19 +144,19 @@ fn follow(
         News::Said(Said::Event(event)) => on_step(Step::Event(event)),
         News::Said(Said::LoadDied(who)) => on_step(Step::LoadDied(who)),
         News::Said(Said::LoadStopping) => on_step(Step::LoadStopping),
-        // Last words are returned.
+        // The last message is returned.
         News::Said(Said::Ready(_) | Said::Record(_) | Said::Ran(_) | Said::Costs(_) | Said::Failed { .. }) => {}
     })
 }
 
-/// What a run is called outside of its guest.
+/// Names of a run that the guest does not get.
 struct Names {
     id: String,
     target: String,
     command: Vec<String>,
 }
 
-/// Work that failed in a guest that is not whole may have failed by that.
+/// Adds the guest's problems to a failure: they may have caused it.
 fn with_problems(e: VmError, problems: &[String]) -> VmError {
     match e {
         VmError::Failed { message, remedy, usage } if !problems.is_empty() => {

@@ -1,7 +1,7 @@
-//! Takes runs: the targets that a probe can run on, one run under one load, and campaigns of many; the programs at the other end of a target over ssh and
-//! in a virtual machine.
+//! Takes runs: the targets that a probe can run on; one run under one load, and campaigns of many; the programs at the other end
+//! of a target over ssh and in a virtual machine.
 #![forbid(unsafe_code)]
-#![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // a process that a test starts for itself may inherit any signal settings
 
 pub mod board;
 pub mod campaign;

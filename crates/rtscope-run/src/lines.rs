@@ -1,4 +1,4 @@
-//! The settings that follow from what was chosen of a test over lines: the same for the command line and for campaigns.
+//! Makes settings from the options of a test over lines, for the command line and campaigns alike.
 
 use rtscope_failure::{Fault, Problem};
 use rtscope_probe::line_tests::checked::LineTest;
@@ -6,10 +6,10 @@ use rtscope_probe::lines::LineSpec;
 use rtscope_record::{DutSettings, Handler, LineOptions, LineSettings, Settings, Space, Test, Who};
 use std::ops::Deref;
 
-/// Lines of the instrument in the kernel, and the DUT's ends of them.
+/// Lines of the instrument in the kernel (stimulus, answer), and the DUT's ends of them.
 const WIRES: [&str; 4] = ["wire:stimulus", "wire:answer", "gpio:rtscope-wire/0", "gpio:rtscope-wire/1"];
 
-/// Why settings can't be made of what was chosen. Always the request's fault (exit code 2).
+/// Why the options give no settings. Always the request's fault (exit code 2).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct LineOptionsError {
@@ -33,35 +33,36 @@ fn wrong<T>(message: impl Into<String>, remedy: impl Into<String>) -> Result<T, 
     Err(LineOptionsError { message: message.into(), remedy: remedy.into() })
 }
 
-/// What a run is, as far as its lines follow from it.
+/// The facts of a run that its lines depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// What is measured.
     pub test: Test,
     /// Where the DUT's task runs.
     pub space: Space,
-    /// The target is one of the lab's.
+    /// The target is a virtual machine of the lab.
     pub in_lab: bool,
-    /// The user brings a module that answers.
+    /// The user brings a kernel module that answers.
     pub brings_dut: bool,
     /// The user named CPUs.
     pub cpus_named: bool,
-    /// All other settings, as of a timer test with one thread on each of its CPUs.
+    /// All other settings, as for a timer test with one thread on each of its CPUs.
     pub settings: &'a Settings,
 }
 
-/// Lines that follow from what was chosen.
+/// The lines of a run, and their properties.
 struct Ends {
     stimulus: Option<String>,
     answer: String,
-    /// Both are software lines, or the one that there is.
+    /// Whether stimulus and answer are software lines. Without a stimulus the first is `false`.
     soft: (bool, bool),
     wire: bool,
-    /// The instrument has a null wire inside it.
+    /// The instrument has an internal null wire.
     inside: bool,
 }
 
-/// The settings of the run; for `timer` those that it has, with its handler where it is in the kernel. What the probe would refuse is refused.
+/// The settings of a run. For `timer` these are `about.settings`, with the handler if it runs in the kernel. Refuses what the
+/// probe would refuse.
 pub fn settings(options: &LineOptions, about: &About<'_>) -> Result<Settings, LineOptionsError> {
     let settings = Chosen(options).settings(about)?;
     if settings.lines.is_some() {
@@ -70,7 +71,7 @@ pub fn settings(options: &LineOptions, about: &About<'_>) -> Result<Settings, Li
     Ok(settings)
 }
 
-/// What was chosen.
+/// The options that were chosen.
 struct Chosen<'a>(&'a LineOptions);
 
 impl Deref for Chosen<'_> {
@@ -107,7 +108,7 @@ impl Chosen<'_> {
             line => line.map(str::to_owned),
         };
         let (instrument_cpu, dut_cpu) = match settings.cpus.as_slice() {
-            // Where the user names no CPU, instrument and DUT are on two of them, if there are two.
+            // If the user names no CPU, instrument and DUT get two different CPUs, if there are two.
             [first, .., last] if !about.cpus_named => (Some(*last), Some(*first)),
             [_] if !about.cpus_named => (None, None),
             cpus => (cpus.first().copied(), cpus.get(1).copied()),
@@ -143,7 +144,7 @@ impl Chosen<'_> {
         })
     }
 
-    /// Where a task in kernel space does its work.
+    /// Handler of a task in kernel space; `None` in user space.
     fn handler(&self, about: &About<'_>) -> Result<Option<Handler>, LineOptionsError> {
         if about.space == Space::User {
             return if self.handler.is_none() {
@@ -188,19 +189,19 @@ impl Chosen<'_> {
         matches!(self.dut, Some(Who::Elsewhere(_)))
     }
 
-    /// Whether rtscope brings the DUT.
+    /// Whether rtscope provides the DUT.
     fn is_own(&self, about: &About<'_>, ends: &Ends) -> bool {
         let kernel = about.space == Space::Kernel;
         let given = self.dut_in.is_some() || self.dut_out.is_some();
         let soft = ends.soft.1 && (about.test == Test::Periodic || ends.soft.0);
         match &self.dut {
             Some(who) => matches!(who, Who::Own | Who::Elsewhere(_)),
-            // In the kernel too: who asks for that is told that it can't be.
+            // In the kernel too: a request for that gets the error that it is not possible.
             None => given || soft || (ends.wire && !(kernel && about.brings_dut)),
         }
     }
 
-    /// The own DUT: a thread of the probe, or a module.
+    /// Settings of the own DUT: a thread of the probe, or a kernel module.
     fn dut(&self, about: &About<'_>, ends: &Ends, cpu: Option<u32>) -> Result<DutSettings, LineOptionsError> {
         let wave = about.test == Test::Periodic;
         let kernel = about.space == Space::Kernel;
@@ -221,7 +222,7 @@ impl Chosen<'_> {
             input: if wave { None } else { Some(input.ok_or_else(|| missing("listen to"))?) },
             output: output.ok_or_else(|| missing("drive"))?,
             priority: if kernel { 0 } else { self.dut_priority.unwrap_or(about.settings.priority) },
-            // Of another machine's CPUs nothing is known.
+            // The CPUs of another machine are unknown here.
             cpu: if kernel || elsewhere { self.dut_cpu } else { self.dut_cpu.or(cpu) },
             inject: self.inject.unwrap_or_default(),
         };
@@ -230,7 +231,7 @@ impl Chosen<'_> {
                 let remedy = "its interrupt decides; --handler threaded runs at FIFO 50";
                 return wrong("a DUT in the kernel has no priority to choose", remedy);
             }
-            // What can't be a module's is told before anything is built or loaded.
+            // A DUT that no module can be is refused before anything is built or loaded.
             rtscope_lab::modules::dut(about.test, about.settings.interval, self.handler.unwrap_or_default(), &dut)
                 .map_err(|e| LineOptionsError { message: e.to_string(), remedy: e.remedy() })?;
         }

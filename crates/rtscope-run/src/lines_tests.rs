@@ -84,7 +84,7 @@ fn what_a_module_can_not_do_is_refused_at_once() {
     }
 }
 
-/// Before anything is built or booted.
+/// It is refused before anything is built or booted.
 #[test]
 fn what_the_probe_would_refuse_is_refused_at_once() {
     let base = one_cpu();

@@ -13,11 +13,12 @@ use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Longest line that a probe may say, bytes. The longest is the record; with a million bins for each of 64 CPUs it stays below.
+/// Longest line that is read from a probe, bytes. The longest is the record, which stays below this with a million bins for each
+/// of 64 CPUs.
 const LONGEST_LINE: u64 = 256 << 20;
-/// How long the probe may take to end once it was asked to, or has sent its record.
+/// How long the probe may take to end, once it was asked to or has sent its record.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// How much of what it says to people is kept, bytes.
+/// How much of the probe's standard error is kept, bytes.
 const TAIL: usize = 4096;
 
 /// How to start the probe.
@@ -42,9 +43,9 @@ impl Target for Local {
     }
 }
 
-/// Runs the probe here and returns its record. It stays in our process group, so that what is sent to the group (Ctrl-C, SIGSTOP) reaches
-/// it, and it is killed when the calling thread ends. `stop` closes its standard input, which ends it with a partial record; one that
-/// does not end within 10 s is killed.
+/// Runs the probe on this machine and returns its record. The probe stays in our process group, so signals to the group (Ctrl-C,
+/// SIGSTOP) reach it, and it is killed when the calling thread ends. `stop` closes its standard input, upon which it ends with a
+/// partial record; if it does not end within 10 s, it is killed.
 fn run_local(
     plan: &Plan,
     probe: &ProbeCommand,
@@ -60,7 +61,7 @@ fn run_local(
     let child = command.spawn().map_err(|source| TargetError::Start { program: probe.program.display().to_string(), source })?;
     let mut probe = Running { child, stop: stop.clone(), said: None };
     probe.said = probe.child.stderr.take().map(keep_tail);
-    // Whether it could be written shows in what the probe says: one that ended at once has a reason.
+    // A broken pipe is ignored here: a probe that ended at once gives its reason in what it says.
     if let Some(mut input) = probe.child.stdin.take() {
         let written = input.write_all(&line);
         let pid = probe.child.id();
@@ -112,7 +113,7 @@ fn run_local(
     }
 }
 
-/// Kills a probe that was asked to end and did not. By its start time too: its number may have been given to another by then.
+/// Kills a probe that was asked to end and did not. Compares the start time too, as the PID may have been reused.
 fn kill_later(pid: u32, start: Option<u64>) {
     let end = Instant::now() + END_LIMIT;
     while Instant::now() < end {
@@ -153,7 +154,7 @@ struct Running {
 }
 
 impl Running {
-    /// Waits for its end, kills it when that takes too long; `None` when it had to.
+    /// Waits for the probe to end; kills it and returns `None` if that takes too long.
     fn end(&mut self) -> Option<ExitStatus> {
         let end = Instant::now() + END_LIMIT;
         while Instant::now() < end {
@@ -168,7 +169,7 @@ impl Running {
         None
     }
 
-    /// What it said last. Waits a little only: a process that it left behind may hold the pipe.
+    /// The last lines of its standard error. The wait is short: a process that the probe left behind may hold the pipe open.
     fn last_words(&mut self) -> String {
         self.said.take().and_then(|said| said.recv_timeout(Duration::from_secs(1)).ok()).unwrap_or_default()
     }
@@ -178,14 +179,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // Lets go of the pipe to it.
+        // Frees the standard input that the handler holds.
         if !self.stop.is_stopped() {
             self.stop.on_stop(|| {});
         }
     }
 }
 
-/// Reads all of `from` and keeps its last lines; they come when it ends.
+/// Reads all of `from`; sends its last lines when it ends.
 pub(crate) fn keep_tail(mut from: ChildStderr) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -198,7 +199,7 @@ pub(crate) fn keep_tail(mut from: ChildStderr) -> Receiver<String> {
         }
         let text = String::from_utf8_lossy(&kept);
         let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-        // Nobody may be waiting.
+        // There may be no receiver left.
         let _: Result<(), _> = sender.send(lines[lines.len().saturating_sub(8)..].join("\n"));
     });
     receiver

@@ -1,4 +1,4 @@
-//! Probes that are shell scripts: good ones, bad ones, and ones that die.
+//! Probes that are shell scripts: good ones, faulty ones, and ones that die.
 
 use super::*;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn json(event: &Event) -> String {
     serde_json::to_string(event).unwrap()
 }
 
-/// A probe that is a script: `$EVENTS` is a file with a progress event, `$RECORD` one with the record.
+/// A probe that is a shell script. In its directory, `events` holds two events and `record` the record.
 pub(crate) struct Script {
     dir: tempfile::TempDir,
 }
@@ -56,7 +56,7 @@ impl Script {
         Self { dir }
     }
 
-    /// Through the shell: a script that was just written may still be open in a forked process (`ETXTBSY`).
+    /// Started by the shell: a script that was just written may still be open in a forked process (`ETXTBSY`).
     pub(crate) fn command(&self) -> ProbeCommand {
         ProbeCommand { program: "/bin/sh".into(), args: vec![self.dir.path().join("probe").into()] }
     }
@@ -130,7 +130,7 @@ fn stopping_closes_the_probes_input() {
         }
     });
     assert_eq!(result.unwrap(), record());
-    // Asked before it begins: it ends as soon as it has begun.
+    // Stopped before it starts: it ends as soon as it has started.
     let script = Script::new("cat > rest; cat record");
     assert_eq!(run_local(&plan(), &script.command(), &stop, &mut |_| {}).unwrap(), record());
 }

@@ -1,4 +1,4 @@
-//! One measuring session: the load up, the probe run under it, the load down, and its proof in the record.
+//! One measuring session: starts the load, runs the probe under it, ends the load, and puts its proof into the record.
 
 pub(crate) mod error;
 pub(crate) mod step;
@@ -18,8 +18,8 @@ use rtscope_sys as sys;
 use std::collections::BTreeMap;
 use std::process::Stdio;
 
-/// Measures under a load. A load that dies early does not end the run: the record says so and is INVALID. When `stop` ends the run early,
-/// the record holds what was measured. Whatever fails, nothing of the load is left.
+/// Measures under a load. A load that dies early does not end the run: the record says so and is INVALID. If `stop` ends the run
+/// early, the record holds what was measured so far. Whatever fails, nothing of the load is left behind.
 pub fn measure(
     plan: &Plan,
     load: &Load,
@@ -37,7 +37,7 @@ pub fn measure(
     if running.is_some() {
         on_step(Step::LoadUp);
     }
-    // Until the load is down; the record is then made by an ordinary task again.
+    // In effect until this function returns.
     let _awake = running.as_ref().map(|_| Awake::begin());
     let mut told = false;
     let outcome = target.run(plan, stop, &mut |event| {
@@ -49,7 +49,7 @@ pub fn measure(
             }
         }
     });
-    // On an error the load is ended by dropping it: nobody asks for its proof.
+    // On an error the load is ended by dropping it, without a proof.
     let mut parts = outcome?.into_parts();
     load.name().clone_into(&mut parts.load);
     parts.system.tools.extend(versions);
@@ -63,7 +63,7 @@ pub fn measure(
     Ok(Record::new(parts)?)
 }
 
-/// First line of what each tool of the load says of its version, by name.
+/// First line of `--version` of each tool of the load, by the tool's name.
 fn tool_versions(load: &Load) -> BTreeMap<String, String> {
     let version = |tool: &str| {
         let out =

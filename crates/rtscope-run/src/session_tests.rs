@@ -1,4 +1,4 @@
-//! Sessions without a load, with targets that need no clock. Those with real loads are in `tests/sessions.rs`.
+//! Sessions without a load, with a fake target. Sessions with real loads are in `tests/sessions.rs`.
 
 use super::*;
 use crate::local::tests::{plan, record};
@@ -9,7 +9,7 @@ use rtscope_load::{Isolation, Reexec};
 use rtscope_record::Verdict;
 use std::time::Duration;
 
-/// A target without a process: gives these events, then this outcome.
+/// A target without a process: reports two events, then returns a record or fails.
 struct Fake {
     fails: bool,
 }

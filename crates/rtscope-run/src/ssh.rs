@@ -1,7 +1,8 @@
 //! The target `ssh:HOST`: the probe on another machine, over the user's own ssh.
 //!
-//! The probe is copied into a private directory and does its work there apart from the connection (`rtscope_probe::spool`); this side follows
-//! what it says, over one connection after the other if need be, and has everything removed at the end.
+//! The probe is copied into a private directory on the target and works there independently of the connection
+//! (`rtscope_probe::spool`). This side follows its events, over several connections one after the other if need be, and finally
+//! has everything removed.
 
 mod address;
 mod connection;
@@ -30,7 +31,7 @@ impl Target for Ssh {
         let outcome = loop {
             match work.next(on_event)? {
                 Event::Record { record } => break Ok(*record),
-                // Before its load was up, for example.
+                // For example, before the load was up.
                 Event::Error { .. } if stop.is_stopped() => break Err(TargetError::Interrupted),
                 event => match event.or_failure() {
                     Ok(event) => on_event(&event),

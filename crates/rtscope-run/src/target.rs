@@ -1,4 +1,4 @@
-//! Where a probe runs. Every target takes a plan and gives back events and a record.
+//! Where a probe runs. Every target takes a plan and returns events and a record.
 
 use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_load::StopHandle;
@@ -6,7 +6,7 @@ use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{Record, RecordError};
 use std::io;
 
-/// Whether a target of this name is one of the lab's virtual machines.
+/// Whether a target of this name is a virtual machine of the lab.
 pub fn is_lab(target: &str) -> bool {
     target.starts_with("lab:")
 }
@@ -14,7 +14,7 @@ pub fn is_lab(target: &str) -> bool {
 /// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The plan can't be carried out as it stands (usage, exit code 2).
+    /// The plan can't be carried out as it is (usage, exit code 2).
     #[error("{message}")]
     Usage {
         /// What is wrong with it.
@@ -33,9 +33,9 @@ pub enum TargetError {
     /// The probe can't be started.
     #[error("the probe {program} can't be started: {source}")]
     Start {
-        /// Which program.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The probe said something that is not an event.
@@ -43,7 +43,7 @@ pub enum TargetError {
     Garbled {
         /// What it said, shortened.
         line: String,
-        /// Why it is none.
+        /// Why it is not an event.
         reason: String,
     },
     /// The probe ended without a record.
@@ -51,9 +51,9 @@ pub enum TargetError {
     Ended {
         /// How it ended.
         how: String,
-        /// How far it was, when it had begun: `, after 1.5s and 3000 samples`.
+        /// How far it was, if it had begun: `, after 1.5s and 3000 samples`.
         progress: String,
-        /// Its last words, after `; it said: `.
+        /// Its last words, with `; it said: ` before them.
         said: String,
     },
     /// Reading from or writing to the probe failed.
@@ -62,7 +62,7 @@ pub enum TargetError {
     /// It was ended before anything was measured.
     #[error("ended before anything was measured")]
     Interrupted,
-    /// The record it sent is of another run, or does not hold together.
+    /// The record belongs to another run, or does not add up.
     #[error("the probe sent a record that can't be used: {0}")]
     Record(String),
 }
@@ -72,7 +72,7 @@ impl Problem for TargetError {
         match self {
             Self::Usage { remedy, .. } | Self::Probe { remedy, .. } => remedy.clone(),
             Self::Start { .. } => "is the program there, and may it be executed? $RTSCOPE_PROBE names another".into(),
-            // Says it.
+            // The message contains the remedy.
             Self::Garbled { .. } => String::new(),
             Self::Ended { .. } => "measure again; does the kernel's log say why? `dmesg | tail`".into(),
             Self::Pipe(_) => "measure again; was the probe ended by somebody else?".into(),
@@ -95,7 +95,7 @@ impl Problem for TargetError {
     }
 }
 
-/// What the probe says that it could not do.
+/// Failures that the probe reports.
 impl From<Failure> for TargetError {
     fn from(Failure { message, remedy, fault }: Failure) -> Self {
         match fault {
@@ -114,6 +114,7 @@ impl From<RecordError> for TargetError {
 
 /// Something that can run a probe.
 pub trait Target {
-    /// Carries out `plan`, passes on every event but the last, and returns the record. `stop` ends it early with a partial record.
+    /// Carries out `plan`, passes on every event but the last, and returns the record. `stop` ends it early, with a partial
+    /// record.
     fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError>;
 }

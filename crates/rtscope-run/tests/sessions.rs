@@ -1,9 +1,9 @@
-//! A whole session with real tools: the load's proof comes into the record, and a load that dies makes it INVALID. Re-executes itself as the
-//! supervisor's stages.
-#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
+//! Whole sessions with real tools: the load's proof is in the record, and a load that dies makes it INVALID. The test program
+//! re-executes itself as the supervisor's stages.
+#![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 
 #[path = "../../rtscope-load/tests/supervision/world.rs"]
-#[allow(dead_code)] // the loads' own cases need more of it
+#[allow(dead_code)] // the loads' own tests need more of it
 mod world;
 
 use rtscope_load::{Isolation, Load, StopHandle};
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// A target without a process: lets the load run for a second, kills one of its tools if told to, and gives an empty record.
+/// A target without a process: lets the load run for a second, kills one of its tools if asked to, and returns an empty record.
 struct Fake<'a> {
     kills_in: Option<&'a World>,
 }

@@ -297,13 +297,13 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// The commands of `rtscope` among the examples of a help text. Two blanks begin a remark, `|` or `>` what is not ours.
+    /// The `rtscope` commands among the examples of a help text. Two blanks begin a remark; `|` and `>` end our part of a line.
     fn examples(help: &str) -> Vec<Vec<String>> {
         let lines = help.lines().filter_map(|l| l.strip_prefix("  ")).map(|l| l.split("  ").next().unwrap_or_default());
         let mut commands = Vec::new();
         for part in lines.flat_map(|l| l.split(" | ")) {
             if let Some(words) = part.strip_prefix("rtscope ").map(|p| p.split(" >").next().unwrap_or_default()) {
-                // Quotes hold no blanks in the examples: taking them away is what a shell does.
+                // The quoted words of the examples contain no blanks, so stripping the quotes does what a shell does.
                 let words = words.split_whitespace().map(|w| w.trim_matches('\'').to_owned());
                 commands.push(std::iter::once("rtscope".to_owned()).chain(words).collect());
             }

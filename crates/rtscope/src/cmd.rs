@@ -1,4 +1,4 @@
-//! One module for each command, or for commands that share their work.
+//! One module per command, or per group of commands that share their work.
 
 pub(crate) mod archive;
 pub(crate) mod campaign;
@@ -18,7 +18,7 @@ pub(crate) mod run;
 use crate::output;
 use rtscope_report::table::Style;
 
-/// How tables look on this terminal.
+/// How to draw tables for this terminal.
 pub(crate) fn style() -> Style {
     Style { colour: output::colour(), width: Some(output::width()) }
 }

@@ -1,4 +1,4 @@
-//! Where things are: flag, then environment, then `$XDG_CONFIG_HOME/rtscope/config.toml`, then the default.
+//! Configuration: flags, then the environment, then `$XDG_CONFIG_HOME/rtscope/config.toml`, then the defaults.
 
 use crate::args::Global;
 use crate::output;
@@ -11,13 +11,13 @@ use serde::Deserialize;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// `config.toml`. Unknown keys are refused, so that a misspelt one does not pass for set.
+/// `config.toml`. Unknown keys are refused, so that a misspelt key is noticed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
     /// Path of the archive.
     archive: Option<PathBuf>,
-    /// Sign what is measured, by the user's key.
+    /// Sign records with the user's key.
     sign: bool,
     /// Defaults of `measure`.
     measure: MeasureDefaults,
@@ -37,29 +37,29 @@ pub(crate) struct MeasureDefaults {
     pub load_dir: Option<PathBuf>,
 }
 
-/// What every command needs to know.
+/// What every command needs to know about its environment.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Say nothing but results and errors.
+    /// Print only results and errors.
     pub quiet: bool,
-    /// Bytes that a file may have whose reader holds it whole.
+    /// Largest file that may be held in memory, bytes.
     pub largest_input: u64,
     /// Path of the archive.
     pub archive: PathBuf,
-    /// Whether it was named, by an option, the environment or the configuration.
+    /// Whether the archive was named, by an option, the environment or the configuration.
     pub named: bool,
-    /// Sign what is measured.
+    /// Sign records.
     pub sign: bool,
     /// Defaults of `measure`.
     pub measure: MeasureDefaults,
 }
 
-/// Where the configuration and the keys are.
+/// Directory of the configuration and the keys.
 pub(crate) fn config_dir() -> Result<PathBuf, Failure> {
     xdg("XDG_CONFIG_HOME", ".config", "set HOME, or XDG_CONFIG_HOME")
 }
 
-/// Where rtscope keeps what it can't make again, beside the archive's usual place.
+/// Directory for data that can't be made anew; the archive is there by default.
 pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
     xdg("XDG_DATA_HOME", ".local/share", "name a directory with --state DIR")
 }
@@ -75,7 +75,7 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute())
 }
 
-/// Where kernels and images are kept: `$RTSCOPE_CACHE`, else `$XDG_CACHE_HOME/rtscope`, else `~/.cache/rtscope`.
+/// Directory of kernels and images: `$RTSCOPE_CACHE`, else `$XDG_CACHE_HOME/rtscope`, else `~/.cache/rtscope`.
 pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
     match std::env::var_os(CACHE).filter(|v| !v.is_empty()) {
         None => xdg("XDG_CACHE_HOME", ".cache", "name a directory with RTSCOPE_CACHE"),
@@ -85,8 +85,8 @@ pub(crate) fn cache_root() -> Result<PathBuf, Failure> {
     }
 }
 
-/// How targets are reached over ssh: `$RTSCOPE_SSH_CONFIG`, a configuration file in place of the user's; `$RTSCOPE_PROBES`, a directory of
-/// static probes; `$RTSCOPE_SSH_PATIENCE`, how long a lost connection is tried again.
+/// Options for targets over ssh, from `$RTSCOPE_SSH_CONFIG` (a configuration file instead of the user's), `$RTSCOPE_PROBES` (a
+/// directory of static probes) and `$RTSCOPE_SSH_PATIENCE` (how long to try to reconnect).
 pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     let patience = given(SSH_PATIENCE).map_or(Ok(Nanos(120_000_000_000)), |text| {
@@ -108,14 +108,14 @@ pub(crate) fn ssh_options() -> Result<SshOptions, Failure> {
 }
 
 const SSH_PATIENCE: &str = "RTSCOPE_SSH_PATIENCE";
-/// What helps where no home is set.
+/// Remedy if no home directory is set.
 const ARCHIVE: &str = "name the archive with --archive FILE";
 /// Largest configuration file, bytes.
 const LARGEST: u64 = 1 << 20;
 const CACHE: &str = "RTSCOPE_CACHE";
 
 impl Context {
-    /// From the global flags, the environment and the configuration file.
+    /// From the global options, the environment and the configuration file.
     pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
         let file = read_file()?;
         let named = global.archive.clone().or(file.archive);
@@ -127,32 +127,32 @@ impl Context {
         Ok(Self { quiet: global.quiet, largest_input, archive, named, sign: file.sign, measure: file.measure })
     }
 
-    /// A line for people, unless `--quiet`.
+    /// Prints a line to standard error, unless `--quiet`.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
             output::note(text);
         }
     }
 
-    /// Opens the archive to look at it or to remove from it, as [`Context::open`] does; an error where there is none.
+    /// Opens the archive to read it or to remove runs, as [`Context::open`] does; an error if there is none.
     pub(crate) fn open_existing(&self) -> Result<Archive, Failure> {
         if !self.is_there() {
             return Err(rtscope_archive::ArchiveError::Missing { path: self.archive.clone() }.into());
         }
-        // What waits beside it makes the archive.
+        // If only spilled records exist, the archive is created for them.
         self.take_in(if self.archive.exists() { Archive::open_existing(&self.archive)? } else { Archive::open(&self.archive)? })
     }
 
-    /// Whether there is an archive, or records that wait for one.
+    /// Whether there is an archive, or records that were spilled beside it.
     pub(crate) fn is_there(&self) -> bool {
-        // An archive that can't be looked at is there too: opening it says what is the matter.
+        // An archive whose metadata can't be read counts as existing: opening it reports why.
         let absent = |path: &std::path::Path| {
             path.metadata().is_err_and(|e| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
         };
         !absent(&self.archive) || !absent(&self.spill_dir())
     }
 
-    /// Opens the archive, made if need be, and takes in what an earlier run could only leave beside it.
+    /// Opens the archive, creating it if needed, and takes in the records that earlier runs spilled beside it.
     pub(crate) fn open(&self) -> Result<Archive, Failure> {
         self.take_in(Archive::open(&self.archive)?)
     }
@@ -169,7 +169,7 @@ impl Context {
         Ok(archive)
     }
 
-    /// Where records wait that the archive could not take.
+    /// Directory for records that the archive could not take.
     pub(crate) fn spill_dir(&self) -> PathBuf {
         let mut name = self.archive.file_name().unwrap_or_default().to_os_string();
         name.push(".spill");

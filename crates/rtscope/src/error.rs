@@ -3,7 +3,7 @@
 use rtscope_failure::Fault;
 use std::process::ExitCode;
 
-/// Exit codes of the command line (the manual lists them).
+/// Exit codes of the command line; the manual lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Code {
     /// Done and passed.
@@ -14,7 +14,7 @@ pub(crate) enum Code {
     Usage = 2,
     /// Could not measure, read or write.
     Failed = 3,
-    /// Measured, but the verdict does not stand.
+    /// Measured, but the verdict is not good enough.
     Verdict = 4,
     /// Interrupted; partial results are kept.
     Interrupted = 130,
@@ -26,7 +26,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// The one place where a fault becomes an exit code.
+/// The only place where a fault becomes an exit code.
 impl From<Fault> for Code {
     fn from(fault: Fault) -> Self {
         match fault {

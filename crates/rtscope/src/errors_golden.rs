@@ -1,6 +1,6 @@
-//! Every error that can reach a user, as it is told: message, remedy and exit code, in one golden file.
+//! Every error that can reach a user, as users see it: message, remedy and exit code, in one golden file.
 //!
-//! After a change on purpose: `INSTA_UPDATE=always cargo test -p rtscope every_error`, then read the difference.
+//! After an intended change: `INSTA_UPDATE=always cargo test -p rtscope every_error`, then read the difference.
 
 use crate::error::Code;
 use crate::output;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-/// What is told, by error and variant.
+/// The errors, by name of error and variant.
 #[derive(Default)]
 pub(crate) struct Told(BTreeMap<String, Vec<Failure>>);
 
@@ -20,7 +20,7 @@ impl Told {
     }
 }
 
-/// Adds samples of an enum; does not compile while a variant has none, and fails when one is of another variant.
+/// Adds samples of an enum. Does not compile if a variant has no sample, and fails if a sample is of another variant.
 macro_rules! variants {
     ($told:expr, $kind:ident: $($variant:ident => [$($sample:expr),+ $(,)?],)+) => {{
         fn variant_of(of: &$kind) -> &'static str {
@@ -47,12 +47,12 @@ mod records;
 #[path = "errors_golden/runs.rs"]
 mod runs;
 
-/// A file that may not be opened.
+/// The system's error for a file that may not be opened.
 fn denied() -> io::Error {
     io::Error::from_raw_os_error(libc::EACCES)
 }
 
-/// A file that is not there.
+/// The system's error for a missing file.
 fn absent() -> io::Error {
     io::Error::from_raw_os_error(libc::ENOENT)
 }
@@ -75,7 +75,7 @@ fn every_error_says_what_to_do() {
     insta::assert_snapshot!("errors", text);
 }
 
-/// Words by which a message without a remedy says itself what to do.
+/// Words that show that a message without a remedy itself says what to do.
 const SAYS: [&str; 26] = [
     "add it",
     "apt install",
@@ -116,10 +116,10 @@ fn without_a_remedy_the_message_says_what_to_do() {
     }
 }
 
-/// Those that no user meets: what they say is put into others.
+/// Errors that no user sees, as their text becomes part of other errors.
 const UNSEEN: [&str; 2] = ["RowError", "GridError"];
 
-/// The errors that the crates define, by the house's habit of names.
+/// The errors that the crates define: types whose names end in `Error`.
 fn defined(dir: &Path, found: &mut BTreeSet<String>) {
     for path in std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
         if path.is_dir() {

@@ -1,7 +1,7 @@
-//! The user's key, which signs what this program measures, and the keys of others that the user trusts.
+//! The user's key, which signs the records that this program measures, and the keys of others that the user trusts.
 //!
-//! Both are text files in the configuration directory. The key file is its owner's alone: it is made with mode 0600 and never over another file, and one that
-//! others could read, or that is somebody else's, is refused.
+//! Both are text files in the configuration directory. The key file is private: it is created with mode 0600 and never overwrites
+//! another file; one that others could read, or that another user owns, is refused.
 
 use crate::config::config_dir;
 use rtscope_archive::signature::{SecretKey, is_key};
@@ -14,23 +14,23 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// First word of a secret key's only line.
+/// First word of the only line of a secret key's file.
 const SECRET: &str = "rtscope-secret-key-1";
 /// First word of a public key's line.
 const PUBLIC: &str = "rtscope-key-1";
-/// No key file is longer, bytes.
+/// Largest file with keys, bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A key by which records are known.
+/// A public key of somebody who signs records.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct PublicKey {
-    /// What its owner is called here.
+    /// The owner's name here.
     pub name: String,
-    /// 64 hex digits.
+    /// The key, 64 hex digits.
     pub key: String,
-    /// The first 24 hex digits of its SHA-256.
+    /// The first 24 hex digits of the key's SHA-256.
     pub fingerprint: String,
-    /// It is this user's own.
+    /// Whether this is the user's own key.
     pub own: bool,
 }
 
@@ -46,7 +46,7 @@ impl PublicKey {
         Ok(Self { name: name.into(), key: key.into(), fingerprint: key_fingerprint(key), own })
     }
 
-    /// `rtscope-key-1 HEX NAME`.
+    /// Parses a line of the form `rtscope-key-1 HEX NAME`.
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             [PUBLIC, key, name] => Self::new(name, key, false),
@@ -54,36 +54,37 @@ impl PublicKey {
         }
     }
 
-    /// Its line, as others take it.
+    /// The line to give to others.
     pub(crate) fn line(&self) -> String {
         format!("{PUBLIC} {} {}", self.key, self.name)
     }
 }
 
-/// What signs the records of a run.
+/// Signs the records of runs.
 #[derive(Debug)]
 pub(crate) struct Signer {
     secret: SecretKey,
-    /// Its public half.
+    /// The public key.
     pub public: PublicKey,
 }
 
 impl Signer {
-    /// Signs what this process has just had measured. A record that can't be signed (it would not be JSON) is worth keeping without.
+    /// Signs a record that this process has just measured. Returns it unsigned if signing fails (it would not be JSON): it is
+    /// still worth keeping.
     pub(crate) fn sign(&self, record: Record) -> Record {
         self.secret.sign(record.clone(), &self.public.name).unwrap_or(record)
     }
 }
 
-/// The user's key and those that the user trusts.
+/// The user's key, and those that the user trusts.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    /// All, the user's own first.
+    /// All keys, the user's own first.
     pub known: Vec<PublicKey>,
 }
 
 impl Keys {
-    /// Those in the configuration directory; none where there is no such directory.
+    /// Reads the keys in the configuration directory; none if there is no such directory.
     pub(crate) fn load() -> Result<Self, Failure> {
         let mut known = Vec::new();
         if let Some(signer) = load_signer()? {
@@ -93,7 +94,7 @@ impl Keys {
         Ok(Self { known })
     }
 
-    /// Who signed with that key: `None` when the user does not trust it.
+    /// The owner of the key that signed; `None` if the user does not trust that key.
     pub(crate) fn who(&self, signature: &Signature) -> Option<&PublicKey> {
         self.known.iter().find(|k| k.key == signature.key)
     }
@@ -107,20 +108,20 @@ fn trusted_path() -> Result<PathBuf, Failure> {
     Ok(config_dir()?.join("trusted-keys"))
 }
 
-/// What to do about the directory of the keys.
+/// Remedy for problems with the keys' directory.
 const OWN: &str = "its directory must be yours, and there must be room";
 
-/// What was being done to a file, for [`Explain`].
+/// Text for [`Explain`]: a file and what was being done to it.
 fn doing(path: &Path, what: &str) -> String {
     format!("{}: {what}", path.display())
 }
 
-/// Whether a file of user `owner` can be changed by nobody but this user, and root.
+/// Whether `owner`, the user id of a file, is this user.
 fn is_mine(owner: u32) -> bool {
     owner == rustix::process::geteuid().as_raw()
 }
 
-/// Makes a key of the user's own; refuses where there is one.
+/// Creates the user's own key; refuses if there is one.
 pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
     let path = secret_path()?;
     let mut bytes = [0; 32];
@@ -130,7 +131,7 @@ pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
     let digits = bytes.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"));
     let dir = path.parent().unwrap_or(Path::new("/"));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).or_machine(doing(dir, "making the directory"), OWN)?;
-    // O_EXCL follows no link either. On a failure nothing half written is left behind.
+    // O_EXCL does not follow links either. On failure, no partial file is left.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut file = match made {
         Ok(file) => file,
@@ -150,7 +151,7 @@ pub(crate) fn generate(name: &str) -> Result<PublicKey, Failure> {
     Ok(public)
 }
 
-/// The user's own key; `None` where there is none.
+/// The user's own key; `None` if there is none.
 pub(crate) fn load_signer() -> Result<Option<Signer>, Failure> {
     let Ok(path) = secret_path() else { return Ok(None) };
     let Some((text, file)) = read(&path)? else { return Ok(None) };
@@ -176,14 +177,14 @@ pub(crate) fn load_signer() -> Result<Option<Signer>, Failure> {
     Ok(Some(Signer { secret, public }))
 }
 
-/// The user's own key, which is needed.
+/// The user's own key; an error if there is none.
 pub(crate) fn signer() -> Result<Signer, Failure> {
     load_signer()?.ok_or_else(|| Failure::usage("there is no key to sign with", "rtscope key generate"))
 }
 
-/// A regular file's text; `None` when it is not there.
+/// The text of a regular file; `None` if it is missing.
 fn read(path: &Path) -> Result<Option<(String, File)>, Failure> {
-    // A FIFO in its place must not hold the program up, and a link leads to somebody else's file.
+    // A FIFO in its place must not block the program, and a link could lead to another user's file.
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -214,7 +215,7 @@ fn trusted() -> Result<Vec<PublicKey>, Failure> {
     lines.map(|(i, line)| PublicKey::parse(line).map_err(|e| wrong(i + 1, e))).collect()
 }
 
-/// Trusts a key from now on; whether that is new.
+/// Trusts a key from now on; returns whether it is new.
 pub(crate) fn trust(key: &PublicKey) -> Result<bool, Failure> {
     let keys = Keys::load()?;
     if keys.known.iter().any(|k| k.key == key.key) {
@@ -230,7 +231,7 @@ pub(crate) fn trust(key: &PublicKey) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Trusts a key, by name or fingerprint, no more.
+/// Stops trusting a key, given by name or fingerprint.
 pub(crate) fn distrust(which: &str) -> Result<PublicKey, Failure> {
     let mut others = trusted()?;
     let at = others.iter().position(|k| k.name == which || k.fingerprint == which);

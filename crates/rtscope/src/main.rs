@@ -1,4 +1,4 @@
-//! `rtscope`: parses the command line, calls the rooms, maps errors to exit codes. Nothing else.
+//! `rtscope`: parses the command line, calls the other crates, maps errors to exit codes. Nothing else.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // the one crate that prints; it does so in `output`
 
@@ -22,7 +22,7 @@ use error::Code;
 use rtscope_failure::Failure;
 use std::process::ExitCode;
 
-/// Reading commands have a limit of memory.
+/// Enforces the memory limit of commands that only read.
 #[global_allocator]
 static MEMORY: rtscope_sys::memory::Limited = rtscope_sys::memory::Limited;
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     rtscope_files::private_by_default();
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
-        // Stages that this program starts itself as; they must not see anything of the ordinary command line.
+        // Stages that this program starts itself as; the ordinary command line must not be parsed for them.
         Some(cmd::run::SUPERVISOR) => return ExitCode::from(rtscope_load::supervisor::main(words.into_iter().skip(1))),
         Some(cmd::run::PROBE) => {
             let arguments: Vec<_> = std::env::args_os().skip(2).collect();
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
                 output::note(shown.trim_end());
                 return Code::Usage.into();
             }
-            // Help and version are results; what is wrong with the words is not.
+            // Help and version are results; a wrong command line is an error.
             return match e.print() {
                 Err(error) if !e.use_stderr() => finish(output::written(Err(error)).map(|()| Code::Done)),
                 _ => if e.use_stderr() { Code::Usage } else { Code::Done }.into(),
@@ -59,7 +59,8 @@ fn main() -> ExitCode {
     finish(run(&cli))
 }
 
-/// What is wrong with the words, where one of them would drive a terminal: clap repeats words as they are.
+/// The error text for a command line with characters that a terminal would act on, since clap repeats words unescaped; `None` if
+/// there are none.
 fn harmless(error: &clap::Error) -> Option<String> {
     let foreign: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
     if !foreign.iter().any(|w| w.contains(rtscope_record::text::acts)) && !error.to_string().contains(rtscope_record::text::acts) {
@@ -99,7 +100,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
     }
 }
 
-/// Whether a command only reads what others wrote. What measures has no limit: reaching it would cost the measurement.
+/// Whether a command only reads what others wrote. Commands that measure have no limit: reaching it would cost the measurement.
 fn reads(command: &Command) -> bool {
     matches!(
         command,
@@ -118,7 +119,7 @@ fn reads(command: &Command) -> bool {
 fn finish(result: Result<Code, Failure>) -> ExitCode {
     match result {
         Ok(code) => code.into(),
-        // Nobody reads on: there is nothing to say.
+        // The reader has gone away: there is nothing to report.
         Err(_) if output::is_unread() => Code::Done.into(),
         Err(failure) => {
             output::failure(&failure);

@@ -1,6 +1,6 @@
-//! Holds the manual against the code: commands and options, exit codes, variables, codes of warnings; and that its links lead somewhere.
+//! Checks the manual against the code: commands and options, exit codes, variables, warning codes, links.
 //!
-//! `docs/commands.md` is written by `UPDATE_DOCS=1 cargo test -p rtscope manual`; of the others a test says what is missing.
+//! `UPDATE_DOCS=1 cargo test -p rtscope manual` writes `docs/commands.md`; for the other pages a test reports what is missing.
 
 use crate::args::Cli;
 use crate::error::Code;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Written above what is written by this test.
+/// Head of the generated page.
 const HEAD: &str = "# Commands and options
 
 Written from the program's own help: `UPDATE_DOCS=1 cargo test -p rtscope manual`. `rtscope COMMAND --help` shows the same, `rtscope man DIR`
@@ -26,7 +26,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join("docs").join(name)).unwrap()
 }
 
-/// Those commands that do something themselves, with their names in full.
+/// The commands without subcommands, with their full names.
 fn leaves(command: &clap::Command, name: &str, into: &mut Vec<(String, clap::Command)>) {
     let below: Vec<_> = command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help").collect();
     if below.is_empty() {
@@ -37,7 +37,7 @@ fn leaves(command: &clap::Command, name: &str, into: &mut Vec<(String, clap::Com
     }
 }
 
-/// Which options every command has: they are listed once.
+/// Whether an option belongs to every command; these are listed once.
 fn is_global(name: &str) -> bool {
     ["archive", "memory_limit", "quiet", "help", "version"].contains(&name)
 }
@@ -65,7 +65,7 @@ fn commands() -> String {
     text
 }
 
-/// The help of one command, as it is shown 100 columns wide, without the options of all commands.
+/// The help of one command, as shown 100 columns wide, without the options that every command has.
 fn help(name: &str, command: clap::Command) -> String {
     if name.ends_with(" cyclictest") {
         return crate::cmd::cyclictest::HELP.trim_end().to_owned();
@@ -121,7 +121,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     all
 }
 
-/// What stands between quotation marks in `text`.
+/// The parts of `text` between quotation marks, and those between them.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('"')
 }
@@ -135,7 +135,7 @@ fn variables_are_in_the_manual() {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
     };
     let sources = sources();
-    // Those of tests that start themselves anew are nobody else's.
+    // Variables of tests that re-execute themselves are for nobody else.
     let read: BTreeSet<&str> =
         sources.iter().flat_map(|(_, s)| quoted(s)).filter(name).filter(|n| !n.starts_with("RTSCOPE_TEST_")).collect();
     assert!(read.len() > 5, "{read:?}");
@@ -143,7 +143,7 @@ fn variables_are_in_the_manual() {
     assert_eq!(listed, read, "docs/reference.md, Environment, beside what the sources read");
 }
 
-/// The codes of a page's tables: the first cell of a row, where it is a list of codes.
+/// The warning codes in a page's tables: the first cell of each row, if it is a list of codes.
 fn listed(page: &str) -> BTreeSet<&str> {
     let rows = page.lines().filter_map(|l| l.strip_prefix("| `")?.split(" | ").next());
     rows.flat_map(|cell| cell.split(", ")).map(|code| code.trim_matches('`')).filter(|c| is_code(c)).collect()
@@ -176,7 +176,7 @@ fn warnings_are_in_the_manual() {
     assert!(missing.is_empty(), "codes that the manual does not have: {missing:?}");
 }
 
-/// What a heading is called in a link, as the usual renderers of Markdown make it.
+/// The anchor of a heading, as the usual Markdown renderers make it.
 fn anchor(heading: &str) -> String {
     let plain = heading.trim_start_matches('#').trim().to_lowercase();
     plain.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()

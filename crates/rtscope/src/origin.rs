@@ -1,22 +1,22 @@
-//! Whose a record is that comes from a file: this archive's own, one that somebody trusted signed, or anybody's.
+//! Whose record a file holds: this archive's own, one that a trusted key signed, or anybody's.
 
 use crate::keys::Keys;
 use rtscope_archive::Archive;
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Effect, Origin, Record, RecordParts, Verdict, Warning, findings, origin};
 
-/// What became of a record from a file.
+/// The outcome for a record from a file.
 pub(crate) struct Settled {
-    /// As it is believed.
+    /// The record, as far as it is believed.
     pub record: Record,
-    /// What its reader must know of that, in words.
+    /// A remark about that for the user.
     pub said: Option<String>,
 }
 
-/// Takes `record`, as a file states it, for what it can be believed.
+/// Decides how far to believe `record`, as read from a file.
 ///
-/// Its own word that it was measured holds where `archive` has the very same record, and where a key that the user trusts signed it. Of any
-/// other record nobody knows who wrote it: it is an import, and the warnings that its own content calls for are put back.
+/// Its claim to be a measurement is believed if `archive` has the very same record, or if a key that the user trusts signed it.
+/// The author of any other record is unknown: it becomes an import, and the warnings that its own content calls for are put back.
 pub(crate) fn settle(record: Record, archive: Option<&Archive>, keys: &Keys) -> Result<Settled, Failure> {
     if archive.is_some_and(|a| a.get(record.id()).is_ok_and(|there| there == record)) {
         return Ok(Settled { record, said: None });
@@ -24,7 +24,7 @@ pub(crate) fn settle(record: Record, archive: Option<&Archive>, keys: &Keys) -> 
     let rebuilt = |parts| Record::new(parts).or_machine("the record does not hold together", "leave it out");
     let mut said = None;
     if let Some(signature) = &record.parts().signature {
-        // That it is a signature of this record was seen when it was read.
+        // The reader has already checked that it is a signature of this record.
         if let Some(who) = keys.who(signature) {
             let said = Some(format!("signed by {} ({})", who.name, who.fingerprint));
             let signature = Some(rtscope_record::Signature { name: who.name.clone(), ..signature.clone() });

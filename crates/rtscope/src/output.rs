@@ -1,4 +1,4 @@
-//! The only place that writes to the terminal. Results go to standard output, everything else to standard error.
+//! The only module that writes to the terminal. Results go to standard output, everything else to standard error.
 
 use rtscope_failure::{Explain, Failure, Fault};
 use rtscope_record::text::visible;
@@ -7,32 +7,32 @@ use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the reader of a [`Stream`] on standard output went away. As standard output itself, of the process.
+/// Set when the reader of a [`Stream`] on standard output has gone away. Global, as standard output is.
 static UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Whether a command ended because nobody reads its result on.
+/// Whether a command ended early because the reader of its output had gone away.
 pub(crate) fn is_unread() -> bool {
     UNREAD.load(Ordering::Relaxed)
 }
 
-/// Writes a result to standard output, foreign text in it made harmless. A reader that went away (`| head`) ends the program quietly; a
-/// full disk is an error.
+/// Writes a result to standard output, with foreign text made harmless. If the reader has gone away (`| head`), the program ends
+/// quietly; a full disk is an error.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
     exact(shown(text, colour()).as_bytes())
 }
 
-/// Writes a document: to a file or a program byte for byte, on a terminal as [`result`].
+/// Writes a document: byte for byte to a file or pipe, as [`result`] does on a terminal.
 pub(crate) fn document(bytes: &[u8]) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() { result(&String::from_utf8_lossy(bytes)) } else { exact(bytes) }
 }
 
-/// Writes bytes as they are: what a guest's console says, cyclictest's lines.
+/// Writes bytes unchanged: a guest's console, cyclictest's lines.
 pub(crate) fn exact(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// `text` with all that a terminal would act on written out, but for the tables' own colours where these are wanted.
+/// `text` with everything that a terminal would act on written out, except for the tables' own colours if `colours` is set.
 fn shown(text: &str, colours: bool) -> Cow<'_, str> {
     if !colours || !text.contains('\x1b') {
         return visible(text);
@@ -50,7 +50,7 @@ fn shown(text: &str, colours: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A result's text as [`result`] writes it, for [`Stream::exact`]; with the tables' own colours if these are wanted.
+/// The text of a result as [`result`] writes it, for [`Stream::exact`]; keeps the tables' own colours if `colours` is set.
 pub(crate) fn harmless(text: String, colours: bool) -> String {
     match shown(&text, colours) {
         Cow::Owned(shown) => shown,
@@ -58,7 +58,7 @@ pub(crate) fn harmless(text: String, colours: bool) -> String {
     }
 }
 
-/// A result of many pieces on standard output, of any length. A reader that went away ends the command at once.
+/// A result of any length, written piece by piece to standard output. If the reader has gone away, the command ends at once.
 pub(crate) struct Stream {
     out: BufWriter<Stdout>,
     colour: bool,
@@ -71,13 +71,13 @@ impl Stream {
         Self { colour: colour(), terminal: out.is_terminal(), out: BufWriter::with_capacity(1 << 16, out) }
     }
 
-    /// As [`result`].
+    /// Writes text as [`result`] does.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         let shown = shown(text, self.colour);
         self.exact(&shown)
     }
 
-    /// As [`document`].
+    /// Writes a document as [`document`] does.
     pub(crate) fn document(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if self.terminal {
             return self.text(&String::from_utf8_lossy(bytes));
@@ -85,13 +85,13 @@ impl Stream {
         self.bytes(bytes)
     }
 
-    /// A value as JSON, without the end of its line.
+    /// Writes a value as JSON, without a line end.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), Failure> {
         let text = json_text(value)?;
         self.exact(text.trim_end())
     }
 
-    /// Text that is harmless already.
+    /// Writes text that is already harmless.
     pub(crate) fn exact(&mut self, text: &str) -> Result<(), Failure> {
         self.bytes(text.as_bytes())
     }
@@ -100,7 +100,7 @@ impl Stream {
         self.out.write_all(bytes).map_err(|e| lost(&e))
     }
 
-    /// Writes what is left.
+    /// Flushes the output.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|e| lost(&e))
     }
@@ -113,7 +113,7 @@ fn lost(e: &std::io::Error) -> Failure {
     Failure::machine(format!("standard output: {e}"), "free space where the output goes, or send it elsewhere")
 }
 
-/// What came of writing to standard output.
+/// The outcome of writing to standard output; a reader that has gone away is not an error.
 pub(crate) fn written(outcome: std::io::Result<()>) -> Result<(), Failure> {
     match outcome {
         Ok(()) => Ok(()),
@@ -122,7 +122,7 @@ pub(crate) fn written(outcome: std::io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a value as JSON, one line. What a terminal would act on is escaped in it too, which means the same.
+/// Writes a value as one line of JSON. Characters that a terminal would act on are escaped, which does not change the value.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     exact(json_text(value)?.as_bytes())
 }
@@ -137,31 +137,31 @@ pub(crate) fn json_text(value: &impl serde::Serialize) -> Result<String, Failure
     })
 }
 
-/// A line for people on standard error, foreign text in it made harmless.
+/// Writes a line to standard error, with foreign text made harmless.
 pub(crate) fn note(text: &str) {
-    // In one piece, so that no other line comes between.
+    // In one write, so that no other line comes in between.
     let _ = std::io::stderr().write_all((visible(text) + "\n").as_bytes());
 }
 
-/// A failure on standard error.
+/// Writes a failure to standard error.
 pub(crate) fn failure(f: &Failure) {
     note(&told(f));
 }
 
-/// What a failure says to people: message and remedy, a line each.
+/// The text of a failure for users: message and remedy, one line each.
 pub(crate) fn told(f: &Failure) -> String {
     let word = if f.fault == Fault::Interrupted { "interrupted" } else { "error" };
     let remedy = if f.remedy.is_empty() { String::new() } else { format!("\n  try: {}", f.remedy) };
     format!("rtscope: {word}: {}{remedy}", f.message)
 }
 
-/// Whether standard output takes colour: a terminal, no `NO_COLOR`, not `TERM=dumb`.
+/// Whether to colour standard output: a terminal, no `NO_COLOR`, not `TERM=dumb`.
 pub(crate) fn colour() -> bool {
     let unset = |name: &str| std::env::var_os(name).is_none_or(|v| v.is_empty());
     std::io::stdout().is_terminal() && unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
-/// Width of the terminal in columns: from `COLUMNS`, else what the terminal says, else 110.
+/// Width of the terminal in columns: `COLUMNS`, else the terminal's own width, else 110.
 pub(crate) fn width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     said.or_else(|| terminal_size::terminal_size().map(|(w, _)| usize::from(w.0))).unwrap_or(110).clamp(40, 1000)

@@ -1,4 +1,4 @@
-//! Progress on standard error: a live line on a terminal, nothing elsewhere.
+//! Progress on standard error: a live line on a terminal, nothing otherwise.
 
 pub(crate) mod campaign;
 
@@ -10,22 +10,22 @@ use rtscope_run::session::Step;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How often the probe reports, ms; also how often a load is looked after.
+/// How often the probe reports, ms; also how often a load is checked.
 pub(crate) const EVERY_MS: u32 = 200;
 
-/// A line that follows one run.
+/// The progress line of a run.
 pub(crate) struct Progress {
     bar: ProgressBar,
     end_ns: u64,
 }
 
 impl Progress {
-    /// For a run of `duration` ns (or until `loops` samples of `interval` ns each), named `title`.
+    /// A line named `title`; `end_ns` is the length of the run, or 0 if it is unknown.
     pub(crate) fn new(title: &str, end_ns: u64, quiet: bool) -> Self {
         Self::of(ProgressBar::with_draw_target(Some(end_ns.max(1)), screen(quiet)), title, end_ns)
     }
 
-    /// The same as one line of several.
+    /// As `new`, as one line of several.
     fn among(lines: &MultiProgress, title: &str, end_ns: u64) -> Self {
         Self::of(lines.add(ProgressBar::with_draw_target(Some(end_ns.max(1)), ProgressDrawTarget::hidden())), title, end_ns)
     }
@@ -44,7 +44,7 @@ impl Progress {
         Self { bar, end_ns }
     }
 
-    /// Follows one step of a session.
+    /// Shows a step of the session.
     pub(crate) fn step(&self, step: &Step<'_>) {
         match step {
             Step::Preparing(what) => self.say((*what).to_owned()),
@@ -66,7 +66,7 @@ impl Progress {
             }
             Step::LoadDied(what) => {
                 let text = format!("rtscope: warning: the load died: {what}");
-                // A hidden bar would swallow it.
+                // A hidden bar would drop the text.
                 self.bar.suspend(|| crate::output::note(&text));
             }
             Step::Event(Event::Connection { message }) => {
@@ -78,18 +78,18 @@ impl Progress {
         }
     }
 
-    /// What stands behind the bar; the words may be foreign.
+    /// Sets the text behind the bar, which may be foreign.
     fn say(&self, text: impl Into<String>) {
         self.bar.set_message(visible_line(&text.into()).into_owned());
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Standard error where it is a terminal.
+/// Standard error, if it is a terminal and `quiet` is not set.
 fn screen(quiet: bool) -> ProgressDrawTarget {
     let visible = !quiet && std::io::stderr().is_terminal();
     if visible { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() }

@@ -1,4 +1,4 @@
-//! Selections: which records a command is about. Named first, and read one at a time.
+//! Selections: which records a command is about. They are looked up first, then read one at a time.
 
 use crate::config::Context;
 use crate::keys::Keys;
@@ -9,10 +9,10 @@ use rtscope_record::{Record, Test};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Largest file that is taken for a record's JSON, bytes.
+/// Largest file that is read as a record's JSON, bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// The records that some words select, oldest first of each word; none is in memory but those of files.
+/// The records that the words of a command line select, for each word oldest first. Only records from files are held in memory.
 pub(crate) struct Selection {
     archive: Option<Archive>,
     items: Vec<Item>,
@@ -24,7 +24,7 @@ enum Item {
 }
 
 impl Selection {
-    /// What `words` select, each run once; the latest when there is no word.
+    /// Selects the records that `words` name, each once; the latest if there are no words.
     pub(crate) fn of(context: &Context, words: &[String]) -> Result<Self, Failure> {
         let mut found = Found { context, archive: None, items: Vec::new(), keys: HashSet::new(), ids: HashSet::new() };
         for word in words {
@@ -36,12 +36,12 @@ impl Selection {
         Ok(Self { archive: found.archive, items: found.items })
     }
 
-    /// How many there are.
+    /// Number of records.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Gives each record to `work`, on several threads where there are many, and what comes of it to `each`, in order.
+    /// Passes each record to `work`, on several threads if there are many, and the results in order to `each`.
     pub(crate) fn each<T: Send>(
         &self,
         work: impl Fn(&Record) -> T + Sync,
@@ -66,13 +66,13 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether all of them are of one of `tests`.
+    /// Whether every record's test is one of `tests`.
     pub(crate) fn only(&self, tests: &[Test]) -> Result<bool, Failure> {
         for item in &self.items {
             let test = match (item, &self.archive) {
                 (Item::Given(record), _) => record.parts().test,
                 (Item::Kept(key), Some(archive)) => archive.test(*key)?,
-                // There is no key without an archive.
+                // Without an archive there is no key.
                 (Item::Kept(_), None) => return Ok(false),
             };
             if !tests.contains(&test) {
@@ -82,7 +82,7 @@ impl Selection {
         Ok(true)
     }
 
-    /// All of them at once: for what needs that, and is of no use with very many.
+    /// All records at once, for what needs that and makes no sense with very many.
     pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
         let mut all = Vec::with_capacity(self.len());
         self.each(Record::clone, |record| {
@@ -93,13 +93,13 @@ impl Selection {
     }
 }
 
-/// A selection in the making.
+/// A selection that is being made.
 struct Found<'a> {
     context: &'a Context,
     archive: Option<Archive>,
     items: Vec<Item>,
     keys: HashSet<Key>,
-    /// Of the records from files.
+    /// Ids of the records from files.
     ids: HashSet<String>,
 }
 
@@ -115,7 +115,7 @@ impl Found<'_> {
             return Ok(());
         }
         if word.contains('=') {
-            // What is wrong with the words comes before what is wrong with the archive.
+            // Errors in the words come before errors of the archive.
             filter(word)?;
         }
         let archive = match self.archive.take() {
@@ -123,7 +123,7 @@ impl Found<'_> {
             None => self.context.open_existing()?,
         };
         let keys = keys(&archive, word);
-        // What is selected from a file already is not taken again.
+        // A record that was selected from a file is not taken from the archive again.
         let given = self.ids.iter().filter_map(|id| archive.exact(id).transpose()).collect::<Result<HashSet<Key>, _>>();
         self.archive = Some(archive);
         let given = given?;
@@ -136,7 +136,7 @@ impl Found<'_> {
     }
 }
 
-/// The runs of the archive that a word names.
+/// The runs in the archive that a word names.
 fn keys(archive: &Archive, word: &str) -> Result<Vec<Key>, Failure> {
     if word == "latest" {
         return Ok(vec![archive.latest_key()?]);
@@ -160,13 +160,13 @@ fn file(context: &Context, path: &str) -> Result<Vec<Record>, Failure> {
     options.format = Some(rtscope_archive::formats::Format::Json);
     let stated = rtscope_archive::formats::import(&bytes, &options).or_machine(path, "rtscope import reads other formats")?;
     let keys = Keys::load()?;
-    // Looking makes no archive.
+    // Reading does not create an archive.
     let archive = if context.is_there() { context.open_existing().ok() } else { None };
     let settle = |record| origin::settle(record, archive.as_ref(), &keys).map(|settled| settled.record);
     stated.into_iter().map(settle).collect()
 }
 
-/// `all`, or key=value terms separated by commas.
+/// Parses a filter: `all`, or key=value terms separated by commas.
 pub(crate) fn filter(word: &str) -> Result<Filter, Failure> {
     let mut f = Filter::default();
     if word == "all" {
@@ -194,7 +194,7 @@ pub(crate) fn filter(word: &str) -> Result<Filter, Failure> {
     Ok(f)
 }
 
-/// A day or an RFC 3339 time, UTC.
+/// Parses a day or an RFC 3339 time, UTC.
 fn time(text: &str) -> Result<std::time::SystemTime, Failure> {
     let full = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
     let stamp: jiff::Timestamp =

@@ -1,4 +1,5 @@
-//! `rtscope-board`: what goes to a board over ssh: the probe, and what keeps a load up around it.
+//! `rtscope-board`: the program that is copied to a board over ssh. It holds the probe, and the session and supervisor that a
+//! load needs.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
-//! The engine: takes the runs that are left, keeps their records, writes down how each ended.
+//! The engine: takes the remaining runs, keeps their records and logs how each ended.
 //!
-//! One thread keeps and writes, in this order: the record into the archive, then the line into the journal. In virtual time workers measure
-//! meanwhile; in the machine's own time nothing does.
+//! One thread keeps and logs, in this order: first the record goes into the archive, then the line into the journal. In virtual
+//! time, workers measure meanwhile; in the machine's own time nothing does.
 
 use super::estimate::Estimate;
 use super::matrix::Run;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Takes one run.
 pub trait Executor: Sync {
-    /// Measures, and returns the record, which must be called `id`. `stop` ends it early; what it then returns is not kept.
+    /// Measures and returns the record, whose id must be `id`. `stop` ends it early; the record of a stopped run is not kept.
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError>;
 }
 
@@ -28,31 +28,31 @@ pub type KeepError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where records are kept.
 pub trait Keeper {
-    /// Which of these ids have a record.
+    /// Those of these ids that have a record.
     fn kept(&mut self, ids: &BTreeSet<String>) -> Result<BTreeSet<String>, KeepError>;
-    /// Keeps a record; safe from a power cut when this returns.
+    /// Keeps a record. Once this returns, the record survives a power cut.
     fn keep(&mut self, record: &Record) -> Result<(), KeepError>;
 }
 
-/// What goes on, for a progress display. Comes from several threads.
+/// Events of a campaign, for a progress display. They come from several threads.
 #[derive(Debug)]
 pub enum Happening<'a> {
-    /// Before the first run: how many are done already, of how many.
+    /// Before the first run.
     Begins {
-        /// Done before.
+        /// Runs that are already done.
         done: usize,
-        /// In all.
+        /// Runs of the plan.
         of: usize,
-        /// Written down as done, but their records are no longer kept: they are taken again.
+        /// Runs that the journal lists as done but whose records are no longer kept; they are taken again.
         gone: usize,
-        /// How long the rest will take, if that can be said.
+        /// Estimated time for the remaining runs, if known.
         left: Option<Duration>,
     },
     /// A run begins.
     Started {
         /// Its place among the plan's runs.
         index: usize,
-        /// Which.
+        /// The run.
         run: &'a Run,
     },
     /// A run is at this step.
@@ -62,24 +62,24 @@ pub enum Happening<'a> {
         /// The step.
         step: &'a Step<'a>,
     },
-    /// A run ended, and that is written down; `None` for one that was cut short and is to be taken again.
+    /// A run ended.
     Ended {
         /// Its place among the plan's runs.
         index: usize,
-        /// Which.
+        /// The run.
         run: &'a Run,
-        /// How.
+        /// Its line in the journal; `None` for a run that was cut short and must be taken again.
         entry: Option<&'a Entry>,
         /// The record, if there is one.
         record: Option<&'a Record>,
-        /// Runs that are done now.
+        /// Runs that are done by now.
         done: usize,
-        /// How long the rest will take, if that can be said.
+        /// Estimated time for the remaining runs, if known.
         left: Option<Duration>,
     },
 }
 
-/// What came of it.
+/// How a campaign ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// Runs whose record is kept.
@@ -88,17 +88,17 @@ pub struct Summary {
     pub failed: usize,
     /// Runs of the plan.
     pub of: usize,
-    /// It was ended before its time: runs are left.
+    /// The campaign was ended early: runs are left.
     pub interrupted: bool,
 }
 
-/// Why a campaign could not go on. What was done before is kept.
+/// Why a campaign could not go on. Records kept so far stay.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// Its state can't be kept.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The archive can't be asked, or did not take a record.
+    /// The archive can't be read, or refused a record.
     #[error("the campaign can't go on: {0}")]
     Keep(KeepError),
 }
@@ -119,9 +119,9 @@ impl Problem for CampaignError {
     }
 }
 
-/// Takes every run of `plan` whose record is not kept yet: those in virtual time up to `jobs` at once, then those in the machine's own time one
-/// by one. A run that fails is written down, and the others are taken; when `stop` is asked, or a run is cut short by anything else, those
-/// under way are ended and count as not taken.
+/// Takes every run of `plan` that has no kept record yet: first those in virtual time, up to `jobs` at once, then those in the
+/// machine's own time, one by one. A run that fails is logged, and the campaign goes on. When `stop` is asked, or anything else
+/// cuts a run short, all runs under way are ended and count as not taken.
 pub fn run(
     plan: &Plan,
     state: &mut State,
@@ -156,7 +156,7 @@ pub fn run(
     let fan_out = Arc::clone(&campaign.running);
     stop.on_stop(move || lock(&fan_out).values().for_each(|r| r.stop.stop()));
     observer(Happening::Begins { done, of: runs.len(), gone, left: campaign.left() });
-    // Sorted by it: `partition_point` finds where the exclusive ones begin.
+    // `plan.runs()` sorts by `is_exclusive`, so `partition_point` finds the first exclusive run.
     let first_exclusive = runs.partition_point(|r| !r.is_exclusive());
     campaign.together(0..first_exclusive, jobs.max(1));
     campaign.alone(first_exclusive..runs.len());
@@ -175,7 +175,7 @@ struct Running {
 type UnderWay = Arc<Mutex<BTreeMap<usize, Running>>>;
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it holds one of these locks.
+    // A thread never panics while it holds one of these locks.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -190,16 +190,16 @@ struct Campaign<'a> {
     bookkeeping: Bookkeeping<'a>,
 }
 
-/// What the keeping thread alone touches.
+/// State that only the keeping thread touches.
 struct Bookkeeping<'a> {
     state: &'a mut State,
     keeper: &'a mut dyn Keeper,
     estimate: Estimate<'a>,
-    /// Runs to be taken, or under way.
+    /// Runs that are still to be taken, or under way.
     rest: BTreeSet<usize>,
     done: usize,
     failed: usize,
-    /// The first that ended the campaign.
+    /// The first error that ended the campaign.
     error: Option<CampaignError>,
 }
 
@@ -215,7 +215,7 @@ impl<'a> Campaign<'a> {
         Worker { runs, ids, executor, observer, stop, running: Arc::clone(&self.running) }
     }
 
-    /// Takes those of `range` that are left, `jobs` at once.
+    /// Takes the remaining runs of `range`, `jobs` at once.
     fn together(&mut self, range: Range<usize>, jobs: usize) {
         let queue: Mutex<VecDeque<usize>> = Mutex::new(self.bookkeeping.rest.range(range).copied().collect());
         let workers = jobs.min(lock(&queue).len());
@@ -227,7 +227,7 @@ impl<'a> Campaign<'a> {
                 scope.spawn(move || {
                     while !worker.stop.is_stopped() {
                         let Some(index) = lock(queue).pop_front() else { return };
-                        // Nobody receives only when the receiving thread panicked.
+                        // Sending fails only if the receiving thread panicked.
                         let _ = sender.send(worker.take(index));
                     }
                 });
@@ -239,7 +239,8 @@ impl<'a> Campaign<'a> {
         });
     }
 
-    /// Takes those of `range` that are left, each when the one before is kept and written down: that too would disturb it.
+    /// Takes the remaining runs of `range` one by one. Each waits until the previous record is kept and logged, as that would
+    /// disturb the run.
     fn alone(&mut self, range: Range<usize>) {
         let (rest, worker): (Vec<usize>, _) = (self.bookkeeping.rest.range(range).copied().collect(), self.worker());
         for index in rest {
@@ -250,7 +251,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Keeps what a worker brought, and writes it down.
+    /// Keeps the record that a worker returned, and logs the run.
     fn enter(&mut self, Finished { index, wall, result }: Finished) {
         let (run, id) = (&self.runs[index], &self.ids[index]);
         let cut_short = match &result {
@@ -258,7 +259,7 @@ impl<'a> Campaign<'a> {
             Err(e) => e.is_interrupted() || self.stop.is_stopped(),
         };
         if cut_short {
-            // Also when only the run was told to end: whoever did that wants it to be over.
+            // Stop also when only this run was told to end: whoever ended it wants the campaign to end.
             self.stop.stop();
             (self.observer)(Happening::Ended { index, run, entry: None, record: None, done: self.bookkeeping.done, left: None });
             return;
@@ -304,7 +305,7 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// Refuses a record that is not of this run.
+/// Refuses a record that does not belong to this run.
 fn right(run: &Run, id: &str, record: Record) -> Result<Record, String> {
     let p = record.parts();
     if p.id != id {
@@ -321,7 +322,7 @@ fn right(run: &Run, id: &str, record: Record) -> Result<Record, String> {
     Ok(record)
 }
 
-/// What each measuring thread needs.
+/// What each worker needs.
 #[derive(Clone)]
 struct Worker<'a> {
     runs: &'a [Run],
@@ -337,7 +338,7 @@ impl Worker<'_> {
     fn take(&self, index: usize) -> Finished {
         let (run, stop, since) = (&self.runs[index], StopHandle::new(), Instant::now());
         lock(&self.running).insert(index, Running { since, stop: stop.clone() });
-        // Asked before this run was among those that are told.
+        // `stop` may have been asked before this run was in `running`.
         if self.stop.is_stopped() {
             stop.stop();
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Condvar;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// 8 runs in virtual time, 4 in the machine's own.
+/// 8 runs in virtual time, 4 in the machine's own time.
 const PLAN: &str = "name = \"c\"\ntargets = [\"lab:a\", \"lab:b\", \"local\"]\nloads = [\"none\", \"disk\"]\nrepetitions = 2\n\
                     [[tests]]\ntest = \"timer\"\nduration = \"1s\"";
 const RUNS: usize = 12;
@@ -25,18 +25,18 @@ fn plan(text: &str) -> Plan {
 enum End {
     Record,
     Fails,
-    /// Somebody asks the campaign to stop while it runs; it ends with a partial record.
+    /// The campaign is asked to stop during the run; the run ends with a partial record.
     Stopped,
-    /// The same, before anything was measured.
+    /// As `Stopped`, but before anything was measured.
     Interrupted,
-    /// Somebody ends the run alone.
+    /// Only this run is ended, not the campaign.
     CutShort,
     WrongId,
     WrongClock,
 }
 
 struct Machine<'a> {
-    /// How the n-th run ends, from 0; those beyond it give a record.
+    /// How the n-th run ends, from 0; runs beyond the list return a record.
     ends: Vec<End>,
     stop: &'a StopHandle,
     taken: Arc<AtomicUsize>,
@@ -98,13 +98,13 @@ impl Executor for Machine<'_> {
     }
 }
 
-/// An archive that counts what it is given, and may lose its power.
+/// An archive that counts how often it was given each record, and can simulate a power cut.
 #[derive(Default)]
 struct FakeKeeper {
     records: BTreeMap<String, usize>,
-    /// After so many more it fails, before or after it has kept one.
+    /// Fails at the n-th further record, from 0: before keeping it (`false`) or after (`true`).
     power: Option<(usize, bool)>,
-    /// How many runs began, looked at while a record of the machine's own time is kept.
+    /// The number of runs begun; checked while a record in the machine's own time is kept.
     taken: Option<Arc<AtomicUsize>>,
 }
 
@@ -155,9 +155,9 @@ fn every_run_is_taken_once_and_none_again() {
     assert_eq!((keeper.records.len(), keeper.records.values().max()), (RUNS, Some(&1)));
     let past = look(dir.path(), &plan).unwrap().0;
     assert!(past.len() == RUNS && past.keys().eq(keeper.records.keys()));
-    // Nothing is left: each would fail.
+    // No run is left: any run would fail.
     assert_eq!(go(dir.path(), &plan, &mut keeper, 2, &[End::Fails; RUNS]).unwrap(), all_done());
-    // A record that was removed from the archive is measured again, that one alone.
+    // A record that was removed from the archive is measured again; no other run is.
     let gone = keeper.records.pop_first().unwrap().0;
     assert_eq!(go(dir.path(), &plan, &mut keeper, 2, &[End::Record, End::Fails]).unwrap(), all_done());
     assert_eq!(keeper.records.get(&gone), Some(&1));
@@ -243,14 +243,15 @@ fn the_observer_is_told_of_every_run() {
     assert_eq!(again.into_inner().unwrap(), Some((10, 1, true)), "one failed, one is gone");
 }
 
-/// What befalls a start of the campaign.
+/// A fault during one start of the campaign.
 #[derive(Debug, Clone)]
 enum Mishap {
-    /// The n-th run ends so.
+    /// The n-th run ends this way.
     Run(usize, End),
-    /// The power goes at the n-th record, before it is in the archive, or after that and before the journal's line.
+    /// A power cut at the n-th record: before it is in the archive (`false`), or after that but before the journal's line
+    /// (`true`).
     Power(usize, bool),
-    /// The journal loses its last bytes afterwards.
+    /// Afterwards, the last bytes of the journal are lost.
     Torn(usize),
 }
 

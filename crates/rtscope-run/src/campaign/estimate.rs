@@ -1,14 +1,14 @@
-//! How long the rest of a campaign will take, from the runs that ended. Pure: it is told how long they took.
+//! Estimates how long the rest of a campaign takes, from the wall times of the runs that ended. Pure: reads no clock.
 
 use super::matrix::Run;
 use rtscope_record::Clock;
 use std::time::Duration;
 
-/// What is known of a campaign's wall times.
+/// The known wall times of a campaign's runs.
 #[derive(Debug)]
 pub(super) struct Estimate<'a> {
     runs: &'a [Run],
-    /// Wall time of runs that are done, by their place in `runs`.
+    /// Wall times of the runs that are done, by index into `runs`.
     walls: Vec<(usize, Duration)>,
 }
 
@@ -21,8 +21,8 @@ impl<'a> Estimate<'a> {
         self.walls.push((index, wall));
     }
 
-    /// For the runs that are left, each with how long it has been under way, `jobs` at a time where the clock is virtual. `None` while nothing
-    /// can be said of one of them.
+    /// Estimated time for `rest`: the remaining runs (indices), each with how long it has been under way. Runs in virtual time go
+    /// `jobs` at a time. `None` if one of the runs can't be estimated yet.
     pub(super) fn left(&self, rest: &[(usize, Duration)], jobs: usize) -> Option<Duration> {
         let (mut alone, mut together, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for &(index, under_way) in rest {
@@ -38,8 +38,9 @@ impl<'a> Estimate<'a> {
         Some(alone + longest.max(together / jobs))
     }
 
-    /// A run's whole wall time: as long as the likest that are done took for each second measured. How long a second in virtual time takes depends
-    /// on kernel and load, so the likest are those of the same target and load, then of the load, then of the clock.
+    /// Whole wall time of a run: its span times the wall time per measured second of the most similar runs that are done. In
+    /// virtual time this ratio depends on kernel and load, so runs of the same target, load and test are preferred; then of the
+    /// same target and load; then of the same load; then any with the same clock.
     fn whole(&self, run: &Run) -> Option<Duration> {
         let alike: [&dyn Fn(&Run) -> bool; 4] = [
             &|r| r.target == run.target && r.load == run.load && r.test == run.test,
@@ -54,7 +55,7 @@ impl<'a> Estimate<'a> {
             });
             (spans > 0.0).then(|| walls / spans)
         });
-        // In the machine's own time a run takes as long as it measures, at least.
+        // In the machine's own time a run takes at least as long as it measures.
         let scale = scale.or((run.clock == Clock::Host).then_some(1.0))?;
         Duration::try_from_secs_f64(scale * run.test.span().as_secs_f64()).ok()
     }

@@ -1,4 +1,4 @@
-//! Estimates from wall times that are given.
+//! Estimates from given wall times.
 
 use super::super::plan::Plan;
 use super::*;
@@ -32,7 +32,7 @@ fn in_the_machines_own_time_a_run_takes_what_it_measures() {
 #[test]
 fn in_virtual_time_nothing_is_known_before_the_first_has_ended() {
     let runs = runs("targets = [\"lab:a\", \"lab:b\"]");
-    // In this order: 10 s on a, 10 s on b, 20 s on a, 20 s on b.
+    // The order of the runs: 10 s on a, 10 s on b, 20 s on a, 20 s on b.
     let mut e = Estimate::new(&runs);
     assert_eq!(e.left(&fresh(&[0, 1, 2, 3]), 2), None);
     e.add(0, secs(30));

@@ -1,26 +1,26 @@
-//! A table of a plan whose keys are those of several structs. Each fault is told where it stands, as serde's `flatten` can't: it reads a
-//! table to its end before it looks at any value.
+//! A TOML table of a plan whose keys belong to several structs. Every error points to its key or value in the file; serde's
+//! `flatten` can't do that, as it reads the whole table before it looks at any value.
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use std::fmt;
 use toml::{Table, Value};
 
-/// One of the structs.
+/// One of the structs, with its keys.
 pub(super) struct Part {
     keys: &'static [&'static str],
-    /// What is wrong with a table of some of its keys.
+    /// Why a table with some of its keys can't be read; `None` if it can.
     fault: fn(Table) -> Option<String>,
 }
 
 impl Part {
-    /// A struct that can be read from any part of its keys.
+    /// `T` must be readable from any subset of its keys.
     pub(super) fn of<T: DeserializeOwned>() -> Self {
         Self { keys: keys::<T>(), fault: |table| table.try_into::<T>().err().map(|e| e.message().to_owned()) }
     }
 }
 
-/// The structs together.
+/// All the structs.
 pub(super) struct Keyed {
     name: &'static str,
     parts: &'static [Part],
@@ -28,7 +28,7 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// By what errors call them.
+    /// `name` is what error messages call the table.
     pub(super) fn of<const N: usize>(name: &'static str, parts: [Part; N]) -> Self {
         let keys: Vec<_> = parts.iter().flat_map(|p| p.keys).copied().collect();
         Self { name, parts: Vec::leak(parts.into()), keys: Vec::leak(keys) }
@@ -40,11 +40,11 @@ impl Keyed {
     }
 }
 
-/// A table whose every value is one of its part.
+/// A table in which every value was accepted by the struct of its key.
 pub(super) struct Values(Table);
 
 impl Values {
-    /// The part with the keys of `T`.
+    /// Reads the struct `T` from its keys.
     pub(super) fn part<T: DeserializeOwned, E: Error>(&self) -> Result<T, E> {
         let own = keys::<T>();
         let part: Table =
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Whole {
     }
 }
 
-/// A key that is one of some part.
+/// Reads a key; refuses one that belongs to no struct.
 struct Key(&'static Keyed);
 
 impl<'de> DeserializeSeed<'de> for Key {
@@ -94,7 +94,7 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// The value of a key, which its part takes: told here, an error has the place of the value.
+/// Reads the value of a key and checks it with its struct. An error raised here carries the position of the value.
 struct One<'a> {
     key: &'a str,
     of: &'static Keyed,
@@ -111,15 +111,15 @@ impl<'de> DeserializeSeed<'de> for One<'_> {
     }
 }
 
-/// The keys that `T` asks its input for, in their order.
+/// The field names of `T`, in declaration order.
 fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut found: &[&str] = &[];
-    // It is an error in any case: there is nothing to read.
+    // Always an error, as there is nothing to read.
     let _ = T::deserialize(Listener(&mut found));
     found
 }
 
-/// An input that only listens what it is asked for.
+/// A deserializer that only records which fields it is asked for.
 struct Listener<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Listener<'_> {

@@ -1,4 +1,4 @@
-//! From a plan to its runs: what each is, what it is called, and in which order they are taken.
+//! Expands a plan into its runs: what each is, its id, and the order in which they are taken.
 
 use super::plan::Plan;
 use super::test_plan::TestPlan;
@@ -13,19 +13,19 @@ use std::collections::BTreeSet;
 /// One run of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What it is, as JSON: the same whatever else is in the plan, and wherever it stands there.
+    /// The run as JSON. It does not depend on the rest of the plan, nor on the run's place in it.
     pub(crate) key: String,
-    /// Where, as `--target` takes it.
+    /// Target, as `--target` takes it.
     pub target: String,
-    /// Whose time its figures are in.
+    /// Clock of the figures.
     pub clock: Clock,
-    /// What things cost in virtual time; `None` in the time of a host.
+    /// Time model; `None` in the host's time.
     pub model: Option<TimeModel>,
     /// Name of the load.
     pub load: String,
     /// What is measured.
     pub test: TestPlan,
-    /// From 1.
+    /// Number of the repetition, from 1.
     pub repetition: u32,
     /// Seed of the lab's machine; `None` for other targets.
     pub seed: Option<u64>,
@@ -35,7 +35,8 @@ pub struct Run {
 struct Key<'a> {
     target: &'a str,
     clock: Clock,
-    /// Of a run in virtual time. Left out of the first, which has the keys that it had when there was no other.
+    /// Number of the time model, for runs in virtual time. Omitted for model 1, so that its runs keep the keys that they had
+    /// before other models existed.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<u32>,
     load: &'a str,
@@ -46,14 +47,14 @@ struct Key<'a> {
 }
 
 impl Run {
-    /// Id of its record in the campaign with this name and digest.
+    /// Id of the run's record, in the campaign with this name and digest.
     pub fn id(&self, name: &str, digest: &str) -> String {
         let mut hash = hash([digest, self.key.as_str()]);
         hash.truncate(16);
         format!("{name}-{hash}")
     }
 
-    /// Whether nothing else may run on this machine meanwhile.
+    /// Whether nothing else may run on this machine during the run.
     pub(crate) fn is_exclusive(&self) -> bool {
         self.clock == Clock::Host
     }
@@ -65,15 +66,15 @@ impl Plan {
         expand(self)
     }
 
-    /// What tells this campaign from another, hex: its name and its runs. Blanks, comments, the order of the lists, title and jobs are not
-    /// part of it.
+    /// Identifies the campaign: a SHA-256, hex, over its name and its runs. Whitespace, comments, the order of lists, title and
+    /// jobs don't change it.
     pub fn digest(&self) -> String {
         let keys: BTreeSet<String> = self.runs().into_iter().map(|r| r.key).collect();
         hash(std::iter::once(self.name.as_str()).chain(keys.iter().map(String::as_str)))
     }
 }
 
-/// SHA-256 of texts, each with its length before it, hex.
+/// SHA-256, hex, over texts, each preceded by its length.
 pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut sha = Sha256::new();
     for text in texts {
@@ -83,8 +84,8 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     hex(sha.finalize())
 }
 
-/// Every run, those in virtual time first. Time models and targets alternate fastest, then tests, then loads, and repetitions slowest: what the machine drifts
-/// by then falls on all targets alike.
+/// Every run; those in virtual time come first. Time models and targets alternate fastest, then tests, then loads; repetitions
+/// change slowest. So a drift of the machine affects all targets alike.
 fn expand(plan: &Plan) -> Vec<Run> {
     let mut runs = Vec::new();
     for repetition in 1..=plan.repetitions {
@@ -94,7 +95,7 @@ fn expand(plan: &Plan) -> Vec<Run> {
                     plan.targets.iter().flat_map(|target| models(plan, target).into_iter().map(move |model| (target, model)));
                 for (target, model) in places {
                     let clock = if is_lab(target) { plan.clock } else { Clock::Host };
-                    // In virtual time one seed gives one result: a repetition with the same one would tell nothing.
+                    // In virtual time one seed gives one result: a repetition with the same seed would add nothing.
                     let seed = is_lab(target).then(|| plan.seed.wrapping_add(u64::from(repetition - 1)));
                     let key = Key {
                         target,
@@ -105,7 +106,7 @@ fn expand(plan: &Plan) -> Vec<Run> {
                         repetition,
                         seed,
                     };
-                    // Words, numbers and lists of them always have a text.
+                    // Serialization can't fail: the key holds only words, numbers and lists of them.
                     let key = serde_json::to_string(&key).unwrap_or_default();
                     let (target, load, test) = (target.clone(), load.clone(), test.clone());
                     runs.push(Run { key, target, clock, model, load, test, repetition, seed });
@@ -117,7 +118,7 @@ fn expand(plan: &Plan) -> Vec<Run> {
     runs
 }
 
-/// The time models that a target is measured in.
+/// The time models in which to measure a target; `[None]` outside virtual time.
 fn models(plan: &Plan, target: &str) -> Vec<Option<TimeModel>> {
     if is_lab(target) && plan.clock == Clock::Virtual { plan.models.iter().copied().map(Some).collect() } else { vec![None] }
 }

@@ -36,10 +36,10 @@ fn runs_in_virtual_time_come_first_with_a_seed_for_each_repetition() {
     assert!(runs[0].is_exclusive() && runs[0].seed == Some(1));
 }
 
-/// Keys and ids are in journals and archives: those of one version must be those of the next.
+/// Journals and archives hold keys and ids: a new version of rtscope must make the same ones.
 #[test]
 fn keys_and_ids_stay_what_they_are() {
-    // What was taken before there were time models is of the first.
+    // Runs taken before time models existed count as model 1.
     let plan = plan("targets = [\"lab:k\"]\nmodels = [1]");
     let run = &plan.runs()[0];
     assert_eq!(
@@ -54,7 +54,7 @@ fn keys_and_ids_stay_what_they_are() {
     assert_eq!(run.id("m", &plan.digest()), "m-419c59db3b31e59f");
 }
 
-/// Of a test over lines there is what was chosen, by the flags' names and in the order that it always had.
+/// The key holds the options that were chosen, by their flags' names, in an order that never changes.
 #[test]
 fn keys_of_tests_over_lines_stay_what_they_are() {
     let text = r#"
@@ -108,7 +108,7 @@ fn each_run_in_virtual_time_is_taken_in_each_model() {
     let (both, other) = of("targets = [\"lab:k\", \"local\"]\nmodels = [2, 1]");
     assert_eq!(both.iter().map(|r| r.1).collect::<Vec<_>>(), [Some(2), Some(1), None]);
     assert_eq!(of("targets = [\"local\", \"lab:k\"]\nmodels = [1, 2]").1, other, "the order does not count");
-    // In the host's time no instruction is counted.
+    // No instructions are counted in the host's time.
     assert_eq!(of("targets = [\"lab:k\"]\nclock = \"host\"").0[0].1, None);
 }
 

@@ -1,4 +1,4 @@
-//! The plan of a campaign: a TOML file, read with every fault told by its line.
+//! The plan of a campaign: a TOML file. Every error names its line.
 
 use super::test_plan::TestPlan;
 use crate::ssh::Address;
@@ -20,33 +20,33 @@ const MOST_RUNS: usize = 100_000;
 /// Largest plan that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Why a plan can't be used. Each is the request's fault (exit code 2).
+/// Why a plan can't be used. Always the request's fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The file can't be read.
     #[error("{path}: {source}; name a plan that can be read", path = path.display())]
     Read {
-        /// Which.
+        /// Path of the plan.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is no TOML, or has keys that no plan has.
+    /// It is not TOML, or has unknown keys.
     #[error("{path}: {}", source.to_string().trim_end(), path = path.display())]
     Syntax {
-        /// Which.
+        /// Path of the plan.
         path: PathBuf,
-        /// What is wrong, with line and excerpt.
+        /// The error, with line and excerpt.
         source: Box<toml::de::Error>,
     },
-    /// A value can't be meant.
+    /// A value is not allowed.
     #[error("{path}:{line}: {message}", path = path.display())]
     Value {
-        /// Which file.
+        /// Path of the plan.
         path: PathBuf,
-        /// Line of it, from 1.
+        /// Line in the file, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what is allowed.
         message: String,
     },
 }
@@ -54,7 +54,7 @@ pub enum PlanError {
 impl Problem for PlanError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The messages of these contain the remedy.
             Self::Read { .. } | Self::Value { .. } => String::new(),
             Self::Syntax { .. } => "mend that line of the plan".into(),
         }
@@ -65,32 +65,32 @@ impl Problem for PlanError {
     }
 }
 
-/// A plan: what is measured where, under what, how often.
+/// A plan: what to measure, where, under which loads, how often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Name; part of the records' ids.
     pub name: String,
     /// Title of the report, if one was given.
     pub title: Option<String>,
-    /// Targets as `--target` takes them, the paths of fakes absolute.
+    /// Targets as `--target` takes them; paths of `fake:` targets are absolute.
     pub targets: Vec<String>,
     /// Clock of the lab's targets.
     pub clock: Clock,
-    /// Time models of the lab's targets: each run is taken in each of them.
+    /// Time models for the lab's targets; each run is taken in every one.
     pub models: Vec<TimeModel>,
     /// Names of loads.
     pub loads: Vec<String>,
     /// How often each run is repeated.
     pub repetitions: u32,
-    /// How many runs may be taken at once where the clock is virtual; `None` leaves it to the number of CPUs.
+    /// How many runs in virtual time may be taken at once; `None`: as many as there are CPUs.
     pub jobs: Option<NonZeroU32>,
-    /// Seed of the lab's machines in the first repetition; each further one has the next.
+    /// Seed of the lab's machines in the first repetition; each further repetition adds 1.
     pub(crate) seed: u64,
-    /// What is measured.
+    /// The tests.
     pub tests: Vec<TestPlan>,
 }
 
-/// The file.
+/// The TOML file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -117,7 +117,7 @@ fn first_seed() -> u64 {
 }
 
 impl Plan {
-    /// Reads the plan in a file. Paths in it are relative to it.
+    /// Reads the plan in a file. Relative paths in it start at its directory.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let failed = |source| PlanError::Read { path: path.into(), source };
         let text = rtscope_files::read_text(path, LARGEST).map_err(failed)?;
@@ -125,7 +125,7 @@ impl Plan {
         Self::parse(&text, path, whole.parent().unwrap_or(Path::new("/")))
     }
 
-    /// Reads `text`, which lies in the file `path`; relative paths in it start at `dir`.
+    /// Parses `text`, the content of the file `path`; relative paths in it start at `dir`.
     pub(crate) fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
         let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
         let wrong = |at: std::ops::Range<usize>, message: String| {

@@ -1,4 +1,4 @@
-//! Plans: what is read, what is refused and where, what makes two of them the same campaign.
+//! Plans: what is read, what is refused at which line, and which plans are the same campaign.
 
 use super::*;
 use proptest::prelude::*;
@@ -82,13 +82,13 @@ tests = [
     assert_eq!(pulses.shape, shape);
     assert_eq!((pulses.null_wire, pulses.dut), (Some("fpga:/dev/ttyUSB1:stimulus".into()), None));
     assert_eq!(plan.tests[1].label(), "response kernel threaded 1ms 10s");
-    // What is left out is not part of a run's key: keys of plans that were read before lines could be named stay as they are.
+    // Omitted options are not part of a run's key, so plans from before the options of lines existed keep their keys.
     let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
     let key = &timer.runs()[0].key;
     assert!(!["stimulus", "dut", "handler", "inject", "lines", "pulse", "edges", "low"].iter().any(|k| key.contains(k)), "{key}");
 }
 
-/// Each of these ends the reading with this line number and these words.
+/// Each change makes reading fail with this line number and these words.
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     let good = "name = \"a\"\ntargets = [\"local\"]\nloads = [\"none\"]\nrepetitions = 1\n[[tests]]\ntest = \"timer\"\n";
@@ -176,7 +176,7 @@ fn a_file_that_is_none_is_told() {
     assert!(Plan::read(Path::new("/dev")).is_err());
 }
 
-/// The plans that come with rtscope are plans.
+/// The plans that come with rtscope are valid.
 #[test]
 fn the_plans_that_come_along_are_read() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../campaigns");

@@ -1,7 +1,8 @@
-//! What a campaign knows of its past: a directory with a lock, its name and digest, and a journal with a line for each run that ended.
+//! The state of a campaign: a directory with a lock, the campaign's name and digest, and a journal with a line for each run that
+//! ended.
 //!
-//! A run is done when the archive has its record; the journal adds how long it took, and why others failed. So a power cut between archive and
-//! journal loses nothing, and a line that was cut short says nothing.
+//! A run is done when the archive has its record. The journal only adds how long a run took, and why others failed. So a power
+//! cut between archive and journal loses nothing, and a truncated line is ignored.
 
 use super::plan::Plan;
 use rtscope_failure::{Fault, Problem};
@@ -27,29 +28,29 @@ pub enum StateError {
     /// It can't be read or written.
     #[error("the campaign's state can't be kept in {path}: {source}; make it writable, or name another directory with --state", path = path.display())]
     Io {
-        /// Which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It belongs to another campaign (usage).
+    /// It belongs to another campaign (the request's fault).
     #[error("{dir} holds {found}, not this campaign: name another directory with --state", dir = dir.display())]
     Other {
-        /// Which directory.
+        /// The directory.
         dir: PathBuf,
         /// What it holds.
         found: String,
     },
-    /// It is in use.
+    /// Another process is at work on it.
     #[error("this campaign is being run by {who}: wait for it to end, or stop it (it can be taken up again)")]
     Busy {
-        /// The process, as far as it is known.
+        /// The process, if known.
         who: String,
     },
 }
 
 impl Problem for StateError {
-    /// The messages say it.
+    /// The messages contain the remedy.
     fn remedy(&self) -> String {
         match self {
             Self::Io { .. } | Self::Other { .. } | Self::Busy { .. } => String::new(),
@@ -70,12 +71,12 @@ impl Problem for StateError {
 pub enum Outcome {
     /// Its record is in the archive.
     Done {
-        /// Of the record.
+        /// Verdict of the record.
         verdict: Verdict,
     },
     /// Nothing could be measured.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -83,18 +84,18 @@ pub enum Outcome {
 /// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What the run is.
+    /// Key of the run.
     pub(crate) key: String,
-    /// Id of its record.
+    /// Id of the run's record.
     pub(crate) id: String,
-    /// How long it took, ms of wall time.
+    /// How long the run took, ms of wall time.
     pub wall_ms: u64,
     /// How it ended.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// The last line of each run, by the record's id.
+/// The last line of each run, by the id of its record.
 pub type Past = BTreeMap<String, Entry>;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,24 +117,24 @@ pub struct State {
     past: Past,
     journal: File,
     path: PathBuf,
-    /// Held until it is closed, by the end of the process at the latest.
+    /// Held until dropped.
     _lock: Lock,
 }
 
-/// Where the state of `plan` is kept under `data`, rtscope's directory for data.
+/// Directory for the state of `plan`, in rtscope's data directory `data`.
 pub fn directory(data: &Path, plan: &Plan) -> PathBuf {
     let mut digest = plan.digest();
     digest.truncate(DIGITS);
     data.join("campaigns").join(format!("{}-{digest}", plan.name))
 }
 
-/// What the directory says of the runs that ended, and who is at work on it; changes nothing. A directory that is not there says nothing.
+/// The runs that ended, and the process at work on the campaign, if any. Changes nothing. A missing directory counts as empty.
 pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateError> {
     if !identified(dir, plan)? {
         return Ok((Past::new(), None));
     }
     let busy = match rtscope_files::open(&dir.join(LOCK)) {
-        // Shared, so that two lookers do not take each other for the one at work.
+        // A shared lock: two callers of this function must not take each other for the process at work.
         Ok(lock) => match flock(&lock, FlockOperation::NonBlockingLockShared).and_then(|()| flock(&lock, FlockOperation::Unlock)) {
             Ok(()) => None,
             Err(_) => Some(holder(dir)),
@@ -149,7 +150,8 @@ pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateErro
 }
 
 impl State {
-    /// Takes `dir` for the campaign of `plan`; makes it if need be. Refused when it is another's, or when another process is at work on it.
+    /// Takes `dir` for the campaign of `plan`; creates it if needed. Refused if it belongs to another campaign, or another
+    /// process is at work on it.
     pub fn open(dir: &Path, plan: &Plan) -> Result<Self, StateError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
@@ -176,18 +178,18 @@ impl State {
         let mut bytes = Vec::new();
         journal.read_to_end(&mut bytes).map_err(failed(&path))?;
         let (past, whole) = read(&bytes);
-        // What was cut short would spoil the next line.
+        // A truncated last line would spoil the next one.
         let end = journal.set_len(whole).and_then(|()| journal.seek(SeekFrom::Start(whole)));
         end.and_then(|_| journal.sync_all()).and_then(|()| sync_directory(dir)).map_err(failed(&path))?;
         Ok(Self { past, journal, path, _lock: lock })
     }
 
-    /// What ended before.
+    /// The runs that ended so far.
     pub(crate) fn past(&self) -> &Past {
         &self.past
     }
 
-    /// Writes down how a run ended; on the disk when this returns.
+    /// Appends a line to the journal; it is on the disk when this returns.
     pub(crate) fn append(&mut self, entry: Entry) -> Result<(), StateError> {
         let write = |journal: &mut File| -> io::Result<()> {
             let mut line = serde_json::to_vec(&entry)?;
@@ -201,7 +203,8 @@ impl State {
     }
 }
 
-/// Reads the journal; also how many bytes of it are whole lines. A line that can't be read is passed over: the archive knows what is done.
+/// Reads the journal; also returns how many of its bytes are whole lines. Unreadable lines are skipped: the archive knows which
+/// runs are done.
 fn read(bytes: &[u8]) -> (Past, u64) {
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     let lines = bytes[..whole].split(|&b| b == b'\n');
@@ -209,13 +212,13 @@ fn read(bytes: &[u8]) -> (Past, u64) {
     (entries.map(|e| (e.id.clone(), e)).collect(), whole as u64)
 }
 
-/// Whether the directory says whose it is; refused when that is not this campaign.
+/// Whether the directory has an identity file. An error if it belongs to another campaign or to something else.
 fn identified(dir: &Path, plan: &Plan) -> Result<bool, StateError> {
     let other = |found: String| StateError::Other { dir: dir.into(), found };
     let text = match rtscope_files::read(&dir.join(IDENTITY), rtscope_files::SMALL) {
         Ok(text) => text,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            // Something else may live there, and is not to be mixed up with a campaign.
+            // No identity: foreign files in the directory mean that it is not a campaign's.
             let strange = |name: &std::ffi::OsStr| ![LOCK, JOURNAL, IDENTITY_PART].iter().any(|n| name == *n);
             let stranger = fs::read_dir(dir).ok().and_then(|d| d.flatten().map(|e| e.file_name()).find(|n| strange(n)));
             return stranger.map_or(Ok(false), |n| Err(other(format!("`{}`", n.to_string_lossy()))));

@@ -1,4 +1,4 @@
-//! The state: locks, torn lines, foreign directories.
+//! The state: locks, truncated lines, foreign directories.
 
 use super::*;
 use proptest::prelude::*;
@@ -87,7 +87,7 @@ fn a_start_that_was_cut_short_is_taken_up() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// However the end of the journal is damaged, every whole line before counts, and what is written then is read.
+    /// However the end of the journal is damaged, every whole line before it counts, and lines appended later are read.
     #[test]
     fn a_torn_end_costs_no_line_but_its_own(lines in 0u32..6, cut in 1usize..400, tail in prop::collection::vec(any::<u8>(), 0..40)) {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One test of a campaign's plan, and the settings that follow from it.
+//! One test of a campaign's plan, and the settings of its runs.
 
 use super::keyed::{Keyed, Part};
 use crate::lines::{About, LineOptionsError};
@@ -9,31 +9,31 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::LazyLock;
 
-/// What is asked of each run of one test: the options of `rtscope measure` by their names.
+/// A test of a plan: the options of `rtscope measure`, by their names.
 ///
-/// Its text as JSON is part of a run's key. A key that is added later must be left out of it where it has its default.
+/// Its JSON is part of a run's key, so a field that is added later must be omitted when it has its default.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TestPlan {
     /// What is measured.
     pub test: Test,
     /// Where the measured task runs.
     pub space: Space,
-    /// What every test takes; nothing is left open.
+    /// Options of every test; defaults are filled in.
     #[serde(flatten)]
     pub run: RunOptions,
-    /// What tests over lines take.
+    /// Options of tests over lines.
     #[serde(flatten)]
     pub lines: LineOptions,
 }
 
-/// The keys of a plan's own.
+/// The keys that are in no options struct.
 #[derive(Deserialize)]
 struct Own {
     test: Option<Test>,
     space: Option<Space>,
 }
 
-/// All keys of a test, in the order in which they are listed for those who wrote another one.
+/// All keys of a test, in the order in which an error for an unknown key lists them.
 static KEYED: LazyLock<Keyed> = LazyLock::new(|| {
     Keyed::of("struct TestPlan", [Part::of::<Own>(), Part::of::<RunOptions>(), Part::of::<LineOptions>(), Part::of::<PlanShape>()])
 });
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for TestPlan {
 }
 
 impl TestPlan {
-    /// For a listing: `timer 1ms 5s`, with space and handler where it is the kernel's.
+    /// Text for listings, such as `timer 1ms 5s`; includes space and handler for tests in kernel space.
     pub fn label(&self) -> String {
         let handler = self.lines.handler.unwrap_or_default();
         let space = if self.space == Space::Kernel { format!(" kernel {handler}") } else { String::new() };
@@ -65,21 +65,21 @@ impl TestPlan {
         format!("{}{space} {} {end}", self.test, self.interval())
     }
 
-    /// How long one run measures, ns.
+    /// How long a run measures, ns.
     pub fn span(&self) -> Nanos {
         self.run.duration.unwrap_or_else(|| Nanos(self.run.loops.unwrap_or(0).saturating_mul(self.interval().0)))
     }
 
-    /// Of a plan that was read it is there.
+    /// Always set once a plan was read.
     fn interval(&self) -> Nanos {
         self.run.interval.unwrap_or_default()
     }
 
-    /// The settings of a run on `target`, a machine whose usable CPUs are `all`; `command` is the command line that asks for it. An error for
-    /// lines that a plan can't be read with.
+    /// The settings of a run on `target`, a machine whose usable CPUs are `all`; `command` is the command line to record. Fails
+    /// for lines that are refused when a plan is read.
     pub fn settings(&self, target: &str, all: &[u32], command: Vec<String>) -> Result<Settings, LineOptionsError> {
         let Self { test, space, run, lines } = self;
-        // The text was a list when the plan was read.
+        // The list was checked when the plan was read.
         let cpus = run.affinity.as_ref().and_then(|list| list.cpus().ok());
         let settings = Settings { command, ..run.settings(cpus.unwrap_or_else(|| all.to_vec())) };
         let (in_lab, cpus_named) = (is_lab(target), run.affinity.is_some());
@@ -87,7 +87,7 @@ impl TestPlan {
         crate::lines::settings(lines, &about)
     }
 
-    /// What stands against it on one of `targets`.
+    /// Why the test can't be taken on one of `targets`; `None` if it can.
     pub(super) fn fault(&self, targets: &[String]) -> Option<String> {
         let Self { test, space, run, .. } = self;
         if run.of_user_timers().is_some() && (*test != Test::Timer || *space == Space::Kernel) {
@@ -105,7 +105,7 @@ impl TestPlan {
         if run.worst > limits::WORST {
             return Some(format!("worst = {} is more than {}", run.worst, limits::WORST));
         }
-        // Which CPUs there are changes nothing of it.
+        // Which CPUs exist makes no difference to these checks.
         targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| Failure::from(e).in_one())
     }
 }

@@ -10,12 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a guest that was not paused looks for its job.
+/// How often a guest that was not paused checks for its job.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Left free for the last words when all else did not fit.
+/// Bytes kept free for the final failure message when the rest did not fit.
 const RESERVE: usize = 4096;
 
-/// The device, mapped.
+/// The mailbox device, mapped.
 pub(super) struct Mailbox {
     memory: Mapped,
     said: usize,
@@ -23,13 +23,13 @@ pub(super) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Finds it. An error is for people.
+    /// Finds and maps the device. The error is text for users.
     pub(super) fn find() -> Result<Self, String> {
         Ok(Self { memory: region(MAILBOX_PCI, 2, SIZE)?, said: 0, overflowed: false })
     }
 
-    /// Says that the guest is ready, and pauses the machine: QEMU runs not one instruction more. (It may let virtual time go on to the next timer
-    /// meanwhile, or not; who takes this state up sets the time by what is read here.)
+    /// Says that the guest is ready, and pauses the machine: QEMU does not execute one more instruction. (Meanwhile virtual time
+    /// may or may not move on to the next timer; whoever resumes this state sets the time from the value stored here.)
     pub(super) fn pause(&mut self, facts: &Facts) -> Result<(), String> {
         let pause = region(PAUSE_PCI, 0, 1)?;
         self.say(&Said::Ready(facts.clone()));
@@ -39,7 +39,7 @@ impl Mailbox {
         pause.write_byte(0, PAUSE).map_err(said)
     }
 
-    /// Waits for a job. After a pause it is there already; only a guest in the host's time may be too early for it.
+    /// Waits for the job. After a pause it is already there; only a guest in the host's time may have to wait.
     pub(super) fn await_job(&self) -> Result<Job, String> {
         loop {
             let mut len = [0; 8];
@@ -51,7 +51,7 @@ impl Mailbox {
         }
     }
 
-    /// The job that the host left.
+    /// Reads the job that the host left.
     fn job(&self) -> Result<Job, String> {
         let mut len = [0; 8];
         self.memory.read(JOB_LEN_AT, &mut len).map_err(|e| e.to_string())?;
@@ -64,7 +64,7 @@ impl Mailbox {
         serde_json::from_slice(&text[..len]).map_err(|e| e.to_string())
     }
 
-    /// Says something. What does not fit is left out; the end then is a failure that says so.
+    /// Sends a message to the host. One that does not fit is dropped, and `finish` then reports a failure.
     pub(super) fn say(&mut self, what: &Said) {
         let Ok(mut line) = serde_json::to_vec(what) else { return };
         line.push(b'\n');
@@ -74,17 +74,17 @@ impl Mailbox {
             self.overflowed = true;
             return;
         }
-        // Whole words only: the line is filled up with blanks, which JSON passes over.
+        // The memory is written in whole words: the line is padded with blanks, which JSON ignores.
         line.pop();
         line.resize((line.len() + 1).next_multiple_of(WORD) - 1, b' ');
         line.push(b'\n');
-        // Within bounds, as checked. The length follows the text, so that the host never reads half a line.
+        // The writes are within bounds, as checked above. The length follows the text, so that the host never reads half a line.
         let _ = self.memory.write(SAID + self.said, &line);
         self.said += line.len();
         let _ = self.memory.write(SAID_LEN_AT, &(self.said as u64).to_le_bytes());
     }
 
-    /// Says the last thing: what was done, or that not all of it could be said.
+    /// Sends the last message: `what`, or a failure if not everything did fit.
     pub(super) fn finish(&mut self, what: &Said) {
         self.say(what);
         if self.overflowed {
@@ -96,13 +96,13 @@ impl Mailbox {
         }
     }
 
-    /// Says that it could not be done.
+    /// Sends a failure.
     pub(super) fn fail(&mut self, message: &str, remedy: &str, usage: bool) {
         self.say(&Said::Failed { message: message.into(), remedy: remedy.into(), usage });
     }
 }
 
-/// Maps `len` bytes of region `number` of the one PCI device with these identifiers.
+/// Maps `len` bytes of region `number` of the PCI device with these identifiers.
 fn region((vendor, device): (&str, &str), number: usize, len: usize) -> Result<Mapped, String> {
     let dir = find(vendor, device).ok_or_else(|| format!("no PCI device {vendor}:{device}"))?;
     let failed = |what: &str, e: io::Error| format!("PCI device {vendor}:{device}: {what}: {e}");
@@ -111,7 +111,7 @@ fn region((vendor, device): (&str, &str), number: usize, len: usize) -> Result<M
     let start = table.lines().nth(number).and_then(|l| l.split_whitespace().next()).and_then(|w| w.strip_prefix("0x"));
     let start = start.and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
     let offset = usize::try_from(start & 0xfff).unwrap_or(0);
-    // A region that may be prefetched has a second file, by which it is mapped as plain memory.
+    // A prefetchable region has a second file, which maps it as plain (write-combining) memory.
     let combining = dir.join(format!("resource{number}_wc"));
     let path = if combining.exists() { combining } else { dir.join(format!("resource{number}")) };
     Mapped::open(&path, offset, len).map_err(|e| failed("mapping", e))

@@ -1,8 +1,8 @@
-//! The parts that the one program of the guest plays, as its first argument names them.
+//! The roles of the guest's one program, by its first argument.
 
-/// First argument of the program: be the agent.
+/// First argument: be the agent.
 pub(super) const AGENT: &str = "agent";
-/// First argument of the program: be a stage of the load's supervisor.
+/// First argument: be a stage of the load's supervisor.
 pub(super) const SUPERVISOR: &str = "load-supervisor";
-/// First argument of the program: be the probe.
+/// First argument: be the probe.
 pub(super) const PROBE: &str = "probe";

@@ -1,4 +1,5 @@
-//! Makes a booted kernel a machine to measure on: file systems, modules, a disk in memory whose completions are in virtual time.
+//! Prepares a booted kernel for measurements: file systems, modules, and a disk in memory whose requests complete in virtual
+//! time.
 
 use rtscope_lab::image::{MODULES_DIR, MODULES_LIST};
 use rtscope_lab::vm::messages::Facts;
@@ -9,14 +10,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-/// Where the disk is mounted, and the loads' files go.
+/// Mount point of the disk, where loads write their files.
 pub(super) const DISK: &str = "/disk";
-/// Size of the disk, MiB. Only what is written takes memory.
+/// Size of the disk, MiB. It takes up memory only as it is written.
 const DISK_MIB: u32 = 2048;
-/// How long a request to the disk takes, ns: a fast solid-state disk.
+/// How long a request to the disk takes, ns; as on a fast solid-state disk.
 const COMPLETION_NS: u32 = 100_000;
 
-/// Says something on the machine's console.
+/// Prints a line on the machine's console.
 pub(super) fn console(text: &str) {
     // The console may be gone; nothing depends on it.
     if let Ok(mut console) = fs::OpenOptions::new().write(true).open("/dev/console") {
@@ -29,7 +30,7 @@ pub(super) fn mounts() -> io::Result<()> {
     let mount = |kind: &str, target: &str, options: &str| {
         fs::create_dir_all(target)?;
         match sys::machine::mount(kind, Path::new(kind), Path::new(target), options) {
-            // A kernel with CONFIG_DEVTMPFS_MOUNT has it mounted, but for an initramfs.
+            // With CONFIG_DEVTMPFS_MOUNT the kernel has mounted it already, unless it boots from an initramfs.
             Err(e) if e.raw_os_error() != Some(libc::EBUSY) => Err(io::Error::new(e.kind(), format!("{kind} on {target}: {e}"))),
             _ => Ok(()),
         }
@@ -41,12 +42,13 @@ pub(super) fn mounts() -> io::Result<()> {
     mount("tmpfs", "/dev/shm", "")?;
     mount("tmpfs", "/run", "")?;
     mount("tmpfs", "/tmp", "")?;
-    // Where a kernel says how preemptible it is; one without it says so elsewhere, or not.
+    // Here a kernel says how preemptible it is; without debugfs it says so elsewhere, or not at all.
     let _ = mount("debugfs", "/sys/kernel/debug", "");
     Ok(())
 }
 
-/// Loads the modules and makes the disk. What fails is told, not fatal: a kernel of one's own may lack what this run does without.
+/// Loads the modules and makes the disk. Failures are reported, not fatal: a user's own kernel may lack parts that this run does
+/// not need.
 pub(super) fn prepare() -> Facts {
     let mut problems = Vec::new();
     let listed = fs::read_to_string(MODULES_LIST).unwrap_or_default();
@@ -57,7 +59,7 @@ pub(super) fn prepare() -> Facts {
             }
         }
     }
-    // Loopback, for programs that are run without a load's own network namespace.
+    // Loopback, for programs that run without a load's own network namespace.
     problems.extend(command("/usr/sbin/ip", &["link", "set", "lo", "up"]).err());
     problems.extend(disk().err());
     for problem in &problems {
@@ -79,10 +81,10 @@ pub(super) fn prepare() -> Facts {
     }
 }
 
-/// The processor: its names and abilities as the kernel lists them, and what it says itself.
+/// The processor: name and flags as the kernel lists them, and its own feature registers.
 fn processor() -> Processor {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    // x86 has a name and flags; Arm numbers and features.
+    // x86 has a name and flags, Arm has numbers and features.
     let field = |name: &str| {
         let of = |line: &str| line.split_once(':').filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned());
         text.lines().find_map(of).filter(|value| !value.is_empty())
@@ -102,12 +104,12 @@ fn processor() -> Processor {
     Processor { name, flags: flags.split_whitespace().map(str::to_owned).collect(), cpuid: cpuid() }
 }
 
-/// What the processor says of itself, a text for each register.
+/// The processor's feature registers, each as `register=value`.
 pub(super) fn cpuid() -> Vec<String> {
     sys::machine::features().into_iter().map(|(register, value)| format!("{register}={value:x}")).collect()
 }
 
-/// A block device in memory that completes each request by a timer, with ext4 on it.
+/// Makes a block device in memory (null_blk) that completes each request by a timer, with ext4 on it.
 fn disk() -> Result<(), String> {
     let failed = |what: &str, e: io::Error| format!("disk: {what}: {e}");
     fs::create_dir_all("/sys/kernel/config")
@@ -116,7 +118,7 @@ fn disk() -> Result<(), String> {
         Err(e) if e.raw_os_error() != Some(libc::EBUSY) => return Err(failed("configfs", e)),
         _ => {}
     }
-    // The name of the first device is the driver's own, unless it made none when it was loaded.
+    // When the driver is loaded it may have made devices of its own; take the first free number.
     let device = (0..8).find(|n| !Path::new(&format!("/dev/nullb{n}")).exists()).unwrap_or(8);
     let dir = format!("/sys/kernel/config/nullb/nullb{device}");
     fs::create_dir(&dir).map_err(|e| failed("null_blk", e))?;
@@ -131,7 +133,7 @@ fn disk() -> Result<(), String> {
         fs::write(format!("{dir}/{name}"), value).map_err(|e| failed(name, e))?;
     }
     let path = format!("/dev/nullb{device}");
-    // Everything is initialized now: no thread of ext4's shall go on with it while something is measured.
+    // Initialize everything now, so that no ext4 thread goes on with it during a measurement.
     let options =
         ["-q", "-F", "-U", "5274536f-7065-4c61-6220-4469736b2121", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
     let words: Vec<&str> = options.into_iter().chain(["-J", "size=16", "-N", "8192", &path]).collect();
@@ -146,7 +148,7 @@ fn command(program: &str, args: &[&str]) -> Result<(), String> {
     if out.status.success() { Ok(()) } else { Err(format!("{program}: {}: {}", out.status, said.trim())) }
 }
 
-/// KiB of memory in use and in all.
+/// Memory in use and in all, KiB.
 fn memory() -> (u64, u64) {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let field = |name: &str| {
@@ -157,7 +159,7 @@ fn memory() -> (u64, u64) {
     (total.saturating_sub(field("MemAvailable")), total)
 }
 
-/// A shell on the console, for a guest that was booted to look around in.
+/// Runs a shell on the console, in a guest that was booted to look around in. Returns its exit code.
 pub(super) fn shell() -> u8 {
     let _ = std::env::set_current_dir("/root");
     let status = sys::process::command("/bin/busybox")

@@ -1,4 +1,4 @@
-//! Does the one job of a guest: measures under a load, or runs a program under one.
+//! Does the job of a guest: measures under a load, runs a program under one, or times elementary operations.
 
 use super::mailbox::Mailbox;
 use super::part::{PROBE, SUPERVISOR};
@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Where this program lies.
+/// Path of this program.
 const MYSELF: &str = "/init";
-/// Seeds begin within this, ns: four ticks of the kernel's.
+/// A run starts at an offset below this, chosen by its seed, ns: four ticks of the kernel's timer.
 const PHASES_NS: u64 = 16_000_000;
 
-/// Does `job` and says how it ended.
+/// Does `job` and reports how it ended.
 pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
     let cpuid = setup::cpuid();
     if cpuid != job.cpuid {
@@ -52,13 +52,13 @@ pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
         Work::Costs => Said::Costs(rtscope_lab::costs::measure()),
     };
     for name in modules.iter().rev() {
-        // Nothing is measured any more, and the machine is about to end.
+        // The measurement is over, and the machine is about to end.
         let _ = sys::machine::unload_module(name);
     }
     mailbox.finish(&last);
 }
 
-/// Makes this run the one of its seed: other random numbers, and another moment between two ticks at which it begins.
+/// Applies the seed: it changes the random numbers, and the moment between two timer ticks at which the run begins.
 fn stir(seed: u64) {
     let _ = fs::write("/dev/urandom", seed.to_le_bytes());
     std::thread::sleep(Duration::from_nanos(mix(seed) % PHASES_NS));
@@ -72,7 +72,7 @@ fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Writes a file that came with the job.
+/// Writes a file of the job.
 fn write(file: &JobFile) -> Result<(), String> {
     let failed = |e: &dyn std::fmt::Display| format!("{} can't be written in the guest: {e}", file.path);
     let data = base64::engine::general_purpose::STANDARD.decode(&file.data).map_err(|e| failed(&e))?;
@@ -80,7 +80,7 @@ fn write(file: &JobFile) -> Result<(), String> {
     fs::set_permissions(&file.path, fs::Permissions::from_mode(0o755)).map_err(|e| failed(&e))
 }
 
-/// Loads a module that came with the job; returns its name.
+/// Loads a kernel module of the job; returns its name.
 fn load(module: &JobModule) -> Result<String, ModuleError> {
     let file = Path::new(&module.name).file_name().map_or_else(|| PathBuf::from("module.ko"), PathBuf::from);
     let path = Path::new("/run").join(&file);
@@ -131,7 +131,7 @@ fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
 }
 
 fn failed(e: &MeasureError) -> Said {
-    // What the host would be told of a machine of its own.
+    // These two errors are worded for a guest; the host's own text is about the host's machine.
     let Failure { message, remedy, fault } = match e {
         MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => Failure::machine(
             format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
@@ -168,7 +168,7 @@ fn program(command: &[String], load: &str, mailbox: &mut Mailbox) -> Said {
         return Said::Failed { message: "no program is named".into(), remedy: "name one after --".into(), usage: true };
     };
     let _ = sys::rt::come_before_ordinary_tasks();
-    // Into files: a pipe would be waited for as long as any of its processes is left.
+    // Output goes to files: a pipe would stay open as long as any process of the program is left.
     let said = ["/run/rtscope-stdout", "/run/rtscope-stderr"];
     let files = fs::File::create(said[0]).and_then(|out| Ok((out, fs::File::create(said[1])?)));
     let (stdout, stderr) = match files {

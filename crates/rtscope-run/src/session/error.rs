@@ -10,7 +10,7 @@ use rtscope_record::RecordError;
 /// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The load can't be had.
+    /// The load can't be started.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The probe could not measure.
@@ -22,10 +22,10 @@ pub enum MeasureError {
     /// There is no such virtual machine.
     #[error(transparent)]
     Guest(#[from] GuestError),
-    /// A kernel module that it needs can't be had, or let go.
+    /// A kernel module can't be had, or can't be unloaded.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// With the load's proof the record does not hold together.
+    /// With the load's proof, the record does not add up.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
 }

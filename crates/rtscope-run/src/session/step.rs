@@ -1,29 +1,29 @@
-//! Where a session is, for a progress display.
+//! The steps of a session, for a progress display.
 
 use rtscope_lab::vm::Progress;
 use rtscope_probe::protocol::Event;
 
-/// Where a session is, for a progress display.
+/// A step of a session, for a progress display.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// What a virtual machine needs is being fetched or built.
+    /// Something that the virtual machine needs is being fetched or built.
     Preparing(&'a str),
-    /// This is fetched from the network now.
+    /// This is being fetched from the network.
     Fetching(&'a str),
     /// A virtual machine is being started: from its kept state, or by booting it first.
     GuestStarting {
-        /// It must boot.
+        /// It has no kept state and must boot.
         boots: bool,
     },
     /// How far the virtual machine is.
     Guest(Progress),
     /// The load of this name is being started.
     LoadStarting(&'a str),
-    /// It does work; the probe is next.
+    /// The load is at work; the probe starts next.
     LoadUp,
-    /// The probe said something.
+    /// The probe sent an event.
     Event(&'a Event),
-    /// A process of the load ended before it was told to. The measurement goes on, its record will be INVALID.
+    /// A process of the load ended too early. The measurement goes on, and its record will be INVALID.
     LoadDied(&'a str),
     /// The measurement is over, the load is being ended.
     LoadStopping,

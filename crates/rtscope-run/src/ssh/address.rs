@@ -1,4 +1,4 @@
-//! How people name a machine that is reached over ssh: `ssh:HOST`, `ssh:USER@HOST:PORT`, or the same as `ssh://...`.
+//! Names of machines that are reached over ssh: `ssh:HOST`, `ssh:USER@HOST:PORT`, or the same as `ssh://...`.
 
 use rtscope_failure::{Fault, Problem};
 use std::fmt;
@@ -10,15 +10,15 @@ const LONGEST: usize = 255;
 /// A machine, as the user's own ssh knows it: the host may be an alias of `~/.ssh/config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Who to log in as; `None`: as ssh decides.
+    /// User to log in as; `None`: ssh decides.
     pub(crate) user: Option<String>,
-    /// Name or address.
+    /// Host name or address.
     pub(crate) host: String,
-    /// Port; `None`: as ssh decides.
+    /// Port; `None`: ssh decides.
     pub(crate) port: Option<u16>,
 }
 
-/// Why a text names no machine.
+/// Why a text is not a machine's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` names no machine: {why}")]
 pub struct AddressError {
@@ -36,13 +36,13 @@ impl Problem for AddressError {
     }
 }
 
-/// Whether a text is of the kind that [`Address`] reads.
+/// Whether a text is meant to be an [`Address`].
 pub fn is_ssh(text: &str) -> bool {
     text.starts_with("ssh:")
 }
 
 impl Address {
-    /// What a user types behind `ssh` to come there.
+    /// Arguments for `ssh` to log in there, for messages.
     pub(crate) fn login(&self) -> String {
         let port = self.port.map_or_else(String::new, |port| format!("-p {port} "));
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
@@ -75,7 +75,7 @@ impl FromStr for Address {
         };
         let port =
             port.map(|p| p.parse().ok().filter(|&p| p > 0).ok_or_else(|| wrong("the port is not from 1 to 65535"))).transpose()?;
-        // ssh hands both on to commands of its configuration (%h, %r), so that nothing of a shell's may be in them.
+        // ssh passes both on to commands of its configuration (%h, %r), so neither may contain shell syntax.
         let fine = |name: &str, others: &str| {
             let known = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
             !name.is_empty() && name.len() <= LONGEST && !name.starts_with('-') && name.chars().all(known)
@@ -91,7 +91,7 @@ impl FromStr for Address {
 }
 
 impl fmt::Display for Address {
-    /// The short form, which a record says.
+    /// The short form, as in records.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ssh:")?;
         if let Some(user) = &self.user {

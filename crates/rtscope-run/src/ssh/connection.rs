@@ -1,7 +1,7 @@
-//! One connection: the user's own `ssh` as a child process, a fixed script for the shell at its other end, and what both say.
+//! One connection: the user's own `ssh` as a child process, with a fixed script for the shell at its other end.
 //!
-//! The script goes in on standard input, so that no word of ours meets the quoting of whatever shell the user has there; what it
-//! needs to know follows as lines that it reads. It says a marked line first: what a login prints before is passed over.
+//! The script is sent on standard input, so that nothing depends on the quoting rules of the user's login shell; its parameters
+//! follow as lines that it reads. Its own lines carry a mark: whatever a login prints before is skipped.
 
 use super::address::Address;
 use crate::local::keep_tail;
@@ -15,18 +15,18 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How every script's line begins that is for us.
+/// Prefix of the scripts' lines that are meant for us.
 const MARK: &str = "rtscope-ssh/1 ";
-/// Lines that a login may print before.
+/// Most lines that a login may print before the first marked line.
 const MOST_NOISE: usize = 1000;
-/// Longest line that a probe may say, bytes; as on this machine.
+/// Longest line that is read from a probe, bytes; as for `local`.
 const LONGEST_LINE: u64 = 256 << 20;
-/// How often the driver says that it is there; a follower takes thirty seconds of silence for its death.
+/// How often the driver signals that it is alive; after thirty seconds of silence a follower takes it for dead.
 const BEAT: Duration = Duration::from_secs(5);
-/// How long ssh may take to end once its other end has.
+/// How long ssh may take to end after its remote end has.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// What ssh is told beside the user's own configuration: ask nothing, share no connection, notice a dead peer within 15 s.
+/// ssh options on top of the user's own configuration: ask nothing, share no connection, notice a dead peer within 15 s.
 const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
     "ControlMaster=no",
@@ -43,7 +43,7 @@ const OPTIONS: [&str; 10] = [
 /// How ssh is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Way {
-    /// A configuration file in place of the user's (`ssh -F`).
+    /// A configuration file to use instead of the user's (`ssh -F`).
     pub config: Option<PathBuf>,
 }
 
@@ -68,12 +68,12 @@ impl Way {
     }
 }
 
-/// Where a driver speaks into a connection. Clones speak into the same one.
+/// The driver's side of a connection's input. Clones write to the same connection.
 #[derive(Debug, Clone)]
 pub(super) struct Voice(Arc<Mutex<Option<ChildStdin>>>);
 
 impl Voice {
-    /// Says a line; an error when nobody is there.
+    /// Sends a line; fails if the connection is gone.
     pub(super) fn say(&self, line: &str) -> io::Result<()> {
         self.send(format!("{line}\n").as_bytes())
     }
@@ -84,7 +84,7 @@ impl Voice {
         to.write_all(bytes).and_then(|()| to.flush())
     }
 
-    /// Says from now on that the driver is there, until the connection is not.
+    /// From now on, regularly signals that the driver is alive, until the connection is gone.
     pub(super) fn beat(&self) {
         let voice = Arc::downgrade(&self.0);
         std::thread::spawn(move || {
@@ -104,7 +104,7 @@ impl Voice {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it holds one of these locks; if it did, the value would still be whole.
+    // A thread never panics while it holds one of these locks; if one did, the value would still be whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -113,7 +113,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Connection {
     address: Address,
     child: Arc<Mutex<Child>>,
-    /// Where the driver speaks.
+    /// Sends to the other end.
     pub(super) voice: Voice,
     output: BufReader<ChildStdout>,
     said: Option<Receiver<String>>,
@@ -134,7 +134,7 @@ impl Connection {
     pub(super) fn open(way: &Way, to: &Address, script: &str) -> Result<Self, TargetError> {
         let mut command = way.command(to);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A terminal's Ctrl-C is for us alone: the other end is asked to stop, over this connection.
+        // A terminal's Ctrl-C is for us alone: we ask the other end to stop over this connection.
         command.process_group(0);
         sys::process::die_with_spawner(&mut command, libc::SIGTERM);
         let mut child = command.spawn().map_err(|e| TargetError::Probe {
@@ -151,17 +151,17 @@ impl Connection {
             output: BufReader::with_capacity(64 << 10, output),
             said,
         };
-        // Whether it could be sent shows in what comes back.
+        // If this fails, the answer will show it.
         let _ = connection.voice.send(script.as_bytes());
         Ok(connection)
     }
 
-    /// What ends it from another thread.
+    /// A handle that ends the connection from another thread.
     pub(super) fn breaker(&self) -> Breaker {
         Breaker(Arc::clone(&self.child))
     }
 
-    /// The script's next line for us, without its mark.
+    /// The next line of the script that is meant for us, without its mark.
     pub(super) fn marked(&mut self) -> Result<String, TargetError> {
         for _ in 0..MOST_NOISE {
             let Ok(Some(line)) = self.line() else { return Err(self.failure()) };
@@ -175,7 +175,7 @@ impl Connection {
         })
     }
 
-    /// The next whole line, its end with it; `None` when the connection ended, in the middle of a line or not.
+    /// The next whole line, including its line end; `None` when the connection ended, even in the middle of a line.
     pub(super) fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         self.output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
@@ -185,7 +185,7 @@ impl Connection {
         Ok(Some(line).filter(|l| l.ends_with(b"\n")))
     }
 
-    /// Has the follower at the other end remove everything, and waits for the end; whether all went well.
+    /// Has the follower at the other end remove everything, and waits for the end; returns whether all went well.
     pub(super) fn let_go(mut self) -> bool {
         if self.voice.say("drop").is_err() {
             return false;
@@ -204,7 +204,7 @@ impl Connection {
         false
     }
 
-    /// What ssh or the other end said last, to people.
+    /// The last lines of standard error, from ssh or the remote end. Ends the connection.
     pub(super) fn last_words(&mut self) -> String {
         self.cut();
         self.said.take().and_then(|said| said.recv_timeout(Duration::from_secs(1)).ok()).unwrap_or_default()
@@ -214,7 +214,7 @@ impl Connection {
         self.voice.close();
         let mut child = lock(&self.child);
         if let Ok(None) = child.try_wait() {
-            // It may be about to end of itself, with a reason.
+            // It may be about to end by itself, with a reason.
             let end = Instant::now() + Duration::from_millis(300);
             while Instant::now() < end && matches!(child.try_wait(), Ok(None)) {
                 std::thread::sleep(Duration::from_millis(5));
@@ -224,7 +224,7 @@ impl Connection {
         let _ = child.wait();
     }
 
-    /// Why there is no connection, from what ssh said.
+    /// Why there is no connection, according to ssh's messages.
     pub(super) fn failure(&mut self) -> TargetError {
         let said = self.last_words();
         let status = lock(&self.child).try_wait().ok().flatten();

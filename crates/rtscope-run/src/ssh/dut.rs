@@ -1,4 +1,4 @@
-//! A device under test on another machine, beside a measurement on this one.
+//! A DUT on another machine, for a measurement on this one.
 
 use super::host::Ssh;
 use super::losses::lost;
@@ -10,20 +10,20 @@ use rtscope_record::{Effect, Record, RecordError, RecordParts, System, Warning, 
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// A device under test at work on another machine. Dropping it ends it.
+/// A DUT at work on another machine. Dropping it ends it.
 #[derive(Debug)]
 pub struct RemoteDut {
     name: String,
     what: String,
     plan: DutPlan,
-    /// Its machine, as it was before it began.
+    /// The DUT's machine, as it was before the DUT began.
     system: System,
     warnings: Vec<Warning>,
     stop: StopHandle,
     follower: Option<JoinHandle<Outcome>>,
 }
 
-/// How it ended.
+/// How the remote work ended.
 struct Outcome {
     end: Result<Event, TargetError>,
     losses: Vec<std::time::Duration>,
@@ -31,14 +31,14 @@ struct Outcome {
 }
 
 impl RemoteDut {
-    /// Copies the probe there, starts the device and waits until it listens. `stop` ends the attempt.
+    /// Copies the probe there, starts the DUT and waits until it listens. `stop` ends the attempt.
     pub fn start(ssh: &Ssh, plan: &DutPlan, stop: &StopHandle) -> Result<Self, TargetError> {
         let (name, own) = (ssh.name(), StopHandle::new());
         let asked = own.clone();
         stop.on_stop(move || asked.stop());
         let (ready, is_ready) = channel();
         let (target, work, until) = (ssh.clone(), Work::Dut(plan.clone()), own.clone());
-        // ssh ends with the thread that started it, so that one thread has all of it.
+        // ssh ends with the thread that started it, so one thread does all of this.
         let follower = std::thread::spawn(move || {
             let mut losses = Vec::new();
             let mut left = None;
@@ -65,12 +65,13 @@ impl RemoteDut {
                 dut.warnings.extend(warning);
                 Ok(dut)
             }
-            // It ended before it listened.
+            // The DUT ended before it listened.
             Err(_) => Err(dut.end().end.err().unwrap_or(TargetError::Interrupted)),
         }
     }
 
-    /// Ends it, and says in the record of `outcome` what it was. One that died spoils the record, and is the reason where there is none.
+    /// Ends the DUT and describes it in the record of `outcome`. If the DUT died, the record becomes INVALID; without a record,
+    /// its death is the error.
     pub fn finish<E: From<TargetError> + From<RecordError>>(mut self, outcome: Result<Record, E>) -> Result<Record, E> {
         let (name, plan, what) = (self.name.clone(), self.plan.clone(), std::mem::take(&mut self.what));
         let system = std::mem::take(&mut self.system);
@@ -122,7 +123,8 @@ impl Drop for RemoteDut {
     }
 }
 
-/// The record is of the DUT: its machine and what was asked of it take the place of those that were unknown, with what follows from them.
+/// Makes the record the DUT's: the DUT's machine takes the place of this one, which becomes the instrument's; the DUT's settings
+/// are filled in, and the findings are updated.
 fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
     let before = findings::of_machines(parts);
     let here = std::mem::replace(&mut parts.system, system);
@@ -138,12 +140,12 @@ fn of_its_machine(parts: &mut RecordParts, system: System, plan: &DutPlan) {
     parts.warnings.extend(findings::again::missing(parts));
 }
 
-/// Says when the device listens, and returns its last word.
+/// Reports when the DUT listens; returns the last event.
 fn follow(followed: &mut RemoteWork, ready: &Sender<(String, Option<Warning>, System)>) -> Result<Event, TargetError> {
     loop {
         match followed.next(&mut |_| {})?.or_failure()? {
             Event::Listening { what, warning, system } => {
-                // Nobody may be waiting any more; then it is about to be stopped.
+                // The receiver may be gone; the DUT is then about to be stopped.
                 let _: Result<(), _> = ready.send((what, warning, system.map(|s| *s).unwrap_or_default()));
             }
             event if event.is_last() => return Ok(event),

@@ -1,4 +1,4 @@
-//! A machine that is reached over ssh: its address, how it is reached, and what is known of it before anything goes there.
+//! A machine that is reached over ssh: its address, how it is reached, and its CPUs.
 
 use super::address::Address;
 use super::connection::{Connection, Way};
@@ -9,14 +9,14 @@ use rtscope_record::system::parse_cpu_list;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a target is reached, and what goes there.
+/// How a target is reached, and where its programs are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshOptions {
     /// How ssh is started.
     pub way: Way,
-    /// Directories where static probes are looked for, as `rtscope-probe-ARCH`, and, for runs under a load, `rtscope-board-ARCH`.
+    /// Directories with the static programs: `rtscope-probe-ARCH`, and `rtscope-board-ARCH` for runs under a load.
     pub probes: Vec<PathBuf>,
-    /// How long a lost connection is tried again before the run is given up.
+    /// How long to try to reconnect before the run is given up.
     pub patience: Duration,
 }
 
@@ -28,17 +28,17 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// The machine at `address`; nothing is connected yet.
+    /// The machine at `address`; does not connect yet.
     pub fn new(address: Address, options: SshOptions) -> Self {
         Self { address, options }
     }
 
-    /// Its name, as records say it.
+    /// Name of the target, as in records.
     pub(crate) fn name(&self) -> String {
         self.address.to_string()
     }
 
-    /// The CPUs that its user may use. Connects; fails when there is no probe for such a machine.
+    /// The CPUs that the user may use there. Connects; also fails when there is no probe for this kind of machine.
     pub fn cpus(&self) -> Result<Vec<u32>, TargetError> {
         let mut connection = Connection::open(&self.options.way, &self.address, scripts::LOOK)?;
         let line = connection.marked()?;

@@ -1,9 +1,9 @@
-//! What a record says of a connection that was lost and came back.
+//! The warning about a connection that was lost and came back.
 
 use rtscope_record::{Effect, Warning};
 use std::time::Duration;
 
-/// The connection was lost and came back: nothing is missing, but who looks for a reason of a latency should know.
+/// A note for the record: nothing is missing, but the reconnects may explain a latency.
 pub(super) fn lost(name: &str, losses: &[Duration]) -> Warning {
     let seconds: f64 = losses.iter().map(Duration::as_secs_f64).sum();
     let times = if losses.len() == 1 { "once".into() } else { format!("{} times", losses.len()) };

@@ -1,4 +1,4 @@
-//! The static program that goes to a target: which one there is for its processor, and its bytes.
+//! The static program that is copied to a target: finds the one for its processor, and reads it.
 
 use crate::target::TargetError;
 use rtscope_files::digest;
@@ -15,7 +15,7 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// The one for a machine, by `uname -m`: the probe alone, or with what a load needs.
+    /// Finds the program for a machine, by `uname -m`: the probe alone, or, if `loaded`, the one that also keeps a load up.
     pub(super) fn find(dirs: &[PathBuf], machine: &str, loaded: bool, target: &str) -> Result<Self, TargetError> {
         let failure = |message: String, remedy: String| TargetError::Probe { message, remedy };
         let arch = match machine {

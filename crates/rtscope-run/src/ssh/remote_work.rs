@@ -1,4 +1,4 @@
-//! Work on a target, from the copy of the probe to the removal of everything: begun over one connection, followed over as many as it takes.
+//! Work on a target, from copying the probe to removing everything: begun over one connection, followed over as many as it takes.
 
 use super::connection::{Breaker, Connection, Voice};
 use super::host::Ssh;
@@ -13,20 +13,20 @@ use rtscope_record::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How much longer a keeper waits for its driver than the driver tries to come back.
+/// How much longer a keeper waits for its driver than the driver tries to reconnect.
 const KEEPERS_SHARE: Duration = Duration::from_secs(30);
-/// How long a driver tries to come back for a run that it was asked to end.
+/// How long a driver tries to reconnect to a run that it was asked to end.
 const RECONNECT_WHEN_STOPPED: Duration = Duration::from_secs(15);
-/// Between two attempts to come back.
+/// Time between two attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How a stop reaches the other end.
+/// How a stop request reaches the other end.
 enum Reach {
-    /// No work is there yet: the connection is cut.
+    /// The work has not begun: cut the connection.
     Opening(Breaker),
-    /// The follower is told.
+    /// Tell the follower.
     AtWork(Voice),
-    /// There is no connection: the next one is told.
+    /// There is no connection: tell the follower after reconnecting.
     Away,
 }
 
@@ -34,15 +34,15 @@ enum Reach {
 pub(super) struct RemoteWork {
     ssh: Ssh,
     dir: String,
-    /// Bytes of the spool that were taken.
+    /// Bytes of the spool that were read.
     at: u64,
     connection: Option<Connection>,
     reach: Arc<Mutex<Reach>>,
     stop: StopHandle,
     begun: bool,
-    /// How far it is: `, after 1.5s and 3000 samples`.
+    /// Progress, for messages: `, after 1.5s and 3000 samples`.
     progress: String,
-    /// How often and how long there was no connection.
+    /// How long each loss of the connection lasted.
     pub(super) losses: Vec<Duration>,
 }
 
@@ -51,13 +51,13 @@ fn probe_failure(message: String, remedy: impl Into<String>) -> TargetError {
 }
 
 impl RemoteWork {
-    /// Copies the probe, checks it, and has it begin. `stop` ends the work early; before it has begun, the attempt.
+    /// Copies the probe, checks it, and has it begin. `stop` ends the work early, or the attempt if the work has not begun.
     pub(super) fn begin(ssh: &Ssh, work: Work, stop: &StopHandle) -> Result<Self, TargetError> {
         let reach = Arc::new(Mutex::new(Reach::Away));
         let on_stop = Arc::clone(&reach);
         stop.on_stop(move || match &*on_stop.lock().unwrap_or_else(PoisonError::into_inner) {
             Reach::Opening(breaker) => breaker.cut(),
-            // If it can't be said, the connection is lost, and the next one is told.
+            // If this fails, the connection is lost, and the next one will be told.
             Reach::AtWork(voice) => drop(voice.say("stop")),
             Reach::Away => {}
         });
@@ -89,7 +89,7 @@ impl RemoteWork {
         };
         let probe = Probe::find(&self.ssh.options.probes, machine, is_loaded(&work), &name)?;
         dir.clone_into(&mut self.dir);
-        // What could not be sent shows in the answer.
+        // If this fails, the answer will show it.
         let _ = connection.voice.say(&format!("{} {}", probe.bytes.len(), probe.sha256));
         let _ = connection.voice.send(&probe.bytes);
         self.arrived(&connection.marked()?, &probe)?;
@@ -126,7 +126,7 @@ impl RemoteWork {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = reach;
     }
 
-    /// What the target says of the probe that was sent.
+    /// Checks what the target says about the probe that was sent.
     fn arrived(&self, said: &str, probe: &Probe) -> Result<(), TargetError> {
         let (name, dir) = (&self.ssh.address, &self.dir);
         let (what, rest) = said.split_once(' ').unwrap_or((said, ""));
@@ -152,18 +152,18 @@ impl RemoteWork {
         }
     }
 
-    /// The connection is there: orders go over it.
+    /// Uses a new connection: orders go over it.
     fn attach(&mut self, connection: Connection) {
         connection.voice.beat();
         self.set(Reach::AtWork(connection.voice.clone()));
         if self.stop.is_stopped() {
-            // If that fails, the loss shows at once.
+            // If this fails, the loss of the connection shows at once.
             let _ = connection.voice.say("stop");
         }
         self.connection = Some(connection);
     }
 
-    /// The next event. A lost connection is told to `on_event` and made again; what was said meanwhile comes then.
+    /// The next event. A lost connection is reported to `on_event` and made again; events from the meantime follow then.
     pub(super) fn next(&mut self, on_event: &mut dyn FnMut(&Event)) -> Result<Event, TargetError> {
         loop {
             let line = self.connection.as_mut().and_then(|c| c.line().ok().flatten());
@@ -182,10 +182,10 @@ impl RemoteWork {
         }
     }
 
-    /// Comes back to the work, or says what was lost.
+    /// Reconnects to the work, or returns an error that says what was lost.
     fn resume(&mut self, on_event: &mut dyn FnMut(&Event)) -> Result<(), TargetError> {
         let outcome = self.come_back_in_time(on_event);
-        // Who gave up does not try again to tidy up.
+        // After giving up, `let_go` must not try to reconnect.
         self.begun = outcome.is_ok();
         outcome
     }
@@ -239,11 +239,11 @@ impl RemoteWork {
         }
     }
 
-    /// A new connection to the work; `None` when there is no such directory any more.
+    /// A new connection to the work; `None` if its directory is gone.
     fn come_back(&self) -> Result<Option<Connection>, TargetError> {
         let mut connection = self.open(scripts::FOLLOW)?;
         connection.marked()?;
-        // What could not be sent shows in the answer.
+        // If this fails, the answer will show it.
         let _ = connection.voice.say(&self.dir);
         let _ = connection.voice.say(&self.at.to_string());
         if connection.marked()? == "gone" {
@@ -253,7 +253,7 @@ impl RemoteWork {
         Ok(Some(connection))
     }
 
-    /// Ends the work and has everything removed; says what could not be.
+    /// Ends the work and has everything removed; the error says what could not be removed.
     pub(super) fn let_go(&mut self) -> Result<(), String> {
         if !self.begun {
             return Ok(());
@@ -263,7 +263,7 @@ impl RemoteWork {
         let mut connection = self.connection.take().map_or_else(|| self.come_back(), |c| Ok(Some(c)));
         for _ in 0..2 {
             let gone = match connection {
-                // Nothing is there any more.
+                // Its directory is already gone.
                 Ok(None) => true,
                 Ok(Some(c)) => c.let_go(),
                 Err(_) => false,
@@ -284,9 +284,9 @@ impl RemoteWork {
 
 impl Drop for RemoteWork {
     fn drop(&mut self) {
-        // An error is being told already.
+        // Ignored: there is already an error to report.
         let _: Result<(), String> = self.let_go();
-        // Lets go of the connection.
+        // Frees the connection that the handler holds.
         if !self.stop.is_stopped() {
             self.stop.on_stop(|| {});
         }
@@ -297,7 +297,7 @@ fn seconds(d: Duration) -> Nanos {
     Nanos(d.as_secs().saturating_mul(1_000_000_000))
 }
 
-/// Whether more than the probe alone is needed.
+/// Whether the work needs a load.
 fn is_loaded(work: &Work) -> bool {
     "none"
         != match work {
@@ -306,13 +306,13 @@ fn is_loaded(work: &Work) -> bool {
         }
 }
 
-/// Whether a driver was a process of this machine and boot, and is no more.
+/// Whether a driver was a process of this machine and boot, and is dead.
 fn is_dead(driver: &Identity) -> bool {
     let me = spool::identity();
     driver.boot == me.boot && driver.space == me.space && !spool::is_alive(driver)
 }
 
-/// The probe's first line: who it is, and what nobody follows where it is.
+/// Reads the probe's greeting; returns the work there that nobody follows.
 fn hello(connection: &mut Connection) -> Result<Vec<Unattended>, TargetError> {
     let Ok(Some(line)) = connection.line() else { return Err(connection.failure()) };
     match serde_json::from_slice(&line) {

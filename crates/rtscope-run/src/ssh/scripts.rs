@@ -1,17 +1,19 @@
-//! What the shell of the target is to do. Any POSIX shell, with what coreutils or busybox bring.
+//! Scripts for the target's shell: any POSIX shell, with coreutils or busybox.
 //!
-//! A shell may read the script byte by byte and leave the rest of its standard input to others, or read ahead: so everything is one function,
-//! nothing stands behind its call, and the driver sends more only once it was spoken to.
+//! A shell may read the script byte by byte and leave the rest of its standard input to other programs, or it may read ahead. So
+//! everything is in one function, nothing follows its call, and the driver sends more only after the script has printed
+//! something.
 
-/// Says the machine's kind and the CPUs that may be used.
+/// Prints the machine's architecture and the usable CPUs.
 pub(super) const LOOK: &str = r#"rtscope() {
     printf 'rtscope-ssh/1 %s %s\n' "$(uname -m)" "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 }
 rtscope; exit
 "#;
 
-/// Makes a private directory where programs may run, says the machine's kind and the directory, reads the probe's size and SHA-256 (a
-/// line) and the probe, checks it and says its version, and, told to go on, becomes it as a keeper. Whatever fails, the directory goes.
+/// Makes a private directory where programs may run; prints the architecture and the directory; reads the probe's size and
+/// SHA-256 (one line) and the probe itself; checks it and prints its version; and, when told to go on, becomes the probe as a
+/// keeper. Whatever fails, the directory is removed.
 pub(super) const KEEP: &str = r#"rtscope() {
     umask 077
     LC_ALL=C
@@ -58,7 +60,7 @@ pub(super) const KEEP: &str = r#"rtscope() {
 rtscope; exit
 "#;
 
-/// Reads a directory (a line) and a position (another), and becomes the follower there.
+/// Reads a directory and a position, a line each, and becomes the follower there.
 pub(super) const FOLLOW: &str = r#"rtscope() {
     echo 'rtscope-ssh/1 here'
     IFS= read -r d && read -r at || exit 1

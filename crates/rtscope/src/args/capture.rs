@@ -15,7 +15,7 @@ pub(crate) enum Edges {
     Falling,
 }
 
-/// A time-out or semi-period, as `measure` takes them.
+/// Parses a time-out or semi-period, with the limits that `measure` has.
 fn line_time(text: &str) -> Result<Nanos, String> {
     let time = micros(text).map_err(|e| e.to_string())?;
     let fits = (1..=limits::LONGEST).contains(&time.0);

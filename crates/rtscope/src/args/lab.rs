@@ -193,7 +193,7 @@ pub(crate) struct GuestArgs {
 }
 
 impl GuestArgs {
-    /// As the lab takes them.
+    /// These options as the lab takes them.
     pub(crate) fn options(&self) -> Result<LabOptions, Failure> {
         let usual = LabOptions::default();
         let modules = self.guest_module.iter().map(|text| {

@@ -1,4 +1,4 @@
-//! What results are held to, the same for all commands that judge them.
+//! Limits for results, the same for all commands that judge them.
 
 use clap::Args;
 use rtscope_analysis::Confidence;

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Handler, Inject, Nanos};
 
-/// What a line is, for help texts.
+/// Help text about lines.
 const LINES: &str = "\
 A LINE is soft:NAME, a software line between tasks of one user (no hardware, no privilege);
 gpio:CHIP/OFFSET such as gpio:gpiochip0/17, or gpio:NAME, a line by its name; sysfs:N, GPIO of

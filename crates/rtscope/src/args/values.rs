@@ -1,4 +1,4 @@
-//! What several commands take: times, sizes, names, and the wish for JSON.
+//! Values that several commands take: times, sizes, names, and whether to print JSON.
 
 use clap::Args;
 use rtscope_record::limits;
@@ -10,7 +10,7 @@ pub(crate) struct Json {
     pub json: bool,
 }
 
-/// Bytes.
+/// A size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
@@ -29,7 +29,7 @@ pub(crate) fn size(text: &str) -> Result<Size, String> {
     if bytes < 64 << 20 { Err(wrong()) } else { Ok(Size(bytes)) }
 }
 
-/// A name that goes into a record.
+/// Parses a name that goes into a record; checks its length.
 pub(crate) fn name(text: &str) -> Result<String, String> {
     let fits = text.len() <= limits::NAME;
     fits.then(|| text.to_owned()).ok_or_else(|| format!("a name has {} bytes at most, this one {}", limits::NAME, text.len()))

@@ -17,7 +17,8 @@ use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
 
-/// The runs, newest first; none where nothing was ever kept. What is damaged is said of each such run, the others are listed.
+/// Lists the runs, newest first; prints an empty list if there is no archive. Damage is reported for each damaged run, and the
+/// others are listed.
 pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
     let mut filter = select::filter(&a.selection.join(","))?;
     filter.limit = a.limit.or(filter.limit);
@@ -47,7 +48,7 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
         })?;
         out.exact("]\n")?;
     } else {
-        // Twice, so that columns are as wide as they must be and no run is kept in memory.
+        // Two passes: the first finds the columns' widths, so that no run is kept in memory.
         archive.frozen(|| {
             let (mut list, mut any) = (table::List::new(style()), false);
             archive.each_summary(&filter, |summary| {
@@ -73,7 +74,7 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
 }
 
 fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
-    // A clock that is not known counts as virtual, a verdict as the worst: the archive fails closed too.
+    // An unknown clock counts as virtual, an unknown verdict as the worst: the archive fails closed too.
     let clock = r.clock.parse().unwrap_or(Clock::Virtual);
     let origin = r.origin.parse().unwrap_or(Origin::Imported);
     table::Entry {
@@ -95,7 +96,7 @@ fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
     }
 }
 
-/// Runs in full.
+/// Shows runs in full.
 pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
     let limits = measure::Limits::parse(&a.judge.limits)?;
     let selection = Selection::of(context, &a.selection)?;
@@ -120,13 +121,13 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
     measure::judged(&held, verdict, false, a.json)
 }
 
-/// Reads foreign files into the archive: all of a file, or nothing of it.
+/// Reads foreign files into the archive: each file whole, or nothing of it.
 pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     let captures = Kind::ALL.map(Kind::as_str);
     let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
     let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
     let keys = Keys::load()?;
-    // A new one is made only when there is something to keep.
+    // An archive is created only once there is something to keep.
     let mut archive = if context.is_there() { Some(context.open()?) } else { None };
     for file in &a.files {
         let name = file.display().to_string();
@@ -136,7 +137,7 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
         options.load.clone_from(&a.load);
         options.space = a.space.as_deref().map(str::parse::<Space>).transpose().or_usage("--space", "user or kernel")?;
         options.nanoseconds = a.nsecs.then_some(true);
-        // What another reader knows is not a capture.
+        // A file in a format that `formats` knows is not a capture.
         let known = format.is_some() || a.format.is_none() && formats::detect(&opened.start).is_some();
         let capture = if known { None } else { super::capture::kind(a.format.as_deref(), &opened.start, &a.capture) };
         let records = match capture {
@@ -194,14 +195,14 @@ pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Removes runs: all that are named, or none.
+/// Removes all runs that are named, or none.
 pub(crate) fn remove(context: &Context, a: &Remove) -> Result<Code, Failure> {
     let removed = context.open_existing()?.remove_all(&a.ids)?;
     output::result(&(removed.join("\n") + "\n"))?;
     Ok(Code::Done)
 }
 
-/// Checks everything.
+/// Checks the whole archive.
 pub(crate) fn verify(context: &Context) -> Result<Code, Failure> {
     let archive = context.open_existing()?;
     let sound = archive.check()?;

@@ -1,4 +1,4 @@
-//! `rtscope campaign`: runs a plan's matrix or what is left of it, and says how far it is.
+//! `rtscope campaign`: takes the remaining runs of a plan, or reports how far it is.
 
 mod status;
 
@@ -22,7 +22,7 @@ use status::{Status, summaries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Runs or looks at a campaign.
+/// Runs a campaign, or shows its status.
 pub(crate) fn run(context: &Context, a: &Campaign) -> Result<Code, Failure> {
     match &a.command {
         CampaignCommand::Run(a) => go(context, a),
@@ -42,7 +42,7 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// The plan in a file, with the time models that the command line names in place of its own.
+/// Reads the plan in a file; time models from the command line replace its own.
 fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
     let mut plan = Plan::read(path)?;
     if models.is_empty() {
@@ -80,13 +80,13 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let mut keeper = ArchiveKeeper { context, progress: &progress };
     let outcome = campaign::run(&plan, &mut state, &bench, &mut keeper, jobs, &stop, &|h| progress.happens(&h));
     progress.clear();
-    // Before the status is made, which would find it busy.
+    // Released before the status is made, which would find the campaign busy.
     drop(state);
     let summary = match outcome {
         Ok(summary) => summary,
         Err(e) => {
             let failure = Failure::from(e);
-            // What was measured before is shown all the same, if the archive still gives it.
+            // Records from before the error are shown nevertheless, if the archive still returns them.
             let _ = results(context, &plan, &dir, a);
             return Err(failure);
         }
@@ -114,7 +114,7 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Prints what is done, and returns its records in the plan's order.
+/// Prints the results so far; returns the records in the plan's order.
 fn results(context: &Context, plan: &Plan, dir: &Path, a: &CampaignRun) -> Result<Vec<Record>, Failure> {
     let status = Status::of(context, plan, dir)?;
     let records = status.records(context)?;
@@ -126,7 +126,7 @@ fn results(context: &Context, plan: &Plan, dir: &Path, a: &CampaignRun) -> Resul
     Ok(records.into_iter().map(|(_, r)| r).collect())
 }
 
-/// For each test the targets one after the other, load by load; then, where each has a kernel of its own, kernel by kernel.
+/// For each test: its targets one after the other, load by load; then, if each has its own kernel, kernel by kernel.
 fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
     let mut out = String::new();
     for test in &plan.tests {
@@ -147,11 +147,11 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
                 (kernel.release.clone(), kernel.preemption.as_str(), r.parts().clock)
             }));
             let gap = if out.is_empty() { "" } else { "\n" };
-            // Of a guest what counts is what its seeds gave together; run by run `campaign status` lists them.
+            // For a guest, the figures of all its seeds together count; `campaign status` lists the single runs.
             let text = table::seeds(&records, style())?.map_or_else(|| table::loads(&records, style()), Ok)?;
             out += &format!("{gap}{target}: {}\n{text}", test.label());
         }
-        // Stock beside RT says it best; else kernel by kernel, as long as one kernel is one target.
+        // Stock beside RT if possible; else kernel by kernel, if each kernel has exactly one target.
         if let Ok(text) = table::versus(&of(None), style()) {
             out += &format!("\nStock against PREEMPT_RT: {}\n{text}", test.label());
         } else if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
@@ -159,7 +159,7 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
             out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
         }
     }
-    // Tests over lines under several loads: load by load, as the papers have them.
+    // Tests over lines under several loads: load by load, as in the papers.
     let all: Vec<Record> = records.iter().map(|(_, r)| r.clone()).collect();
     if let Some(a) = rtscope_analysis::line_tests(&all, &[], &[]).ok().filter(|_| plan.loads.len() > 1) {
         out += &format!("\nLoad by load\n{}", table::line_tests_by_load(&a, &all, style()));
@@ -181,7 +181,7 @@ impl Executor for Bench {
             seed,
             ..LabOptions::default()
         });
-        // In a guest, or on another machine, its own CPUs.
+        // In a guest or on another machine, its own CPUs.
         let there = self.machine.cpus_there(&run.target)?;
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
@@ -200,7 +200,7 @@ impl Executor for Bench {
     }
 }
 
-/// The archive, as a campaign sees it.
+/// The archive as a campaign's [`Keeper`].
 struct ArchiveKeeper<'a> {
     context: &'a Context,
     progress: &'a CampaignProgress,

@@ -1,4 +1,4 @@
-//! `import` of a capture: a file of a logic analyzer or an oscilloscope to a record.
+//! `import` of a capture: from a file of a logic analyzer or oscilloscope to a record.
 
 use crate::args::{CaptureArgs, Edges};
 use crate::cmd::input::{Input, nothing_of};
@@ -8,8 +8,8 @@ use rtscope_record::{Record, Space};
 use std::io::Cursor;
 use std::time::SystemTime;
 
-/// The kind of a file that is a capture: as named, else by looking at its start.
-/// Who names a channel has a capture: when it is none that is known, the reader of tables says why.
+/// The capture format of a file: as named, else detected from its start. If the user named an answer channel, the file counts as
+/// a capture; if its format is unknown, the CSV reader says why it can't be read.
 pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Option<Kind> {
     match format {
         Some(name) => name.parse().ok(),
@@ -17,7 +17,7 @@ pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Optio
     }
 }
 
-/// What is known of the file.
+/// What is known about the file.
 pub(super) struct File<'a> {
     pub name: &'a str,
     pub time: SystemTime,
@@ -25,7 +25,7 @@ pub(super) struct File<'a> {
     pub space: Option<Space>,
 }
 
-/// Reads a capture as the options say.
+/// Reads a capture according to the options.
 pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
     let wrong = |e: CaptureError| nothing_of(file.name, e);
     let channels = a.stimulus.iter().filter(|_| a.answer.is_some()).chain(&a.answer).cloned().collect();
@@ -34,7 +34,7 @@ pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &Capture
         Input::Held(bytes) => Capture::read(Cursor::new(bytes), kind, &request),
         Input::Streamed(stream) => {
             let capture = Capture::read(&mut *stream, kind, &request);
-            // Whatever is wrong with it then, this is why.
+            // A file that changed meanwhile explains whatever else is wrong with it, so that is reported first.
             let unfinished = |e: std::io::Error| Failure::machine(e.to_string(), "import it when it is finished");
             stream.check_unchanged().map_err(|e| nothing_of(file.name, unfinished(e)))?;
             capture
@@ -87,7 +87,7 @@ impl From<Edges> for capture::Edges {
     }
 }
 
-/// As many names as one may read.
+/// The names of the channels, for messages; at most as many as one would read.
 fn listed(capture: &Capture) -> String {
     let more = capture.count() - capture.names().len();
     capture.names().join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }

@@ -1,4 +1,4 @@
-//! `rtscope check`: the doctor.
+//! `rtscope check`: reports what would spoil a measurement on this machine.
 
 use super::style;
 use crate::args::Check;
@@ -11,13 +11,13 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 struct Report<'a> {
-    /// What a measurement here could at best be.
+    /// The best verdict that a measurement here could get.
     verdict: Verdict,
     findings: &'a [Warning],
     system: &'a System,
 }
 
-/// Looks at this machine and says what would spoil a measurement.
+/// Checks this machine and prints the findings.
 pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
     let system = rtscope_probe::snapshot::collect(&rtscope_probe::snapshot::Root::of_this_machine());
     let settings = Settings {

@@ -56,13 +56,13 @@ Examples:
 Exit codes: 0 done; 2 usage; 3 could not measure; 4 INVALID (priority or memory lock refused).
 ";
 
-/// The help text.
+/// Prints the help text.
 pub(crate) fn help() -> Result<Code, Failure> {
     output::result(HELP)?;
     Ok(Code::Done)
 }
 
-/// Runs like cyclictest. SIGINT ends the run as it ends cyclictest's: with results, and exit code 0.
+/// Runs like cyclictest: SIGINT ends the run with results and exit code 0.
 pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     let o = Options::parse(words)?;
     if o.help {
@@ -84,7 +84,8 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         missed: true,
         header: false,
     };
-    // cyclictest takes SIGINT back where it was started with `&`: scripts end it by kill -INT, which is heard here too.
+    // cyclictest handles SIGINT even if it was started with `&` (which ignores it): scripts end it by kill -INT, so that works
+    // here too.
     let stop = StopHandle::new();
     measure::stop_quietly_on_signals(&stop)?;
     let none = Load::parse("none")?;
@@ -107,7 +108,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     let (again, error) = (screen.again, screen.error);
     let mut record = measured?;
     if o.load != "none" {
-        // The session ran no load of its own: what ran beside it is what the caller says.
+        // The session ran no load: the caller says what ran beside it.
         let mut parts = record.into_parts();
         parts.load.clone_from(&o.load);
         record = Record::new(parts).or_machine("the record does not hold together", "report this")?;
@@ -123,7 +124,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     Ok(if record.verdict() == Verdict::Invalid { Code::Verdict } else { Code::Done })
 }
 
-/// The results, where they are wanted.
+/// Prints the results in the forms that were asked for.
 fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Result<(), Failure> {
     if let Some(path) = &o.json {
         let json = text::write_json(record, format)?;
@@ -131,13 +132,13 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
     }
     let mut out = String::new();
     if o.verbose {
-        // The samples are all that cyclictest prints then; what it says after them are comments.
+        // In verbose mode cyclictest prints only samples: of our summary, only the comment lines follow them.
         let summary = text::write_text(record, &TextOptions { histogram: None, ..*format })?;
         summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
         return output::exact(out.as_bytes());
     }
     if again {
-        // Over the last refresh, as another one.
+        // Overwrite the last refresh.
         out += &format!("\u{1b}[{}A", record.distributions().len() + 2);
     }
     if !o.quiet {
@@ -155,12 +156,12 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
     output::exact(out.as_bytes())
 }
 
-/// The line that cyclictest repeats; empty where the kernel does not say.
+/// Text of /proc/loadavg, which cyclictest repeats; empty if it can't be read.
 fn loadavg() -> String {
     std::fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }
 
-/// What is printed while it runs.
+/// Prints during the run.
 struct Screen<'a> {
     o: &'a Options,
     settings: &'a Settings,

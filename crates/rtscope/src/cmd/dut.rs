@@ -1,4 +1,4 @@
-//! `rtscope dut`: be the device under test, in user space or by a kernel module, until Ctrl-C or for a time.
+//! `rtscope dut`: runs a DUT, in user space or as a kernel module, until Ctrl-C or for a given time.
 
 use super::measure::stop_on_signals;
 use super::run::start_options;
@@ -16,10 +16,10 @@ use rtscope_sys::rt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Priority of a task, unless told.
+/// Default priority of the DUT's task.
 const PRIORITY: u8 = 95;
 
-/// Does the task.
+/// Runs the DUT.
 pub(crate) fn run(context: &Context, a: &Dut) -> Result<Code, Failure> {
     let (common, input, duty) = match &a.task {
         DutTask::Response(r) => (&r.common, Some(r.input.clone()), Duty::Respond),
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context, a: &Dut) -> Result<Code, Failure> {
     Ok(if stop && common.duration.is_some() { Code::Interrupted } else { Code::Done })
 }
 
-/// What was done.
+/// What the DUT did.
 #[derive(Debug, Default)]
 struct Tally {
     edges: u64,
@@ -66,7 +66,7 @@ fn announce(context: &Context, settings: &DutSettings) {
     }
 }
 
-/// Waits for the end, as long as `goes_on`; whether it was asked to end.
+/// Waits until the end that the user set, a stop, or until `goes_on` is false; returns whether it was stopped.
 fn wait(common: &DutCommon, stop: &StopHandle, goes_on: impl Fn() -> bool) -> bool {
     let end = common.duration.and_then(|d| Instant::now().checked_add(d.into()));
     while !stop.is_stopped() && goes_on() && end.is_none_or(|end| Instant::now() < end) {
@@ -75,7 +75,7 @@ fn wait(common: &DutCommon, stop: &StopHandle, goes_on: impl Fn() -> bool) -> bo
     stop.is_stopped()
 }
 
-/// A task of this process.
+/// Runs the DUT as a task of this process.
 fn by_task(context: &Context, common: &DutCommon, settings: &DutSettings, duty: Duty) -> Result<(bool, Tally), Failure> {
     let stop = stop_on_signals()?;
     rt::one_arena();
@@ -94,7 +94,7 @@ fn by_task(context: &Context, common: &DutCommon, settings: &DutSettings, duty: 
     Ok((stopped, Tally { edges, answers, lost, missed }))
 }
 
-/// A kernel module, which is loaded for it and unloaded again.
+/// Runs the DUT as a kernel module, which is loaded for it and unloaded afterwards.
 fn by_module(context: &Context, common: &DutCommon, settings: &DutSettings, duty: Duty) -> Result<(bool, Tally), Failure> {
     if common.priority.is_some() {
         let remedy = "its interrupt decides; --handler threaded runs at FIFO 50";
@@ -110,7 +110,7 @@ fn by_module(context: &Context, common: &DutCommon, settings: &DutSettings, duty
         return Err(Failure::usage(message, format!("--handler hard or --handler {other}")));
     }
     let wanted = modules::wanted_by_dut(semi_period, handler, settings)?;
-    // Also undoes what a killed run left.
+    // This also undoes what a killed run left.
     let journal = start_options(context)?.journal;
     let stop = stop_on_signals()?;
     let loaded = Loaded::load(&wanted, &journal, &cache_root()?, &mut |what| context.say(what))?;

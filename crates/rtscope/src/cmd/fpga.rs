@@ -1,4 +1,4 @@
-//! `rtscope fpga`: asks and tests an FPGA instrument.
+//! `rtscope fpga`: queries and tests an FPGA instrument.
 
 use crate::args::fpga::{Fpga, FpgaCommand, FpgaPort};
 use crate::error::Code;
@@ -6,7 +6,7 @@ use crate::output;
 use rtscope_failure::Failure;
 use rtscope_probe::line_tests::instruments::fpga;
 
-/// Does what was asked.
+/// Carries out the command.
 pub(crate) fn run(a: &Fpga) -> Result<Code, Failure> {
     match &a.command {
         FpgaCommand::Info(port) => info(port),

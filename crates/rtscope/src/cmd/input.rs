@@ -1,4 +1,4 @@
-//! What `import` reads: held where it must be, else a file as a stream, of which the start tells what it is.
+//! Inputs of `import`: held in memory if necessary, else read as a stream; the start of the file tells its format.
 
 use rtscope_failure::{Explain, Failure};
 use rtscope_files::Streamed;
@@ -6,32 +6,32 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// How much of a file tells of what format it is, bytes.
+/// How much of a file is looked at to detect its format, bytes.
 const START: u64 = 1 << 20;
 
-/// An input.
+/// An input whose format is known.
 pub(super) enum Input {
-    /// What came through a pipe, or a file that its reader must hold.
+    /// The content of a pipe, or of a file whose reader needs all of it.
     Held(Vec<u8>),
     /// A regular file.
     Streamed(Streamed),
 }
 
-/// An input of which nobody knows yet what it is.
+/// An input whose format is not known yet.
 pub(super) struct Opened {
-    /// Its first bytes; of a pipe all.
+    /// Its first bytes; for a pipe, all bytes.
     pub start: Vec<u8>,
-    /// When it was written last.
+    /// Time of the last change; for standard input, now.
     pub time: SystemTime,
-    /// A regular file, where it is one.
+    /// The file, if it is a regular one.
     stream: Option<Streamed>,
     name: String,
-    /// Bytes that may be held.
+    /// Most bytes that may be held.
     most: u64,
 }
 
 impl Opened {
-    /// Opens a file, or `-` for standard input; what is not a regular file is read to its end, of at most `most` bytes.
+    /// Opens a file, or standard input for `-`. Anything but a regular file is read to its end, up to `most` bytes.
     pub(super) fn new(file: &Path, most: u64) -> Result<Self, Failure> {
         let name = file.display().to_string();
         let failed = |e: io::Error| failure(&name, &e);
@@ -52,7 +52,7 @@ impl Opened {
         Ok(Self { start, time, stream: Some(stream), name, most })
     }
 
-    /// For a reader that holds all.
+    /// The content, for a reader that needs all of it.
     pub(super) fn held(self) -> Result<Vec<u8>, Failure> {
         let Some(mut stream) = self.stream else { return Ok(self.start) };
         let read = stream.check_size(self.most).and_then(|()| stream.rewind()).and_then(|()| {
@@ -62,7 +62,7 @@ impl Opened {
         read.map_err(|e| failure(&self.name, &e))
     }
 
-    /// For a reader of streams.
+    /// A stream if possible, for a reader of streams.
     pub(super) fn streamed(self) -> Result<Input, Failure> {
         let Some(stream) = self.stream else { return Ok(Input::Held(self.start)) };
         stream.check_size(rtscope_files::STREAMED).or_machine(self.name, "capture less, or only the channels that are needed")?;
@@ -70,7 +70,7 @@ impl Opened {
     }
 }
 
-/// Why a file was not imported, which is then left alone altogether.
+/// The failure of an import; the message says that nothing of the file was imported.
 pub(super) fn nothing_of(name: &str, why: impl Into<Failure>) -> Failure {
     let failure = why.into();
     Failure { message: format!("{name}: {}; nothing of this file was imported", failure.message), ..failure }

@@ -7,10 +7,10 @@ use crate::output;
 use rtscope_failure::{Explain, Failure};
 use std::io::Read as _;
 
-/// No file with a public key is longer, bytes.
+/// Largest file with a public key, bytes.
 const LONGEST: u64 = 4096;
 
-/// Does it.
+/// Carries out the command.
 pub(crate) fn run(a: &Key) -> Result<Code, Failure> {
     match &a.task {
         KeyTask::Generate { name } => {
@@ -54,7 +54,7 @@ pub(crate) fn run(a: &Key) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// The line itself, a file with it, or `-`.
+/// Parses a public key: the line itself, a file with the line, or `-` for standard input.
 fn parse(given: &str) -> Result<PublicKey, Failure> {
     let remedy = "the line that `rtscope key show` prints, a file with it, or `-`";
     let text = if given.starts_with("rtscope-key-1 ") {
@@ -76,7 +76,7 @@ fn parse(given: &str) -> Result<PublicKey, Failure> {
     }
 }
 
-/// What an owner is called who says nothing: the machine's name.
+/// Default name of a key's owner: the machine's name.
 fn usual_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String = name.trim().chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).take(64).collect();

@@ -1,4 +1,4 @@
-//! `rtscope measure`: settings from the command line, one session for each load, records kept, limits judged.
+//! `rtscope measure`: makes settings from the command line, takes one run per load, keeps the records and judges limits.
 
 mod lines;
 
@@ -77,7 +77,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             Ok(record) => record,
             Err(e) if e.is_interrupted() => return finish(&records, &limits, a, Code::Interrupted),
             Err(e) => {
-                // What was measured under the loads before is shown all the same.
+                // Records from the loads before are shown nevertheless.
                 finish(&records, &limits, a, Code::Failed)?;
                 return Err(e.into());
             }
@@ -100,7 +100,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     finish(&records, &limits, a, code)
 }
 
-/// Prints what was measured and judges it. Being interrupted, or a record that could not be kept, outweighs the verdict.
+/// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.
 fn finish(records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Result<Code, Failure> {
     if records.is_empty() {
         return Ok(so_far);
@@ -119,14 +119,14 @@ fn finish(records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Res
     Ok(if so_far == Code::Done { judged } else { so_far })
 }
 
-/// Holds records against limits; says how each ended. With `json` that goes to standard error.
+/// Checks records against limits and prints the outcome, with `json` to standard error.
 pub(crate) fn judge(records: &[Record], limits: &Limits, strict: bool, json: bool) -> Result<Code, Failure> {
     let all: Vec<_> = records.iter().flat_map(|r| limits.held(r)).collect();
     let verdict = records.iter().map(Record::verdict).max().unwrap_or(Verdict::Valid);
     judged(&all, verdict, strict, json)
 }
 
-/// [`judge`] of records whose worst verdict is `verdict`, and how they held.
+/// As [`judge`], from the evaluated limits and the worst verdict.
 pub(crate) fn judged(all: &[Evaluation], verdict: Verdict, strict: bool, json: bool) -> Result<Code, Failure> {
     if !all.is_empty() {
         let colour = style().colour && !json;
@@ -142,31 +142,31 @@ pub(crate) fn judged(all: &[Evaluation], verdict: Verdict, strict: bool, json: b
     })
 }
 
-/// What records are held to.
+/// The limits to check records against.
 pub(crate) struct Limits {
     assertions: Vec<Assertion>,
     pub(crate) confidence: Confidence,
 }
 
 impl Limits {
-    /// From their texts.
+    /// Parses the limits.
     pub(crate) fn parse(a: &LimitArgs) -> Result<Self, Failure> {
         let one = |t: &String| t.parse::<Assertion>().at("--assert");
         Ok(Self { assertions: a.assertions.iter().map(one).collect::<Result<_, _>>()?, confidence: a.confidence })
     }
 
-    /// How `record` holds each of them.
+    /// Evaluates each limit for `record`.
     pub(crate) fn held(&self, record: &Record) -> Vec<Evaluation> {
         self.assertions.iter().map(|a| a.evaluate(record, self.confidence)).collect()
     }
 }
 
-/// A record as JSON, and beside its own keys how far its percentiles can be trusted.
+/// Prints a record as JSON, with the confidence bounds of its percentiles beside its own keys.
 fn json(record: &Record, confidence: Confidence) -> Result<(), Failure> {
     output::exact(json_text(record, confidence)?.as_bytes())
 }
 
-/// [`json`], as a line of text.
+/// The line that [`json`] prints.
 pub(crate) fn json_text(record: &Record, confidence: Confidence) -> Result<String, Failure> {
     #[derive(serde::Serialize)]
     struct Intervals {
@@ -189,7 +189,7 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
     for word in words {
         match word.as_str() {
             "all" => names.extend(ALL),
-            // A tool's own arguments may hold commas.
+            // The arguments of a tool may contain commas.
             w if Load::has_arguments(w) => names.push(w),
             w => names.extend(w.split(',')),
         }
@@ -200,7 +200,7 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
     names.into_iter().map(|n| Ok(Load::parse(n)?)).collect()
 }
 
-/// What is chosen of a guest, where the target is one.
+/// The options of the guest; `None` if the target is not in the lab.
 fn lab_options(a: &Measure) -> Result<Option<LabOptions>, Failure> {
     if lab_kernel(&a.target).is_none() {
         return if a.guest == GuestArgs::default() {
@@ -228,14 +228,14 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
     }
     run.priority = run.priority.or(default.priority);
     let cpus = match (lab, &run.affinity) {
-        // In a guest, its own.
+        // In a guest, its own CPUs.
         (Some(guest), None) => (0..guest.cpus).collect(),
         (_, list) => cpus_of(&a.target, list.as_ref())?,
     };
     Ok(Settings { samples: a.raw.is_some(), command: command(), ..run.settings(cpus) })
 }
 
-/// The command line as it was given; words that are longer than a name may be are cut, and so is the whole.
+/// The command line as given; words longer than a name may be are cut, and so is the list if it is too long.
 pub(crate) fn command() -> Vec<String> {
     let mut room = limits::TEXT;
     let words = std::env::args_os().map(|w| limits::cut(&w.to_string_lossy(), limits::NAME));
@@ -247,13 +247,13 @@ pub(crate) fn command() -> Vec<String> {
     words
 }
 
-/// An id for a record: sorts by time, and is unique by 24 random bits for each second.
+/// An id for a record: sorts by time; 24 random bits keep ids of the same second apart.
 pub(crate) fn fresh_id() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
     format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
-/// Ends the run early on SIGINT, SIGTERM or SIGHUP; what was measured is kept. Says so where Ctrl-C does not.
+/// Ends the run early on SIGINT, SIGTERM or SIGHUP; the samples so far are kept. Prints a note if Ctrl-C does not work.
 pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
     let stop = StopHandle::new();
     let ignores_ctrl_c = stop_quietly_on_signals(&stop)?;
@@ -266,7 +266,7 @@ pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
     Ok(stop)
 }
 
-/// The same without a word; whether a terminal's Ctrl-C is not heard, since SIGINT was ignored from the start.
+/// As [`stop_on_signals`], without the note. Returns whether Ctrl-C does not work because SIGINT was ignored from the start.
 pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure> {
     let listener = Listener::new().or_machine("signal handler", "report this")?;
     let ignores_ctrl_c = listener.ignores_ctrl_c();
@@ -274,7 +274,7 @@ pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure
     std::thread::spawn(move || {
         loop {
             listener.wait();
-            // Also what waits for another process, and knows nothing of this run.
+            // Also ends waits for other processes, which do not know about this run.
             rtscope_files::interrupt();
             stop.stop();
         }
@@ -282,7 +282,7 @@ pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure
     Ok(ignores_ctrl_c)
 }
 
-/// Keeps a record: in the archive, else beside it, else anywhere at all. Only the first is a success.
+/// Keeps a record: in the archive, else beside it, else in the temporary directory. Only the first is a success.
 pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> {
     let Err(error) = context.open().and_then(|mut archive| archive.insert(record).map_err(Failure::from)) else {
         return Ok(Code::Done);
@@ -302,7 +302,7 @@ pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> 
     Ok(Code::Failed)
 }
 
-/// Raw samples as CSV, beside the record.
+/// Raw samples as CSV, written to a temporary file beside `path`.
 struct Raw {
     path: PathBuf,
     out: Option<std::io::BufWriter<Beside>>,
@@ -327,7 +327,7 @@ impl Raw {
         }
     }
 
-    /// Gives the file its name, with what is in it.
+    /// Gives the file its name, with the samples so far.
     fn publish(&mut self) -> std::io::Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.commit()
@@ -346,7 +346,7 @@ impl Raw {
 }
 
 impl Drop for Raw {
-    /// Of a run that was ended early, what was measured is kept.
+    /// Keeps the samples of a run that was ended early.
     fn drop(&mut self) {
         let _ = self.publish();
     }

@@ -1,4 +1,4 @@
-//! What the program says of itself, and small tools: loads, raw samples, schema, completions, man pages.
+//! Commands about the program itself, and small tools: loads, raw samples, schema, completions, man pages.
 
 use crate::args::values::Json;
 use crate::args::{Cli, Summarize};
@@ -11,7 +11,7 @@ use rtscope_load::Load;
 use rtscope_record::Nanos;
 use std::path::Path;
 
-/// The loads that can be measured under.
+/// Lists the loads that one can measure under.
 pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
@@ -60,14 +60,14 @@ pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// The JSON Schema of a record.
+/// Prints the JSON Schema of a record.
 pub(crate) fn schema() -> Result<Code, Failure> {
     let text = serde_json::to_string_pretty(&rtscope_record::json_schema()).or_machine("the schema", "report this")?;
     output::result(&(text + "\n"))?;
     Ok(Code::Done)
 }
 
-/// Completions for a shell.
+/// Prints completions for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut bytes);
@@ -75,10 +75,10 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> 
     Ok(Code::Done)
 }
 
-/// What to do about a directory that can't be written.
+/// Remedy for a directory that can't be written.
 pub(super) const DIRECTORY: &str = "name a directory that can be written";
 
-/// Man pages into a directory.
+/// Writes the man pages into a directory.
 pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
     rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
     let mut cli = Cli::command().disable_help_subcommand(true);
@@ -87,7 +87,7 @@ pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// As `clap_mangen::generate_to`, which would write through links.
+/// As `clap_mangen::generate_to`, but does not write through links.
 fn pages(command: &clap::Command, dir: &Path) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|c| !c.is_hide_set()) {
         pages(below, dir)?;

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes the page; its path is the only line on standard output.
+/// Writes the page; prints only its path to standard output.
 pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = for_a_page(&Selection::of(context, &a.selection)?)?;
     let title = a.title.as_deref().unwrap_or_default();
@@ -40,10 +40,10 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Runs that a page may hold: each is there with its record, charts and tables, some 50 KB, which a browser must lay out.
+/// Most runs on a page: each adds its record, charts and tables, some 50 KB, which a browser must lay out.
 const PAGE: usize = 1000;
 
-/// The records of a page.
+/// The selected records; an error if they are more than a page holds.
 fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
     if selection.len() > PAGE {
         return Err(Failure::usage(
@@ -59,12 +59,12 @@ fn page(records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Fail
     Ok(html::page(records, &options)?)
 }
 
-/// Writes the page of `records` into a file; `below` are the thresholds of tests over lines.
+/// Writes the page of `records` to a file; `below` are the thresholds of tests over lines.
 pub(crate) fn page_to(path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
     write(path, page(records, title, below)?.as_bytes())
 }
 
-/// Writes the plots of stock against RT, where the records hold a pair.
+/// Writes the plots of stock against RT, for each pair in the records.
 fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     let Ok(v) = rtscope_analysis::versus(records) else { return Ok(()) };
     let mut written = BTreeSet::new();
@@ -72,7 +72,7 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
         for l in &b.loads {
             let load = l.load.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
             let stem = format!("stock-vs-rt-{}-{}-{load}", b.series, b.clock);
-            // Another machine, or loads that differ in other characters only.
+            // The name is taken by another machine, or by a load whose name differs only in special characters.
             let mut name = stem.clone();
             for n in 2.. {
                 if written.insert(name.clone()) {
@@ -86,7 +86,7 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the plots of response tests beside each other, where there are any.
+/// Writes the plots that compare response tests, if there are any.
 fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     let Ok(a) = rtscope_analysis::line_tests(records, &[], &[]) else { return Ok(()) };
     let pictures = [
@@ -101,17 +101,17 @@ fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file whole or not at all: beside it first, then in its place.
+/// Writes a file whole or not at all: to a temporary file beside it, which then takes its place.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_by(path, |file| file.write_all(bytes).map_err(|e| unwritten(path, &e)))
 }
 
-/// What [`write`] says of a file that can't be written.
+/// The failure of [`write`].
 pub(crate) fn unwritten(path: &Path, e: &std::io::Error) -> Failure {
     Failure::machine(format!("{}: {e}", path.display()), "free space there, or name another place with -o")
 }
 
-/// [`write`] of what `fill` writes piece by piece.
+/// As [`write`], with content that `fill` writes piece by piece.
 pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |e: std::io::Error| unwritten(path, &e);
     let mut file = BufWriter::new(rtscope_files::Beside::new(path, 0o666).map_err(failed)?);
@@ -119,8 +119,8 @@ pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<
     file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(rtscope_files::Beside::commit).map_err(failed)
 }
 
-/// Two selections side by side; the stock kernels of one against its RT kernels. Record by record, but for what needs all at once: a page,
-/// and the tables of tests over lines.
+/// Compares two selections, or within one the stock kernels with their RT kernels. Reads record by record, except for what needs
+/// all records at once: a page, and the tables of tests over lines.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
     let left = select(&a.a)?;
@@ -149,7 +149,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Writes the page of a comparison where one is asked for; a record of both sides is in it once.
+/// Writes the page of a comparison if asked for. A record of both sides appears once.
 fn page_of<'a>(
     a: &Compare,
     sides: impl IntoIterator<Item = &'a Selection>,
@@ -164,7 +164,7 @@ fn page_of<'a>(
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
-/// Response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
+/// Prints response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
 fn line_tests(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();

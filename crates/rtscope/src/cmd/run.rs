@@ -1,4 +1,4 @@
-//! One run, for every command that takes runs: what the machine needs for it, and where a target's name leads.
+//! One run, for every command that takes runs: prepares the machine, and picks who measures by the target's name.
 
 use crate::args::values::name;
 use crate::config::{Context, cache_root, ssh_options};
@@ -25,27 +25,27 @@ use std::sync::{Mutex, PoisonError};
 
 /// Hidden first argument: be a stage of the load's supervisor.
 pub(crate) const SUPERVISOR: &str = "__load-supervisor";
-/// Hidden first argument: be the probe, where no `rtscope-probe` lies beside this program.
+/// Hidden first argument: be the probe, if there is no `rtscope-probe` beside this program.
 pub(crate) const PROBE: &str = "__probe";
 
-/// What is asked of a run.
+/// A run to take.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
-    /// Id of the record to be.
+    /// Id for the record.
     pub id: String,
     /// What is measured.
     pub test: Test,
-    /// Where the task runs.
+    /// Where the measured task runs.
     pub space: Space,
-    /// Under what.
+    /// The load.
     pub load: &'a Load,
-    /// Where, as `--target` takes it.
+    /// The target, as `--target` takes it.
     pub target: &'a str,
-    /// What was chosen of the virtual machine, for a target of the lab.
+    /// Options of the virtual machine, for a target of the lab.
     pub lab: Option<LabOptions>,
-    /// The device under test on another machine, where there is one; the load is then there.
+    /// The DUT on another machine, if any; the load then runs there.
     pub dut: Option<(&'a Address, &'a DutPlan)>,
-    /// All else that is asked.
+    /// All other settings.
     pub settings: &'a Settings,
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct Machine {
     options: StartOptions,
     local: Local,
     ssh: SshOptions,
-    /// Guests by their targets: what has to be looked up, fetched and built for them is done once.
+    /// Guests by target: looking up, fetching and building for a guest is done once.
     guests: Mutex<BTreeMap<String, Guest>>,
-    /// Signs what the probes send: here alone is it known that a record is from there.
+    /// Signs records from probes. Only here is it certain that a record comes from a probe.
     signer: Option<Signer>,
 }
 
 impl Machine {
-    /// Finds the probe, and undoes what a dead session left. Loads write in `load_dir`, else where the configuration says.
+    /// Finds the probe, and undoes what a dead session left. Loads write to `load_dir`, else to the configured directory.
     pub(crate) fn new(context: &Context, load_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = start_options(context)?;
         options.dir = load_dir.or_else(|| context.measure.load_dir.clone());
@@ -70,18 +70,18 @@ impl Machine {
         Ok(Self { options, local: local()?, ssh: ssh_options()?, guests: Mutex::default(), signer })
     }
 
-    /// Has what is measured from now on signed, whatever the configuration says.
+    /// Signs all records from now on, whatever the configuration says.
     pub(crate) fn signing(mut self) -> Result<Self, Failure> {
         self.signer = Some(keys::signer()?);
         Ok(self)
     }
 
-    /// The CPUs of a machine over ssh; `None` for a target of another kind.
+    /// The CPUs of a machine over ssh; `None` for other targets.
     pub(crate) fn cpus_there(&self, target: &str) -> Result<Option<Vec<u32>>, MeasureError> {
         ssh::is_ssh(target).then(|| ssh_cpus(target, &self.ssh)).transpose().map_err(Into::into)
     }
 
-    /// Takes the run, and signs its record where that is wanted: never one from a file.
+    /// Takes the run and signs its record if asked for. It never signs a record from a file.
     pub(crate) fn execute(
         &self,
         request: Request<'_>,
@@ -95,7 +95,7 @@ impl Machine {
         }
     }
 
-    /// This is the one place where a target's name decides who measures.
+    /// The only place where a target's name decides who measures.
     fn take(&self, request: Request<'_>, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
         let dut = match request.dut {
             Some((at, plan)) => {
@@ -121,7 +121,7 @@ impl Machine {
             let guest = self.guest(request.target, options, &wanted, on_step)?;
             return Ok(lab::measure(&guest, &plan, stop, on_step)?);
         }
-        // On other machines they are loaded by hand.
+        // On other machines the user loads the modules.
         let here = request.target == "local" && !wanted.is_empty();
         let load_here = |on_step: &mut dyn FnMut(Step<'_>)| {
             Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(Step::Preparing(what)))
@@ -129,7 +129,7 @@ impl Machine {
         };
         let loaded = if here { load_here(on_step)? } else { None };
         let outcome = if ssh::is_ssh(request.target) {
-            // The load is kept up there.
+            // The board's program runs the load there.
             let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
             there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from)
         } else {
@@ -143,7 +143,7 @@ impl Machine {
         Ok(record)
     }
 
-    /// The guest of a target of the lab, with the modules that it loads for a run.
+    /// The guest for a target of the lab, with the modules that it loads for the run.
     fn guest(
         &self,
         target: &str,
@@ -151,7 +151,7 @@ impl Machine {
         wanted: &[Wanted],
         on_step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Guest, MeasureError> {
-        // Held while something is fetched or built: what two runs need is then made once.
+        // Held while something is fetched or built, so that what two runs need is made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
         let brought = |w: &&Wanted| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
@@ -162,7 +162,7 @@ impl Machine {
         }
         if !wanted.is_empty() {
             let built = cached.modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
-            // The instrument first, whose lines the others take; what the user brings before what answers.
+            // First the instrument, whose lines the other modules use; then the user's modules; then those that answer.
             let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == kernel_modules::WIRE);
             let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
             let brought = std::mem::take(&mut options.modules);
@@ -185,7 +185,7 @@ fn cache() -> Result<PathBuf, TargetError> {
     Ok(cache_root()?)
 }
 
-/// CPUs by list, or all that may be used where `target` is: on a machine over ssh, that one is asked.
+/// The listed CPUs, else all CPUs that may be used on the target; for a target over ssh, asks that machine.
 pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     if list.is_none() && ssh::is_ssh(target) {
         return Ok(ssh_cpus(target, &ssh_options()?)?);
@@ -193,7 +193,7 @@ pub(crate) fn cpus_of(target: &str, list: Option<&CpuList>) -> Result<Vec<u32>, 
     cpus(list)
 }
 
-/// CPUs by list, or all that this process may use. Whether they are there is the probe's to say, on its machine.
+/// The listed CPUs, else all that this process may use. The probe checks on its machine whether they exist.
 pub(crate) fn cpus(list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     match list {
         Some(list) => Ok(list.cpus()?),
@@ -205,23 +205,23 @@ fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError>
     Ssh::new(ssh_address(target)?, options.clone()).cpus()
 }
 
-/// The machine in a target over ssh.
+/// Parses the address of a target over ssh.
 fn ssh_address(target: &str) -> Result<Address, TargetError> {
     Ok(target.parse::<Address>().map_err(Failure::from)?)
 }
 
-/// The name of a target as records say it; refuses what no run can be taken on.
+/// The name of a target, as in records. Refuses targets on which no run can be taken.
 pub(crate) fn target_name(text: &str) -> Result<String, Failure> {
     check_target(text)?;
     Ok(text.parse::<Address>().map_or_else(|_| text.into(), |address| address.to_string()))
 }
 
-/// The kernel's name in a target of the lab.
+/// The kernel's name, if the target is in the lab.
 pub(crate) fn lab_kernel(target: &str) -> Option<&str> {
     target.strip_prefix("lab:")
 }
 
-/// Refuses what no run can be taken on.
+/// Refuses targets on which no run can be taken.
 pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
     name(text).or_usage("--target", "write it shorter")?;
     match (text.strip_prefix("fake:"), lab_kernel(text)) {
@@ -255,7 +255,7 @@ fn local() -> Result<Local, Failure> {
     Ok(Local { probe })
 }
 
-/// Where and how loads run; undoes first what a dead session left.
+/// Start options for loads. Also undoes what a dead session left.
 pub(crate) fn start_options(context: &Context) -> Result<StartOptions, Failure> {
     let reexec = Reexec::this_program(SUPERVISOR).or_machine("/proc/self/exe", "is /proc mounted?")?;
     let options = StartOptions::new(reexec)?;

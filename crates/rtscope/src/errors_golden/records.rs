@@ -1,4 +1,4 @@
-//! Samples of the errors of records: what they are, where they come from, where they are kept, what is said of them.
+//! Sample errors about records: their content, where they come from, where they are kept, and what is computed from them.
 
 use super::{Told, absent, denied};
 use rtscope_analysis::assertion::ParseAssertionError;
@@ -22,7 +22,7 @@ use rtscope_record::{Fingerprint, Origin, RecordError, Verdict};
 use rtscope_report::ReportError;
 use rtscope_samples::recorded::RecordedError;
 
-/// The id of a record.
+/// An id of a record.
 fn id() -> String {
     "20261121T080000Z-0badc0".into()
 }

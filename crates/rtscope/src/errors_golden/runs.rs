@@ -1,4 +1,4 @@
-//! Samples of the errors of runs: loads, the lab and its kernels, targets, campaigns.
+//! Sample errors about runs: loads, the lab and its kernels, targets, campaigns.
 
 use super::{Told, absent, denied};
 use rtscope_lab::debian::DebianError;

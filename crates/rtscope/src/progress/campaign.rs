@@ -1,4 +1,5 @@
-//! Progress of a campaign: a line for the whole and one for each run under way on a terminal; elsewhere a line for each run that ended.
+//! Progress of a campaign: on a terminal a line for the campaign and one for each run under way; otherwise a line for each run
+//! that ended.
 
 use super::{Progress, screen};
 use crate::output;
@@ -10,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When the rest was estimated, and to what.
+/// The estimated remaining time, and when it was estimated.
 type Left = Arc<Mutex<Option<(Instant, Duration)>>>;
 
-/// The lines that follow a campaign.
+/// The progress lines of a campaign.
 pub(crate) struct CampaignProgress {
     lines: MultiProgress,
     whole: ProgressBar,
@@ -28,7 +29,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl CampaignProgress {
-    /// For a campaign that is about to begin.
+    /// Lines for a campaign that is about to begin.
     pub(crate) fn new(plan: &Plan, quiet: bool) -> Self {
         let of = plan.runs().len();
         let lines = MultiProgress::with_draw_target(screen(quiet));
@@ -37,7 +38,7 @@ impl CampaignProgress {
         let shown = Arc::clone(&left);
         if let Ok(style) = ProgressStyle::with_template("{prefix:12.bold} [{bar:24}] {elapsed_precise} {pos}/{len} runs{left}") {
             let tell = move |_: &ProgressState, to: &mut dyn std::fmt::Write| {
-                // Passed by since then.
+                // Minus the time since the estimate.
                 let left = lock(&shown).map(|(at, left)| left.saturating_sub(at.elapsed()));
                 let _ = left.map(|left| write!(to, ", about {} left", about(left)));
             };
@@ -48,7 +49,7 @@ impl CampaignProgress {
         Self { lines, whole, under_way: Mutex::default(), left, of, quiet }
     }
 
-    /// Follows what the campaign says.
+    /// Shows an event of the campaign.
     pub(crate) fn happens(&self, what: &Happening<'_>) {
         match what {
             Happening::Begins { done, of, gone, left } => {
@@ -80,19 +81,19 @@ impl CampaignProgress {
                 if record.is_some() {
                     self.say(&text);
                 } else {
-                    // An error: said also when all else is not.
+                    // An error: printed even with `--quiet`.
                     self.suspend(|| output::note(&text));
                 }
             }
         }
     }
 
-    /// Does what writes to the terminal, without the lines in its way.
+    /// Does `work`, which writes to the terminal, with the lines hidden.
     pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         self.lines.suspend(work)
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     pub(crate) fn clear(&self) {
         self.whole.finish_and_clear();
         let _ = self.lines.clear();
@@ -116,7 +117,7 @@ fn title(run: &Run) -> String {
 }
 
 fn ended(entry: &Entry, record: Option<&Record>) -> String {
-    // To the nearest second.
+    // Rounded to the nearest second.
     let took = about(Duration::from_secs(entry.wall_ms.saturating_add(500) / 1000));
     match &entry.outcome {
         Outcome::Failed { reason } => format!("failed after {took}: {reason}"),
@@ -128,9 +129,9 @@ fn ended(entry: &Entry, record: Option<&Record>) -> String {
     }
 }
 
-/// A time as people say it: `40s`, `2m10s`, `1h05m`.
+/// A time for people: `40s`, `2m10s`, `1h05m`.
 fn about(time: Duration) -> String {
-    // Up, so that what is left is not nothing.
+    // Rounded up, so that the rest is never shown as 0.
     let s = time.as_secs() + u64::from(time.subsec_nanos() > 0);
     match s {
         0..60 => format!("{s}s"),

@@ -1,13 +1,13 @@
-//! Records and archives that come from somebody else: what they hold is shown and refused, never obeyed.
+//! Records and archives from others: their content is shown or refused, never obeyed.
 
 use crate::world::{PROGRAM, World, skip};
 use rtscope_record::{Record, text};
 use serde_json::{Map, Value, json};
 
-/// What a terminal would act on, of every kind.
+/// One of every kind of character that a terminal would act on.
 const HOSTILE: &str = "x\x1b[2J\x1b]0;owned\x07\r\x7f\u{9b}31m\u{202e}\u{2066}\u{200b}\u{2028}y";
 
-/// A value of `schema` whose every string is [`HOSTILE`], as far as the schema leaves it open.
+/// A value of `schema` in which every string is [`HOSTILE`], where the schema allows it.
 fn value_of(schema: &Value, defs: &Value) -> Value {
     if let Some(name) = schema["$ref"].as_str() {
         return value_of(&defs[name.trim_start_matches("#/$defs/")], defs);
@@ -50,7 +50,7 @@ fn hostile_strings(value: &Value) -> usize {
     }
 }
 
-/// Takes the hostile value of every part of a record, and of parts of these, that its reader takes.
+/// Puts the hostile value at `at` if the record's reader then still accepts the record; else tries its parts.
 fn poison(record: &mut Value, at: &str, hostile: &Value) {
     let was = record.pointer(at).cloned();
     let (parent, key) = at.rsplit_once('/').unwrap();
@@ -72,7 +72,7 @@ fn poison(record: &mut Value, at: &str, hostile: &Value) {
     }
 }
 
-/// A record whose strings are hostile, all that may be.
+/// A record in which as many strings as possible are hostile.
 fn hostile_record(w: &World, id: &str, test: &str) -> Value {
     let measured = w.line("measure timer --target fake:latencies --no-save --json").out;
     let mut record: Value = serde_json::from_str(&measured).unwrap();
@@ -87,7 +87,7 @@ fn hostile_record(w: &World, id: &str, test: &str) -> Value {
     record["verdict"] = "INVALID".into();
     record["distributions"][0]["label"] = HOSTILE.into();
     if test != "timer" {
-        // Only a grid has points that can be passed over.
+        // Only the timer test has grid points that can be passed over.
         record["distributions"][0].as_object_mut().unwrap().remove("thread");
     }
     serde_json::from_value::<Record>(record.clone()).expect("a record to start from");
@@ -98,7 +98,7 @@ fn hostile_record(w: &World, id: &str, test: &str) -> Value {
             poison(&mut record, &format!("/{key}"), value);
         }
     }
-    // The loads, kernels and tests must still be found.
+    // A plausible interval, so that the record can be shown and compared.
     record["settings"]["interval"] = 1_000_000.into();
     let strings = hostile_strings(&record);
     assert!(strings > 60, "only {strings} of the record's strings are hostile");
@@ -156,7 +156,7 @@ fn what_a_record_holds_never_drives_a_terminal() {
         let picture = std::fs::read_to_string(drawn.unwrap().path()).unwrap();
         assert!(!picture.contains(|c: char| c.is_control() && c != '\n'));
     }
-    // The very same record comes back, nevertheless.
+    // Still, exactly the same record comes back.
     let back: Vec<Record> = w.line("show all --json").out.lines().map(|l| serde_json::from_str(l).unwrap()).collect::<Vec<_>>();
     assert!(back.iter().all(|r| r.distributions().iter().any(|d| d.label() == HOSTILE)) && back.len() == 5);
     let exported: Value = serde_json::from_str(&w.line("export a --format json").ends_with(0).out).unwrap();
@@ -201,9 +201,9 @@ fn what_the_command_line_repeats_never_drives_a_terminal() {
     ] {
         assert_ne!(harmless(&w, args), 101, "{args:?} panics");
     }
-    // The words are there, as text.
+    // The words are shown, escaped.
     assert!(w.run(&["show", "--no-such\x1b[2J"]).err.contains("\\x1b[2J"));
-    // What else says something: the environment, and the configuration.
+    // Other sources of text: the environment and the configuration.
     for (name, value) in [("RTSCOPE_CACHE", HOSTILE), ("RTSCOPE_SSH_PATIENCE", HOSTILE), ("RTSCOPE_PROBE", HOSTILE)] {
         let said: crate::world::Said =
             w.command(&["measure", "timer", "--target", "ssh:nobody"]).env(name, value).output().unwrap().into();
@@ -243,7 +243,7 @@ fn on_a_terminal_only_the_tables_own_colours_are_obeyed() {
     }
 }
 
-/// An archive with one record, and a connection to it past the program's back.
+/// An archive with one record, and a connection to it that bypasses the program.
 fn kept(w: &World) -> rusqlite::Connection {
     w.file("latencies", "1000\n2000\n3000\n");
     w.line("measure timer --target fake:latencies --json").record();

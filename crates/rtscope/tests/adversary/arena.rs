@@ -1,14 +1,14 @@
-//! Namespaces for one case: processes, mounts, network and an empty `/dev/shm` of its own, so that an attack meets nobody else.
+//! Namespaces for one case: its own processes, mounts, network and an empty `/dev/shm`, so that an attack affects nothing else.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Set within the namespaces.
+/// Environment variable that is set inside the namespaces.
 const INSIDE: &str = "RTSCOPE_ARENA";
 
-/// One case at a time: an attack that takes a CPU away must not meet another one.
+/// One case at a time: an attack that takes a CPU away must not affect another case.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Runs `case` in namespaces of its own, by running this test once more within them. Without root it is left out.
+/// Runs `case` in its own namespaces, by running this test again inside them. Skipped without root.
 #[track_caller]
 pub(crate) fn apart(case: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {

@@ -1,9 +1,9 @@
-//! Figures that would say more than was measured: events that gave no sample, and limits that pass by leaving them out.
+//! Figures that claim more than was measured: events without a sample, and limits that pass because such events are left out.
 
 use crate::world::World;
 use serde_json::Value;
 
-/// A run of the timer test on injected latencies, at 1 ms for as many points; its record.
+/// Takes a timer run with injected latencies over `points` grid points at 1 ms; returns its record.
 fn injected(w: &World, latencies: &[u64], points: u64) -> Value {
     let lines: Vec<String> = latencies.iter().map(u64::to_string).collect();
     w.file("latencies", lines.join("\n"));
@@ -11,7 +11,7 @@ fn injected(w: &World, latencies: &[u64], points: u64) -> Value {
     serde_json::from_str(&said.out).unwrap()
 }
 
-/// Nine of ten points 10 us late, then one 1.5 ms: no sample tells of the half millisecond that each point after it waits.
+/// Nine of ten points are 10 us late, the tenth 1.5 ms: no sample shows the half millisecond that the point after it waits.
 fn tenth_late() -> Vec<u64> {
     let mut latencies = vec![10_000; 10];
     latencies[9] = 1_500_000;
@@ -45,7 +45,7 @@ fn points_that_were_passed_over_can_not_be_taken_out() {
         let said = w.line("import forged.json");
         assert!(said.code != Some(0), "{name}: {said:?}");
     };
-    // The misses without their latencies are another record than the fingerprint says; so are earlier points.
+    // A record without the latencies of its misses does not match its fingerprint; nor does one whose misses are shorter.
     refused("gone", |r| drop(r["distributions"][0].as_object_mut().unwrap().remove("passed")));
     refused("earlier", |r| (r["distributions"][0]["passed"]["min"], r["distributions"][0]["passed"]["max"]) = (1.into(), 1.into()));
     refused("fewer", |r| {
@@ -59,7 +59,7 @@ fn points_that_were_passed_over_can_not_be_taken_out() {
 fn what_others_measured_is_corrected_by_a_rule_and_its_name() {
     let w = World::new();
     let r = injected(&w, &tenth_late(), 1_000);
-    // As a record of the time before: its misses have no latencies, and its fingerprint none of them.
+    // A record from before misses had latencies; its fingerprint does not cover them.
     let mut old = r.clone();
     old["id"] = "20261101T000000Z-old".into();
     old.as_object_mut().unwrap().remove("fingerprint");
@@ -73,7 +73,7 @@ fn what_others_measured_is_corrected_by_a_rule_and_its_name() {
     assert!(d.get("corrected_percentiles").is_none() && d["hdrhistogram_rule_percentiles"]["p90"].is_u64(), "{d}");
 }
 
-/// The same as if a machine had taken it, so that its limits are judged at all: a fake's are not.
+/// Saves the record as if a real machine had taken it: limits are not judged for a fake's.
 fn as_measured(w: &World) {
     let kept = w.records().pop().unwrap();
     let mut parts = kept.into_parts();
@@ -85,7 +85,7 @@ fn as_measured(w: &World) {
 #[test]
 fn a_limit_does_not_pass_by_what_was_omitted() {
     let w = World::new();
-    // A stall of 300 ms in every 1000, and 10 us late but for that.
+    // Every 1000 ms a stall of 300 ms; otherwise 10 us late.
     let mut second = vec![10_000; 700];
     second[699] = 300_010_000;
     injected(&w, &second, 60_000);
@@ -95,7 +95,7 @@ fn a_limit_does_not_pass_by_what_was_omitted() {
         let said = show(limit).ends_with(1);
         assert!(said.out.contains(&format!("FAIL      {limit}")), "{said:?}");
     }
-    // Only who asks for the samples alone gets what they say.
+    // Only an explicit `raw` limit is judged by the samples alone.
     show("raw p99<25us").ends_with(0);
     show("raw p99.9<25us").ends_with(1);
 }

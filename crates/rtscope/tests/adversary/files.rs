@@ -1,14 +1,14 @@
-//! What the cases about files share: other users, and what may lie where a file is expected.
+//! Helpers for the cases about files: other users, and things in place of a file.
 
 use crate::world::{Said, World, end_of, installed, skip};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Another user.
+/// User id of another user.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// A command that another user runs in `world`; `None` where the tool for that is missing.
+/// A command that another user runs in `world`; `None` if `setpriv` is missing.
 pub(crate) fn as_nobody(world: &World, program: &str, args: &[&str]) -> Option<Command> {
     if !installed("setpriv") {
         skip("no setpriv to be another user with");
@@ -20,13 +20,13 @@ pub(crate) fn as_nobody(world: &World, program: &str, args: &[&str]) -> Option<C
     Some(c)
 }
 
-/// Runs a shell's words, which must succeed.
+/// Runs a shell command, which must succeed.
 #[track_caller]
 pub(crate) fn shell(words: &str) {
     assert!(Command::new("sh").args(["-c", words]).status().unwrap().success(), "{words}");
 }
 
-/// Makes what is not a file, at `path`.
+/// Creates something that is not a regular file at `path`.
 #[track_caller]
 pub(crate) fn put(kind: &str, path: &Path) {
     let p = path.display();
@@ -39,10 +39,10 @@ pub(crate) fn put(kind: &str, path: &Path) {
     }
 }
 
-/// Everything that may lie in place of a file.
+/// The kinds of things that may be in place of a file.
 pub(crate) const KINDS: [&str; 4] = ["FIFO", "device", "directory", "socket"];
 
-/// Runs the program; it must end within `limit`, whatever it says. Whoever reads a FIFO for ever does not.
+/// Runs the program, which must end within `limit`; one that reads a FIFO for ever does not.
 #[track_caller]
 pub(crate) fn within(limit: Duration, mut command: Command) -> Said {
     let began = Instant::now();
@@ -52,7 +52,7 @@ pub(crate) fn within(limit: Duration, mut command: Command) -> Said {
     said
 }
 
-/// A started program, ended when this is dropped.
+/// A started program, killed when dropped.
 pub(crate) struct Ended(pub(crate) Child);
 
 impl Drop for Ended {
@@ -62,7 +62,7 @@ impl Drop for Ended {
     }
 }
 
-/// A record in the archive of `world`, of a fake run; its id.
+/// Puts the record of a fake run into the archive of `world`; returns its id.
 pub(crate) fn some_record(world: &World) -> String {
     let latencies = world.file("latencies", "10\n20\n30\n");
     let said = world.line(&format!("measure timer --target fake:{} -t1 -l 100 --json", latencies.display()));

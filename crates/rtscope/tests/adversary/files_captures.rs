@@ -1,4 +1,5 @@
-//! Captures that are larger than the memory: read as streams where their channels have few edges, refused where they have no end.
+//! Captures that are larger than the memory limit: read as streams if their channels have few edges, refused if something in them
+//! has no end.
 
 use crate::files_memory::watched;
 use crate::world::{Said, World};
@@ -6,12 +7,12 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Write as _};
 
-/// Bytes in a capture that is larger than the limit, beside what is looked for.
+/// Bytes of filler in a capture, more than the limit.
 const FILLED: usize = 200 << 20;
-/// MiB.
+/// Memory limit, MiB.
 const LIMIT: u64 = 64;
 
-/// Imports under a limit of [`LIMIT`], which must not be passed.
+/// Imports under a limit of [`LIMIT`], which must not be exceeded.
 fn import(w: &World, words: &str) -> Said {
     let words: Vec<&str> = ["--memory-limit=64MiB", "import"].into_iter().chain(words.split_whitespace()).collect();
     let (said, most) = watched(w.command(&words));
@@ -19,7 +20,7 @@ fn import(w: &World, words: &str) -> Said {
     said
 }
 
-/// Imports a file that is sound.
+/// Imports a sound file and checks its counts.
 #[track_caller]
 fn taken(w: &World, words: &str, counts: &str) {
     let said = import(w, words).ends_with(0);
@@ -29,7 +30,7 @@ fn taken(w: &World, words: &str, counts: &str) {
     assert_eq!(found, counts, "{words}");
 }
 
-/// Writes a file whose middle is `block`, over and over.
+/// Writes a file whose middle repeats `block`.
 fn long(w: &World, name: &str, head: &str, block: &str, tail: &str) {
     let mut file = BufWriter::new(File::create(w.path(name)).unwrap());
     file.write_all(head.as_bytes()).unwrap();
@@ -53,12 +54,12 @@ fn a_dump_larger_than_the_memory_is_read() {
 fn a_table_larger_than_the_memory_is_read() {
     let w = World::new();
     let digits = "0".repeat(2000);
-    // A column that is not wanted has voltages, which differ from row to row.
+    // A column that is not asked for holds voltages, which differ from row to row.
     let block = format!("14,1,1,0.1{digits}\n14,1,1,0.2{digits}\n");
     let (head, tail) = ("time [us],s,a,v\n0,0,0,0.5\n10,1,0,1\n13,1,1,1\n", "20,0,1,0.5\n25,0,0,3\n99,0,0,3\n");
     long(&w, "long.csv", head, &block, tail);
     taken(&w, "--json --stimulus s --answer A --timeout 9us long.csv", "rising 1 3000;falling 1 5000;");
-    // A voltage is read twice: its threshold follows from all of it.
+    // A channel of voltages is read twice: its threshold depends on all of its values.
     let voltage =
         "--json --stimulus s --stimulus-edges falling --answer v --answer-edges rising --threshold 2 --timeout 9us long.csv";
     taken(&w, voltage, "falling 1 4600;");

@@ -1,4 +1,4 @@
-//! Inputs that would take all memory: refused with a clear error, within the limit that is stated.
+//! Inputs that would need all memory: refused with a clear error, within the memory limit.
 
 use crate::world::{PROGRAM, Said, World};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs a command and watches how much memory it had at most, MiB.
+/// Runs a command; also returns its peak memory use, MiB.
 pub(crate) fn watched(mut command: Command) -> (Said, u64) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let read = |mut from: Box<dyn Read + Send>| {
@@ -36,10 +36,10 @@ pub(crate) fn watched(mut command: Command) -> (Said, u64) {
     (Said { code: status.code(), out: out.join().unwrap(), err: err.join().unwrap() }, most >> 10)
 }
 
-/// MiB.
+/// Memory limit, MiB.
 const LIMIT: u64 = 64;
 
-/// Runs a command under a limit of [`LIMIT`]: it must refuse its file, with an error, within it.
+/// Runs a command under a limit of [`LIMIT`]: it must refuse its file with an error and stay within the limit.
 #[track_caller]
 fn refused(w: &World, words: &str) {
     let mut args = vec!["--memory-limit=64MiB"];
@@ -50,7 +50,7 @@ fn refused(w: &World, words: &str) {
     assert!(most < LIMIT + 16, "{words}: {most} MiB");
 }
 
-/// A session of sigrok's with the samples 00 and ff in turn.
+/// A sigrok session with the samples 00 and ff in turn.
 fn session(mib: usize) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
@@ -75,7 +75,7 @@ fn captures_that_unpack_or_unfold_without_an_end_are_refused() {
     let bomb = w.file("bomb.sr", session(2));
     assert!(fs::metadata(&bomb).unwrap().len() < 100_000, "it is small");
     refused(&w, "import --stimulus D1 --answer D2 bomb.sr");
-    // A dump of nothing but edges, and a row of two million cells.
+    // A dump that is nothing but edges, and a row of two million cells.
     let mut vcd = String::from("$timescale 1 us $end\n$var wire 1 ! a $end\n$enddefinitions $end\n");
     (0..2_000_000).for_each(|n| writeln!(vcd, "#{n} {}!", n % 2).unwrap());
     w.file("edges.vcd", &vcd);
@@ -121,7 +121,7 @@ fn files_without_an_end_are_refused_and_samples_streamed() {
     endless.args(["-c", &format!("cat /dev/zero | {PROGRAM} --memory-limit=256MiB import -")]);
     let (said, _) = watched(endless);
     said.ends_with(3).complains(&["larger than", "--memory-limit"]);
-    // Summarizing holds nothing, however long the file is.
+    // `summarize` holds nothing in memory, however long the file is.
     let samples = fs::File::create(w.path("samples")).unwrap();
     samples.set_len(64 << 20).unwrap();
     let (said, most) = watched(w.command(&["--memory-limit=64MiB", "summarize", "samples"]));
@@ -139,7 +139,7 @@ fn what_a_file_needs_is_granted() {
     let (said, most) = watched(w.command(&["--memory-limit=4GiB", "import", "--stimulus", "D1", "--answer", "D2", "small.sr"]));
     said.ends_with(0);
     assert!(most > 64, "{most} MiB");
-    // The environment says it too.
+    // The limit can also come from the environment.
     let mut c = w.command(&["import", "--stimulus", "D1", "--answer", "D2", "small.sr"]);
     c.env("RTSCOPE_MEMORY_LIMIT", "64MiB");
     watched(c).0.ends_with(3);

@@ -1,4 +1,4 @@
-//! Somebody else's files: FIFOs, links, devices and squatters in place of everything that is opened.
+//! Files of other users: FIFOs, links, devices and squatters in place of everything that is opened.
 
 use crate::arena;
 use crate::files::{Ended, KINDS, NOBODY, as_nobody, put, shell, some_record, within};
@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Every command that opens a file it is given. `@` stands for the file.
+/// Every command that opens a given file; `@` stands for the file.
 const OPENS: [&str; 22] = [
     "import @",
     "import --format json @",
@@ -41,7 +41,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
     w.file("good", "no kernel, but a file");
     for kind in KINDS {
         for words in OPENS {
-            // As an output, a link is replaced and not followed: another case.
+            // As an output, a link is replaced and not followed: another test covers that.
             if kind == "device" && ["-o @", "--raw @"].iter().any(|o| words.ends_with(o)) {
                 continue;
             }
@@ -52,7 +52,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
                 words.replace("@.json", "thing.json").replace("fpga:@", &format!("fpga:{}", path.display())).replace('@', "thing");
             let args: Vec<&str> = words.split_whitespace().collect();
             let said = within(Duration::from_secs(15), w.command(&args));
-            // An archive that can't be opened does not lose the record: that is kept elsewhere.
+            // If the archive can't be opened, the record is not lost but kept elsewhere.
             let told = said.err.contains("a FIFO") || said.err.contains("a device") || said.err.contains("a directory");
             let other =
                 ["No such device", "ENOTTY", "Is a directory", "directory", "socket", "Inappropriate ioctl", "not a serial port"];
@@ -87,7 +87,7 @@ fn settings_and_state_that_are_no_files_are_refused() {
         try_it("data/rtscope/archive.db-journal", "list").ends_with(3).complains(&["archive.db-journal"]);
         try_it("data/rtscope/archive.db-wal", "list").ends_with(3).complains(&["archive.db-wal"]);
         try_it("data/rtscope/archive.db.spill/x.json", "list").ends_with(0).complains(&["x.json", "was not taken"]);
-        // What is made anew is not asked for; what is left of another process is passed over.
+        // A file that can be made anew need not be readable; leftovers of another process are ignored.
         try_it("cache/rtscope/kernels/own/x/amd64/manifest.json", "lab kernels").complains(&[]);
         let plan = "name = \"p\"\ntargets = [\"fake:latencies\"]\nloads = [\"none\"]\n[[tests]]\ntest = \"timer\"\ninterval = \"1ms\"\nduration = \"10ms\"\n";
         w.file("plan.toml", plan);
@@ -162,7 +162,7 @@ fn outputs_do_not_follow_links_nor_reuse_names() {
         let left: Vec<_> = fs::read_dir(w.path("")).unwrap().flatten().map(|e| e.file_name()).collect();
         assert!(!left.iter().any(|n| n.to_string_lossy().contains(".part")), "{words}: {left:?}");
     }
-    // Directories of pictures and of manual pages.
+    // Directories of pictures and of man pages.
     let precious = w.file("precious", "precious");
     fs::create_dir(w.path("man")).unwrap();
     symlink(&precious, w.path("man/rtscope.1")).unwrap();
@@ -190,7 +190,7 @@ fn what_another_user_puts_beside_the_archive_is_not_taken_in() {
     });
 }
 
-/// The files and directories under `dir` that others could look into.
+/// Files and directories under `dir` that others could read.
 fn open_to_others(dir: &std::path::Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let about = entry.metadata().unwrap();
@@ -265,7 +265,7 @@ fn a_place_for_lines_that_is_somebody_elses_is_refused() {
 fn another_user_can_not_drive_ones_line() {
     arena::apart(|| {
         let w = World::new();
-        // Their home is theirs, and the program is where they can run it.
+        // The attacker owns a home, and the program is where the attacker can run it.
         fs::set_permissions(w.path(""), fs::Permissions::from_mode(0o777)).unwrap();
         world::copy_program(world::PROGRAM, &w.path("rtscope"));
         for dir in ["data", "state", "config", "cache", "home", "tmp"] {
@@ -281,7 +281,7 @@ fn another_user_can_not_drive_ones_line() {
         for d in record.distributions() {
             assert_eq!(d.spurious(), 0, "{}: {:?}", d.label(), codes(&record));
         }
-        // Nor can they reach ours by its file.
+        // Nor can they reach our line through its file.
         shell("mkdir -p -m 700 /dev/shm/rtscope-0 && touch /dev/shm/rtscope-0/line-z");
         let mut peek = as_nobody(&w, "sh", &["-c", "cat /dev/shm/rtscope-0/line-z || ls /dev/shm/rtscope-0"]).unwrap();
         assert!(!peek.stderr(Stdio::null()).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Hostile values for every option and argument of every command: an error or a result, never a panic, and soon.
+//! Hostile values for every option and argument of every command: each gives an error or a result, never a panic, and quickly.
 
 use crate::files::some_record;
 use crate::world::World;
@@ -11,15 +11,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A command with what it needs besides.
+/// A command and its parameters.
 struct Command {
     words: Vec<String>,
-    /// Options that take a value, and `false` for those that take none.
+    /// Its options, and whether each takes a value.
     options: Vec<(String, bool)>,
     arguments: usize,
 }
 
-/// Reads the help of `words` and of all commands below.
+/// Reads the help of `words` and of all subcommands.
 fn walk(w: &World, words: &[String], found: &mut Vec<Command>) {
     let mut args = words.to_vec();
     args.push("--help".into());
@@ -48,7 +48,7 @@ fn walk(w: &World, words: &[String], found: &mut Vec<Command>) {
     }
 }
 
-/// What a command needs to get beyond its options.
+/// What a command needs so that it gets past parsing its options.
 fn needs(words: &[String]) -> Vec<&'static str> {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["measure"] => vec!["timer", "--target", "fake:latencies", "-t1", "-l", "20"],
@@ -79,13 +79,13 @@ fn values() -> Vec<OsString> {
     all
 }
 
-/// The worst three of them, and one of the others in turn: all of them everywhere would take minutes.
+/// The three worst values and one of the others in turn: trying all of them everywhere would take minutes.
 fn some_values(turn: usize) -> Vec<OsString> {
     let all = values();
     [1, 3, 7].into_iter().chain([[0, 2, 4, 5, 6, 8][turn % 6]]).map(|i| all[i].clone()).collect()
 }
 
-/// Runs one line of words; `Some` says what is wrong with how it ended.
+/// Runs one command line; `Some` says what is wrong with how it ended.
 fn ends_well(w: &World, args: &[OsString]) -> Option<String> {
     let mut c = w.command(args);
     let mut child = c.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
@@ -101,7 +101,7 @@ fn ends_well(w: &World, args: &[OsString]) -> Option<String> {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        // A run that was asked to go on for centuries is no fault, one that can't be ended is.
+        // A run that was asked to go on for centuries is fine; one that can't be ended is not.
         if began.elapsed() > Duration::from_secs(2) && !asked {
             asked = true;
             let _ = rtscope_sys::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM);
@@ -143,7 +143,7 @@ fn no_value_of_any_option_makes_a_command_panic() {
         let base: Vec<OsString> = c.words.iter().map(Into::into).collect();
         let needed = needs(&c.words).into_iter().map(OsString::from);
         for (option, takes) in &c.options {
-            // Global ones once.
+            // Global options are tried once.
             let global = ["--archive", "--memory-limit"].contains(&option.as_str());
             if !takes || global && !seen.lock().unwrap().insert(option.clone()) {
                 continue;
@@ -151,7 +151,7 @@ fn no_value_of_any_option_makes_a_command_panic() {
             for value in some_values(all.len()) {
                 let mut word = OsString::from(format!("{option}="));
                 word.push(value);
-                // Before the words that it needs, which may end the options.
+                // Before the words that the command needs, which may end the options.
                 all.push(base.iter().cloned().chain([word]).chain(needed.clone()).collect());
             }
         }
@@ -162,7 +162,7 @@ fn no_value_of_any_option_makes_a_command_panic() {
             }
         }
     }
-    // Tests over lines have settings of their own.
+    // Tests over lines have their own settings.
     for option in ["--interval", "--interval-max", "--timeout", "--warmup", "--shortest", "--stimulus", "--dut-in", "--inject"] {
         for value in some_values(all.len()) {
             let line = "measure response --stimulus=soft:vs --answer=soft:vt -l 2 --no-save";
@@ -222,7 +222,7 @@ fn a_record_that_is_too_long_is_refused_and_never_kept() {
     }
     w.line("list").ends_with(0);
     w.line("show").ends_with(4);
-    // The longest that is taken is shown too.
+    // The longest strings that are accepted can also be shown.
     let mut r = record.clone();
     r["load"] = "l".repeat(4096).into();
     r["system"]["kernel"]["release"] = "r".repeat(65_535).into();

@@ -1,5 +1,5 @@
-//! The lab's machine is another than was asked for: what stands in PATH as QEMU changes its processor, stays between, or brings other code.
-//! Only where `RTSCOPE_LAB_TESTS` is set, as in `./x test`.
+//! The lab's machine differs from what was asked for: a QEMU in PATH changes its processor, stays in between, or brings other
+//! code. Runs only if `RTSCOPE_LAB_TESTS` is set, as in `./x test`.
 
 use crate::world::{self, Said, World};
 use rtscope_record::{Record, Verdict};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const KERNEL: &str = "debian/6.12-rt/amd64";
 
-/// Passes everything on, unless it is told otherwise.
+/// Passes everything on to QEMU, unless `$ATTACK` tells it otherwise.
 const WRAPPER: &str = "#!/bin/bash
 args=(\"$@\")
 case $ATTACK in
@@ -29,12 +29,12 @@ fn wanted() -> bool {
     wanted
 }
 
-/// Kernels and states, kept between two calls of the tests.
+/// Kernels and states, kept between runs of the tests.
 fn cache() -> std::path::PathBuf {
     std::env::var_os("RTSCOPE_CACHE").map_or_else(|| std::env::temp_dir().join("rtscope-lab-tests"), Into::into)
 }
 
-/// Measures in the lab, with the wrapper in front of QEMU where it is told how to `attack`.
+/// Measures in the lab; with `attack`, the wrapper is in front of QEMU.
 fn measured(w: &World, more: &str, attack: Option<&str>) -> Said {
     let line = format!("measure timer -l 300 --load background --target lab:{KERNEL} --json --quiet {more}");
     let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
@@ -57,14 +57,15 @@ fn a_wrapper_that_changes_the_machine_is_refused() {
     std::fs::write(&file, WRAPPER).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let plain = measured(&w, "", None).ends_with(0).record();
-    // One that changes nothing gives the same run. That it was there is told, and what ran is known by its bytes.
+    // A wrapper that changes nothing gives the same run. The record says that it was there, and identifies the real QEMU by its
+    // hash.
     let passed = measured(&w, "", Some("none")).ends_with(0).record();
     assert_eq!(passed.fingerprint(), plain.fingerprint());
     let ran = |r: &Record| r.parts().lab.as_ref().unwrap().qemu_sha256.clone().unwrap();
     assert_eq!((ran(&passed), ran(&plain).len()), (ran(&plain), 64));
     let told = |r: &Record| r.parts().warnings.iter().any(|w| w.code == "qemu-wrapped");
     assert!(told(&passed) && !told(&plain));
-    // Its state is kept by now: an attack meets a run from it, and the boot for a run alone.
+    // The state is kept by now: the attack hits a run from that state, and one that boots for itself.
     for how in ["", "--fresh-boot"] {
         for (attack, why) in [
             ("cpu", "it does not run as it was told: `max,-erms,-fsrm"),
@@ -90,18 +91,18 @@ fn what_costs_something_else_has_no_ratio() {
     let [old, new] = ["--model 1", "--model 2"].map(|model| measured(&w, model, None).ends_with(0).record());
     let model = |r: &Record| r.parts().lab.as_ref().unwrap().model;
     assert_eq!((model(&old), model(&new)), (1, 2));
-    // What the guest found agrees with what was asked for.
+    // The guest's processor agrees with what was asked for.
     let has = |r: &Record| {
         let processor = r.parts().lab.as_ref().unwrap().processor.clone().unwrap();
         assert!(processor.cpuid.iter().any(|word| word.starts_with("7.0.ebx=")), "{processor:?}");
-        // QEMU 7.2 has no FSRM to offer, later ones may.
+        // QEMU 7.2 does not offer FSRM; later versions may.
         ["erms", "fsrm"].map(|flag| processor.flags.iter().any(|f| f == flag))
     };
     assert_eq!((has(&old)[0], has(&new)), (true, [false; 2]));
     assert_ne!(old.fingerprint(), new.fingerprint());
     let said = w.line(&format!("compare {} {}", old.id(), new.id())).ends_with(2);
     said.complains(&["A is in time model 1 of the lab, B in time model 2", "there is no ratio"]);
-    // Where they stand beside each other, each says which it is; and no machine is called `(none)`.
+    // Side by side, each run shows its time model; and no machine is called `(none)`.
     let both = w.line("list").ends_with(0).out;
     let shown = w.line("show all").ends_with(0).out;
     for model in [1, 2] {
@@ -123,7 +124,7 @@ fn what_is_fetched_from_the_network_is_said_before() {
     }
     let w = World::new();
     let mut command = w.command(&["measure", "timer", "-l", "10", "--target", "lab:debian/6.12-rt/amd64", "--quiet"]);
-    // Nobody answers there.
+    // Nothing answers at this address.
     let said: Said = command.env("RTSCOPE_DEBIAN_MIRROR", "http://127.0.0.1:9/debian").output().unwrap().into();
     said.ends_with(3).complains(&[
         "rtscope: fetching the kernel debian/6.12-rt/amd64 and the guest's tools",
@@ -160,7 +161,7 @@ fn paused(w: &World, line: &str) -> Record {
     let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
     command.env("RTSCOPE_CACHE", cache()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Its QEMU is another one from time to time: it is asked for its version, and may boot first.
+    // The QEMU process changes during the run: one is asked for its version, and one may boot first.
     let is = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c.starts_with("qemu-system"));
     let tell = |signal: &str, pid: u32| {
         let told = std::process::Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status().unwrap();

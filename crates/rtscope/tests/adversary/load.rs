@@ -1,4 +1,5 @@
-//! A load that is not what its name says: frozen, halved, killed in part, held up. None of them gives a VALID record, and each says why.
+//! A load that does not do what its name says: frozen, halved, killed in part, held up. No such run is VALID, and each record
+//! says why.
 
 use crate::arena;
 use crate::world::{World, descendants, end_of, installed, measuring, processes, skip};
@@ -6,7 +7,7 @@ use rtscope_record::{Effect, LoadWorkers, Record, Verdict};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Workers of the load of a running `rtscope`: the direct children of each stress-ng or fio, with all that they started.
+/// The workers of the load of a running `rtscope`: the direct children of each stress-ng or fio, each with its descendants.
 fn workers(rtscope: u32) -> Vec<Vec<u32>> {
     let all = processes();
     let name = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -18,12 +19,12 @@ fn workers(rtscope: u32) -> Vec<Vec<u32>> {
 
 fn send(to: &[Vec<u32>], signal: i32) {
     for &pid in to.iter().flatten() {
-        // Some end with others.
+        // Some may have ended with others.
         let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), signal);
     }
 }
 
-/// A run under `load`, and what `attack` does to it once it measures.
+/// Takes a run under `load`, on which `attack` acts once it measures.
 fn attacked(load: &str, duration: &str, attack: impl FnOnce(&Child)) -> Record {
     let w = World::on_disk();
     let mut command = w.command(&["measure", "timer", "-D", duration, "--json", "--load", load]);
@@ -35,7 +36,7 @@ fn attacked(load: &str, duration: &str, attack: impl FnOnce(&Child)) -> Record {
     said.record()
 }
 
-/// The gravest effect of the warnings with one of `codes`.
+/// The gravest effect among the warnings with one of `codes`.
 fn effect_of(r: &Record, codes: &[&str]) -> Option<Effect> {
     r.parts().warnings.iter().filter(|w| codes.contains(&w.code.as_str())).map(|w| w.effect).max()
 }
@@ -81,7 +82,7 @@ fn a_load_that_is_stopped_for_half_of_the_run_or_by_turns_is_not_valid() {
             send(&all, libc::SIGCONT);
         });
         assert_eq!(effect_of(&r, &["load-frozen"]), Some(Effect::Invalid), "{:?} {:?}", r.parts().warnings, seen(&r));
-        // Half of the time, in turns shorter than a look.
+        // Half of the time, in turns that are shorter than the time between two looks of the supervisor.
         let r = attacked("calculation", "4s", |child| {
             let all = workers(child.id());
             let end = Instant::now() + Duration::from_secs(3);
@@ -129,7 +130,7 @@ fn a_load_that_was_put_behind_others_is_not_valid() {
     });
 }
 
-/// Two jobs that read and write a file each, for which this machine's memory is large enough.
+/// Two jobs that each read and write a file small enough for this machine's memory.
 const FIO: &str = "fio:--rw=randrw --bs=4k --size=16m --numjobs=2";
 
 #[test]
@@ -169,7 +170,7 @@ fn a_fio_that_is_frozen_halved_or_put_behind_others_is_not_valid() {
     });
 }
 
-/// Where the machine lets us: a quota of half a CPU, which no signal and no state shows.
+/// If the machine allows it: a quota of half a CPU, which shows in no signal and no process state.
 #[test]
 fn a_load_under_a_quota_is_not_valid() {
     arena::apart(|| {
@@ -182,7 +183,7 @@ fn a_load_under_a_quota_is_not_valid() {
                 let _ = std::fs::write(group.0.join("cgroup.procs"), pid.to_string());
             }
         });
-        // On a machine that is busy with others, half a CPU is hardly less than the load had.
+        // On a machine that is busy with other work, half a CPU is hardly less than the load would get.
         let course = r.parts().load_proof.as_ref().unwrap().course.clone().unwrap();
         let idle: u64 = course.steps.iter().map(|s| s.idle_ns).sum();
         let load: u64 = course.steps.iter().map(|s| s.load_ns).sum();
@@ -192,7 +193,7 @@ fn a_load_under_a_quota_is_not_valid() {
     });
 }
 
-/// A control group, removed when dropped.
+/// A control group; removed when dropped.
 struct Group(std::path::PathBuf);
 
 impl Group {
@@ -236,7 +237,7 @@ fn a_stressor_whose_operation_outlasts_the_run_is_not_called_idle() {
     });
 }
 
-/// What a normal run of each load must not be called, however busy the machine is.
+/// A normal run of any load gets no such warning, however busy the machine is.
 #[test]
 fn a_load_that_does_its_work_is_not_accused() {
     arena::apart(|| {
@@ -247,7 +248,7 @@ fn a_load_that_does_its_work_is_not_accused() {
         for load in ["background", "calculation", "disk", "network", "full"].into_iter().chain(fio.into_iter().flatten()) {
             let r = attacked(load, "2s", |_| ());
             let accused = r.parts().warnings.iter().filter(|w| w.code.starts_with("load-") && w.effect > Effect::Note);
-            // Others may take the CPUs from it: that is said, and right.
+            // Other programs may take CPU time from the load; that warning is right.
             let accused: Vec<_> = accused.filter(|w| w.code != "load-crowded").collect();
             assert!(accused.is_empty(), "{load}: {accused:?} {:?}", r.parts().load_proof);
         }

@@ -1,6 +1,6 @@
-//! The attacker's part: each case plays what could make a figure untrue, a verdict too good or a file somebody else's, and shows that the
-//! record loses its VALID, that the attempt is refused, or that it does no harm.
-#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
+//! Attacks: each case tries to make a figure untrue, a verdict too good or another user's file ours, and shows that the record is
+//! not VALID, that the attempt is refused, or that it does no harm.
+#![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 
 mod archive;
 mod arena;

@@ -1,18 +1,18 @@
-//! What is no measurement of a machine passes for one: a forged record, an emulator, a capture of nothing.
+//! Things that pose as a measurement of a machine: a forged record, an emulator, an invented capture.
 
 use crate::world::{World, codes};
 use rtscope_record::{Distribution, Origin, Record, RecordParts, Verdict};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 
-/// The verdict and the origin of a record as the program prints it.
+/// Verdict and origin of a record as the program prints it.
 fn judged(json: &str) -> (String, String) {
     let record: Value = serde_json::from_str(json.trim()).unwrap_or_else(|e| panic!("{e}: {json}"));
     let of = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     (of("verdict"), of("origin"))
 }
 
-/// A clean capture, made up by a text editor: forty pulses, each answered after 20 us.
+/// A clean capture that anyone could write in a text editor: forty pulses, each answered after 20 us.
 #[test]
 fn a_capture_that_anyone_could_write_is_no_measurement() {
     let w = World::new();
@@ -32,7 +32,7 @@ fn a_capture_that_anyone_could_write_is_no_measurement() {
     assert!(w.line("show").ends_with(0).out.contains("INCONCLUSIVE · imported"));
 }
 
-/// The gateware's emulator, by another name for its pseudo-terminal.
+/// The gateware's emulator, with its pseudo-terminal under another name.
 #[test]
 fn an_emulator_is_no_board() {
     let Some(program) = std::env::var_os("RTSCOPE_EMULATOR") else {
@@ -70,7 +70,8 @@ fn measured(w: &World, more: &str) -> Record {
     said.record()
 }
 
-/// The record that `import` makes of `text` in a fresh archive; also what is shown of the file without importing it.
+/// The record that `import` makes of `text` in a new archive, which must equal what `show` makes of the file without importing
+/// it.
 fn imported(w: &World, text: &str) -> Record {
     w.file("given.json", text);
     let shown = w.line("show given.json --json").ends_with(0).record();
@@ -83,7 +84,7 @@ fn text(parts: RecordParts) -> String {
     serde_json::to_string(&Record::new(parts).unwrap()).unwrap()
 }
 
-/// The warnings taken out, and the verdict with them.
+/// The warnings are removed, which makes the verdict VALID.
 #[test]
 fn a_record_without_its_warnings_gets_them_back() {
     let (w, other) = (World::new(), World::new());
@@ -95,16 +96,16 @@ fn a_record_without_its_warnings_gets_them_back() {
     for code in ["policy-other", "memory-not-locked-by-request", "warnings-missing", "imported"] {
         assert!(codes(&forged).contains(&code), "{code}: {:?}", codes(&forged));
     }
-    // What of the machine is known from its snapshot comes back whole.
+    // All warnings that follow from the snapshot of the machine are put back.
     let machine = rtscope_record::findings::again::of_record(run.parts());
     assert!(machine.iter().all(|w| codes(&forged).contains(&w.code.as_str())));
-    // Where it says that it comes from does not help: without the key, or as the lab's.
+    // Changing the stated origin does not help: neither removing it nor claiming the lab's.
     let nameless = bare.replace("\"origin\":\"measured\",", "");
     assert_eq!(imported(&World::new(), &nameless).origin(), Origin::Imported);
     let lab = World::new();
     lab.file("lab.json", bare.replace("\"origin\":\"measured\"", "\"origin\":\"lab\""));
     lab.line("import lab.json").ends_with(3).complains(&["origin lab", "nothing of this file was imported"]);
-    // A counterfeit of nothing at all: no snapshot that could tell anything.
+    // A forgery without any snapshot of a machine.
     let system = rtscope_record::System::default();
     let empty = text(RecordParts { warnings: Vec::new(), system, ..run.into_parts() });
     assert!(imported(&World::new(), &empty).verdict() >= Verdict::Inconclusive);
@@ -125,7 +126,8 @@ fn a_raised_verdict_is_refused() {
     }
 }
 
-/// An honest record that goes from archive to archive: nothing has to be put back, and in its own archive it stays what it is.
+/// An honest record that goes from one archive to another: no warning has to be put back, and in its own archive it stays
+/// unchanged.
 #[test]
 fn an_honest_record_loses_nothing_but_its_origin() {
     let (w, other) = (World::new(), World::new());
@@ -138,7 +140,7 @@ fn an_honest_record_loses_nothing_but_its_origin() {
     }
 }
 
-/// Two people: one measures and signs, the other trusts her or not.
+/// Two people: one measures and signs; the other trusts her, or does not.
 #[test]
 fn a_signature_is_believed_from_whom_one_trusts_and_for_what_was_signed() {
     let (alice, bob) = (World::new(), World::new());
@@ -152,7 +154,7 @@ fn a_signature_is_believed_from_whom_one_trusts_and_for_what_was_signed() {
     assert!(alice.line("verify").ends_with(0).out.contains("signed by alice"));
     assert!(alice.line("show").ends_with(0).out.contains("signed by alice"));
     let json = serde_json::to_string(&one).unwrap();
-    // Nobody in particular, to bob.
+    // The key is still unknown to bob.
     let said = bob.line("import -").code;
     assert_eq!(said, Some(3), "nothing on standard input");
     let stranger = World::new();
@@ -160,14 +162,15 @@ fn a_signature_is_believed_from_whom_one_trusts_and_for_what_was_signed() {
     assert_eq!((taken.origin(), taken.parts().signature.as_ref()), (Origin::Imported, None));
     assert!(taken.verdict() >= Verdict::Inconclusive);
     stranger.line("import given.json").ends_with(0).complains(&["a key that you do not trust"]);
-    // Trusted, under a name of bob's own.
+    // Trusted, under a name that bob chose.
     bob.file("alice.pub", &line);
     bob.line("key trust alice.pub --name colleague").ends_with(0);
     let taken = imported(&bob, &json);
     assert_eq!((taken.origin(), taken.verdict()), (Origin::Measured, one.verdict()));
     assert_eq!(taken.parts().signature.as_ref().unwrap().name, "colleague");
     assert!(bob.line("verify").ends_with(0).out.contains("signed by colleague"));
-    // What she did not sign: another distribution (its fingerprint is right), another record's signature, a better list of warnings.
+    // Changes that her signature does not cover: another distribution with the right fingerprint, another record's signature,
+    // fewer warnings, another load.
     let better = Distribution::from_samples("cpu0", &[1000; 150], 8).unwrap();
     for parts in [
         RecordParts { id: "a".into(), distributions: vec![better], ..one.clone().into_parts() },
@@ -180,15 +183,15 @@ fn a_signature_is_believed_from_whom_one_trusts_and_for_what_was_signed() {
             bob.line(&format!("{command} forged.json")).ends_with(3).complains(&["its signature is not of this record"]);
         }
     }
-    // Without the signature it is anybody's.
+    // Without the signature, the record could be anybody's.
     let unsigned = RecordParts { id: "d".into(), signature: None, ..one.into_parts() };
     assert_eq!(imported(&bob, &text(unsigned)).origin(), Origin::Imported);
-    // Trusted no more.
+    // No longer trusted.
     bob.line("key distrust colleague").ends_with(0);
     assert_eq!(imported(&World::new(), &serde_json::to_string(&two).unwrap()).origin(), Origin::Imported);
 }
 
-/// What was imported is not signed by any command, whatever the configuration says.
+/// No command signs an imported record, whatever the configuration says.
 #[test]
 fn a_signature_launders_nothing() {
     let (w, other) = (World::new(), World::new());
@@ -205,7 +208,7 @@ fn a_signature_launders_nothing() {
     assert!(measured(&w, "").parts().signature.is_some(), "what is measured is");
 }
 
-/// A key file that somebody else could have made, read or replaced.
+/// A key file that another user could have made, read or replaced.
 #[test]
 fn a_key_that_is_not_ones_own_alone_is_refused() {
     let w = World::new();
@@ -229,7 +232,7 @@ fn a_key_that_is_not_ones_own_alone_is_refused() {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         run(&w).complains(&["this is not a key of rtscope"]);
     }
-    // Whom one trusts is nobody else's to say either.
+    // Nor may others decide whom one trusts.
     std::fs::remove_file(&key).unwrap();
     let trusted = w.file("config/rtscope/trusted-keys", "");
     std::fs::set_permissions(&trusted, std::fs::Permissions::from_mode(0o666)).unwrap();

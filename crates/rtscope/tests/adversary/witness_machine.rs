@@ -1,4 +1,4 @@
-//! What is done to the machine, or to the whole probe, in mid-run.
+//! Attacks on the machine, or on the whole probe, during a run.
 
 use crate::arena::apart;
 use crate::witness_threads::{message, under_way};
@@ -11,7 +11,7 @@ fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 
-/// A setting of the kernel that is put back.
+/// A changed kernel setting that is restored when dropped.
 struct Put {
     path: &'static str,
     was: String,
@@ -36,7 +36,7 @@ fn a_probe_that_is_stopped_for_a_moment_says_so() {
         let w = World::new();
         let child = w.start("measure timer -i 1ms -D 2s --json --no-save");
         let probe = probe_of(child.id());
-        // Shorter than from one look to the next: only its end is to be seen.
+        // Shorter than the time between two looks: only its end can be seen.
         signal(probe, libc::SIGSTOP);
         pause(150);
         signal(probe, libc::SIGCONT);

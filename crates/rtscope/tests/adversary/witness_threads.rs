@@ -1,4 +1,5 @@
-//! Who touches a measuring thread in mid-run: its policy, its CPU, its share of the CPU. What the kernel says decides, not what was asked.
+//! Attacks on a measuring thread during a run: its policy, its CPU, its share of the CPU. What the kernel reports counts, not
+//! what was asked for.
 
 use crate::arena::apart;
 use crate::world::{World, codes, cpus, end_of, installed, privileged, probe_of, signal, skip};
@@ -8,14 +9,14 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than from one look of the witness to the next.
+/// Longer than the time between two looks of the witness.
 const LOOKS: Duration = Duration::from_millis(1100);
 
 fn pause(of: Duration) {
     std::thread::sleep(of);
 }
 
-/// A run on one CPU that is under way, and the thread that measures.
+/// Starts a run on one CPU; returns it and its measuring thread once the run is under way.
 pub(crate) fn under_way(w: &World, words: &str) -> (Child, u32) {
     let cpu = cpus()[0];
     let child = w.start(&format!("measure timer -a {cpu} -i 1ms --json --no-save {words}"));
@@ -37,7 +38,7 @@ pub(crate) fn message<'a>(r: &'a Record, code: &str) -> &'a str {
     found.map_or_else(|| panic!("no `{code}` among {:?}", codes(r)), |w| w.message.as_str())
 }
 
-/// Something that keeps a CPU busy at FIFO 99, gone with the value or after twenty seconds.
+/// Keeps a CPU busy at FIFO 99 until dropped, at most twenty seconds.
 struct Hog(Child);
 
 impl Hog {
@@ -50,13 +51,13 @@ impl Hog {
 
 impl Drop for Hog {
     fn drop(&mut self) {
-        // `timeout` passes it on.
+        // `timeout` passes the signal on.
         signal(self.0.id(), libc::SIGTERM);
         self.0.wait().unwrap();
     }
 }
 
-/// Whether the attacks of this file can be played here.
+/// Whether the attacks of this file are possible here.
 fn can_attack() -> bool {
     if !privileged() || !installed("chrt") || !installed("taskset") {
         skip("no right to a real-time priority, or no chrt and taskset");
@@ -145,7 +146,7 @@ fn a_thread_that_is_moved_and_put_back_is_invalid() {
         }
         let w = World::new();
         let (child, tid) = under_way(&w, "-D 1500ms");
-        // Too short for any look, but the kernel counts moves.
+        // Too short for any look to see, but the kernel counts migrations.
         sched::allow(tid, &all[1..2]).unwrap();
         pause(Duration::from_millis(10));
         sched::allow(tid, &all[..1]).unwrap();
@@ -174,7 +175,7 @@ fn a_hog_for_a_while_is_named_with_what_it_took() {
     });
 }
 
-/// A run that is starved ends, with what was measured, and says by whom.
+/// A run that is starved ends early, keeps its samples, and names the culprit.
 #[track_caller]
 fn starves(hogged: &[u32]) {
     let w = World::new();

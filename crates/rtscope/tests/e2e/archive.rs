@@ -1,4 +1,4 @@
-//! import, export, list, show, report, compare: what goes into the archive comes out of it unchanged, to wherever it is sent.
+//! import, export, list, show, report, compare: whatever goes into the archive comes out unchanged, in every form.
 
 use crate::world::{PROGRAM, Said, World};
 use rtscope_record::system::Preemption;
@@ -22,13 +22,13 @@ fn import(w: &World, name: &str) -> String {
     said.out.trim().to_owned()
 }
 
-/// The figures of a table and of its summary: rows that hold a count, and the comment lines with figures.
+/// The figures of a table and its summary: rows with a count, and comment lines with figures.
 fn figures(text: &str) -> Vec<String> {
     let counts = |l: &str| l.split_whitespace().skip(1).any(|n| n.bytes().any(|b| (b'1'..=b'9').contains(&b)));
     let kept = |l: &&str| {
         if l.starts_with('#') { l.contains("Latencies") || l.contains("verflow") || l.starts_with("# Thread") } else { counts(l) }
     };
-    // Dialect B leaves a blank behind the colon of an empty list.
+    // Dialect B leaves a blank after the colon of an empty list.
     text.lines().filter(kept).map(|l| l.trim_end().to_owned()).collect()
 }
 
@@ -47,7 +47,7 @@ fn every_count_of_a_table_comes_out_again_in_both_dialects() {
         assert_eq!(w.line(&format!("export {id} --format cyclictest-a")).ends_with(0).out, text, "{name}");
         let other = w.line(&format!("export {id} -f cyclictest-b")).ends_with(0).out;
         assert_eq!(figures(&other), figures(&text), "{name}");
-        // And from the other dialect back.
+        // And back from the other dialect.
         let again = World::new();
         again.file("b.txt", &other);
         again.line("import b.txt").ends_with(0);
@@ -69,7 +69,7 @@ fn every_count_of_json_comes_out_again() {
         let own: Value = serde_json::from_str(&w.line("export latest -f cyclictest-json").ends_with(0).out).unwrap();
         let theirs: Value = serde_json::from_str(&fixture(name)).unwrap();
         for (nr, thread) in theirs["thread"].as_object().unwrap() {
-            // A thread without a histogram has an empty one in one version and none in the other.
+            // For a thread without samples in bins, one version of cyclictest writes an empty histogram, another writes none.
             let binned = thread["histogram"].as_object().is_some_and(|h| !h.is_empty());
             for key in ["histogram", "cycles", "min", "max"].into_iter().skip(usize::from(!binned)) {
                 assert_eq!(own["thread"][nr][key], thread[key], "{name}: thread {nr}: {key}");
@@ -98,14 +98,14 @@ fn every_fixture_goes_through_import_list_show_and_json() {
         let shown = w.line(&format!("show --json {}", record.id())).out;
         assert_eq!(serde_json::from_str::<Record>(&shown).unwrap(), record, "{name}");
         assert_eq!(record.parts().load, "full");
-        // Out and in again: the very same record, but for the bounds that are shown beside its own keys.
+        // Exported and imported again: exactly the same record, except for the bounds that `show` adds.
         let other = World::new();
         let mut alone: serde_json::Value = serde_json::from_str(&shown).unwrap();
         alone.as_object_mut().unwrap().remove("intervals").expect("the bounds of its percentiles");
         let back = other.feed(&["import", "-", "--json"], shown.as_bytes()).ends_with(0).out;
         assert_eq!(serde_json::from_str::<serde_json::Value>(&back).unwrap(), alone, "{name}");
         assert_eq!(other.line("show --json").out, shown, "{name}");
-        // As a file that is named in a selection, without any archive.
+        // As a file in a selection, without any archive.
         let file = other.file("r.json", &shown);
         let third = World::new();
         assert_eq!(third.run(&["show", "--json", file.to_str().unwrap()]).out, shown);
@@ -164,13 +164,14 @@ fn selections() {
     assert_eq!((removed.trim(), w.records().len()), (ids[2].as_str(), 2));
 }
 
-/// Injected latencies of 1 to 1000 us: figures that are known.
+/// Injected latencies of 1 to 1000 us, so that all figures are known.
 fn known(w: &World, load: &str) -> Record {
     let lines: Vec<String> = (1..=1000).map(|us| (us * 1000 - 1).to_string()).collect();
     w.file("latencies", lines.join("\n"));
     let line = "measure timer -D 2s -t 1 --target fake:latencies --json --no-save";
     let mut parts = w.line(line).record().into_parts();
-    // What a real machine's record would be: the fake's warning would refuse every assertion, and its content would call for it again.
+    // As if a real machine had taken it: the fake's warning would refuse every assertion, and the content of a fake's record would
+    // call for that warning again.
     parts.warnings.clear();
     (parts.target, parts.origin) = ("local".into(), Some(Origin::Measured));
     (parts.system.limits.cap_sys_nice, parts.system.limits.cap_ipc_lock) = (true, true);
@@ -197,7 +198,7 @@ fn assertions_pass_fail_and_are_refused() {
         ("mean<1ms", 0),
         ("p99<=1ms", 0),
         ("raw p99<=1ms", 0),
-        // 2,000 samples can't speak of one in 1,000: 2,995 can.
+        // For p99.9, 2,000 samples are too few; 2,995 are enough.
         ("p99.9<=1ms", 1),
         ("p99.999<1s", 1),
         ("p99.999<10us", 1),
@@ -223,7 +224,8 @@ fn assertions_pass_fail_and_are_refused() {
 #[test]
 fn strict_makes_an_inconclusive_verdict_an_exit_code() {
     let w = World::new();
-    // An ordinary task, as asked, is INCONCLUSIVE on every machine; without the right to lock memory it is INVALID.
+    // A run as an ordinary task, as asked for, is INCONCLUSIVE on every machine; without the right to lock memory it would be
+    // INVALID, hence --no-mlockall.
     let words = "measure timer -D 200ms --policy other --no-mlockall --no-save";
     w.line(words).ends_with(0);
     w.line(&format!("{words} --strict")).ends_with(4);
@@ -243,7 +245,7 @@ fn a_report_is_written_whole_or_not_at_all() {
     w.line("report -o /dev/full").ends_with(3).complains(&["/dev/full", "No space left"]);
     w.line("report -o no/such/dir/page.html").ends_with(3).complains(&["No such file"]);
     w.line("export -f csv -o /dev/full").ends_with(3).complains(&["No space left"]);
-    // A page that is there stays as it is when the new one can't be written.
+    // If the new page can't be written, an existing page stays as it is.
     let left: Vec<_> = fs::read_dir(w.path("")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!left.iter().any(|n| n.contains(".part")), "{left:?}");
 }
@@ -287,7 +289,7 @@ fn a_program_that_reads_the_output_gets_no_escapes() {
             assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{words} with {name}={value}");
         }
     }
-    // On a terminal there is colour unless NO_COLOR says otherwise; util-linux's `script` makes a terminal.
+    // On a terminal the output is coloured unless NO_COLOR is set; util-linux's `script` provides a terminal.
     if !crate::world::installed("script") {
         return crate::world::skip("no `script` to make a terminal");
     }
@@ -327,7 +329,7 @@ fn runs_are_compared() {
     w.line("compare a.json none.json").ends_with(2).complains(&["none.json"]);
 }
 
-/// Stock against RT: one selection, from the archive and from a file's view of it.
+/// Stock against RT: in one selection, from the archive and from files.
 #[test]
 fn stock_kernels_are_compared_with_rt() {
     let w = World::new();
@@ -361,7 +363,7 @@ fn stock_kernels_are_compared_with_rt() {
     w.line("report all -o page.html --svg pictures").ends_with(0);
     assert!(fs::read_to_string(w.path("page.html")).unwrap().contains("id=\"versus\""));
     assert!(fs::read_to_string(w.path("pictures/stock-vs-rt-6.12-host-full.svg")).unwrap().contains("µs of host time"));
-    // One kernel has no partner: the message says what it takes.
+    // A single kernel has no partner: the message says what is missing.
     w.line("compare 20261121T080000Z-rtfull")
         .ends_with(2)
         .complains(&["only 6.12.95+deb12 RT (clock", "measure the other kernel too"]);

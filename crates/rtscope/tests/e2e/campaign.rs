@@ -1,4 +1,4 @@
-//! Campaigns: run, ended at any moment, taken up again. Nothing is lost, nothing is taken twice.
+//! Campaigns: run, ended at any moment, resumed. Nothing is lost, and no run is taken twice.
 
 use crate::world::{Said, World, children, end_of, privileged, signal, wait_for};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A plan of 2 fakes x 2 tests x 5 repetitions; a run takes long enough to be met by a signal.
+/// Writes a plan of 2 fakes x 2 tests x 5 repetitions; each run takes long enough for a signal to hit it. Returns the number of
+/// runs.
 fn fakes(w: &World) -> usize {
     w.file("quick", "1000\n2000\n3000\n");
     w.file("late", "50000\n");
@@ -32,7 +33,7 @@ fn figures(status: &Value) -> (u64, u64, u64) {
     (n("done"), n("failed"), n("to_do"))
 }
 
-/// Every run done once: as many records as runs, each in the archive under the id that the status gives it.
+/// Checks that every run is done once: as many records as runs, each in the archive under the id that the status reports.
 #[track_caller]
 fn complete(w: &World, plan: &str, runs: usize) -> Value {
     let status = status(w, plan);
@@ -66,21 +67,21 @@ fn a_campaign_is_run_once() {
     let run = &found["runs"][1];
     assert_eq!((&run["state"], &run["verdict"], &run["clock"]), (&"done".into(), &"INVALID".into(), &"host".into()));
     assert_eq!((&run["max"], &run["repetition"], &run["test"]["interval"]), (&50_000.into(), &1.into(), &1_000_000.into()));
-    // In the plan's order: targets fastest, then tests, repetitions slowest.
+    // In the plan's order: targets change fastest, then tests, and repetitions slowest.
     let order: Vec<_> = found["runs"].as_array().unwrap().iter().map(|r| r["target"].as_str().unwrap()).collect();
     assert!(order.chunks(2).all(|two| two[0].ends_with("quick") && two[1].ends_with("late")), "{order:?}");
     let record = w.line(&format!("show --json {}", run["id"].as_str().unwrap())).record();
     assert_eq!((record.distributions()[0].count(), record.distributions()[0].max()), (100_000, Some(50_000)));
     assert!(record.parts().settings.command.contains(&"plan.toml".to_owned()));
 
-    // Again: nothing is measured, the results are those.
+    // Again: nothing is measured, and the results are the same.
     let again = w.line("campaign run plan.toml --json").ends_with(4);
     assert_eq!(serde_json::from_str::<Value>(&again.out).unwrap(), found);
     assert!(!again.err.contains("/20 runs"), "{}", again.err);
     let text = w.line("campaign status plan.toml").ends_with(0).out;
     assert!(text.contains("20 of 20 runs done, 0 failed, 0 to do") && text.contains("Two fakes"), "{text}");
 
-    // What is not about the runs does not make another campaign; a run that was removed is measured again.
+    // Changes that do not affect the runs do not make another campaign; a run whose record was removed is measured again.
     let plan = fs::read_to_string(w.path("plan.toml")).unwrap();
     w.file("plan.toml", format!("# a remark\njobs = 1\n{}", plan.replace("Two fakes", "2 fakes")));
     w.line(&format!("remove {}", record.id())).ends_with(0);
@@ -88,7 +89,7 @@ fn a_campaign_is_run_once() {
     assert_eq!(said.err.matches("/20 runs").count(), 1, "{}", said.err);
     complete(&w, "plan.toml", runs);
 
-    // What is about the runs does.
+    // Changes to the runs do.
     w.file("other.toml", plan.replace("repetitions = 5", "repetitions = 1"));
     assert_eq!(figures(&status(&w, "other.toml")), (0, 0, 4));
     let state = found["state"].as_str().unwrap();
@@ -118,14 +119,15 @@ fn lines_of(journal: &std::path::Path) -> usize {
     fs::read_to_string(journal).map_or(0, |t| t.lines().count())
 }
 
-/// Starts it, and ends it by `by` once `lines` runs or more are written down. Returns what it said and how many lines there are then.
+/// Starts the campaign, and ends it by the signal `by` once the journal has at least `lines` lines. Returns the output and the
+/// number of lines then.
 fn ended_by(w: &World, by: i32, lines: usize) -> (Said, usize) {
     let journal = w.path("journal/journal.ndjson");
     let args = ["campaign", "run", "plan.toml", "--state", "journal"];
     let mut child = w.command(&args).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     wait_for("the runs before the signal", || (lines_of(&journal) >= lines || child.try_wait().unwrap().is_some()).then_some(()));
-    // Ctrl-C goes to the probe as well.
+    // Ctrl-C goes to the whole process group, so to the probe too.
     let to = i32::try_from(pid).unwrap() * if by == libc::SIGINT { -1 } else { 1 };
     rtscope_sys::kill(to, by).unwrap();
     let said = end_of(child);
@@ -149,7 +151,7 @@ fn ctrl_c_and_sigkill_at_any_moment_lose_and_repeat_nothing() {
         }
         before = now;
     }
-    // A line that the power cut off, and one whose record is there but was never written down.
+    // A truncated last line: the record of that run is in the archive, but the journal does not know it.
     let journal = w.path("journal/journal.ndjson");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, &text[..text.len() - 20]).unwrap();
@@ -168,7 +170,7 @@ fn a_run_that_is_cut_short_is_taken_again() {
     w.file("plan.toml", "name = \"l\"\ntargets = [\"local\"]\nrepetitions = 3\n[[tests]]\ntest = \"timer\"\nduration = \"1s\"\n");
     let child = w.start("campaign run plan.toml");
     let pid = child.id();
-    // In the middle of the second: the first is in the archive, and a probe is at work again.
+    // In the middle of the second run: the first one is in the archive, and a probe is at work again.
     wait_for("the first run", || (w.archive().exists() && figures(&status(&w, "plan.toml")).0 == 1).then_some(()));
     let busy = status(&w, "plan.toml");
     assert!(busy["running"].as_str().unwrap().contains(&pid.to_string()), "{busy}");
@@ -201,7 +203,7 @@ fn an_archive_that_takes_nothing_ends_the_campaign_and_loses_nothing() {
     complete(&w, "plan.toml", 20);
 }
 
-/// The record that the archive could not take waits beside it, and counts when the campaign goes on.
+/// A record that the archive could not take is spilled beside it, and counts when the campaign is resumed.
 #[test]
 fn an_archive_that_is_locked_meanwhile_costs_no_run() {
     let w = World::new();

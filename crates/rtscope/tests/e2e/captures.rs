@@ -29,7 +29,7 @@ fn one_capture_in_three_formats_gives_the_same_figures() {
         .iter()
         .map(|name| import(&w, &fixture(name), "--stimulus stim --answer resp --timeout 500us --load none"))
         .collect();
-    // 40 stimuli: one pulse dropped, one answer late by 600 us, one doubled.
+    // 40 stimuli: one pulse dropped, one answer 600 us late, one doubled.
     let wanted = [("rising".to_owned(), [18, 2, 1, 1, 10_000, 28_000]), ("falling".to_owned(), [19, 1, 0, 1, 11_000, 29_000])];
     for record in &records {
         assert_eq!(figures(record), wanted, "{}", record["source"]["file"]);
@@ -41,7 +41,7 @@ fn one_capture_in_three_formats_gives_the_same_figures() {
         assert_eq!(record["origin"], "imported");
         assert_eq!(record["instrument"]["uncertainty"], 1000);
     }
-    // Rising edges alone; and the same wires the other way round are found out by their counts.
+    // Rising edges alone; and swapped channels show in the counts.
     let rising = import(&w, &fixture("sigrok.sr"), "--stimulus stim --answer resp --timeout 500us --stimulus-edges rising");
     assert_eq!(figures(&rising), [("rising".to_owned(), [18, 2, 1, 1, 10_000, 28_000])]);
     let swapped = import(&w, &fixture("sigrok.sr"), "--stimulus resp --answer stim --timeout 500us");
@@ -64,7 +64,7 @@ fn an_oscilloscope_has_thresholds() {
     let w = World::new();
     let mut text = "Source,CH1,CH2\nSecond,Volt,Volt\n".to_owned();
     for i in 0..4000 {
-        // 100 us up, 100 us down; the answer follows after 20 us, on a slope of 4 us.
+        // 100 us up, 100 us down; the answer follows after 20 us, with a slope of 4 us.
         let stimulus = if i % 200 >= 100 { 3.3 } else { 0.0 };
         let phase = (i + 200 - 120) % 200;
         let answer = if phase < 4 {
@@ -83,7 +83,7 @@ fn an_oscilloscope_has_thresholds() {
         path.to_str().unwrap(),
         "--stimulus CH1 --answer ch2 --threshold 1.65 --hysteresis 0.4 --timeout 90us --stimulus-edges rising",
     );
-    // The stimulus passes the middle half a sample before its first high one.
+    // The stimulus crosses the threshold half a sample before its first high one.
     assert_eq!(figures(&record), [("rising".to_owned(), [20, 0, 0, 0, 22_500, 22_500])]);
     let what = record["instrument"]["answer"]["what"].as_str().unwrap();
     assert!(what.contains("1.6500 V with 0.4000 V"), "{what}");
@@ -129,7 +129,7 @@ fn what_can_not_be_read_says_so() {
 #[test]
 fn slow_edges_are_cleaned_only_if_asked_and_what_was_removed_is_counted() {
     let w = World::new();
-    // Ten pulses; each edge of the answer passes the threshold three times within 40 ns.
+    // Ten pulses; each edge of the answer crosses the threshold three times within 40 ns.
     let mut vcd =
         "$timescale 1 ns $end\n$var wire 1 ! s $end\n$var wire 1 \" a $end\n$enddefinitions $end\n#0\n0!\n0\"\n".to_owned();
     for edge in 0..20u64 {
@@ -148,7 +148,7 @@ fn slow_edges_are_cleaned_only_if_asked_and_what_was_removed_is_counted() {
     assert_eq!((&clean["instrument"]["narrow"], &clean["settings"]["lines"]["min_width"]), (&20.into(), &50.into()));
     let shown = w.line("show").out;
     assert!(shown.contains("narrow-pulses") && shown.contains("20 shorter pulses were taken out"), "{shown}");
-    // Where edges have no width to be known.
+    // With lines on which no pulse's width is known.
     let refused = w.line("measure response --stimulus soft:a --answer soft:b --min-width 50ns -D 1s").ends_with(2);
     refused.complains(&["--min-width", "FPGA"]);
 }

@@ -1,10 +1,10 @@
-//! `rtscope cyclictest` beside the real cyclictest: the same lines but for the figures, the same keys, the same end on Ctrl-C.
+//! `rtscope cyclictest` beside the real cyclictest: the same lines except for the figures, the same keys, the same end on Ctrl-C.
 
 use crate::world::{Said, World, cpus, end_of, installed, privileged, probe_of, signal, skip};
 use serde_json::Value;
 use std::fs;
 
-/// Why the two can't be run side by side here.
+/// Why the two can't be compared here; `None` if they can.
 fn lacking() -> Option<&'static str> {
     if !installed("cyclictest") {
         return Some("cyclictest is not installed (apt-get install rt-tests)");
@@ -12,14 +12,14 @@ fn lacking() -> Option<&'static str> {
     (!privileged()).then_some("no right to a real-time priority")
 }
 
-/// Rows of a histogram, samples of a stream and refreshes come in as many as the run had: each kind once in a row.
+/// The output with figures replaced by N and repeated lines of one kind (rows of a histogram, samples, refreshes) reduced to one.
 fn shape(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.replace("\u{1b}[", "ESC[").lines() {
         if line.starts_with("# Missed:") || line.starts_with("# Expected:") {
             continue;
         }
-        // How many cycles overflowed is a figure too.
+        // The number of overflowed cycles is a figure too.
         let line = if line.starts_with("# Thread ") && !line.contains("Ids") { line.split_once(':').unwrap().0 } else { line };
         let mut kind = String::new();
         let mut in_number = false;
@@ -27,7 +27,7 @@ fn shape(text: &str) -> Vec<String> {
             match c {
                 '0'..='9' => {
                     if !in_number {
-                        // Blanks that pad a figure depend on its width.
+                        // The number of padding blanks depends on the figure's width.
                         let end = kind.trim_end_matches(' ').len();
                         kind.truncate(end);
                         kind.push('N');
@@ -40,7 +40,7 @@ fn shape(text: &str) -> Vec<String> {
                 }
             }
         }
-        // Overflowed samples or none: a matter of luck.
+        // Whether samples overflow is a matter of luck.
         if kind.starts_with("# Thread") && !kind.contains("Ids") {
             continue;
         }
@@ -54,7 +54,7 @@ fn shape(text: &str) -> Vec<String> {
     lines
 }
 
-/// The refreshes of a run that is not quiet, once.
+/// The lines from the last refresh on, for a run that is not quiet.
 fn once_refreshed(lines: &[String]) -> Vec<String> {
     let last = lines.iter().rposition(|l| l.contains("policy:")).unwrap_or(0);
     let mut rest: Vec<String> = lines[last..].to_vec();
@@ -126,7 +126,7 @@ fn refreshed_lines_are_those_of_cyclictest() {
     }
 }
 
-/// Every key with its place, as in `thread.N.histogram`.
+/// Collects every key with its path, such as `thread.N.histogram`.
 fn keys(value: &Value, at: &str, found: &mut std::collections::BTreeSet<String>) {
     for (name, inner) in value.as_object().into_iter().flatten() {
         let name = if name.bytes().all(|b| b.is_ascii_digit()) { "N" } else { name };

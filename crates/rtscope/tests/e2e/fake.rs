@@ -1,11 +1,11 @@
-//! The target `fake:FILE`: injected latencies come back, every figure compared with one computed here from the list itself.
+//! The target `fake:FILE`: injected latencies come back; every figure is compared with one computed here from the list.
 
 use crate::world::{World, adds_up, codes};
 use rtscope_record::{Distribution, Quantile, Record, Verdict};
 
 const INTERVAL: u64 = 1_000_000;
 
-/// What the injected list gives on the grid: the samples, and the points passed over.
+/// The samples, and the number of points passed over, that the injected list gives on the grid.
 fn expected(latencies: &[u64], points: u64) -> (Vec<u64>, u64) {
     let (mut at, mut samples, mut missed) = (0, Vec::new(), 0);
     for latency in latencies.iter().cycle() {
@@ -13,7 +13,8 @@ fn expected(latencies: &[u64], points: u64) -> (Vec<u64>, u64) {
             break;
         }
         samples.push(*latency);
-        // A latency of k whole intervals reaches to the k-th point after its own, which is then passed over with those between.
+        // A latency of k whole intervals reaches to the k-th point after its own; that point and those in between are passed
+        // over.
         let passed = (latency / INTERVAL).min(points - at - 1);
         missed += passed;
         at += 1 + passed;
@@ -21,7 +22,7 @@ fn expected(latencies: &[u64], points: u64) -> (Vec<u64>, u64) {
     (samples, missed)
 }
 
-/// What every point of the grid waited, one by one.
+/// How long each point of the grid waited, sorted.
 fn waited(latencies: &[u64], points: u64) -> Vec<u64> {
     let (mut point, mut all) = (0, Vec::new());
     for latency in latencies.iter().cycle() {
@@ -131,7 +132,7 @@ fn latencies_beyond_the_interval_pass_points_over() {
     let d = &r.distributions()[0];
     assert!(d.missed() > 4_000 && codes(&r).contains(&"fake"));
     assert!(d.corrected_percentiles()["p50"] > d.percentiles()["p50"]);
-    // A latency of exactly the interval reaches the next point: it is passed over.
+    // A latency of exactly one interval reaches the next point, which is passed over.
     case(&[1_000_000], 1_000, 1);
     case(&[999_999, 1_000_000, 1_000_001, 2_000_000], 1_000, 1);
     case(&[3_600_000_000_000], 1_000, 1);
@@ -163,7 +164,7 @@ const LINES: &str = "--stimulus soft:a --answer soft:b --dut none";
 #[test]
 fn injected_answers_come_back() {
     let w = World::new();
-    // The third of three comes after the time-out of 500 us: missed, and late.
+    // Every third answer comes after the time-out of 500 us: missed, and late.
     w.file("lat", "10000\n20000\n600000\n");
     let said = w.line(&format!("measure response --target fake:lat {LINES} --timeout 500us --warmup 0 --loops 600 --json"));
     let r = said.ends_with(4).record();

@@ -1,6 +1,7 @@
-//! The FPGA instrument: the gateware's emulator on a pseudo-terminal, measured with by the built program, held against what it did.
+//! The FPGA instrument: rtscope measures with the gateware's emulator on a pseudo-terminal; the results are compared with what
+//! the emulator did.
 //!
-//! Needs the emulator (`make -C gateware emulator`): run with RTSCOPE_EMULATOR naming it, as `./x test` does.
+//! Needs the emulator (`make -C gateware emulator`), named by RTSCOPE_EMULATOR, as `./x test` does.
 
 use crate::world::{World, codes, end_of, skip, wait_for};
 use rtscope_record::{Distribution, Verdict};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Half ticks a second of the emulator.
+/// Half ticks of the emulator's clock per second.
 const HALF_TICKS: u128 = 2 * 99_000_000;
 
 struct Emulator {
@@ -18,7 +19,7 @@ struct Emulator {
 }
 
 impl Emulator {
-    /// `None` where there is no emulator to test with.
+    /// `None` if there is no emulator to test with.
     fn start(w: &World, options: &str) -> Option<Self> {
         let Some(program) = std::env::var_os("RTSCOPE_EMULATOR") else {
             skip("the FPGA instrument's emulator is not named (RTSCOPE_EMULATOR): ./x test builds it");
@@ -33,15 +34,15 @@ impl Emulator {
         Some(Self { process, port: port.trim().into(), truth })
     }
 
-    /// Waits until it has written of so many stimuli and edges, those of the calibration among them.
+    /// Waits until the emulator has written more than `lines` stimuli and edges, including those of the calibration.
     #[track_caller]
     fn wait_for_lines(&self, lines: usize) {
         wait_for("the emulated instrument", || (std::fs::read_to_string(&self.truth).ok()?.lines().count() > lines).then_some(()));
     }
 
-    /// Ends it; what it did, without the first line.
+    /// Ends the emulator; returns what it did, without the first line of its file.
     fn truth(mut self) -> Vec<Value> {
-        // It ends by itself at SIGTERM, and writes the rest of its file.
+        // SIGTERM makes it write the rest of its file and end.
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").arg(&pid).status().unwrap().success());
         assert!(self.process.wait().unwrap().success());
@@ -69,14 +70,14 @@ fn sum(all: &[Distribution], f: impl Fn(&Distribution) -> u64) -> u64 {
 fn a_hundred_thousand_stimuli_are_all_accounted_for() {
     const STIMULI: usize = 100_000;
     let w = World::new();
-    // Also several faults in one pulse, and in neighbours.
+    // Includes several faults in one pulse, and in neighbouring pulses.
     let options = "--answer uniform:10us,40us --drop 11 --double 6 --early 7 --gap 30us --seed 7";
     let Some(e) = Emulator::start(&w, options) else { return };
     let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --json --no-save", e.port);
     let r = w.line(&words).measured().record();
     let truth = e.truth();
     let d = r.distributions();
-    // What the emulator did for the stimuli that were measured, each edge by itself.
+    // What the emulator did for the measured stimuli, separately for each edge.
     for (d, rising) in d.iter().zip([true, false]) {
         let of = |t: &&Value| t["rising"] == rising;
         let stimuli: Vec<&Value> =
@@ -88,7 +89,7 @@ fn a_hundred_thousand_stimuli_are_all_accounted_for() {
             truth.iter().filter(|t| t["spurious"].as_u64().is_some_and(|n| n <= STIMULI as u64)).filter(of).count() as u64;
         assert_eq!((d.count(), d.missed(), d.spurious(), d.late()), (latencies.len() as u64, missed, spurious, 0));
         assert!(missed > 400 && spurious > 400);
-        // A stamp is rounded to ns on both sides.
+        // Both sides round a stamp to ns.
         let near = |a: Option<u64>, b: Option<&u64>| a.unwrap().abs_diff(*b.unwrap()) <= 1;
         assert!(near(d.min(), latencies.first()) && near(d.max(), latencies.last()), "{d:?}");
         let mean = latencies.iter().sum::<u64>() as f64 / latencies.len() as f64;
@@ -99,7 +100,7 @@ fn a_hundred_thousand_stimuli_are_all_accounted_for() {
     assert!(!codes(&r).contains(&"instrument-losses"));
 }
 
-/// The value change dump up to the stimulus after `stimuli`.
+/// The value change dump up to the stimulus that follows the first `stimuli`.
 fn up_to(dump: &str, stimuli: usize) -> String {
     let levels = dump.find("$dumpvars").unwrap();
     let begin = levels + dump[levels..].find("$end\n").unwrap() + 5;
@@ -138,7 +139,7 @@ fn a_capture_of_the_same_pins_gives_the_same_numbers() {
         assert!((a.mean().unwrap() - b.mean().unwrap()).abs() < 1.0);
     }
     assert_eq!(captured.parts().instrument.as_ref().unwrap().uncertainty, 1, "half ticks of 5.05 ns, written in ps");
-    // Two instruments of one run: they agree, pulse by pulse.
+    // Two instruments saw the same run: they agree pulse by pulse.
     let said = w.line(&format!("compare {} {} --same-runs --json", seen.id(), captured.id())).ends_with(0);
     let compared: Value = serde_json::from_str(&said.out).unwrap();
     let both = &compared["agreement"][0]["edges"][0];
@@ -147,7 +148,7 @@ fn a_capture_of_the_same_pins_gives_the_same_numbers() {
         (&"both".into(), Some(sum(seen.distributions(), Distribution::count)))
     );
     assert!(both["offset"]["mean"].as_f64().unwrap().abs() < 1.0, "{both}");
-    // And the report of the whole way.
+    // The report also shows both.
     w.line("report last=2 -o page.html").ends_with(0);
     let page = std::fs::read_to_string(w.path("page.html")).unwrap();
     assert!(page.contains("the FPGA instrument") && page.contains("response latency"));
@@ -165,7 +166,7 @@ fn a_line_that_spoils_bytes_is_told_and_nothing_of_it_is_data() {
     assert_eq!(r.verdict(), Verdict::Invalid);
     assert!(codes(&r).contains(&"instrument-losses"));
     assert!(r.parts().instrument.as_ref().unwrap().lost > 10);
-    // An answer whose stimulus arrived is right; every stimulus that came through whole was answered.
+    // Answers whose stimulus arrived have the right latency; every stimulus that arrived intact was answered.
     for d in r.distributions() {
         assert_eq!((d.min(), d.max(), d.missed(), d.spurious()), (Some(50_000), Some(50_000), 0, 0), "{d:?}");
         assert!(d.count() > 2000);
@@ -182,8 +183,8 @@ fn a_wave_and_a_limit_are_found() {
     assert!(r.distributions().iter().all(|d| d.max() <= Some(20_030)), "{:?}", r.distributions());
     let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
     assert!((45_000..55_000).contains(&grid.drift_ppb), "{grid:?}");
-    // A line that carries some 13,500 stimuli a second: faster ones overflow the store, which is the instrument's limit, not a loss. (A
-    // short run fits into the store at somewhat more.)
+    // The serial line carries some 13,500 stimuli a second. Faster ones overflow the store, which is the instrument's limit and
+    // not a loss. (A short run fits into the store at a somewhat higher rate.)
     let Some(e) = Emulator::start(&w, "--answer constant:5us --baud 3000000") else { return };
     let r = w.line(&format!("measure sustained --answer fpga:{} -i 200us -l 1000 --json --no-save", e.port)).measured().record();
     let i = r.parts().instrument.as_ref().unwrap();
@@ -216,7 +217,7 @@ fn the_instrument_says_who_it_is_and_tests_itself() {
     }
 }
 
-/// Holds a run of pulses against what the emulator did: what asks is the first edge of each, or both.
+/// Compares a run of pulses with what the emulator did. The first edge of each pulse asks, or both edges if `both`.
 fn pulses(w: &World, width_us: u64, faults: &str, both: bool, low: bool) {
     const PULSES: usize = 1002;
     let options = format!("--answer uniform:10us,40us --gap 5us --seed 5 {faults}");
@@ -231,7 +232,7 @@ fn pulses(w: &World, width_us: u64, faults: &str, both: bool, low: bool) {
     let mut truth = e.truth();
     let case = format!("{words} {faults}");
     if low {
-        // The first edge lets the line rest high; the device answers that too.
+        // The first edge only raises the line to its idle level; the device answers it too.
         let first = truth.iter().position(|t| t["stimulus"] == 2).unwrap();
         truth.drain(..first);
     }
@@ -252,7 +253,7 @@ fn pulses(w: &World, width_us: u64, faults: &str, both: bool, low: bool) {
         let counts = (d.count(), d.missed(), d.late(), d.spurious());
         assert_eq!(counts, ((PULSES - missed) as u64, missed as u64, 0, spurious as u64), "{case} {}", d.label());
         assert!(missed > 80 && spurious > 80, "{case} {}: {missed} {spurious}", d.label());
-        // The answer is the first edge to the level, before the next stimulus to it.
+        // The answer is the first edge to that level, before the next stimulus to that level.
         let mut edges: Vec<u64> = truth
             .iter()
             .filter(|t| t["rising"] == rising)
@@ -273,14 +274,14 @@ fn pulses_are_answered_whatever_their_width() {
     let w = World::new();
     for both in [false, true] {
         for low in [false, true] {
-            // The answer comes while the pulse lasts, and after it.
-            // Where only the fall asks, what the device doubles, its rise, must not stand in for one that it drops.
+            // The answer comes during the pulse (100 us), and after it (2 us). If only the fall asks, an extra rise from doubling
+            // must not stand in for a dropped one: hence another drop rate.
             let faults = if low && !both { "--drop 12 --double 6" } else { "--drop 11 --double 6" };
             pulses(&w, 100, faults, both, low);
             pulses(&w, 2, faults, both, low);
         }
     }
-    // The answer ends before the pulse does: nothing answers the edge back.
+    // The answer ends before the pulse does, so nothing answers the second edge.
     pulses(&w, 100, "--drop 11 --double 6 --early 7", true, false);
     for (words, what) in [
         ("--answer soft:b --stimulus soft:a --pulse 20us", "only the FPGA instrument"),
@@ -327,7 +328,7 @@ fn the_instruments_own_share_is_measured_inside_it() {
     let r = w.line(&words).measured().record();
     let i = r.parts().instrument.as_ref().unwrap();
     let own = i.calibration.as_ref().unwrap();
-    // The device heard those stimuli too: its answers are neither in the share nor in the figures.
+    // The device heard those stimuli too, but its answers are neither in the instrument's share nor in the figures.
     assert_eq!((own.stimuli, own.count, own.missed, own.late, own.spurious), (1000, 1000, 0, 0, 0));
     assert_eq!((own.min, own.median, own.max), (Some(0), Some(0), Some(0)), "one clock and one path: no share");
     assert!(codes(&r).contains(&"null-wire-inside"), "{:?}", codes(&r));
@@ -362,7 +363,7 @@ fn a_search_whose_instrument_goes_away_finds_no_limit() {
     let w = World::new();
     let Some(mut e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
     let run = w.start(&format!("measure sustained --answer fpga:{} -i 5ms -D 3s --json --no-save", e.port));
-    // Beyond the first trial, of 100 stimuli.
+    // Past the first trial, which has 100 stimuli.
     e.wait_for_lines(400);
     e.process.kill().unwrap();
     let r = end_of(run).ends_with(4).record();

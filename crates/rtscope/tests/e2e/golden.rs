@@ -1,6 +1,6 @@
-//! What the program says of itself, held to golden files: help, errors, man pages, completions, the doctor.
+//! What the program prints about itself, compared with golden files: help, errors, man pages, completions, `check`.
 //!
-//! After a change on purpose: `INSTA_UPDATE=always cargo test -p rtscope --test e2e golden`, then read the difference.
+//! After an intended change: `INSTA_UPDATE=always cargo test -p rtscope --test e2e golden`, then read the difference.
 
 use crate::world::World;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn help() {
         insta::assert_snapshot!(format!("help-lab-{}", command.replace(' ', "-")), said.out);
     }
     assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
-    // No command is left out above.
+    // The list above has every command.
     let listed = w.line("--help").out;
     let names = listed.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
     let names: Vec<&str> = names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
@@ -153,12 +153,12 @@ fn errors() {
         "lab kernels add mine --arch amd64 --vmlinuz none.txt",
         "lab kernels add mine --arch amd64 --vmlinuz words.txt",
     ] {
-        // A tool that is missing would be another error.
+        // A missing tool would cause another error.
         if words.contains("disk") && !crate::world::installed("stress-ng") {
             return crate::world::skip("stress-ng is not installed");
         }
         if words == "remove 123" {
-            // From here on there is an archive, without a run.
+            // From here on there is an archive without runs.
             w.file("one", "1000\n");
             let id = w.line("measure timer --target fake:one --json").record().id().to_owned();
             w.line(&format!("remove {id}")).ends_with(0);
@@ -184,7 +184,7 @@ fn man_pages_and_completions() {
         let out = w.line(&format!("completions {shell}")).ends_with(0).out;
         assert!(out.contains("rtscope") && out.contains("cyclictest") && !out.contains("__probe"), "{shell}");
     }
-    // bash itself takes its completions.
+    // bash itself accepts its completions.
     let bash = w.feed(&["completions", "bash"], b"").out;
     w.file("completions.bash", bash);
     let taken: crate::world::Said =
@@ -213,7 +213,7 @@ fn the_doctor_reports() {
     assert!(text.contains(release.trim()) && text.contains(&format!("A measurement here can be {verdict} at best.")), "{text}");
     let strict = if verdict == "VALID" { 0 } else { 4 };
     w.line("check --strict").ends_with(strict);
-    // The same findings are stamped into every record.
+    // Every record gets the same findings.
     let record = w.line("measure timer -D 100ms --json --no-save").record();
     let of_record = crate::world::codes(&record);
     for f in report["findings"].as_array().unwrap() {

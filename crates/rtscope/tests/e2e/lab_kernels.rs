@@ -1,4 +1,4 @@
-//! `lab kernels` with a kernel of the user's own: needs no network.
+//! `lab kernels` with a kernel of the user's own; needs no network.
 
 use crate::world::World;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Tests over software lines, from the command line to the record: counts are exact, lines are given back, and mishaps say what to do.
+//! Tests over software lines, from the command line to the record: counts are exact, lines are released, and errors say what to
+//! do.
 
 use crate::world::{Said, World, codes, end_of, privileged, signal, wait_for};
 use rtscope_record::{Distribution, Record, Test};
@@ -6,13 +7,13 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Two lines of this test alone.
+/// Two lines for this test only.
 fn lines(of: &str) -> (String, String) {
     let id = std::process::id();
     (format!("soft:{of}-{id}-a"), format!("soft:{of}-{id}-b"))
 }
 
-/// The file of a line; nobody has it when it is not there.
+/// The file of a line; it exists only while somebody uses the line.
 fn file(line: &str) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let uid = std::fs::metadata("/proc/self").unwrap().uid();
@@ -60,8 +61,8 @@ fn injected_faults_come_back_counted_exactly() {
     let words = format!("measure response --stimulus {a} --answer {b} -i 100ms --timeout 60ms -l 40 --warmup 0 --json --no-save");
     let inject = "delay=1ms,slow=80ms/10,drop=7,double=8";
     let r = w.line(&format!("{words} --inject {inject}")).ends_with(4).record();
-    // Of 20 pulses the 7th and the 14th are dropped; of 36 answers the 10th, 20th and 30th are late and the 8th, 16th, 24th and 32nd are
-    // given twice: all of them falling.
+    // Of 20 pulses, the 7th and 14th are dropped. Of 36 answers, the 10th, 20th and 30th are late, and the 8th, 16th, 24th and
+    // 32nd are doubled; all of these are falling edges.
     let counts = |d: &Distribution| (d.count(), d.missed(), d.late(), d.spurious());
     assert_eq!(r.distributions().iter().map(counts).collect::<Vec<_>>(), [(18, 2, 0, 4), (15, 5, 3, 4)]);
     assert!(r.distributions().iter().all(|d| d.min() >= Some(1_000_000)));
@@ -88,7 +89,7 @@ fn the_sustained_frequency_is_below_that_of_the_service_time() {
     let (a, b) = lines("sustained");
     let words = format!("measure sustained --stimulus {a} --answer {b} -i 40ms -D 500ms --inject delay=4ms --json --no-save");
     let said = w.line(&words);
-    // On a machine that stalls for longer than the longest interval there is no limit to be found, and that is said.
+    // On a machine that stalls for longer than the longest interval no limit can be found, and the error says so.
     if said.code == Some(3) {
         said.complains(&["was every stimulus answered"]);
         return;
@@ -190,7 +191,7 @@ fn adams_tables_pictures_and_text_of_a_record() {
     let (a, b) = lines("adam");
     let r = w.line(&format!("measure response --stimulus {a} --answer {b} -i 2ms -l 60 --worst 100 --json")).measured().record();
     let shown = w.line("compare latest --below 1ns --below 1h").ends_with(0).out;
-    // On a busy machine answers may be missed: then the shares differ, and columns for what was late take the place of others.
+    // On a busy machine answers may be missed: then the shares differ, and columns for late answers replace others.
     for part in ["Response latency in us", "min/max (wcrl)", "below 1ns", "below 1h", "PREEMPT_RT"] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
@@ -270,7 +271,7 @@ fn in_the_kernel_what_is_missing_or_refused_is_said_and_nothing_is_left() {
 fn a_run_breaks_at_the_missed_that_it_was_given() {
     let w = World::new();
     let (a, b) = lines("broken");
-    // Of ten pulses one is not answered: two stimuli.
+    // One of ten pulses is not answered: two stimuli.
     let words =
         format!("--stimulus {a} --answer {b} --inject drop=10 -i 2ms --timeout 1ms -D 1h --break-missed 3 --json --no-save");
     let r = w.line(&format!("measure response {words}")).ends_with(4).record();

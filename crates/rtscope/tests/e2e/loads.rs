@@ -1,4 +1,4 @@
-//! Measuring under load through the whole program: proof in the record, and a machine as it was before.
+//! Runs under a load with the whole program: the record has the load's proof, and the machine is left as it was.
 
 use crate::world::{
     PROGRAM, Said, World, adds_up, codes, descendants, end_of, installed, probe_of, processes, signal, skip, wait_for,
@@ -19,7 +19,8 @@ fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// What a measurement may touch on a machine: scheduler settings, governors, idle states, links, namespaces, load directories.
+/// Everything that a measurement may change on a machine: scheduler settings, governors, idle states, links, namespaces, load
+/// directories.
 fn machine(w: &World) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut file = |path: PathBuf| {
@@ -44,7 +45,7 @@ fn machine(w: &World) -> BTreeMap<PathBuf, String> {
     }
     file("/proc/swaps".into());
     file("/sys/kernel/tracing/current_tracer".into());
-    // Loads write below $TMPDIR, which is the world's own: what other programs do in /var/tmp is not looked at.
+    // Loads write below $TMPDIR, which is this test's own; other programs' files in /var/tmp are not looked at.
     for dir in ["/sys/class/net".into(), "/run/netns".into(), w.path("tmp"), w.path("state/rtscope/journal")] {
         let mut names: Vec<String> = entries(&dir).iter().map(|p| p.display().to_string()).collect();
         names.sort();
@@ -136,7 +137,7 @@ fn a_load_ends_with_a_killed_rtscope() {
     wait_for("the load's directory to be gone", || (machine(&w) == before).then_some(()));
 }
 
-/// Some of them may end with the others.
+/// Some may already have ended with the others.
 fn kill_all(all: &[u32]) {
     for &pid in all {
         let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
@@ -159,7 +160,7 @@ fn the_next_start_undoes_what_a_crash_left() {
     probe_of(child.id());
     let all = descendants(child.id());
     let own = Path::new(PROGRAM).canonicalize().unwrap();
-    // The program and every stage of its supervisor at once: nobody is left to clean up.
+    // The program and all stages of its supervisor at once: nobody is left to clean up.
     let stages = all.iter().filter(|p| fs::read_link(format!("/proc/{p}/exe")).is_ok_and(|e| e == own));
     let stages: Vec<u32> = std::iter::once(child.id()).chain(stages.copied()).collect();
     assert!(stages.len() > 2, "{stages:?}");
@@ -189,7 +190,7 @@ fn ctrl_c_while_a_load_starts_or_runs() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     signal(child.id(), libc::SIGINT);
     let said = end_of(child).ends_with(130);
-    // On a quick machine the load may be up by then.
+    // On a fast machine the load may already be up.
     assert!(said.out.is_empty() || said.record().parts().interrupted, "{said:?}");
     let child = w.start("measure timer -D 1h --load calculation --json");
     probe_of(child.id());
@@ -200,7 +201,7 @@ fn ctrl_c_while_a_load_starts_or_runs() {
     assert_eq!(machine(&w), before);
 }
 
-/// The program where stress-ng is not: in a mount namespace in which something that can't be run lies over it.
+/// Runs the program without stress-ng: in a mount namespace where a file that can't be run hides it.
 fn without_stress_ng(w: &World, words: &str) -> Option<Said> {
     let Some(installed) =
         ["/usr/bin/stress-ng", "/bin/stress-ng", "/usr/local/bin/stress-ng"].iter().find(|p| Path::new(p).exists())
@@ -221,7 +222,7 @@ fn a_missing_tool_is_told_with_the_command_that_installs_it() {
     };
     said.ends_with(3).complains(&["stress-ng", "apt-get install stress-ng"]);
     assert!(without_stress_ng(&w, "loads").unwrap().ends_with(0).out.contains("missing here: stress-ng"));
-    // What was measured before the load that can't be had is shown and kept.
+    // What was measured before the unavailable load is shown and kept.
     let said = without_stress_ng(&w, "measure timer -D 1 --load none,calculation").unwrap();
     assert!(said.code == Some(3) && said.out.contains("cpu") && w.records().len() == 1, "{said:?}");
 }

@@ -1,7 +1,8 @@
-//! The built program from end to end: every case starts `rtscope` in a home of its own and looks at what it prints, keeps and leaves.
+//! The built program from end to end: every case starts `rtscope` in its own home directory and checks what it prints, keeps and
+//! leaves behind.
 //!
-//! Nothing here depends on a latency being small: counts must add up however busy the machine is.
-#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
+//! No test here depends on a latency being small: counts must add up however busy the machine is.
+#![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 
 mod archive;
 mod campaign;

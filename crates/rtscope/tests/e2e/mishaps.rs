@@ -1,4 +1,4 @@
-//! Bad input and bad places: a clear error with its exit code, and nothing lost.
+//! Bad input and unusable files and directories: a clear error with its exit code, and nothing lost.
 
 use crate::world::{PROGRAM, Said, World, codes, copy_program, cpus, privileged, root, skip};
 use rtscope_record::{Record, Verdict};
@@ -11,7 +11,7 @@ use std::process::Command;
 const NOBODY: u32 = 65534;
 const MEASURE: &str = "measure timer -D 200ms --json";
 
-/// A command as an ordinary user, with a copy of the program that this user may run; `None` where that user can't be had.
+/// A command as an ordinary user, with a copy of the program that this user may run; `None` if we can't become that user.
 fn as_nobody(w: &World, words: &str) -> Option<Command> {
     let program = if root() {
         let open = |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -64,7 +64,7 @@ fn without_privilege_the_verdict_says_so() {
     assert!(table.contains("INVALID") && table.contains("remedy:") && table.contains("limits.conf"), "{table}");
     let cyclictest: Said = as_nobody(&w, "cyclictest -q -Sp90 -m -D 1 -h 50").unwrap().output().unwrap().into();
     cyclictest.ends_with(4).complains(&["INVALID", "try:"]);
-    // What is asked of a real-time task can't be said to hold for an ordinary one.
+    // A limit for a real-time task can't be judged by an ordinary task.
     let asserted: Said = as_nobody(&w, "measure timer -D 200ms --assert max<1h").unwrap().output().unwrap().into();
     asserted.ends_with(4);
 }
@@ -166,20 +166,20 @@ fn files_that_are_none_are_refused_and_change_nothing() {
         assert!(matches!(said.code, Some(2 | 3)) && said.err.contains(path), "{said:?}");
     }
     assert_eq!(w.records().len(), 0, "nothing of any of them");
-    // One bad file among good ones: what was before it stays, the error names it.
+    // A bad file among good ones: the files before it stay imported, and the error names it.
     w.file("good.txt", &table);
     w.line("import good.txt words good.txt").ends_with(3).complains(&["words"]);
     assert_eq!(w.records().len(), 1);
 }
 
-/// The record that the error says is kept in a file.
+/// The record in the file that the error message names.
 #[track_caller]
 fn kept_in(said: &Said) -> (PathBuf, Record) {
     let path = said.err.split_once("the record is kept in ").and_then(|(_, rest)| rest.split_once("; `rtscope import`")).unwrap().0;
     (path.into(), serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
 }
 
-/// The one record that was spilled into `dir`.
+/// The only record that was spilled into `dir`.
 #[track_caller]
 fn spilled(dir: &Path) -> (PathBuf, Record) {
     let files: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
@@ -208,7 +208,7 @@ fn a_corrupt_archive_costs_no_record() {
             w.line(words).ends_with(3).complains(&["archive.db"]);
         }
         assert_eq!(fs::read(w.archive()).unwrap(), bytes, "a damaged archive is left for its owner to mend");
-        // The owner puts it away: the next run takes the record in.
+        // The user moves the archive away: the next run takes the spilled record in.
         fs::rename(w.archive(), w.path("damaged.db")).unwrap();
         let said = w.line(MEASURE).measured();
         said.record();
@@ -245,7 +245,7 @@ fn a_locked_archive_costs_no_record() {
     assert!(w.records().contains(&record) && w.records().len() == 2);
 }
 
-/// A small file system in memory, taken away again at the end.
+/// A small file system in memory, unmounted when dropped.
 struct Small(PathBuf);
 
 impl Small {
@@ -266,7 +266,7 @@ impl Drop for Small {
 
 #[test]
 fn a_full_file_system_costs_no_record() {
-    // Too small for any archive, and one that fills up later.
+    // One too small for any archive, and one that fills up later.
     for (size, fill) in [("64k", false), ("2m", true)] {
         let w = World::new();
         let Some(small) = Small::new(&w, size) else { return skip("no tmpfs can be mounted here (needs root)") };
@@ -290,7 +290,7 @@ fn a_full_file_system_costs_no_record() {
             assert_eq!(run("list --json").out.matches("\"id\"").count(), 2, "what was there before is whole");
             run("verify").ends_with(0);
         }
-        // Other results say so too.
+        // Writing other results fails with a clear error too.
         let report = format!("report {} -o {}", file.display(), small.0.join("page.html").display());
         if !fill {
             run(&report).ends_with(3).complains(&["No space left"]);

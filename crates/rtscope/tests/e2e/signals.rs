@@ -1,4 +1,4 @@
-//! Signals at any moment: what was measured is kept, and nothing is left running.
+//! Signals at any moment: the samples so far are kept, and nothing is left running.
 
 use crate::world::{PROGRAM, Said, World, children, descendants, end_of, privileged, probe_of, signal, wait_for};
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 fn start(w: &World, words: &str) -> Child {
-    // These tests themselves may run under nohup, which the program would respect.
+    // The tests themselves may run under nohup, whose ignored SIGHUP the program would respect.
     let mut command = w.command_of("env");
     command.args(["--default-signal=HUP", PROGRAM]).args(words.split_whitespace());
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -50,13 +50,13 @@ fn a_run_without_an_end_is_ended_by_ctrl_c_with_a_table() {
     assert!(said.out.contains("interrupted") && said.out.contains("cpu"), "{}", said.out);
 }
 
-/// From before the handler is there until after the end: whatever was measured is in the archive, whole.
+/// From before the handler is installed until after the end: whatever was measured is in the archive, complete.
 #[test]
 fn ctrl_c_at_any_moment_loses_nothing() {
     let w = World::new();
     let mut kept = 0;
     let begin = |duration: &str| start(&w, &format!("measure timer -D {duration} --json --archive all.db"));
-    // From the start of the program; and from that of the measurement, which is late on a busy machine.
+    // Delays from the start of the program; and from the start of the measurement, which is late on a busy machine.
     let starting = (0..24).map(|i| i * 15).chain([220, 225, 230, 235, 240]).map(|ms| ("200ms", ms));
     for (duration, delay) in starting.chain([("10s", 0), ("10s", 50)]) {
         let child = begin(duration);
@@ -68,7 +68,7 @@ fn ctrl_c_at_any_moment_loses_nothing() {
         rtscope_sys::kill(-i32::try_from(pid).unwrap(), libc::SIGINT).unwrap();
         let said = end_of(child);
         match said.code {
-            // Before the handler was there nothing was measured either.
+            // Before the handler is installed, nothing has been measured either.
             None => assert_eq!(said.out, "", "after {delay} ms"),
             Some(code) => {
                 let fine = if privileged() { 0 } else { 4 };
@@ -115,7 +115,7 @@ fn nothing_survives_sigkill() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for("the probe to be gone", || crate::world::processes().iter().all(|(p, _)| !all.contains(p)).then_some(()));
-    // The archive is as good as before.
+    // The archive is intact.
     w.line("measure timer -D 100ms --json").measured();
     w.line("verify").ends_with(0);
 }
@@ -130,8 +130,8 @@ fn a_killed_probe_is_told() {
     end_of(child).ends_with(3).complains(&["the probe ended without a record", "signal: 9"]);
 }
 
-/// A line of words for the program, started as scripts (`&`), nohup, cron and supervisors start things, and worse: what asks to end is
-/// ignored, and every signal blocked.
+/// A command that is started as scripts (`&`), nohup, cron and supervisors start programs, and worse: the signals that ask a
+/// program to end are ignored, and all signals are blocked.
 fn deaf(w: &World, words: &str) -> Command {
     let mut command = w.command_of("env");
     command.args(["--ignore-signal=INT,QUIT,HUP,CHLD", "--block-signal", PROGRAM]).args(words.split_whitespace());
@@ -146,7 +146,7 @@ fn a_run_that_was_started_with_signals_ignored_and_blocked_can_be_ended_and_says
         let child = deaf(&w, "measure timer -D 1h --json --quiet").spawn().unwrap();
         let pid = child.id();
         let probe = probe_of(pid);
-        // What nohup is for.
+        // This is what nohup is for.
         rtscope_sys::kill(-i32::try_from(pid).unwrap(), libc::SIGHUP).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         assert!(children(pid).contains(&probe));
@@ -164,7 +164,7 @@ fn a_load_hears_its_end_however_the_program_was_started() {
     assert!(proof.processes.iter().all(|p| p.exit_code == Some(0)), "killed, not asked: {proof:?}");
 }
 
-/// By a real terminal: where Ctrl-C was switched off, it ends neither the program nor its probe; else it does.
+/// On a real terminal: if Ctrl-C was switched off, it ends neither the program nor its probe; else it ends the run.
 #[test]
 fn a_terminals_ctrl_c_is_heard_unless_it_was_switched_off() {
     for off in [false, true] {

@@ -1,5 +1,5 @@
-//! Targets and devices over ssh, against a real server: what is measured arrives whole, whatever becomes of the connection, and nothing is
-//! left at the other end.
+//! Targets and DUTs over ssh, with a real server: every record arrives complete, whatever happens to the connection, and nothing
+//! is left at the other end.
 
 use crate::sshd::{Sshd, missing};
 use crate::world::{World, adds_up, codes, cpus, end_of, installed, probe_of, signal, skip, wait_for};
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// A world with a server, or the reason why there is none.
+/// A world with a server; `None`, after a note, if there can't be one.
 fn board() -> Option<(World, Sshd)> {
     if let Some(why) = missing() {
         skip(why);
@@ -24,7 +24,7 @@ fn line(of: &str) -> String {
     format!("soft:ssh-{of}-{}", std::process::id())
 }
 
-/// Waits until the run at the other end has said that it has begun.
+/// Waits until the run at the other end has begun.
 #[track_caller]
 fn has_begun(sshd: &Sshd) {
     wait_for("the run at the other end", || {
@@ -69,7 +69,7 @@ fn a_lost_connection_leaves_no_gap() {
     let said = end_of(child).measured().complains(&["connection to ssh:board was lost, ", "connected to ssh:board again"]);
     let r = said.record();
     adds_up(&r, |_| 3000);
-    // Every sample came, once.
+    // Every sample arrived, once.
     let raw = fs::read_to_string(w.path("raw.csv")).unwrap();
     let samples: u64 = r.distributions().iter().map(Distribution::count).sum();
     assert_eq!(raw.lines().count() as u64, samples + 1);
@@ -94,12 +94,12 @@ fn a_server_that_does_not_come_back_is_declared_and_one_that_does_has_the_record
     assert!(!w.archive().exists());
     assert_eq!(sshd.spools().len(), 1, "nobody could remove it");
     sshd.restart();
-    // The next run does.
+    // The next run removes it.
     let left = sshd.spools();
     let child = sshd.command(&w, "measure timer -D 2s --json --target ssh:board").spawn().unwrap();
     wait_for("its end", || (!left[0].exists()).then_some(()));
     has_begun(&sshd);
-    // The whole run goes by while there is no server.
+    // The whole run takes place while there is no server.
     sshd.end();
     wait_for("the run's end", || sshd.spools().into_iter().find(|d| d.join("done").exists()));
     sshd.restart();
@@ -118,7 +118,7 @@ fn ctrl_c_reaches_the_other_end() {
     assert!(r.parts().interrupted && r.distributions().iter().all(|d| d.count() > 0));
     assert_eq!(w.records(), [r]);
     sshd.is_clean();
-    // Before anything is measured, too.
+    // The same before anything is measured.
     for delay in [0, 100, 200, 300, 400] {
         let child = sshd.command(&w, "measure timer -D 1h --target ssh:board --no-save").spawn().unwrap();
         std::thread::sleep(Duration::from_millis(delay));
@@ -142,7 +142,7 @@ fn what_crashed_is_ended_and_removed_by_the_next_run() {
     fs::create_dir(&stale).unwrap();
     fs::write(stale.join("owner"), r#"{"boot":"an earlier one","pid":1,"start":1}"#).unwrap();
     assert!(crashed.len() == 1 && !sshd.workers().is_empty());
-    // A follower whose connection is gone ends; until then somebody might still be there.
+    // A follower ends when its connection is gone; until then somebody might still be there.
     wait_for("the follower's end", || {
         (sshd.workers_with("keep").is_empty() && sshd.workers_with("follow").is_empty()).then_some(())
     });
@@ -168,7 +168,7 @@ fn a_target_that_can_not_be_used_says_why() {
     sshd.configure("known_hosts", "other");
     fails(&sshd, 3, &["ssh:board refuses the login", "Permission denied", "ssh-copy-id"]);
     sshd.configure("known_hosts", "key");
-    // A probe that is none, one of another version, and none at all.
+    // A probe that is not a program, one of another version, and none at all.
     for (text, says) in [
         ("no program at all", vec!["does not run on ssh:board", "./x probe"]),
         ("#!/bin/sh\necho rtscope-probe 0.0.1\n", vec!["rtscope-probe 0.0.1", "./x probe"]),
@@ -200,10 +200,10 @@ fn a_device_is_started_there_and_ended() {
     let words =
         format!("measure response --stimulus {a} --answer {b} -i 2ms -l 200 --json --dut ssh://board --inject drop=10 --warmup 0");
     let child = sshd.command(&w, &words).spawn().unwrap();
-    // What did wrong on purpose is no DUT, wherever it is.
+    // A DUT with injected faults makes the record INVALID, wherever the DUT is.
     let r = end_of(child).ends_with(4).record();
     assert!(crate::world::codes(&r).contains(&"injected"));
-    // Of 100 pulses, each of two edges, every tenth is dropped.
+    // Of 100 pulses, each with two edges, every tenth is dropped.
     assert!(r.distributions().iter().all(|d| d.missed() >= 10), "{:?}", r.distributions());
     let i = r.parts().instrument.as_ref().unwrap();
     assert!(i.dut.starts_with("ssh:board: rtscope-probe in user space") && i.dut.contains("200 edges, 180 answers"), "{}", i.dut);
@@ -242,7 +242,7 @@ fn a_device_that_dies_or_can_not_be_says_why() {
     end_of(sshd.command(&w, &words).spawn().unwrap()).ends_with(3).complains(&["gpio:no-such-chip/1"]);
     sshd.is_clean();
 
-    // Ended together.
+    // Both are ended together.
     let words = format!("measure response --stimulus {a} --answer {b} -i 2ms -D 1h --json --dut ssh://board");
     let child = sshd.command(&w, &words).spawn().unwrap();
     probe_of(child.id());
@@ -263,7 +263,7 @@ fn a_load_is_kept_up_there_and_proved() {
     assert_eq!(r.parts().load, "calculation");
     assert!(!proof.processes.is_empty() && r.parts().system.tools.contains_key("stress-ng"), "{proof:?}");
     sshd.is_clean();
-    // Ended with everything, wherever it is by then.
+    // An interrupt ends everything at both ends.
     let before = sshd.workers().len();
     let child = sshd.command(&w, "measure timer -D 1h --json --target ssh:board --load calculation").spawn().unwrap();
     has_begun(&sshd);
@@ -271,7 +271,7 @@ fn a_load_is_kept_up_there_and_proved() {
     let r = end_of(child).ends_with(130).record();
     assert!(r.parts().interrupted && r.parts().load_proof.is_some() && before == 0);
     sshd.is_clean();
-    // With a device there, the load is its own.
+    // If a DUT is there, the load runs beside the DUT.
     let words = format!("measure response --stimulus {} --answer {} -i 20ms -l 20 --json --dut ssh:board", line("la"), line("lb"));
     let r = end_of(sshd.command(&w, &format!("{words} --load calculation")).spawn().unwrap()).measured().record();
     assert!(r.parts().load == "calculation" && r.parts().load_proof.is_some(), "{:?}", r.parts().load_proof);

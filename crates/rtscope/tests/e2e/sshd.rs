@@ -1,5 +1,5 @@
-//! An ssh server of a test's own: an ordinary process on a free port of 127.0.0.1 with keys, configuration and the other end's temporary
-//! directory in the test's world. Nothing of the user's own ssh is read or touched.
+//! An ssh server for a test: an ordinary process on a free port of 127.0.0.1. Its keys, its configuration and the other end's
+//! temporary directory are in the test's world; nothing of the user's own ssh is read or touched.
 
 use crate::world::{PROGRAM, World, descendants, installed, root, wait_for};
 use std::fs;
@@ -8,14 +8,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The server, and how to come to it as `ssh:board`.
+/// The server, and the way to reach it as `ssh:board`.
 pub(crate) struct Sshd {
     child: Child,
     port: u16,
     dir: PathBuf,
 }
 
-/// The user's line of the password file.
+/// The fields of the user's line in the password file.
 fn account() -> Option<Vec<String>> {
     let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
     let text = fs::read_to_string("/etc/passwd").ok()?;
@@ -23,7 +23,7 @@ fn account() -> Option<Vec<String>> {
     lines.into_iter().find(|l| l.len() == 7 && l[2] == uid)
 }
 
-/// Why there can't be one here.
+/// Why a server can't run here; `None` if it can.
 pub(crate) fn missing() -> Option<&'static str> {
     match account() {
         _ if !["sshd", "ssh", "ssh-keygen"].iter().all(|p| installed(p)) => {
@@ -47,7 +47,7 @@ fn keygen(file: &Path) {
 }
 
 impl Sshd {
-    /// Starts it, and writes what an `ssh -F` needs to come there.
+    /// Starts the server, and writes what `ssh -F` needs to reach it.
     pub(crate) fn start(w: &World) -> Self {
         let dir = w.path("ssh");
         for made in [&dir, &dir.join("there"), &dir.join("probes")] {
@@ -58,7 +58,7 @@ impl Sshd {
             keygen(&dir.join(key));
         }
         fs::copy(dir.join("key.pub"), dir.join("authorized_keys")).unwrap();
-        // The probe of the static program's name; in place of a program for each architecture.
+        // A script under the names of the static programs, in place of a program for each architecture.
         let probe = format!("#!/bin/sh\nexec {PROGRAM} __probe \"$@\"\n");
         for arch in ["amd64", "arm64", "armhf"] {
             for program in ["probe", "board"] {
@@ -66,7 +66,7 @@ impl Sshd {
             }
         }
         if root() {
-            // Where sshd's unprivileged part goes; the package's service makes it, if there is one.
+            // Directory for sshd's unprivileged process; normally the package's service creates it.
             fs::create_dir_all("/run/sshd").unwrap();
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -100,7 +100,7 @@ impl Sshd {
         wait_for("the ssh server", || TcpStream::connect(("127.0.0.1", self.port)).ok());
     }
 
-    /// What ssh is to know and to show.
+    /// Writes ssh's configuration: which host keys to know, and which key to show.
     pub(crate) fn configure(&self, known_hosts: &str, key: &str) {
         let (at, port) = (self.dir.display(), self.port);
         let config = format!(
@@ -110,7 +110,7 @@ impl Sshd {
         fs::write(self.dir.join("config"), config).unwrap();
     }
 
-    /// The program, with this way to `ssh:board`.
+    /// The program, configured to reach `ssh:board`.
     pub(crate) fn command(&self, w: &World, words: &str) -> Command {
         let words: Vec<&str> = words.split_whitespace().collect();
         let mut c = w.command(&words);
@@ -119,7 +119,7 @@ impl Sshd {
         c
     }
 
-    /// Where the other end makes its directories.
+    /// Directory in which the other end makes its directories.
     pub(crate) fn there(&self) -> PathBuf {
         self.dir.join("there")
     }
@@ -129,7 +129,7 @@ impl Sshd {
         fs::read_dir(self.there()).unwrap().map(|e| e.unwrap().path()).collect()
     }
 
-    /// Processes at the other end that have to do with work there.
+    /// Processes at the other end that belong to work there.
     pub(crate) fn workers(&self) -> Vec<u32> {
         let there = self.there();
         let there = there.to_str().unwrap();
@@ -141,7 +141,7 @@ impl Sshd {
         pids.filter(is).collect()
     }
 
-    /// Those of them that have this word among their arguments.
+    /// Those of them with this word among their arguments.
     pub(crate) fn workers_with(&self, word: &str) -> Vec<u32> {
         let has = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -150,18 +150,18 @@ impl Sshd {
         self.workers().into_iter().filter(has).collect()
     }
 
-    /// Waits until nothing is left there.
+    /// Waits until nothing is left at the other end.
     #[track_caller]
     pub(crate) fn is_clean(&self) {
         wait_for("the other end to be clean", || (self.spools().is_empty() && self.workers().is_empty()).then_some(()));
     }
 
-    /// Kills every connection: the server's processes, not what was started over them.
+    /// Kills every connection: the server's processes, but not what was started over the connections.
     pub(crate) fn cut(&self) {
         for pid in descendants(self.child.id()) {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             if name.starts_with("sshd") {
-                // It may have ended with the one above it.
+                // It may have ended with its parent.
                 let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
             }
         }
@@ -170,12 +170,12 @@ impl Sshd {
     /// Ends the server and its connections.
     pub(crate) fn end(&mut self) {
         self.cut();
-        // It may have let one more in.
+        // Meanwhile it may have accepted another connection.
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again at the same port.
+    /// Starts the server again on the same port.
     pub(crate) fn restart(&mut self) {
         self.child = Self::listen(&self.dir, self.port);
         self.is_up();
@@ -187,7 +187,7 @@ impl Drop for Sshd {
         self.cut();
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // What a failed test left.
+        // Clean up after a failed test.
         for pid in self.workers() {
             let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
         }

@@ -1,4 +1,4 @@
-//! A stopped instrument: the periods that it missed are counted, and the corrected percentiles tell what the raw ones hide.
+//! A stopped instrument: the missed points are counted, and the corrected percentiles show what the raw ones hide.
 
 use crate::world::{Said, World, adds_up, codes, end_of, privileged, probe_of, signal};
 use rtscope_record::Record;
@@ -7,12 +7,12 @@ use std::process::Stdio;
 use std::time::Duration;
 
 const STALL: Duration = Duration::from_millis(300);
-/// Points of a 1 ms grid within the stall that nobody could meet; the first one after it is met late.
+/// Points of the 1 ms grid that a stall passes over, at least; the first point after it is met late.
 const PASSED: u64 = 290;
 
 fn start(w: &World) -> std::process::Child {
     let mut c = w.command(&["measure", "timer", "-i", "1ms", "-D", "3s", "--json"]);
-    // A process group of its own, for a signal to all of it.
+    // Its own process group, so that a signal can reach all of it.
     c.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -30,7 +30,7 @@ fn shows_the_stall(r: &Record) {
         assert!(d.missed() >= PASSED, "{}: {} missed", d.label(), d.missed());
         assert!(d.max() >= Some(PASSED * 1_000_000), "{}: max {:?}", d.label(), d.max());
         let (raw, corrected) = (d.percentiles(), d.corrected_percentiles());
-        // One stall is one sample of 2,700; put back, it is a tenth of all: beyond p90 the views part.
+        // A stall is one sample of 2,700; corrected, it is a tenth of all points: beyond p90 the views differ.
         assert!(corrected["p99"] > raw["p99"], "{}: raw {raw:?}, corrected {corrected:?}", d.label());
         assert!(corrected["p99"] >= 200_000_000, "{}: corrected {corrected:?}", d.label());
         assert_eq!(d.passed().map(|p| p.histogram.total()), Some(d.missed()), "{}: each is known", d.label());
@@ -71,7 +71,7 @@ fn a_stopped_driver_costs_nothing() {
     let child = start(&w);
     probe_of(child.id());
     signal(child.id(), libc::SIGSTOP);
-    // Longer than the run: everything that the probe says waits in the pipe.
+    // Longer than the run: all that the probe sends waits in the pipe.
     std::thread::sleep(Duration::from_millis(3500));
     signal(child.id(), libc::SIGCONT);
     let r = record(end_of(child));

@@ -1,4 +1,4 @@
-//! `measure timer`: records that hold to the schema, and counts that are the grid points that passed, in every mode.
+//! `measure timer`: records that follow the schema, and counts that equal the grid points that passed, in every mode.
 
 use crate::world::{World, adds_up, codes, copy_program, cpus, privileged};
 use rtscope_record::{Policy, Test};
@@ -28,7 +28,7 @@ fn a_record_holds_to_the_schema_and_its_counts_to_the_grid() {
     assert_eq!(w.records(), [record], "what is kept is what was printed");
 }
 
-/// The options, the points of thread `i`, and how many threads.
+/// Takes a run with the options `words`; checks the number of threads and of each thread's points.
 #[track_caller]
 fn case(words: &str, threads: usize, points: impl Fn(usize) -> u64) -> rtscope_record::Record {
     let w = World::new();
@@ -198,7 +198,7 @@ fn the_configuration_file_sets_defaults() {
     adds_up(&r, |_| 100);
     assert_eq!(r.parts().settings.priority, 12);
     assert!(own.exists() && !w.archive().exists());
-    // A flag goes before the file, the environment before the file too.
+    // Options and the environment take precedence over the configuration file.
     adds_up(&w.line("measure timer --json -i 1ms").measured().record(), |_| 200);
     let said: crate::world::Said = w.command(&["list", "--json"]).env("RTSCOPE_ARCHIVE", w.path("env.db")).output().unwrap().into();
     said.ends_with(3).complains(&["env.db", "there is no archive"]);

@@ -1,4 +1,4 @@
-//! A home of its own for each case, the program in it, and what lies in `/proc` about it.
+//! A home directory for each case, the program in it, and helpers that read `/proc`.
 
 use rtscope_record::{Record, Verdict};
 use std::ffi::OsStr;
@@ -16,10 +16,10 @@ pub(crate) struct World {
     root: tempfile::TempDir,
 }
 
-/// What a command left.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// Exit code; `None` when a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -46,7 +46,7 @@ impl Said {
         self
     }
 
-    /// Asserts that it measured: exit code 0, or 4 where this user may not have a real-time priority.
+    /// Asserts that it measured: exit code 0, or 4 if this user may not have a real-time priority.
     #[track_caller]
     pub(crate) fn measured(self) -> Self {
         self.ends_with(if privileged() { 0 } else { 4 })
@@ -67,7 +67,7 @@ impl World {
         Self::within(tempfile::tempdir().unwrap())
     }
 
-    /// One on a disk, for loads: /tmp may lie in memory.
+    /// A world on a disk, for loads: /tmp may be in memory.
     pub(crate) fn on_disk() -> Self {
         Self::within(tempfile::tempdir_in("/var/tmp").unwrap())
     }
@@ -94,9 +94,9 @@ impl World {
         self.path("data/rtscope/archive.db")
     }
 
-    /// `program` in this world: nothing of the user's is seen or touched.
+    /// `program` in this world: it neither sees nor touches the user's files and settings.
     pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
-        // Whoever started the tests, and however: what is sent to the program is heard.
+        // However the tests were started, the program reacts to signals.
         let mut c = rtscope_sys::process::command(program);
         let ours = ["RTSCOPE_PROBES", "RTSCOPE_SSH_CONFIG", "RTSCOPE_SSH_PATIENCE"];
         for name in ours {
@@ -124,7 +124,7 @@ impl World {
         self.command(args).output().unwrap().into()
     }
 
-    /// Runs a line of words.
+    /// Runs the program with the words of a line.
     pub(crate) fn line(&self, words: &str) -> Said {
         self.run(&words.split_whitespace().collect::<Vec<_>>())
     }
@@ -147,7 +147,7 @@ impl World {
         self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Records in the archive, newest first, through the program.
+    /// The records in the archive, newest first, as the program prints them.
     pub(crate) fn records(&self) -> Vec<Record> {
         let list = self.line("list --json").ends_with(0);
         let runs: Vec<serde_json::Value> = serde_json::from_str(&list.out).unwrap();
@@ -155,16 +155,17 @@ impl World {
     }
 }
 
-/// Copies a program. By another process: a file that this one has open for writing while another test starts a child can't be run.
+/// Copies a program, by another process: a file that is open for writing here while another test forks could not be run
+/// (ETXTBSY).
 #[track_caller]
 pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
-/// Waits for a started program, at most a minute.
+/// Waits for a started program to end, at most a minute.
 #[track_caller]
 pub(crate) fn end_of(mut child: Child) -> Said {
-    // Read meanwhile, or a full pipe would keep the program from ending.
+    // Read concurrently, or a full pipe would keep the program from ending.
     let out = child.stdout.take().map(read_all);
     let err = child.stderr.take().map(read_all);
     let end = Instant::now() + Duration::from_secs(60);
@@ -190,7 +191,7 @@ fn read_all(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Str
     })
 }
 
-/// Waits until `found` gives something, at most 30 s.
+/// Waits until `found` returns something, at most 30 s.
 #[track_caller]
 pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(30);
@@ -207,7 +208,7 @@ pub(crate) fn signal(pid: u32, signal: i32) {
     rtscope_sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
 }
 
-/// Every process, as (id, parent), those that ended left out.
+/// All processes as (PID, parent's PID), without those that have ended.
 pub(crate) fn processes() -> Vec<(u32, u32)> {
     let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
     pids.filter_map(|pid| {
@@ -235,8 +236,8 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// The probe of a running `rtscope`, once each of its measuring threads has slept and woken up several times: on a busy machine some time
-/// may pass between their start and their first sample.
+/// The probe of a running `rtscope`, once each of its measuring threads has slept and woken up several times: on a busy machine
+/// it may take a while from their start to their first sample.
 #[track_caller]
 pub(crate) fn probe_of(rtscope: u32) -> u32 {
     wait_for("the probe's measuring threads", || find_probe(rtscope))
@@ -269,7 +270,7 @@ fn measuring_sleeps(probe: u32) -> Vec<u64> {
     measuring.filter_map(|s| figure(&s, "voluntary_ctxt_switches:")?.parse().ok()).collect()
 }
 
-/// Whether the kernel lets this process have a real-time priority and lock its memory: root with its capabilities.
+/// Whether this process may have a real-time priority and lock its memory: root with its capabilities.
 pub(crate) fn privileged() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let effective = status.lines().find_map(|l| l.strip_prefix("CapEff:")).unwrap().trim();
@@ -278,19 +279,19 @@ pub(crate) fn privileged() -> bool {
     bits & (1 << 14) != 0 && bits & (1 << 23) != 0
 }
 
-/// Whether this is root.
+/// Whether the tests run as root.
 pub(crate) fn root() -> bool {
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Says that a case was left out, and why; for use as `return skip(..)`.
+/// Prints that a case was left out, and why; for use as `return skip(..)`.
 #[allow(clippy::print_stderr)] // the test runner shows it
 pub(crate) fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// Whether a program is on the path.
+/// Whether a program is installed.
 pub(crate) fn installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).any(|d| d.join(program).is_file())
@@ -301,7 +302,7 @@ pub(crate) fn codes(r: &Record) -> Vec<&str> {
     r.parts().warnings.iter().map(|w| w.code.as_str()).collect()
 }
 
-/// Asserts that every distribution's counts are the grid points that passed, all of them explained.
+/// Asserts that the counts of every distribution add up to the grid points that passed.
 #[track_caller]
 pub(crate) fn adds_up(r: &Record, points: impl Fn(usize) -> u64) {
     for (i, d) in r.distributions().iter().enumerate() {

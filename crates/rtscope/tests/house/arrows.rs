@@ -1,26 +1,27 @@
-//! Which file takes which names from which: the paths of a module followed to where their names are taken and defined.
+//! Which file takes which names from which other file: follows the paths of a module to where their names are taken from and
+//! defined.
 
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For each file the files that it takes names from, with these names.
+/// For each file, the files that it takes names from, with these names.
 pub(crate) type Arrows = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// Names that a module re-exports may form a ring; no honest path is as long.
+/// Limit for cycles of re-exports; no real path is as long.
 const DEEPEST: usize = 32;
 
-/// What the way of a path leads to.
+/// What a path leads to.
 enum End {
     Module(usize),
-    /// A type, a function or the like: what follows in the path is its own.
+    /// A type, a function or the like: the rest of the path belongs to it.
     Item,
 }
 
-/// The modules that names are taken from on the way.
+/// The modules that a path takes names from, with the names.
 type Taken = Vec<(usize, String)>;
 
-/// The arrows of the whole tree. An arrow runs to the file where a name is defined and to every file that passes it on, unless that
-/// one is a mere face. A `mod` line is no arrow: a parent may have children that it takes nothing from.
+/// The arrows of the whole tree. An arrow goes to the file where a name is defined, and to every file that re-exports it unless
+/// that file is a mere face. A `mod` line is no arrow: a parent may have children that it takes nothing from.
 pub(crate) fn arrows(tree: &Tree) -> Arrows {
     let mut found = Arrows::new();
     for (at, module) in tree.modules.iter().enumerate() {
@@ -43,7 +44,7 @@ fn taken(tree: &Tree, at: usize, path: &[String]) -> Taken {
     if let [name] = path {
         let m = &tree.modules[at];
         let known = m.children.contains_key(name) || m.defined.contains(name) || m.imports.contains_key(name);
-        // Alone it is a name of the module's own, of what it imports by name (counted there), or of what it imports wholly.
+        // A single name is the module's own, imported by name (counted at the import), or imported by a glob.
         if !known && !is_keyword(name) {
             through_globs(tree, at, name, &mut found, 0);
             return found;
@@ -86,7 +87,7 @@ fn follow(tree: &Tree, at: usize, path: &[String], taken: &mut Taken, depth: usi
                 Some(End::Module(m)) => here = m,
                 Some(End::Item) => return Some(End::Item),
                 None => {
-                    // Made by a macro, it may be; whoever takes it takes it from here.
+                    // A macro may have made it; it is taken from this module.
                     taken.push((here, name.clone()));
                     return Some(End::Item);
                 }
@@ -108,7 +109,7 @@ fn look_up(tree: &Tree, at: usize, name: &str, taken: &mut Taken, depth: usize) 
     }
     let Some(path) = m.imports.get(name) else { return through_globs(tree, at, name, taken, depth) };
     taken.push((at, name.into()));
-    // `use serde::Serialize` leads out of the house; `use self::a` within `mod a` leads nowhere.
+    // `use serde::Serialize` leads out of the workspace; `use self::a` within `mod a` leads nowhere.
     if depth >= DEEPEST || path.len() == 1 && path[0] == name {
         return tree.libraries.get(name).map(|&root| End::Module(root));
     }

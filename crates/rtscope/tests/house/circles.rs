@@ -1,13 +1,13 @@
-//! Circles: files each of which takes names, over whatever others, from all the rest.
+//! Circles: sets of files in which every file takes names, directly or indirectly, from all the others.
 
 use crate::arrows::Arrows;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The files of a circle, in the order of their names.
+/// The files of a circle, sorted by name.
 pub(crate) type Circle = BTreeSet<String>;
 
-/// Every circle among `arrows`, each as large as it goes.
+/// Every circle among `arrows`, each as large as possible.
 pub(crate) fn circles(arrows: &Arrows) -> Vec<Circle> {
     let reached: Vec<(&String, BTreeSet<&String>)> = arrows.keys().map(|file| (file, reached(arrows, file))).collect();
     let mut found: Vec<Circle> = Vec::new();
@@ -32,7 +32,7 @@ fn reached<'a>(arrows: &'a Arrows, from: &str) -> BTreeSet<&'a String> {
     found
 }
 
-/// A circle in words: its files, and which takes what from which.
+/// Describes a circle: its files, and which takes what from which.
 pub(crate) fn words(circle: &Circle, arrows: &Arrows) -> String {
     let mut text = format!("a circle of {} files:\n", circle.len());
     for file in circle {

@@ -1,4 +1,4 @@
-//! The reader itself, on small trees that are made up: what is a circle is found, and what is none is not.
+//! Tests of the reader, on small made-up trees: it finds circles, and only circles.
 
 use crate::arrows::{Arrows, arrows};
 use crate::circles::{circles, words};
@@ -13,7 +13,7 @@ fn read(files: &[(&str, &str)]) -> Arrows {
     arrows(&tree)
 }
 
-/// The files of each circle, without the folder.
+/// The files of each circle, without their directory.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let short = |f: &String| f.trim_start_matches("x/src/").to_owned();
     circles(&read(files)).iter().map(|c| c.iter().map(short).collect::<Vec<_>>().join(" ")).collect()
@@ -35,7 +35,7 @@ fn a_circle_is_found_and_its_names_are_told() {
     let wanted = "a circle of 3 files:\n  x/src/a.rs takes from x/src/b.rs: One, two\n  x/src/b.rs takes from x/src/c.rs: three\n  \
                   x/src/c.rs takes from x/src/a.rs: A\n";
     assert_eq!(text, wanted);
-    // In one direction only it is none.
+    // In one direction only, there is no circle.
     let mut open = files;
     open[3].1 = "pub fn three() {}";
     assert_eq!(found(&open), NONE);
@@ -43,7 +43,7 @@ fn a_circle_is_found_and_its_names_are_told() {
 
 #[test]
 fn a_re_export_hides_no_circle() {
-    // By the root, which is looked through; by a rename; and by all that a module brings.
+    // Through the root, which is a face; by a rename; by a glob.
     for (root, taken) in [
         ("mod a; mod b; pub use a::A;", "use crate::A;"),
         ("mod a; mod b; pub use a::A as Other;", "use crate::Other;"),
@@ -55,7 +55,7 @@ fn a_re_export_hides_no_circle() {
         let files = [("x/src/lib.rs", root), ("x/src/a.rs", "use crate::b::B; pub struct A;"), ("x/src/b.rs", &b)];
         assert_eq!(found(&files), ["a.rs b.rs"], "{root} {taken}");
     }
-    // By a module that has something of its own it is a circle with that one too.
+    // A module with items of its own becomes part of the circle.
     let files = [
         ("x/src/lib.rs", "mod a; mod b; mod between;"),
         ("x/src/a.rs", "use crate::b::B; pub struct A;"),
@@ -77,7 +77,7 @@ fn a_child_and_its_parent_are_a_circle_where_each_takes_from_the_other() {
     ] {
         assert_eq!(with(parent), ["a.rs a/child.rs"], "{parent}");
     }
-    // The parent alone knows of it, or the child alone takes.
+    // Only the parent knows the child, or only the child takes from the parent.
     assert_eq!(with("mod child; pub struct Shared;"), NONE);
     let files = [
         ("x/src/lib.rs", "mod a;"),

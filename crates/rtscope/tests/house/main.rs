@@ -1,10 +1,10 @@
-//! The house's own order, read from its sources: no circles among the files of a crate, and crates that know only what is below them.
+//! The order of the sources: no circles among the files of a crate, and crates that only depend on those below them.
 //!
-//! What counts as an arrow from one file to another: a name that the first one's code takes from the second, in a `use` line or by a path in
-//! the midst of code, in a macro's call or an attribute too. A name that is passed on by `use` counts at every file that passes it on and
-//! where it is defined, so that no re-export hides a circle; a file of nothing but `mod` and `use` lines (most crates' roots) is looked
-//! through. A child that takes from its parent what takes from the child is a circle as any other. What does not count: `mod` lines,
-//! visibilities such as `pub(super)`, links in comments, methods of a type that was had from elsewhere, and all that is there in tests only.
+//! A file takes a name from another if its code uses the name in a `use` line or in a path, including paths in macro calls and
+//! attributes. A re-exported name counts at every file that passes it on and where it is defined, so that no re-export hides a
+//! circle; a file with nothing but `mod` and `use` lines (most crates' roots) is looked through. A child that takes from its
+//! parent what in turn takes from the child is a circle too. Not counted: `mod` lines, visibilities such as `pub(super)`, links
+//! in comments, methods of a type that came from elsewhere, and everything that exists only in tests.
 
 mod arrows;
 mod circles;
@@ -19,12 +19,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tree::Tree;
 
-/// The folder of the crates.
+/// The directory of the crates.
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// All texts of the crates that lie in files ending like this, by their paths from the folder of the crates on.
+/// The texts of all files whose names end with `ending`, by their paths relative to the directory of the crates.
 fn texts(dir: &Path, before: &str, ending: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())) {
         let path = entry.expect("a directory is read to its end").path();
@@ -45,7 +45,7 @@ fn sources() -> BTreeMap<String, String> {
     found
 }
 
-/// The circles that are there, in words; `None` where there is none.
+/// Describes the circles; `None` if there are none.
 fn told(arrows: &Arrows) -> Option<String> {
     let text: String =
         circles(arrows).iter().map(|c| words(c, arrows) + "carry what they share down into a module of its own\n").collect();

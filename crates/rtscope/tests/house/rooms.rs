@@ -1,13 +1,13 @@
-//! Which crate may know which: the order of the rooms, held against the crates' manifests.
+//! Which crate may depend on which: the order of the crates, checked against their manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The order as ARCHITECTURE.md has it.
+/// The order as ARCHITECTURE.md states it.
 pub(crate) const WRITTEN: &str = "Dependencies go downwards only: all may know `failure`, which knows nobody; `record` knows nobody else; `sys`, \
     `samples` and `analysis` know `record`; `probe` knows `sys`, `samples` and `fpga`; `load` knows `sys`; `lab` knows `probe` and `load`; `run` \
     knows `lab`; `archive` knows `samples`; all that open files know `files`; `report` knows `analysis`; `rtscope` knows all.";
 
-/// The same for the test: whom each crate knows, and with them whom these know.
+/// The same order for the test: the direct dependencies that each crate may have; theirs are allowed too.
 pub(crate) const ORDER: [(&str, &[&str]); 14] = [
     ("rtscope-failure", &[]),
     ("rtscope-record", &["rtscope-failure"]),
@@ -30,7 +30,7 @@ fn below(room: &str) -> BTreeSet<&'static str> {
     known.iter().flat_map(|&name| below(name).into_iter().chain([name])).collect()
 }
 
-/// What these manifests say against the order; they are texts by their paths, `rtscope-record/Cargo.toml` or the like.
+/// Where these manifests violate the order; `manifests` maps paths such as `rtscope-record/Cargo.toml` to texts.
 pub(crate) fn upward(manifests: &BTreeMap<String, String>) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in manifests {
@@ -49,7 +49,7 @@ pub(crate) fn upward(manifests: &BTreeMap<String, String>) -> Vec<String> {
     found
 }
 
-/// All that a manifest names as a dependency: of the code, of its tests, of its build, and of some targets only.
+/// All dependencies in a manifest: of the code, its tests and its build, also for some targets only.
 fn dependencies(manifest: &toml::Table) -> Vec<String> {
     let mut found = Vec::new();
     for (key, value) in manifest {
@@ -57,7 +57,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
         if key == "target" {
             found.extend(table.values().filter_map(toml::Value::as_table).flat_map(dependencies));
         } else if key == "dependencies" || key == "dev-dependencies" || key == "build-dependencies" {
-            // Under another name it is the same crate.
+            // A renamed dependency is still that package.
             let package = |of: &toml::Value| of.get("package").and_then(toml::Value::as_str).map(ToOwned::to_owned);
             found.extend(table.iter().map(|(name, of)| package(of).unwrap_or_else(|| name.clone())));
         }

@@ -1,4 +1,4 @@
-//! The crates' sources as a tree of modules: what each defines and imports, and which paths its code names.
+//! The crates' sources as a tree of modules: what each module defines and imports, and which paths its code names.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,40 +6,41 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, LitStr, Meta, Token, UseTree};
 
-/// A path as it is written: `crate::a::B` is `["crate", "a", "B"]`.
+/// A path as written: `crate::a::B` is `["crate", "a", "B"]`.
 pub(crate) type Names = Vec<String>;
 
 /// A module of a crate: a file, or a `mod name { ... }` inside one.
 #[derive(Default)]
 pub(crate) struct Module {
-    /// Its file, from the folder of the crates on.
+    /// Its file, relative to the directory of the crates.
     pub(crate) file: String,
     pub(crate) parent: Option<usize>,
     pub(crate) children: BTreeMap<String, usize>,
-    /// What it defines itself.
+    /// The names that it defines.
     pub(crate) defined: BTreeSet<String>,
-    /// The names that its `use` lines bring, with what each stands for.
+    /// The names that its `use` lines import, and the path of each.
     pub(crate) imports: BTreeMap<String, Names>,
-    /// What its `use` lines bring wholly: `use a::*`.
+    /// The paths of its glob imports, such as `use a::*`.
     pub(crate) globs: Vec<Names>,
-    /// Every path that it writes, in `use` lines and elsewhere.
+    /// Every path in its code, in `use` lines and elsewhere.
     pub(crate) written: Vec<Names>,
-    /// It holds nothing but `mod` and `use` lines, so that whoever takes a name from it takes it from where the name is defined.
+    /// A face: it holds nothing but `mod` and `use` lines, so a name that is taken from it counts as taken from where it is
+    /// defined.
     pub(crate) face: bool,
 }
 
-/// All modules of all crates but those of tests.
+/// All modules of all crates, without tests.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) modules: Vec<Module>,
-    /// The libraries' roots, by the names that code has for them.
+    /// The root modules of the libraries, by the names that code uses for them.
     pub(crate) libraries: BTreeMap<String, usize>,
     /// Files that belong to the tests.
     tests: BTreeSet<String>,
 }
 
 impl Tree {
-    /// Reads `sources`, which are texts by their files' paths, `rtscope-record/src/lib.rs` or the like.
+    /// Parses `sources`: texts by path, such as `rtscope-record/src/lib.rs`.
     pub(crate) fn read(sources: &BTreeMap<String, String>) -> Self {
         let mut all = Self::default();
         for file in sources.keys() {
@@ -56,14 +57,14 @@ impl Tree {
         all
     }
 
-    /// The files that no `mod` line leads to.
+    /// Files that no `mod` line leads to.
     pub(crate) fn unread<'a>(&self, sources: &'a BTreeMap<String, String>) -> Vec<&'a str> {
         let read: BTreeSet<&str> = self.modules.iter().map(|m| m.file.as_str()).collect();
         let all = sources.keys().map(String::as_str);
         all.filter(|f| f.contains("/src/") && !read.contains(f) && !self.tests.contains(*f)).collect()
     }
 
-    /// Reads a file and those that its `mod` lines name; of `tests` only which they are.
+    /// Reads a file and those that its `mod` lines name. With `tests`, only notes which files these are.
     fn file(&mut self, sources: &BTreeMap<String, String>, file: &str, parent: Option<usize>, tests: bool) -> usize {
         let text = sources.get(file).unwrap_or_else(|| panic!("{file} is named by a `mod` line but is not there"));
         let parsed = syn::parse_file(text).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -144,7 +145,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether this is there in tests only: `#[test]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
+/// Whether an item exists in tests only: `#[test]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
 fn is_test(attributes: &[Attribute]) -> bool {
     fn asks(meta: &Meta) -> bool {
         match meta {
@@ -185,7 +186,7 @@ fn defined(item: &Item) -> Names {
     vec![name.to_string()]
 }
 
-/// What the call of a macro between items is likely to define: what follows `enum`, `struct` and so on in it.
+/// What a macro call between items probably defines: the names after `enum`, `struct` and so on.
 fn made(tokens: &TokenStream) -> Names {
     let mut found = Vec::new();
     let mut after = false;
@@ -202,11 +203,11 @@ fn made(tokens: &TokenStream) -> Names {
     found
 }
 
-/// Goes through a module's code, but for its child modules.
+/// Visits the code of a module, without its child modules.
 struct Look(Module);
 
 impl Look {
-    /// Notes the paths in what is no Rust code yet: the words of a macro's call.
+    /// Notes the paths in tokens that are not parsed Rust: the arguments of a macro call.
     fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let is = |at: usize, c: char| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == c);
@@ -231,7 +232,7 @@ impl Look {
     fn import(&mut self, tree: &UseTree, before: &[String]) {
         let joined = |name: &dyn ToString| before.iter().cloned().chain([name.to_string()]).collect::<Names>();
         let mut named = |path: Names, name: String| {
-            // `use a::{self, b}` names a itself.
+            // `use a::{self, b}` names `a` itself.
             let path =
                 if path.len() > 1 && path.last().is_some_and(|l| l == "self") { path[..path.len() - 1].to_vec() } else { path };
             let name = if name == "self" { path.last().cloned().unwrap_or_default() } else { name };
@@ -291,7 +292,7 @@ impl<'ast> Visit<'ast> for Look {
     // `pub(super)` takes nothing from there.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
-    // `#[serde(with = "crate::a")]`: what is written as text is a path all the same.
+    // `#[serde(with = "crate::a")]`: a path in a string is still a path.
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let Meta::List(list) = &attribute.meta else { return };
         for token in list.tokens.clone() {

@@ -1,4 +1,4 @@
-//! Kernels: what boots, and what is said where something is missing.
+//! Kernels: which boot, and what the errors say if something is missing.
 
 use super::{Lab, RT, wanted};
 use crate::world::{PROGRAM, Said};
@@ -37,7 +37,7 @@ fn without_qemu_or_network_it_says_what_is_missing() {
         c.args([flags, "sh", "-c", script, "sh", PROGRAM]).env("RTSCOPE_CACHE", cache);
         c.output().unwrap().into()
     };
-    // Only a test's own view of the machine lacks them.
+    // Hidden only from this test's view of the machine.
     if !Command::new("unshare").args(["-mn", "true"]).status().is_ok_and(|s| s.success()) {
         println!("left out: no namespaces for this user");
         return;
@@ -54,7 +54,7 @@ fn without_qemu_or_network_it_says_what_is_missing() {
     }
 }
 
-/// The papers' architectures: the same loads, the same determinism.
+/// The papers' architectures: the same loads, and runs repeat there too.
 #[test]
 fn arm_guests_measure_too() {
     if !wanted() {

@@ -1,4 +1,4 @@
-//! Tests over lines and in the kernel, by modules that rtscope builds and loads itself.
+//! Tests over lines and in kernel space, with modules that rtscope itself builds and loads.
 
 use super::runs::records;
 use super::{Lab, RT, STOCK, wanted};
@@ -16,10 +16,10 @@ fn sum(r: &Record, f: impl Fn(&Distribution) -> u64) -> u64 {
     r.distributions().iter().map(f).sum()
 }
 
-/// Measures in the lab, as told by `words`.
+/// Measures in the lab, with the options `words`.
 fn measured(lab: &Lab, kernel: &str, words: &str) -> Record {
     let said = lab.line(&format!("measure {words} --target lab:{kernel} --json --no-save"));
-    // What is wrong on purpose makes a record INVALID.
+    // Injected faults make a record INVALID.
     let code = if words.contains("--inject") { 4 } else { 0 };
     said.ends_with(code).record()
 }
@@ -77,11 +77,11 @@ fn user_space_kernel_and_handlers_are_told_apart_and_come_again() {
         for (space, handler) in [(Space::User, None), (Space::Kernel, Some(Handler::Hard))] {
             let r = find(rt, Test::Periodic, space, handler);
             let grid = r.parts().instrument.as_ref().unwrap().grid.unwrap();
-            // The wave is on a grid of its own clock: nothing adds up.
+            // The wave is on a grid of its own clock: no error accumulates.
             assert!((290..=300).contains(&grid.points) && grid.drift_ppb.abs() < 20_000, "{grid:?}");
         }
     }
-    // The same again from the command line, and under another name.
+    // The same run again from the command line, with another id.
     let again = measured(&lab, RT, "response -l 300 --space kernel --handler threaded");
     let before = find(true, Test::Response, Space::Kernel, Some(Handler::Threaded));
     assert_eq!(again.fingerprint(), before.fingerprint());
@@ -99,17 +99,17 @@ fn injected_answers_are_measured_and_counted_exactly() {
         assert!(r.parts().warnings.iter().any(|w| w.code == "injected"));
         r
     };
-    // Constant, but one in a thousand comes after its time-out.
+    // Constant, except that one in a thousand comes after its time-out.
     let r = run("-l 3000 -i 300us --timeout 200us --inject delay=50us,slow=250us/1000");
     assert_eq!((sum(&r, Distribution::count), sum(&r, Distribution::missed), sum(&r, Distribution::late)), (2997, 3, 3));
     let all = r.merged().unwrap().unwrap();
     assert!(all.min().unwrap() >= 50_000 && all.max().unwrap() < 50_000 + resolution, "{:?} to {:?}", all.min(), all.max());
-    // Two-valued: every second one is a falling edge. Dropped and doubled ones are falling, too.
+    // Two values: every second answer is a falling edge. Dropped and doubled ones are falling, too.
     let r = run("-l 2000 -i 300us --inject delay=50us,slow=120us/2,drop=100,double=50");
     let (rising, falling) = (of(&r, "rising"), of(&r, "falling"));
     assert_eq!((rising.count(), rising.missed(), rising.spurious()), (1000, 0, 0));
     assert_eq!((falling.count(), falling.missed(), falling.late()), (980, 20, 0));
-    // 40 are doubled; of these the 20 that are dropped nobody sees.
+    // 40 are doubled; 20 of these are dropped, so nobody sees them.
     assert_eq!(sum(&r, Distribution::spurious), 20);
     for (d, delay) in [(rising, 50_000), (falling, 120_000)] {
         assert!(d.min().unwrap() >= delay && d.max().unwrap() < delay + resolution, "{:?} to {:?}", d.min(), d.max());

@@ -1,4 +1,5 @@
-//! Modules on the machine itself: loaded for a run, unloaded after it, also after SIGKILL. The machine is a guest, and rtscope runs in it.
+//! Modules on the local machine: loaded for a run, unloaded after it, also after SIGKILL. The local machine is a guest in which
+//! rtscope runs.
 
 use super::{Lab, RT, cache, wanted};
 use crate::world::{PROGRAM, Said};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Each case says what is loaded, and how many entries the journal has.
+/// Prints after each case which modules are loaded, and how many entries the journal has.
 const SCRIPT: &str = r#"
 cd /root; mkdir m; mv *.ko m; gunzip -c rtscope.gz > rtscope; chmod +x rtscope
 ./rtscope --version > /dev/null || exit 77
@@ -37,7 +38,7 @@ mv m/other.ko m/rtscope_timer.ko; ./rtscope measure timer -l 10 --space kernel; 
 for test in response periodic timer dut gpio; do echo "json $test $(cat $test.json)"; done
 "#;
 
-/// The directory with the modules for RT, which a run has built.
+/// Directory of the modules for RT; a run builds them.
 fn modules(lab: &Lab) -> PathBuf {
     lab.line(&format!("measure timer -l 10 --space kernel --target lab:{RT} --no-save")).ends_with(0);
     let all: Vec<Value> = serde_json::from_str(&lab.line("lab kernels --json").ends_with(0).out).unwrap();

@@ -1,8 +1,8 @@
-//! The virtual lab, driven through the built program: real Debian kernels under QEMU, real loads in them.
+//! The virtual lab, driven by the built program: real Debian kernels under QEMU, with real loads.
 //!
 //! Needs QEMU, a network for the first fetch, the guest programs (`./x guest`) and some minutes: run with `RTSCOPE_LAB_TESTS=1`, as
 //! `./x test` does. `RTSCOPE_CACHE` names the cache, which is worth keeping between runs; `RTSCOPE_GUESTS` the guest programs.
-#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
+#![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 #![allow(clippy::print_stdout)] // says which cases are left out
 
 mod kernels;
@@ -12,14 +12,14 @@ mod module;
 mod pins;
 mod runs;
 #[path = "../e2e/world.rs"]
-#[allow(dead_code)] // what the other tests use of it
+#[allow(dead_code)] // the other tests use these parts
 mod world;
 
 use std::path::PathBuf;
 use std::process::Command;
 use world::{Said, World};
 
-/// Stock and RT of one series.
+/// Stock and RT kernels of one series.
 const STOCK: &str = "debian/6.12/amd64";
 const RT: &str = "debian/6.12-rt/amd64";
 
@@ -32,7 +32,7 @@ fn wanted() -> bool {
     wanted
 }
 
-/// A world whose cache is the one that all cases share.
+/// A world whose cache all cases share.
 struct Lab(World);
 
 impl Lab {

@@ -1,4 +1,4 @@
-//! A kernel made worse on purpose is caught, by as much as it was made worse.
+//! A kernel that is made worse on purpose is found out, and by the right amount.
 
 use super::{Lab, RT, wanted};
 use rtscope_record::{Effect, Verdict};
@@ -50,14 +50,14 @@ fn time_without_preemption_is_the_maximum() {
     for hold_us in [60, 1000] {
         let d = measure(hold_us);
         let max_us = d.max().unwrap() as f64 / 1000.0;
-        // The holds spread evenly over the grid of 100 us: one of them begins just before a wake-up is due, which then takes its few us.
+        // The holds are spread evenly over the 100 us grid: one begins just before a wake-up is due, which itself takes a few us.
         let expected = hold_us as f64;
         assert!((expected - 2.0..expected + 15.0).contains(&max_us), "held {hold_us} us, maximum {max_us} us");
-        // What was passed over is counted: all of the grid is there.
+        // Points that were passed over are counted: the whole grid is accounted for.
         assert_eq!(d.count() + d.missed(), 20_000);
         assert_eq!(d.missed() > 0, hold_us > 100, "{} missed", d.missed());
     }
-    // A module that is for another kernel is an error that says so.
+    // A truncated module is refused with an error that names it.
     let own = fs::read(&module).unwrap();
     let broken = lab.0.file("broken.ko", &own[..own.len() / 2]);
     let said =
@@ -65,7 +65,7 @@ fn time_without_preemption_is_the_maximum() {
     said.ends_with(3).complains(&["broken.ko", "can't be loaded"]);
 }
 
-/// The CPU of one of the threads goes offline in the middle, and comes back before the end or not.
+/// The CPU of a thread goes offline during the run, and comes back before its end or not.
 #[test]
 fn a_cpu_that_is_taken_away_in_the_middle_costs_the_verdict() {
     if !wanted() {

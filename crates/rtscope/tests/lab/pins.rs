@@ -1,8 +1,8 @@
-//! A real kernel behind the FPGA instrument's pins: the gateware's emulator gives stimuli to a GPIO of QEMU's `ast2600-evb`, on which
-//! Debian's PREEMPT_RT kernel for 32-bit Arm runs the device under test, and stamps what comes back.
+//! A real kernel behind the FPGA instrument's pins. The gateware's emulator drives a GPIO of QEMU's `ast2600-evb`, on which
+//! Debian's PREEMPT_RT kernel for 32-bit Arm runs the DUT, and stamps the answers.
 //!
-//! A test of function, not of timing: QEMU's clock is the host's. Run by `./x pins`, which names the emulator (`RTSCOPE_EMULATOR`) and the
-//! probe for the guest (`RTSCOPE_PINS`).
+//! This tests function, not timing: QEMU's clock is the host's. Run by `./x pins`, which names the emulator (`RTSCOPE_EMULATOR`)
+//! and the probe for the guest (`RTSCOPE_PINS`).
 
 use crate::{Lab, cache};
 use cpio::newc::{Builder, ModeFileType, trailer};
@@ -18,14 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const KERNEL: &str = "debian/6.12-rt/armhf";
-/// Of GPIO A: the device's input and output.
+/// The DUT's input and output are pins of GPIO A.
 const GPIO: &str = "/machine/soc/gpio";
 const INPUT: &str = "gpioA0";
 const OUTPUT: &str = "gpioA1";
 /// How long a booting guest may take.
 const BOOT: Duration = Duration::from_secs(240);
 
-/// Ended with the test.
+/// A child process, killed when dropped.
 struct Program(Child);
 
 impl Drop for Program {
@@ -35,7 +35,7 @@ impl Drop for Program {
     }
 }
 
-/// QEMU's control channel.
+/// QEMU's control channel (QMP).
 struct Qmp(BufReader<UnixStream>);
 
 impl Qmp {
@@ -84,7 +84,7 @@ fn wait_for<T>(what: &Path, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Carries levels between the emulator's pins and the guest's, until told to stop; returns how many went each way.
+/// Carries levels between the pins of the emulator and the guest until `stop`; returns how many went each way.
 fn carry(mut qmp: Qmp, mut wires: UnixStream, stop: &AtomicBool) -> (u64, u64) {
     wires.set_nonblocking(true).unwrap();
     let (mut there, mut back, mut waiting) = (0, 0, VecDeque::new());
@@ -95,7 +95,7 @@ fn carry(mut qmp: Qmp, mut wires: UnixStream, stop: &AtomicBool) -> (u64, u64) {
         if let Ok(n) = wires.read(&mut room) {
             waiting.extend(room[..n].iter().map(|b| *b == b'1'));
         }
-        // QEMU's GPIO forgets an interrupt that comes while the one before is not served yet: one edge at a time.
+        // QEMU's GPIO loses an interrupt that comes before the previous one was served, so edges go one at a time.
         if Instant::now() >= free {
             if let Some(next) = waiting.pop_front() {
                 qmp.set(INPUT, next);
@@ -115,7 +115,7 @@ fn carry(mut qmp: Qmp, mut wires: UnixStream, stop: &AtomicBool) -> (u64, u64) {
     (there, back)
 }
 
-/// The first `name` below `dir`.
+/// The first file called `name` below `dir`.
 fn find(dir: &Path, name: &str) -> PathBuf {
     let mut open = vec![dir.to_path_buf()];
     while let Some(dir) = open.pop() {
@@ -138,7 +138,7 @@ const INIT: &str = "#!/bin/busybox sh
 exec /bin/probe dut /plan.json
 ";
 
-/// The guest's initramfs: busybox, the GPIO's driver, the probe as the device under test.
+/// Makes the guest's initramfs: busybox, the GPIO's driver, and the probe as the DUT.
 fn image(kernel: &Path, probe: &Path, to: &Path) {
     let packed = find(kernel, "gpio-aspeed.ko.xz");
     let driver = Command::new("xz").arg("-dc").arg(packed).output().unwrap().stdout;
@@ -195,7 +195,7 @@ fn a_real_kernel_answers_the_gateware() {
 
     let qmp = Qmp::connect(&at("qmp"));
     let wires = wait_for(&at("wires"), || UnixStream::connect(at("wires")).ok());
-    // The device says on the console that it listens, and on which kernel.
+    // The DUT reports on the console that it listens, and on which kernel.
     let listens = |text: &str| text.lines().find(|l| l.contains("\"listening\"")).map(str::to_owned);
     let said = wait_for(&at("console"), || listens(&fs::read_to_string(at("console")).unwrap_or_default()));
     assert!(said.contains("rt-armmp"), "{said}");
@@ -214,7 +214,7 @@ fn a_real_kernel_answers_the_gateware() {
     let sum = |key: &str| record["distributions"].as_array().unwrap().iter().map(|d| d[key].as_u64().unwrap_or(0)).sum::<u64>();
     println!("{there} levels there, {back} back; {} answers in time, {} missed, {} late", sum("count"), sum("missed"), sum("late"));
     assert_eq!((sum("count") + sum("missed"), sum("spurious")), (40, 0), "{record}");
-    // However busy this host is: the loop through gateware, serial line, kernel and back is closed.
+    // However busy this host is: the loop through gateware, serial line and kernel and back is closed.
     assert!(sum("count") >= 20, "{record}");
     assert!(there >= 42 && back >= sum("count"), "{there} there, {back} back");
 }

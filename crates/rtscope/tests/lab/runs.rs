@@ -1,4 +1,4 @@
-//! Runs repeat to the last bit, tell stock from RT, agree with cyclictest, and leave nothing behind.
+//! Runs repeat to the last bit, distinguish stock from RT, agree with cyclictest, and leave nothing behind.
 
 use super::{Lab, RT, STOCK, wanted};
 use crate::world::Said;
@@ -13,7 +13,7 @@ fn max(record: &Record) -> u64 {
     record.merged().unwrap().unwrap().max().unwrap()
 }
 
-/// Directories of machines that are running, or were left.
+/// Directories of machines that run, or were left behind.
 fn machines() -> BTreeSet<String> {
     let names = fs::read_dir("/dev/shm").unwrap().flatten().map(|e| e.file_name().to_string_lossy().into_owned());
     names.filter(|n| n.starts_with("rtscope-vm-")).collect()
@@ -70,13 +70,13 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         }
     }
     let [stock, rt] = highest;
-    // Seen over five seeds and 3 s each: 60 to 191 us against 7.9 to 8.8 us.
+    // Observed over five seeds of 3 s each: 60 to 191 us against 7.9 to 8.8 us.
     assert!(stock >= 5 * rt, "stock {stock} ns, RT {rt} ns");
     assert!(said.out.contains("time model 2") && said.out.contains("one seed") && !said.out.contains("(none)"), "{}", said.out);
     assert!(said.out.contains("stock/RT") && said.out.contains("virtual") && !said.out.contains(" host "), "{}", said.out);
     let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
     assert!(page.contains("Stock against RT") && page.contains("virtual"));
-    // Done is done: nothing runs again.
+    // Completed runs are not taken again.
     lab.run(&["campaign", "run", plan, "--quiet"]).ends_with(0);
     assert_eq!(records(&lab, "all").len(), 8);
 }
@@ -101,7 +101,7 @@ fn cyclictest_in_the_same_guest_agrees() {
     let lab = Lab::new();
     for load in ["none", "full"] {
         let own = lab.line(&format!("measure timer -D 2s --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
-        // In ns, one bin for each.
+        // In ns, with one bin per ns.
         let peer =
             lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l2000 -N -h 100000 -q")).ends_with(0);
         lab.0.file("peer.txt", &peer.out);
@@ -109,7 +109,7 @@ fn cyclictest_in_the_same_guest_agrees() {
         let median = |r: &Record| r.merged().unwrap().unwrap().percentiles()["p50"] as f64;
         let ratio = median(&own) / median(&peer);
         assert!((0.9..1.1).contains(&ratio), "{load}: medians {} and {} ns", median(&own), median(&peer));
-        // The maxima are of two runs, each with its own phase against the load: of one order.
+        // The maxima are of two runs, each with its own phase relative to the load, so they agree only in order of magnitude.
         let ratio = max(&own) as f64 / max(&peer) as f64;
         assert!((0.4..2.5).contains(&ratio), "{load}: maxima {} and {} ns", max(&own), max(&peer));
     }
@@ -127,7 +127,7 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
     };
     let (first, second) = (run("--seed 2"), run("--seed 3"));
     assert_ne!(first.fingerprint(), second.fingerprint());
-    // However it was asked for.
+    // However the same settings are written.
     assert_eq!(run("--seed 2 --priority 95 --interval 1ms --worst 32 --affinity 0").fingerprint(), first.fingerprint());
     let host = run("--clock host --guest-cpus 2");
     assert_eq!((host.parts().clock, host.verdict()), (Clock::Host, Verdict::Inconclusive));
@@ -158,7 +158,7 @@ fn a_load_of_ones_own_runs_in_the_guest_and_a_damaged_state_is_made_anew() {
         let file = fs::File::options().write(true).open(path).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, by, offset).unwrap();
     };
-    // Its beginning; its virtual time, which QEMU would take as it is; the guest's memory.
+    // Overwrites the state's beginning, its virtual time (which QEMU would accept as it is), and the guest's memory.
     let name = b"timer/icount";
     let time = fs::read(&path).unwrap().windows(name.len()).position(|w| w == name).unwrap() + name.len() + 4 + 6;
     for (path, offset, by) in [(&path, 0, [0; 64].as_slice()), (&path, time as u64, &[3]), (&memory, 24 << 20, b"not what it was")]
@@ -180,13 +180,13 @@ fn programs_run_in_the_guest_and_their_ends_are_told() {
     let said = lab.run(&["lab", "run", RT, "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).ends_with(3);
     assert_eq!(said.out, "out\n");
     assert!(said.err.contains("err") && said.err.contains("exit status 7"), "{}", said.err);
-    // What it left running does not keep it from its end.
+    // A process that it leaves running does not delay the end.
     assert_eq!(
         lab.run(&["lab", "run", RT, "--limit", "10s", "--", "sh", "-c", "sleep 1000 & echo away"]).ends_with(0).out,
         "away\n"
     );
     lab.line(&format!("lab run {RT} -- /no/such/program")).ends_with(2).complains(&["can't be started in the guest"]);
-    // One that never ends is found by virtual time, which an idle guest has plenty of.
+    // A program that never ends is noticed by virtual time, which passes quickly in an idle guest.
     lab.line(&format!("lab run {RT} --limit 1s -- sleep 100000")).ends_with(3).complains(&["the guest hangs", "console"]);
 }
 
@@ -214,7 +214,7 @@ fn a_panic_is_told_with_the_consoles_last_lines() {
     assert!(machines().iter().all(|name| alive(name)), "{:?}", machines());
 }
 
-/// Whether the process that a machine's directory names is there.
+/// Whether the process in the name of a machine's directory is alive.
 fn alive(name: &str) -> bool {
     let pid = name.trim_start_matches("rtscope-vm-").split('-').next().unwrap_or_default();
     fs::metadata(format!("/proc/{pid}")).is_ok()
@@ -226,7 +226,7 @@ fn an_interrupted_run_leaves_neither_record_nor_machine() {
         return;
     }
     let lab = Lab::new();
-    // The state is there, so that the signal meets a run.
+    // The state is already kept, so that the signal hits a run and not a boot.
     lab.line(&format!("lab run {RT} -- true")).ends_with(0);
     for signal in [libc::SIGINT, libc::SIGKILL] {
         let words = ["measure", "timer", "-D", "1h", "--quiet", "--target", &format!("lab:{RT}"), "--load", "calculation"];
@@ -255,7 +255,7 @@ fn an_interrupted_run_leaves_neither_record_nor_machine() {
             assert!(Instant::now() < end, "QEMU is still there");
             std::thread::sleep(Duration::from_millis(20));
         }
-        // What a killed one left goes with the next start.
+        // The next start removes what a killed one left.
         lab.line(&format!("lab run {RT} -- true")).ends_with(0);
         assert!(!machines().iter().any(|name| name.starts_with(&format!("rtscope-vm-{pid}-"))), "{:?}", machines());
     }

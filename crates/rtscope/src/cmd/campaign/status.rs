@@ -1,4 +1,4 @@
-//! How far a campaign is: every run of the plan with what the archive and the journal say of it.
+//! The status of a campaign: every run of the plan, with what the archive and the journal say about it.
 
 use crate::config::Context;
 use rtscope_archive::{Archive, ArchiveError, Filter, RunSummary};
@@ -11,15 +11,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A campaign, as `--json` prints it.
+/// The status of a campaign, as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub(super) struct Status {
     name: String,
     title: Option<String>,
     digest: String,
-    /// Directory of its journal.
+    /// Directory of the journal.
     state: PathBuf,
-    /// Who is at work on it.
+    /// The process at work on the campaign.
     running: Option<String>,
     done: usize,
     failed: usize,
@@ -27,19 +27,19 @@ pub(super) struct Status {
     runs: Vec<RunStatus>,
 }
 
-/// A run of it.
+/// The status of a run.
 #[derive(Debug, Serialize)]
 struct RunStatus {
     state: CampaignState,
     target: String,
     clock: Clock,
-    /// The time model, in virtual time.
+    /// Time model; only in virtual time.
     model: Option<u32>,
     load: String,
     test: TestPlan,
     repetition: u32,
     seed: Option<u64>,
-    /// Id of the record, also of one to be.
+    /// Id of the run's record, which may not exist yet.
     id: String,
     verdict: Option<Verdict>,
     max: Option<u64>,
@@ -50,18 +50,18 @@ struct RunStatus {
     run: Run,
 }
 
-/// Every run of the archive in short.
+/// Summaries of all runs in the archive.
 pub(super) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, ArchiveError> {
     archive.list(&Filter::default())
 }
 
-/// A verdict that is not known counts as the worst, as in a listing.
+/// An unknown verdict counts as the worst, as in a listing.
 fn verdict(of: &RunSummary) -> Verdict {
     serde_json::from_value(of.verdict.clone().into()).unwrap_or(Verdict::Invalid)
 }
 
 impl Status {
-    /// What is known of `plan`, whose journal is in `dir`. Looking makes neither journal nor archive.
+    /// The status of `plan`, whose journal is in `dir`. Creates neither journal nor archive.
     pub(super) fn of(context: &Context, plan: &Plan, dir: &Path) -> Result<Self, Failure> {
         let (past, running) = campaign::look(dir, plan)?;
         let (runs, digest) = (plan.runs(), plan.digest());
@@ -106,7 +106,7 @@ impl Status {
         Ok(Self { name, title, digest, state: dir.into(), running, done, failed, to_do, runs })
     }
 
-    /// For people.
+    /// The status as text.
     pub(super) fn table(&self, style: Style) -> String {
         let mut out = self.name.clone();
         let tests: std::collections::BTreeSet<String> = self.runs.iter().map(|r| r.test.label()).collect();
@@ -137,7 +137,7 @@ impl Status {
         out + &table::campaign(&rows, style)
     }
 
-    /// The records of what is done, in the plan's order.
+    /// The records of the runs that are done, in the plan's order.
     pub(super) fn records(&self, context: &Context) -> Result<Vec<(Run, Record)>, Failure> {
         let done: Vec<&RunStatus> = self.runs.iter().filter(|r| r.state == CampaignState::Done).collect();
         if done.is_empty() {

@@ -1,4 +1,5 @@
-//! cyclictest's option syntax, with its habits: bundled short options, arguments that may stand apart even where they are optional.
+//! cyclictest's option syntax and habits: bundled short options, and arguments that may be separate words even if they are
+//! optional.
 
 use crate::cmd::run::cpus;
 use lexopt::{Arg, Parser, ValueExt};
@@ -8,7 +9,7 @@ use rtscope_record::{Nanos, Policy, Settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What was asked for, before the machine's CPUs are known.
+/// The options, before the machine's CPUs are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
     affinity: Affinity,
@@ -34,7 +35,7 @@ pub(super) struct Options {
     pub(super) dialect: Dialect,
     pub(super) load: String,
     pub(super) help: bool,
-    /// Options that were taken but change nothing here.
+    /// Options that are accepted but have no effect here.
     pub(super) ignored: Vec<&'static str>,
 }
 
@@ -86,7 +87,7 @@ fn usage(message: impl Into<String>) -> Failure {
     Failure::usage(message, "rtscope cyclictest --help")
 }
 
-/// An optional argument as getopt and cyclictest take it: attached, or the next word if it looks like one.
+/// An optional argument as getopt and cyclictest take it: attached, or the next word if `looks` accepts it.
 fn optional(parser: &mut Parser, looks: impl Fn(&str) -> bool) -> Option<OsString> {
     if let Some(attached) = parser.optional_value() {
         return Some(attached);
@@ -100,24 +101,24 @@ fn number(parser: &mut Parser, name: &str) -> Result<u64, Failure> {
     value.parse::<u64>().map_err(|_| usage(format!("{name}: `{}` is not a number", value.to_string_lossy())))
 }
 
-/// `-D`: seconds, or with s, m, h or d.
+/// `-D`: seconds, or a number with s, m, h or d.
 fn duration(text: &str) -> Result<Nanos, Failure> {
     rtscope_record::units::seconds(text).map_err(|e| usage(format!("-D: {e}")))
 }
 
-/// A CPU set that names at least one CPU.
+/// Whether a word looks like a CPU set that names at least one CPU.
 fn is_cpu_set(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '!')
 }
 
 impl Options {
-    /// Reads the options that follow `cyclictest`.
+    /// Parses the options that follow `cyclictest`.
     pub(super) fn parse(words: Vec<OsString>) -> Result<Self, Failure> {
         let mut o = Self::default();
         let mut parser = Parser::from_args(words);
         let mut smp = false;
         while let Some(arg) = parser.next().map_err(|e| usage(e.to_string()))? {
-            // Owned, so that the parser is free for the argument.
+            // Owned, so that the parser can be used for the argument.
             let name = match &arg {
                 Arg::Short(c) => c.to_string(),
                 Arg::Long(l) => (*l).to_owned(),
@@ -165,7 +166,7 @@ impl Options {
                 }
                 "y" | "policy" => {
                     let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
-                    // cyclictest runs `batch` and `idle` as SCHED_OTHER without a word; here that is said.
+                    // cyclictest silently runs `batch` and `idle` as SCHED_OTHER; here they are an error.
                     o.policy = Some(value.parse().map_err(usage)?);
                 }
                 "priospread" | "Q" => o.priospread = true,
@@ -184,8 +185,7 @@ impl Options {
                 }
                 "v" | "verbose" => o.verbose = true,
                 "help" => o.help = true,
-                // Taken for compatibility; what they tune does not exist here.
-                // Absolute sleeps are the only ones, and lines are flushed as they come.
+                // Accepted for compatibility: sleeps are always absolute, and every line is flushed.
                 "n" | "nanosleep" | "u" | "unbuffered" => {}
                 "M" | "refresh_on_max" => o.ignored.push("-M"),
                 "dbg_cyclictest" => o.ignored.push("--dbg_cyclictest"),
@@ -197,7 +197,7 @@ impl Options {
                     parser.value().map_err(|e| usage(e.to_string()))?;
                     o.ignored.push("--mainaffinity");
                 }
-                // rtscope's own.
+                // rtscope's own options.
                 "rtscope-dialect" => {
                     let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
                     o.dialect = match value.as_str() {
@@ -225,7 +225,7 @@ impl Options {
         Ok(o)
     }
 
-    /// The settings, on a machine where this process may use `allowed` CPUs.
+    /// The settings on a machine where this process may use the CPUs `allowed`.
     pub(super) fn settings(&self, allowed: &[u32], command: Vec<String>) -> Result<Settings, Failure> {
         let us = |n: u64, name: &str| Nanos::from_micros(n).ok_or_else(|| usage(format!("{name}: {n} us is too long")));
         let per_cpu = u32::try_from(allowed.len()).unwrap_or(1);

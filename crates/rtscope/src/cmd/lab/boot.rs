@@ -1,4 +1,4 @@
-//! `rtscope lab boot` and `rtscope lab shell`: whether a kernel comes up, and what it looks like from inside.
+//! `rtscope lab boot` and `rtscope lab shell`: whether a kernel boots, and a look inside.
 
 use super::guest::open;
 use crate::args::lab::{Boot, Shell};
@@ -18,7 +18,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::Instant;
 
-/// What became of a boot.
+/// The result of a boot, as `--json` prints it.
 #[derive(Serialize)]
 struct Booted {
     kernel: String,
@@ -33,7 +33,7 @@ struct Booted {
     machine: String,
 }
 
-/// Boots a kernel to where it would be measured on.
+/// Boots a kernel up to the state in which runs would start.
 pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
     let name = match (&a.kernel, &a.vmlinuz) {
         (Some(name), _) => name.clone(),
@@ -87,7 +87,7 @@ fn text(b: &Booted, clock: Clock) -> String {
     out
 }
 
-/// Takes a kernel of the user's own into the cache, in place of the last one.
+/// Adds the user's own kernel to the cache as `own/boot`, replacing the previous one.
 fn take_in(vmlinuz: &Path, a: &Boot) -> Result<KernelName, Failure> {
     let arch = a.arch.unwrap_or_else(Arch::host);
     let kernels = Kernels::new(cache_root()?);
@@ -96,7 +96,7 @@ fn take_in(vmlinuz: &Path, a: &Boot) -> Result<KernelName, Failure> {
     Ok(taken?.name)
 }
 
-/// A shell in the guest, on this terminal.
+/// Runs a shell in the guest, on this terminal.
 pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
     let guest = open(context, &a.kernel, a.guest.options()?)?;
     context.say("the guest boots; `exit` ends it");
@@ -111,13 +111,13 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
     if status.success() { Ok(Code::Done) } else { Err(Failure::machine(format!("QEMU ended: {status}"), "see what it said")) }
 }
 
-/// What the guest's shell says when it can be told something.
+/// Prompt of the guest's shell, when it is ready for input.
 const PROMPT: &[u8] = b"lab# ";
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
 
-/// Follows a guest whose terminal gets what stands in our standard input, then its end: not before the shell asks for it, since a machine
-/// that boots loses what it is told.
+/// Passes our standard input, then its end, to the guest's terminal, and prints the guest's output. Input is sent only after the
+/// prompt: a booting machine loses it.
 fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
     let failed = |e: io::Error| Failure::machine(format!("following the guest: {e}"), "report this");
     let (mut keyboard, mut screen) = (guest.stdin.take(), guest.stdout.take());
@@ -127,7 +127,7 @@ fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
         shown.extend_from_slice(&piece[..n]);
         if let Some(mut keyboard) = keyboard.take_if(|_| shown.windows(PROMPT.len()).any(|w| w == PROMPT)) {
             shown.clear();
-            // Ends with this process when the guest ended first.
+            // This thread ends with the process if the guest ends first.
             thread::spawn(move || io::copy(&mut io::stdin(), &mut keyboard).and_then(|_| keyboard.write_all(&[END_OF_INPUT])));
         }
     }

@@ -5,7 +5,7 @@ use rtscope_failure::Failure;
 use rtscope_lab::kernels::KernelName;
 use rtscope_lab::vm::{Guest, Guests, LabOptions};
 
-/// A guest with all that it needs; what is fetched or built for it is told.
+/// Opens a guest and reports what is fetched or built for it.
 pub(super) fn open(context: &Context, kernel: &KernelName, options: LabOptions) -> Result<Guest, Failure> {
     let guests = Guests::new(cache_root()?);
     Ok(guests.open(kernel, options, &mut |what| context.say(what))?)

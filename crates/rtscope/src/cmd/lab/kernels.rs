@@ -62,7 +62,7 @@ fn state(l: &Listed) -> String {
     }
 }
 
-/// The manifest, with the paths that a program wants.
+/// The manifest, with the paths that programs need.
 fn whole(k: &Kernel) -> serde_json::Value {
     let mut value = json!(k);
     value["version"] = json!(k.version());
@@ -78,7 +78,7 @@ fn fetch(context: &Context, kernels: &Kernels, a: &Fetch) -> Result<(), Failure>
     for name in &a.names {
         let mut on_step = |step: &str| context.say(&format!("{name}: {step}"));
         let kernel = kernels.fetch(name, a.update, &mut on_step)?;
-        // What a guest needs besides, so that no later run needs a network.
+        // Also fetch what the guest needs, so that no later run needs a network.
         Tools::fetch(kernels.cache_root(), kernel.arch, a.update, &mut on_step)?;
         print(&kernel, a.json)?;
     }

@@ -1,4 +1,4 @@
-//! `rtscope lab model`: what elementary things cost in the lab and on this host, side by side.
+//! `rtscope lab model`: compares the costs of elementary operations in the lab and on this host.
 
 use super::guest::open;
 use crate::args::lab::Model;
@@ -14,7 +14,7 @@ use rtscope_record::time_model_meaning;
 use rtscope_run::lab;
 use serde::Serialize;
 
-/// One guest.
+/// A guest: a kernel in a time model.
 #[derive(Serialize)]
 struct Guest {
     kernel: String,
@@ -22,18 +22,18 @@ struct Guest {
     meaning: &'static str,
 }
 
-/// One thing on all machines.
+/// An elementary operation, timed on all machines.
 #[derive(Serialize)]
 struct Thing {
     name: String,
     what: String,
     /// On this host, ns.
     host_ns: Option<f64>,
-    /// In each guest, ns.
+    /// In each guest, ns; in the order of the guests.
     lab_ns: Vec<Option<f64>>,
-    /// Lab/host of each guest.
+    /// Ratio of each guest's time to the host's.
     ratios: Vec<Option<f64>>,
-    /// Why a machine can't do it, as the first one says.
+    /// Why a machine can't do it, from the first machine that gives a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
@@ -44,7 +44,7 @@ struct Table {
     things: Vec<Thing>,
 }
 
-/// Times all of it in each guest, and here.
+/// Times all operations in each guest and on this host.
 pub(super) fn run(context: &Context, a: &Model) -> Result<Code, Failure> {
     let stop = stop_on_signals()?;
     let (mut guests, mut costs_of) = (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ use rtscope_record::Effect;
 use rtscope_run::lab;
 use std::time::Duration;
 
-/// Runs it and prints what it said.
+/// Runs the program and prints its output.
 pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
     let load = Load::parse(&a.load)?;
     let files = a.guest_file.iter().map(|text| match text.rsplit_once(':') {

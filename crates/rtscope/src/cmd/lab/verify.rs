@@ -1,4 +1,4 @@
-//! `rtscope lab verify`: the same run again, under a loaded host and from another boot; every figure must be the same.
+//! `rtscope lab verify`: repeats a run under a loaded host and from another boot; every figure must be the same.
 
 use super::guest::open;
 use crate::args::lab::Verify;
@@ -37,7 +37,7 @@ struct Verified {
     runs: Vec<Repeated>,
 }
 
-/// Runs three times and compares.
+/// Takes up to three runs and compares them.
 pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     let (load, host_load) = (Load::parse(&a.load)?, Load::parse(&a.host_load)?);
     let options = a.guest.options()?;
@@ -89,7 +89,7 @@ pub(super) fn run(context: &Context, a: &Verify) -> Result<Code, Failure> {
     Ok(if same { Code::Done } else { Code::Assertion })
 }
 
-/// The cyclictest-like run that is repeated.
+/// The settings of the repeated run, as cyclictest would have them.
 fn settings(a: &Verify, options: &LabOptions) -> Settings {
     Settings {
         interval: Nanos(1_000_000),
@@ -106,7 +106,7 @@ fn settings(a: &Verify, options: &LabOptions) -> Settings {
     }
 }
 
-/// `None` when it was interrupted.
+/// Takes one run; `None` if it was interrupted.
 fn once(
     context: &Context,
     guest: &Guest,

@@ -1,4 +1,4 @@
-//! `rtscope measure` over lines and in kernel space: settings from the command line.
+//! `rtscope measure` for tests over lines and in kernel space: settings from the command line.
 
 use crate::args::{Measure, MeasureTest};
 use crate::cmd::run::lab_kernel;
@@ -9,7 +9,7 @@ use rtscope_record::{Settings, Space, Test, Who};
 use rtscope_run::lines::{self, About};
 use rtscope_run::ssh::Address;
 
-/// Where the DUT is, if that is another machine.
+/// Address of the DUT's machine, if it is another one.
 pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
     let Some(Who::Elsewhere(text)) = &a.lines.dut else { return Ok(None) };
     if lab_kernel(&a.target).is_some() {
@@ -19,8 +19,7 @@ pub(super) fn dut_address(a: &Measure) -> Result<Option<Address>, Failure> {
     Ok(Some(text.parse::<Address>()?))
 }
 
-/// Takes the DUT that is on another machine out of the settings: for the probe, it is somewhere else.
-/// Its load is named for each run.
+/// Takes a DUT on another machine out of the settings, as the probe does not run it. The load of its plan is set for each run.
 pub(super) fn take_dut(a: &Measure, settings: &mut Settings) -> Option<DutPlan> {
     let lines = settings.lines.as_mut().filter(|_| matches!(a.lines.dut, Some(Who::Elsewhere(_))))?;
     let dut = lines.dut.take()?;
@@ -28,7 +27,7 @@ pub(super) fn take_dut(a: &Measure, settings: &mut Settings) -> Option<DutPlan> 
     Some(DutPlan { settings: dut, wave: (a.test == MeasureTest::Periodic).then_some(settings.interval.0), load: "none".into() })
 }
 
-/// Adds to `settings`, which are those of one thread on each of its CPUs, what is asked of a test over lines or in the kernel.
+/// Completes `settings`, which have one thread on each CPU, by the options of a test over lines or in kernel space.
 pub(super) fn settings(a: &Measure, test: Test, space: Space, settings: &Settings) -> Result<Settings, Failure> {
     if a.test != MeasureTest::Timer || space == Space::Kernel {
         if let Some(name) = a.run.of_user_timers().or(a.raw.is_some().then_some("raw")) {
