@@ -35,8 +35,8 @@ impl Problem for StillLoaded {
     }
 }
 
-/// Unloads the module `name`. Waits up to [`LINGER`] for processes that still use it; a module that is not
-/// loaded is no error.
+/// Unloads the module `name`. Waits a few seconds for processes that still use it; a module that is not loaded
+/// is no error.
 pub fn remove(name: &str) -> Result<(), StillLoaded> {
     let end = Instant::now() + LINGER;
     loop {

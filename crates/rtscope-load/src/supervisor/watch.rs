@@ -17,7 +17,7 @@ const CALIBRATION: Duration = Duration::from_secs(2);
 /// Maximum number of steps in the record; beyond it, each two are merged into one.
 const MOST_STEPS: usize = 64;
 /// After this many looks in a row without CPU time, a worker that was not stopped counts as idle. On a crowded
-/// machine a worker that waits for another may get none between one or two looks.
+/// machine a worker that waits for another may get none for a look or two.
 const QUIET_LOOKS: u32 = 3;
 
 /// Process id and start time, which together are unique.
