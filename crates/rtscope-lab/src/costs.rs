@@ -1,4 +1,5 @@
-//! What elementary things cost on a machine, ns: the same routine in a guest and on this host, so that one sees what the lab's time is worth.
+//! The cost of elementary operations on a machine, ns. The same code runs in a guest and on this host, so that
+//! the lab's virtual time can be compared with real time.
 
 use rtscope_sys::costs::{self, Fresh};
 use rtscope_sys::rt::{self, Instant};
@@ -8,32 +9,32 @@ use std::hint::black_box;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often a thing is timed; the median counts, which a busy host disturbs little.
+/// How many batches are timed. The result is their median, which a busy host disturbs little.
 const TIMES: usize = 15;
 const PAGE: usize = 4096;
 const COPIED: usize = 64 << 10;
-/// Memory that is walked through, more than caches hold, and the distance of what is read there, which shares no line of a cache.
+/// Size of the memory that is walked through, more than caches hold; reads are one cache line (`LINE`) apart.
 const WALKED: usize = 64 << 20;
 const LINE: usize = 64;
 
-/// What one thing costs.
+/// The cost of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// A stable name for programs, such as `system-call`.
     pub name: String,
-    /// In words.
+    /// Description, for people.
     pub what: String,
     /// ns; `None` where the machine can't do it.
     pub ns: Option<f64>,
-    /// Then, why.
+    /// Why there is no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// Times an act; told which CPUs there are, and is on the first.
+/// Times one operation. It gets the list of allowed CPUs and runs on the first of them.
 type Act = fn(&[u32]) -> io::Result<f64>;
 
-/// Name, words, and how it is timed.
+/// Name, description, and the function that times it.
 const ACTS: [(&str, &str, Act); 16] = [
     ("add", "1000 additions, each waiting for the one before", add),
     ("clock", "read the clock (vDSO)", clock),
@@ -53,11 +54,11 @@ const ACTS: [(&str, &str, Act); 16] = [
     ("ipi", "interrupt another CPU and wait for it (membarrier)", ipi),
 ];
 
-/// Times everything, on one CPU. Takes a second or two.
+/// Times every operation on one CPU. Takes a second or two.
 pub fn measure() -> Vec<Cost> {
     let allowed = rt::allowed_cpus().unwrap_or_default();
     if let Some(first) = allowed.first() {
-        // Where it can't be pinned, a migration is one disturbance more.
+        // Without pinning, migrations disturb the figures a little more.
         let _ = rt::pin(*first);
     }
     let all = ACTS.iter().map(|(name, what, act)| {
@@ -81,9 +82,9 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// ns of one `act`, from the median of [`TIMES`] batches of `batch`.
+/// ns per call of `act`: the median of [`TIMES`] batches of `batch` calls.
 fn timed(batch: u32, mut act: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
-    // Once before, so that nothing is met for the first time.
+    // One call as a warm-up.
     act()?;
     let mut took = Vec::with_capacity(TIMES);
     for _ in 0..TIMES {
@@ -172,7 +173,7 @@ fn mmap(_: &[u32]) -> io::Result<f64> {
     timed(50, || Fresh::map(PAGE).map(drop))
 }
 
-/// One step of a generator of numbers (xorshift, Marsaglia 2003).
+/// One step of a pseudo-random generator (xorshift, Marsaglia 2003).
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -182,7 +183,7 @@ fn next(state: &mut u64) -> u64 {
 
 fn cache_miss(_: &[u32]) -> io::Result<f64> {
     const STEP: usize = LINE / size_of::<u32>();
-    // One circle through all lines (Sattolo's algorithm), so that nothing can guess the next.
+    // A single cycle through all lines (Sattolo's algorithm), so that no prefetcher can guess the next.
     let lines = WALKED / LINE;
     let mut order: Vec<u32> = (0..u32::try_from(lines).unwrap_or(0)).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15;
@@ -211,7 +212,7 @@ fn pipe(_: &[u32]) -> io::Result<f64> {
     })
 }
 
-/// Two threads on one CPU that wait for each other: with each round trip the CPU goes from one to the other and back.
+/// Two threads on one CPU that wait for each other: each round trip takes two context switches.
 fn switch(_: &[u32]) -> io::Result<f64> {
     let ((mut hear, mut ask), (mut answered, mut answer)) = (costs::pipe()?, costs::pipe()?);
     std::thread::scope(|scope| {
@@ -220,7 +221,7 @@ fn switch(_: &[u32]) -> io::Result<f64> {
             ask.write_all(&[1])?;
             answered.read_exact(&mut [0])
         });
-        // The other one ends by this.
+        // Closing the pipe ends the other thread.
         drop(ask);
         Ok(took? / 2.0)
     })
@@ -230,7 +231,7 @@ fn thread(_: &[u32]) -> io::Result<f64> {
     timed(10, || std::thread::Builder::new().spawn(|| ())?.join().map_err(|_| io::Error::other("the thread failed")))
 }
 
-/// From gaps in a loop that does nothing but read the clock, while a timer expires.
+/// From the gaps in a loop that does nothing but read the clock while a timer expires.
 fn timer_interrupt(_: &[u32]) -> io::Result<f64> {
     const EVERY: u64 = 250_000;
     const EXPIRES: usize = 200;
@@ -244,7 +245,7 @@ fn timer_interrupt(_: &[u32]) -> io::Result<f64> {
         last = now;
     }
     gaps.sort_unstable();
-    // As many of the longest as it expired; what the host's other work took of them are the very longest.
+    // The median of as many longest gaps as the timer expired; only the very longest come from other work on the host.
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
     let longest = &gaps[gaps.len().saturating_sub(EXPIRES)..];
     let of = longest.get(longest.len() / 2).copied().unwrap_or(0);
@@ -264,7 +265,7 @@ fn wake_up(_: &[u32]) -> io::Result<f64> {
     Ok(median(late))
 }
 
-/// Another thread computes on another CPU meanwhile, so that there is somebody to interrupt.
+/// Meanwhile another thread computes on another CPU, so that there is a CPU to interrupt.
 fn ipi(cpus: &[u32]) -> io::Result<f64> {
     let stop = AtomicBool::new(false);
     let Some(&other) = cpus.get(1) else { return unsupported("there is one CPU") };
@@ -276,7 +277,7 @@ fn ipi(cpus: &[u32]) -> io::Result<f64> {
                 std::hint::spin_loop();
             }
         });
-        // Until it is there.
+        // Wait until the thread is there.
         rt::sleep_until(Instant::from_ns(rt::now() + 20_000_000));
         let took = timed(50, costs::interrupt_others);
         stop.store(true, Ordering::Relaxed);

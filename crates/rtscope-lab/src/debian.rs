@@ -1,5 +1,5 @@
-//! Debian packages for guests of any architecture, by an apt with directories, lists and status of its own: the host's packages and
-//! architectures are never touched, and no root is needed.
+//! Debian packages for guests of any architecture. A private apt with its own directories, lists and status
+//! fetches them, so that the host's packages and architectures stay untouched and no root is needed.
 
 mod apt;
 pub(crate) mod control;

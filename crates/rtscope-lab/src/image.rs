@@ -1,4 +1,4 @@
-//! The guest's initramfs: the same bytes for the same inputs, so that a machine state or a figure can be made again.
+//! The guest's initramfs. The same inputs give the same bytes, so that a machine state or a figure can be reproduced.
 
 mod archive;
 mod elf;
@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How an image is made. When this changes, the same inputs may make another one.
+/// The sources that determine how an image is made. A change to them may change the image for the same inputs,
+/// so they are part of its key.
 const RECIPE: [&str; 5] = [
     include_str!("image.rs"),
     include_str!("image/archive.rs"),
@@ -26,12 +27,12 @@ const RECIPE: [&str; 5] = [
     include_str!("image/tools.rs"),
     include_str!("image/applets.txt"),
 ];
-/// Where the modules are in the guest.
+/// Directory of the modules in the guest.
 pub const MODULES_DIR: &str = "/lib/rtscope-modules";
-/// The guest's list of them: file names in the order they are to be loaded, one a line.
+/// The guest's list of modules: file names in loading order, one per line.
 pub const MODULES_LIST: &str = "/etc/rtscope/modules";
 
-/// A file of the host that an image takes in.
+/// A file of the host to put into an image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extra<'a> {
     /// Absolute path in the guest.
@@ -45,13 +46,13 @@ pub(crate) struct Extra<'a> {
 /// What an image is made of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contents<'a> {
-    /// The kernel that will boot it; its modules are taken.
+    /// The kernel that will boot the image. The modules are its own.
     pub(crate) kernel: &'a Kernel,
     /// The static program that becomes `/init`.
     pub(crate) guest_program: &'a Path,
     /// Programs for the guest, of the kernel's architecture.
     pub(crate) tools: &'a Tools,
-    /// Modules wanted, by name; what they depend on comes with them. Built-in ones need no file.
+    /// Names of the modules to include; their dependencies are added. Built-in modules need no file.
     pub(crate) modules: &'a [&'a str],
     /// Further files.
     pub(crate) extra: &'a [Extra<'a>],
@@ -63,15 +64,15 @@ pub(crate) struct Image {
     /// The uncompressed cpio archive (newc).
     #[serde(skip)]
     pub(crate) path: PathBuf,
-    /// For which kernel its modules are.
+    /// The kernel that its modules are for.
     pub(crate) kernel: KernelName,
     /// SHA-256 of the archive.
     pub(crate) sha256: String,
     /// Its size.
     pub(crate) bytes: u64,
-    /// Files in [`MODULES_DIR`], in the order they are to be loaded.
+    /// Module files in [`MODULES_DIR`], in loading order.
     pub(crate) modules: Vec<String>,
-    /// Modules that were wanted, or that these depend on, and that the kernel has neither as files nor built in.
+    /// Modules that were asked for, or their dependencies, that the kernel has neither as files nor built in.
     pub(crate) missing: Vec<String>,
 }
 
@@ -82,12 +83,12 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Those in the cache at `cache_root`, which is made when the first is built.
+    /// The images in the cache at `cache_root`. The directory is made with the first image.
     pub(crate) fn new(cache_root: impl AsRef<Path>) -> Self {
         Self { dir: cache_root.as_ref().join("images") }
     }
 
-    /// The image of `contents`: the one in the cache if it is there, else built now.
+    /// The image of `contents`, from the cache or built now.
     pub(crate) fn build(&self, contents: &Contents<'_>) -> Result<Image, ImageError> {
         let key = key(contents)?;
         let path = self.dir.join(format!("{key}.cpio"));
@@ -101,7 +102,7 @@ impl Images {
             return Ok(image); // another process was quicker
         }
         let (tree, found) = tree(contents)?;
-        // Only the lock's holder uses this name: what a killed process left is written over.
+        // Only the holder of the lock uses this name. What a killed process left there is overwritten.
         let unfinished = self.dir.join("unfinished");
         archive::write(&tree, &unfinished)?;
         let image = Image {
@@ -119,13 +120,13 @@ impl Images {
     }
 }
 
-/// The image at `path`, if it is whole.
+/// The image at `path`, if its size is right.
 fn read(path: &Path, about: &Path) -> Option<Image> {
     let image: Image = serde_json::from_slice(&rtscope_files::read(about, rtscope_files::SMALL).ok()?).ok()?;
     (fs::metadata(path).ok()?.len() == image.bytes).then(|| Image { path: path.to_path_buf(), ..image })
 }
 
-/// A digest of everything that the image depends on.
+/// A digest of everything that determines the image.
 fn key(c: &Contents<'_>) -> Result<String, ImageError> {
     let recipe = digest::bytes(RECIPE.concat().as_bytes());
     let of = |path: &Path| digest::file(path).map_err(ImageError::io(path));
@@ -140,7 +141,7 @@ fn key(c: &Contents<'_>) -> Result<String, ImageError> {
     Ok(digest::bytes(text.as_bytes()))
 }
 
-/// Everything in its place.
+/// Puts every file in its place.
 fn tree(c: &Contents<'_>) -> Result<(Tree, modules::Found), ImageError> {
     let arch = c.kernel.arch;
     if c.tools.arch != arch {

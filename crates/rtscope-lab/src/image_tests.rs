@@ -1,4 +1,4 @@
-//! Tests of images, with a kernel of the user's own and tools that are none: they need no network.
+//! Tests of images, with a user's own kernel and placeholder tools. They need no network.
 
 use super::*;
 use crate::kernels::{Arch, Kernels};
@@ -46,7 +46,7 @@ fn the_same_inputs_make_the_same_bytes() {
     assert_eq!(w.build(&["virtio_pci", "null-blk"], &[]).unwrap(), first);
     let bytes = fs::read(&first.path).unwrap();
     assert_eq!((digest::bytes(&bytes), bytes.len() as u64), (first.sha256.clone(), first.bytes));
-    // Built anew, also after its predecessor was cut short.
+    // Rebuilt, even after the cached image was truncated.
     fs::write(&first.path, "half").unwrap();
     assert_eq!(w.build(&["virtio_pci", "null-blk"], &[]).unwrap(), first);
     assert_eq!(fs::read(&first.path).unwrap(), bytes);

@@ -1,6 +1,6 @@
 //! Kernels in the cache: Debian's, fetched by name, and the user's own.
 //!
-//! A fetched kernel stays as it is until it is fetched again on purpose, so that tomorrow's run boots what today's did.
+//! A fetched kernel changes only when the user fetches it again, so that tomorrow's run boots the same kernel as today's.
 
 mod boot;
 mod cache;

@@ -1,5 +1,5 @@
-//! rtscope's kernel modules: which a run needs with which parameters (`wanted`), built for a kernel (`build`), taken in by the kernel
-//! that runs (`kernel`), loaded here for a run and unloaded after it (`load`).
+//! rtscope's kernel modules: which a run needs and with which parameters (`wanted`), how they are built
+//! (`build`), inserted into the running kernel (`kernel`), and loaded for a run and unloaded after it (`load`).
 
 mod build;
 mod error;

@@ -1,16 +1,17 @@
-//! Virtual machines: QEMU with a real kernel in instruction-counted time, booted once to a kept state from which every run starts.
+//! Virtual machines: QEMU with a real kernel in instruction-counted time. A machine is booted once, and every
+//! run starts from the state kept then.
 //!
 //! - `error`: why there is no guest, or why it did not do its work
-//! - `executed`: what really runs as QEMU
-//! - `guest`: a machine with its kernel and image, and what it is told to do
+//! - `executed`: the program that really runs as QEMU
+//! - `guest`: a machine with its kernel and image, and the work it is given
 //! - `guests`: from a kernel's name to a machine that can be started
-//! - `model`: what things cost in virtual time
-//! - `qemu`: the program, and the machine that it is told to be
+//! - `model`: the cost of operations in virtual time
+//! - `qemu`: the program, and the arguments that define the machine
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
-//! - `messages`: what host and guest say to each other
-//! - `state`: machines that were paused after the boot, kept in the cache
-//! - `transfer`: the virtual time in a state, changed for machines whose instructions are shorter
+//! - `messages`: the messages between host and guest
+//! - `state`: machines paused after their boot and kept in the cache
+//! - `transfer`: adjusts the virtual time in a state to machines with shorter instructions
 
 mod error;
 mod executed;

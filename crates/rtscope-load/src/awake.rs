@@ -1,13 +1,14 @@
-//! The thread that watches a load comes before it.
+//! Raises the priority of the thread that watches a load above the load itself.
 
 use rtscope_record::Policy;
 use rtscope_sys::rt;
 
-/// Keeps this thread from waiting behind the load that it watches, as far as that is allowed; ordinary again when dropped.
+/// Puts this thread ahead of ordinary tasks, so that the load it watches can't starve it. Does nothing where
+/// that is not permitted; undone on drop.
 pub struct Awake;
 
 impl Awake {
-    /// From now on.
+    /// Takes effect at once.
     pub fn begin() -> Self {
         let _ = rt::come_before_ordinary_tasks();
         Self

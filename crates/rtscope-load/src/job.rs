@@ -1,4 +1,4 @@
-//! What a load is to run, how it is kept apart, and what it takes on the disk: the words between who starts a load and its supervisor.
+//! The job that rtscope hands to the supervisor: what a load runs, how it is isolated, and what it needs on the disk.
 
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
@@ -7,19 +7,20 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// How strongly a load is kept apart from the rest of the machine, strongest first.
+/// How strongly a load is isolated from the rest of the machine, strongest first. Each level falls back to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Isolation {
-    /// PID, mount, IPC and network namespaces (root), else as below.
+    /// PID, mount, IPC and network namespaces; needs root.
     #[default]
     Namespaces,
-    /// The same in a user namespace, else as below.
+    /// The same inside a user namespace.
     UserNamespace,
-    /// No namespaces: a process tree that is killed as one.
+    /// No namespaces: a process tree that is killed as a whole.
     ProcessTree,
 }
 
-/// How to start this program again as a stage of the supervisor: it must call `supervisor::main` with what follows `args`.
+/// How to start this program again as a stage of the supervisor. The program must call `supervisor::main` with
+/// the arguments that follow `args`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reexec {
     /// Absolute path of the program.
@@ -34,7 +35,8 @@ impl Reexec {
         Ok(Self { program: std::env::current_exe()?, args: vec![sub_command.into()] })
     }
 
-    /// From within a stage: the running program with the arguments before the stage's own three.
+    /// The same, seen from within a stage: the running program with its arguments, less the last three, which are
+    /// the stage's own.
     pub(crate) fn of_this_stage() -> io::Result<Self> {
         let args: Vec<String> = std::env::args().skip(1).collect();
         let own = args.len().saturating_sub(3);
@@ -48,39 +50,39 @@ impl Reexec {
     }
 }
 
-/// What is to run.
+/// What the supervisor runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// How to start the next stage.
     pub(crate) reexec: Reexec,
-    /// Tools that stand alone.
+    /// Tools that need no partner.
     pub(crate) tools: Vec<ToolJob>,
     /// iperf3 client and server.
     pub(crate) iperf3: Option<Iperf3Job>,
     /// Strongest isolation to try.
     pub(crate) isolation: Isolation,
-    /// The load's directory, made by the outer stage in an existing one.
+    /// The load's directory. The outer stage makes it; its parent exists.
     pub(crate) scratch: PathBuf,
-    /// Token in its name and its marker.
+    /// The token in the directory's name and in its marker file.
     pub(crate) token: String,
     /// Directory of the journal.
     pub(crate) journal: PathBuf,
-    /// It leaves no CPU idle.
+    /// The load leaves no CPU idle.
     pub(crate) fills_cpus: bool,
-    /// How long the load may take until it is up.
+    /// Time limit for the start.
     pub(crate) up_timeout: Duration,
-    /// How long its processes may take to end when asked, before they are killed.
+    /// Time that processes get to end on request before they are killed.
     pub(crate) stop_timeout: Duration,
 }
 
-/// One process of a tool that stands alone.
+/// One process of a tool that needs no partner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolJob {
     /// The tool's role.
     pub(crate) role: String,
-    /// Arguments that say what it is to do.
+    /// Arguments that say what the tool does.
     pub(crate) args: Vec<String>,
-    /// It is up when at least this many processes of it have had CPU time.
+    /// The tool is up once at least this many of its processes have used CPU time.
     pub(crate) workers: u32,
 }
 
@@ -93,15 +95,15 @@ pub(crate) struct Iperf3Job {
     pub(crate) window: Option<String>,
 }
 
-/// Everything to be run for a load on so many CPUs.
+/// Everything that a load runs, sized for a number of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
     pub(crate) tools: Vec<ToolJob>,
     pub(crate) iperf3: Option<Iperf3Job>,
-    /// The directory must lie on a disk.
+    /// The load's directory must lie on a disk.
     pub(crate) on_disk: bool,
-    /// MiB to be free before it starts.
+    /// Free disk space needed before the start, MiB.
     pub(crate) need_mib: u64,
-    /// It leaves no CPU idle.
+    /// The load leaves no CPU idle.
     pub(crate) fills_cpus: bool,
 }

@@ -1,7 +1,9 @@
-//! The journal: what must be undone on this machine if a session can't do it itself. Written before a change, read at each start.
+//! The journal: what must be undone on this machine if a session can't do it itself. Written before each
+//! change, read at every start.
 //!
-//! One file for each change of a running session, named by process id, start time and a number. A session that ends in order removes its files; one that was
-//! killed, or lost its power, leaves them, and the next start's [`Journal::replay`] undoes what they list.
+//! Each change by a running session has its own file, named by process id, start time and a number. A session
+//! that ends normally removes its files. One that is killed or loses power leaves them, and [`Journal::replay`]
+//! at the next start undoes what they list.
 
 mod error;
 
@@ -17,32 +19,33 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Start of the names of directories that the journal may remove; a token follows.
+/// Prefix of the directories that the journal may remove; a token follows it.
 pub(crate) const SCRATCH_PREFIX: &str = "rtscope-load-";
-/// File within such a directory that holds the token again.
+/// File in such a directory that repeats the token.
 pub(crate) const MARKER: &str = ".rtscope-load";
 /// Largest journal file that is read, bytes.
 const LONGEST_ENTRY: u64 = 64 << 10;
 const VERSION: u32 = 1;
-/// How many entries this process made.
+/// Number of entries made by this process.
 static ENTRIES: AtomicU32 = AtomicU32::new(0);
 
 /// Something to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
-    /// Remove a load's directory, if it is one: right name, right marker, ours, and no symbolic link.
+    /// Remove a load's directory, after checking that it is one: right name, right marker, owned by this user, no
+    /// symbolic link.
     RemoveScratch {
-        /// Absolute path; its last part is the prefix and the token.
+        /// Absolute path; its last component is the prefix followed by the token.
         path: PathBuf,
         /// What the marker file must hold.
         token: String,
     },
-    /// Unload a kernel module of ours, if it is there with these parameters.
+    /// Unload one of rtscope's kernel modules, if it is loaded with these parameters.
     UnloadModule {
         /// Its name.
         name: String,
-        /// As it was loaded: `in=rtscope-wire/0`.
+        /// The parameters it was loaded with, such as `in=rtscope-wire/0`.
         parameters: Vec<String>,
     },
 }
@@ -52,19 +55,19 @@ pub enum Undo {
 struct Entry {
     version: u32,
     pid: u32,
-    /// Start time of the process, ticks since boot: a process id alone may have been given again.
+    /// Start time of the process, ticks since boot: the process id alone may have been reused.
     start: u64,
     boot: String,
     host: String,
-    /// The PID namespace the id counts in, such as `pid:[4026531836]`.
+    /// The PID namespace that `pid` belongs to, such as `pid:[4026531836]`.
     pid_space: String,
     undo: Vec<Undo>,
 }
 
-/// What [`Journal::replay`] did about one dead session's change, or why it could not.
+/// What [`Journal::replay`] undid of a dead session's change, or why it could not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// What was, or was to be, undone: for people.
+    /// What was undone or should have been, as text for the user.
     pub what: String,
     /// Why it could not be undone; `None` when it was.
     pub problem: Option<String>,
@@ -76,20 +79,20 @@ pub struct Journal {
     dir: PathBuf,
 }
 
-/// This session's entry. Dropping it leaves it in place, for the next start to act on.
+/// An entry of this session. Dropping it leaves the file in place for the next start.
 #[derive(Debug)]
 pub struct Entered {
     file: PathBuf,
 }
 
 impl Journal {
-    /// A journal in `dir`, which is made when the first entry is.
+    /// The journal in `dir`. The directory is made with the first entry.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
 
-    /// The user's journal: `$XDG_STATE_HOME/rtscope/journal`, else `~/.local/state/rtscope/journal`; for root without a home, as a system service
-    /// is, `/var/lib/rtscope/journal`.
+    /// The user's journal: `$XDG_STATE_HOME/rtscope/journal`, else `~/.local/state/rtscope/journal`; for root
+    /// without a home directory (a system service), `/var/lib/rtscope/journal`.
     pub(crate) fn of_user() -> Result<Self, JournalError> {
         let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let root = || fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0).then(|| PathBuf::from("/var/lib"));
@@ -102,7 +105,7 @@ impl Journal {
         &self.dir
     }
 
-    /// Writes down what must be undone if this process can't do it itself. On disk when this returns.
+    /// Records what must be undone if this process can't do it itself. The entry is on disk when this returns.
     pub fn enter(&self, undo: Vec<Undo>) -> Result<Entered, JournalError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
@@ -114,7 +117,7 @@ impl Journal {
         let start =
             process_tree::start_time(pid).ok_or_else(|| failed(Path::new("/proc"))(io::Error::from(io::ErrorKind::NotFound)))?;
         let entry = Entry { version: VERSION, pid, start, boot: own.boot, host: own.host, pid_space: own.pid_space, undo };
-        // A session may have several: its load's, its modules'.
+        // A session may have several entries: for its load, for its modules.
         let number = ENTRIES.fetch_add(1, Ordering::Relaxed);
         let file = self.dir.join(format!("{pid}-{start}-{number}.json"));
         let unfinished = file.with_extension("new");
@@ -130,8 +133,9 @@ impl Journal {
         Ok(Entered { file })
     }
 
-    /// Undoes what sessions left that are no longer alive. An entry is removed once all of it is undone; one that can't be undone stays
-    /// and is reported each time. Entries of other machines, of other PID namespaces, and of later versions are left alone.
+    /// Undoes what dead sessions left behind. An entry is removed once all of it is undone; one that can't be
+    /// undone stays and is reported each time. Entries from other machines, other PID namespaces and later versions
+    /// are left alone.
     pub fn replay(&self) -> Vec<Replayed> {
         let (Ok(files), Ok(here)) = (fs::read_dir(&self.dir), Whereabouts::here()) else { return Vec::new() };
         let mut report = Vec::new();
@@ -150,7 +154,7 @@ impl Journal {
             let before = report.len();
             report.extend(entry.undo.iter().filter_map(|undo| undo.carry_out(entry.boot == here.boot)));
             if report[before..].iter().all(|r| r.problem.is_none()) {
-                // Another start may have been quicker; then there is nothing left to remove.
+                // Another instance may have removed the file already.
                 let _ = fs::remove_file(&file);
             }
         }
@@ -159,9 +163,9 @@ impl Journal {
 }
 
 impl Entered {
-    /// All of it is undone: removes the entry.
+    /// Removes the entry, now that all of it is undone.
     pub fn close(self) {
-        // If this fails the next start finds nothing left to undo, and tries again.
+        // If this fails, the next start finds nothing to undo and removes the file itself.
         let _ = fs::remove_file(&self.file);
     }
 }
@@ -175,7 +179,7 @@ fn read(file: &Path) -> Result<Entry, String> {
     serde_json::from_slice(&text).map_err(|e| format!("it can't be read: {e}"))
 }
 
-/// Which machine, boot and PID namespace this is.
+/// The machine, boot and PID namespace of this process.
 struct Whereabouts {
     boot: String,
     host: String,
@@ -192,7 +196,7 @@ impl Whereabouts {
         })
     }
 
-    /// Whether the session of `entry` is known to have ended. When in doubt it has not.
+    /// Whether the session of `entry` is known to have ended; `false` when in doubt.
     fn is_dead(&self, entry: &Entry) -> bool {
         if entry.host != self.host {
             return false; // a home directory shared between machines
@@ -205,11 +209,11 @@ impl Whereabouts {
 }
 
 impl Undo {
-    /// `None` when there was nothing left to undo.
+    /// Returns `None` when there was nothing left to undo.
     fn carry_out(&self, same_boot: bool) -> Option<Replayed> {
         let (path, token) = match self {
             Self::RemoveScratch { path, token } => (path, token),
-            // No module outlives its boot.
+            // No module survives a reboot.
             Self::UnloadModule { name, parameters } => return if same_boot { unload(name, parameters) } else { None },
         };
         let what = format!("removed {}, left by a load whose rtscope was killed", path.display());
@@ -221,13 +225,13 @@ impl Undo {
     }
 }
 
-/// Unloads a module if it is one of ours, and there as it was loaded; `None` when it is not.
+/// Unloads a module if it is one of rtscope's and is loaded with these parameters; `None` otherwise.
 fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
     let here = Path::new("/sys/module").join(name);
     if !kernel_modules::ALL.contains(&name) || !here.exists() {
         return None;
     }
-    // A chip that was named by its device was loaded by its label: what the line is called does not tell.
+    // Ignore `in` and `out`: a chip named by its device is loaded by its label, so the name of the line proves nothing.
     let same = |p: &String| {
         let (name, value) = p.split_once('=').unwrap_or((p, ""));
         let now = fs::read_to_string(here.join("parameters").join(name)).unwrap_or_default();
@@ -241,7 +245,7 @@ fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
     Some(Replayed { what: format!("{what} kernel module {name}, left by a run whose rtscope was killed"), problem })
 }
 
-/// Removes a load's directory if every sign says that it is one; `Ok(false)` when it is not there.
+/// Removes a load's directory if it passes every check; `Ok(false)` when it does not exist.
 pub(crate) fn remove_scratch(path: &Path, token: &str) -> Result<bool, String> {
     let named = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix(SCRATCH_PREFIX)) == Some(token);
     let plain = token.len() >= 16 && token.bytes().all(|b| b.is_ascii_hexdigit());
@@ -264,8 +268,8 @@ pub(crate) fn remove_scratch(path: &Path, token: &str) -> Result<bool, String> {
     if !marked && !bare {
         return Err("it does not carry our mark; left alone".into());
     }
-    // Processes of the load may still be ending and writing: try again for a while. The marker goes last, so that a removal that is cut
-    // short can be taken up again.
+    // Processes of the load may still be ending and writing, so retry for a while. The marker goes last, so that an
+    // interrupted removal can be resumed.
     let mut last = None;
     for _ in 0..50 {
         match remove_all(path) {
@@ -284,7 +288,7 @@ fn remove_all(path: &Path) -> io::Result<()> {
         if item.file_name() == MARKER {
             continue;
         }
-        // `file_type` does not follow links, nor does `remove_dir_all`.
+        // Neither `file_type` nor `remove_dir_all` follows links.
         if item.file_type()?.is_dir() { fs::remove_dir_all(item.path())? } else { fs::remove_file(item.path())? }
     }
     match fs::remove_file(path.join(MARKER)) {

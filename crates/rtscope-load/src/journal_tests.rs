@@ -27,7 +27,7 @@ impl Place {
         path
     }
 
-    /// Enters `path`, then makes the entry that of a session which is gone.
+    /// Enters `path`, then rewrites the entry so that its session looks dead.
     fn dead_entry(&self, path: &Path) -> PathBuf {
         let entered = self.journal.enter(vec![Undo::RemoveScratch { path: path.into(), token: TOKEN.into() }]).unwrap();
         let mut entry = read(&entered.file).unwrap();
@@ -178,7 +178,7 @@ fn entries_of_one_session_do_not_overwrite_each_other() {
 fn only_modules_of_ours_are_unloaded_and_only_those_of_this_boot() {
     let wire = Undo::UnloadModule { name: "rtscope_wire".into(), parameters: Vec::new() };
     assert_eq!(wire.carry_out(false), None);
-    // Whatever a journal says: another module is not touched.
+    // Modules that are not rtscope's stay, whatever a journal says.
     let loaded = fs::read_dir("/sys/module").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
     for name in loaded.filter(|n| !n.starts_with("rtscope")).chain(["../module/printk".into()]) {
         assert_eq!(Undo::UnloadModule { name, parameters: Vec::new() }.carry_out(true), None);

@@ -1,25 +1,25 @@
-//! rtscope's kernel modules by their names, and how one is let go by the kernel that runs.
+//! The names of rtscope's kernel modules, and how a module is unloaded from the running kernel.
 
 use rtscope_failure::Problem;
 use rtscope_sys as sys;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long a module may still be in use by a process that is ending.
+/// How long to wait for a process that is ending and still uses the module.
 const LINGER: Duration = Duration::from_secs(3);
 
 /// The module with the wire chip and the instrument.
 pub const WIRE: &str = "rtscope_wire";
-/// The DUT that answers.
+/// The DUT of the response test.
 pub const RESPONSE: &str = "rtscope_response";
-/// The DUT that makes a wave.
+/// The DUT that generates a wave.
 pub const PERIODIC: &str = "rtscope_periodic";
 /// The timer test.
 pub const TIMER: &str = "rtscope_timer";
 /// All of them.
 pub const ALL: [&str; 4] = [WIRE, RESPONSE, PERIODIC, TIMER];
 
-/// A module that the kernel did not let go. Its text says why, its remedy what to do.
+/// The kernel refused to unload a module.
 #[derive(Debug, thiserror::Error)]
 #[error("the module {module} can't be unloaded: {source}")]
 pub struct StillLoaded {
@@ -35,7 +35,8 @@ impl Problem for StillLoaded {
     }
 }
 
-/// Unloads the module `name`; waits a little for who still has it.
+/// Unloads the module `name`. Waits a few seconds for processes that still use it; a module that is not loaded
+/// is no error.
 pub fn remove(name: &str) -> Result<(), StillLoaded> {
     let end = Instant::now() + LINGER;
     loop {

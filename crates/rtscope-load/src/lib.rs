@@ -1,5 +1,5 @@
-//! What else a machine does while it is measured: loads, the tools that they run, the supervisor that keeps them in bounds, and the journal of what
-//! must be undone after a crash.
+//! Loads: the work that the machine does while it is measured, the tools that produce it, the supervisor that
+//! keeps them in bounds, and the journal of what must be undone after a crash.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 

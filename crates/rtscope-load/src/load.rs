@@ -1,5 +1,5 @@
-//! Loads: what else the device under test does while it is measured. Named ones stand in the table `load/table.rs`; `NAME:ARGS` is a tool with arguments
-//! of the user's own.
+//! Loads: the work that the DUT does while it is measured. Named loads are in the table `load/table.rs`;
+//! `NAME:ARGS` runs a tool with the user's own arguments.
 
 mod args;
 mod error;
@@ -20,7 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 use table::{Entry, LOADS};
 
-/// Left free on the disk beside what the load writes, MiB.
+/// Disk space to leave free beside what the load writes, MiB.
 const SPARE_MIB: u64 = 256;
 
 /// A load that can be started.
@@ -37,9 +37,9 @@ enum What {
 }
 
 impl Load {
-    /// Reads a name of the table (`none`, `background` ...) or a tool with arguments of one's own (`stress-ng:ARGS`). ARGS are split at white
-    /// space, quotes keep blanks; they never reach a shell. Fails with an unknown name, or arguments that would break the proof or
-    /// outlive the run.
+    /// Reads the name of a load (`none`, `background` ...) or a tool with the user's own arguments
+    /// (`stress-ng:ARGS`). ARGS are split at white space, and quotes keep blanks; no shell sees them. Fails on an
+    /// unknown name, and on arguments that would break the proof or outlive the run.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         if let Some((tool, own, words)) = tools::in_text(text) {
             let refused = |Refused { word, reason }| LoadError::Argument { tool: tool.program(), word, reason };
@@ -56,27 +56,27 @@ impl Load {
         LOADS.iter().map(|l| (l.name, l.about))
     }
 
-    /// The same of the tools that take arguments of one's own: `stress-ng:ARGS` ...
+    /// Name and description of every tool that takes the user's own arguments: `stress-ng:ARGS` ...
     pub fn with_arguments() -> impl Iterator<Item = (String, &'static str)> {
         tools::with_arguments().map(|(tool, own)| (format!("{}:ARGS", tool.program()), own.about))
     }
 
-    /// Whether `text` is a tool with arguments of one's own, right or wrong: they may hold anything, commas too.
+    /// Whether `text` is a tool with arguments, valid or not. The arguments may hold anything, commas too.
     pub fn has_arguments(text: &str) -> bool {
         tools::in_text(text).is_some()
     }
 
-    /// As given.
+    /// The name, as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it does nothing.
+    /// Whether this load does nothing.
     pub fn is_none(&self) -> bool {
         matches!(self.kind, What::Named(e) if e.runs.is_empty() && e.iperf3.is_none())
     }
 
-    /// Tools (and Debian packages) that it needs.
+    /// Tools that the load needs, which are also the names of their Debian packages.
     pub fn tools(&self) -> Vec<&'static str> {
         let sized = self.sized(1);
         let alone = sized.tools.iter().filter_map(|job| tools::of_role(&job.role)).map(Tool::program);
@@ -85,13 +85,14 @@ impl Load {
         used
     }
 
-    /// Tools that it needs and that are not installed.
+    /// Tools that the load needs and that are not installed.
     pub fn missing_tools(&self) -> Vec<&'static str> {
         self.tools().into_iter().filter(|t| find_program(t).is_none()).collect()
     }
 
-    /// Starts the load and returns when it does work; `None` for `none`. Fails with a [`LoadError`] that says what to do when a tool
-    /// is missing, the disk is nearly full, or it is not up within [`StartOptions::up_timeout`]; then nothing of it is left.
+    /// Starts the load and returns when it is at work; `None` for the load `none`. Fails with a [`LoadError`] when
+    /// a tool is missing, the disk is nearly full, or the load is not up within [`StartOptions::up_timeout`]; then
+    /// nothing of it is left.
     pub fn start(&self, options: &StartOptions) -> Result<Option<LoadHandle>, LoadError> {
         if self.is_none() {
             return Ok(None);
@@ -132,7 +133,7 @@ impl Load {
                     }),
                     on_disk,
                     fills_cpus: entry.fills_cpus,
-                    // Logs and figures of the others are small, yet a full disk would lose them.
+                    // Logs and figures of the other loads are small, but a full disk would lose them.
                     need_mib: entry.runs.iter().map(disk).sum::<u64>() + if on_disk { SPARE_MIB } else { 16 },
                 }
             }
@@ -140,7 +141,7 @@ impl Load {
     }
 }
 
-/// All names, as in a sentence.
+/// All names, joined for use in a sentence.
 fn all_names() -> String {
     let mut names: Vec<String> =
         LOADS.iter().map(|l| l.name.to_owned()).chain(Load::with_arguments().map(|(name, _)| name)).collect();

@@ -43,7 +43,7 @@ fn none_is_nothing_and_needs_no_tool() {
 fn own_arguments_are_passed_as_they_are() {
     let load = Load::parse("stress-ng:--cpu 2 --cpu-method 'a b'").unwrap();
     assert_eq!(load.sized(9).tools[0].args, ["--cpu", "2", "--cpu-method", "a b"]);
-    // A guest of the lab has less than 2 GiB on its disk, a board may have less: what writes too much is ended.
+    // A guest of the lab has less than 2 GiB of disk, a board may have less. A load that writes too much is ended.
     assert!(load.sized(9).need_mib < 1024);
     assert_eq!(load.to_string(), "stress-ng:--cpu 2 --cpu-method 'a b'");
 }

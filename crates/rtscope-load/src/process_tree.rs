@@ -1,11 +1,11 @@
-//! Reads `/proc`: who descends from whom, and how much CPU time each has had.
+//! Reads `/proc`: which process descends from which, and the CPU time of each.
 
 use rtscope_sys as sys;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Length of the ticks in `/proc` (`USER_HZ` is 100 on every machine of ours).
+/// Length of a tick in `/proc` (`USER_HZ` is 100 on every supported machine).
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
 /// One process, as in `/proc/PID/stat`.
@@ -15,24 +15,24 @@ pub(crate) struct Process {
     pub(crate) parent: u32,
     /// Its short name.
     pub(crate) name: String,
-    /// `R` runs or could, `S` sleeps, `D` waits for a disk, `T` and `t` are stopped ...
+    /// `R` running or runnable, `S` sleeping, `D` waiting for a disk, `T` and `t` stopped ...
     pub(crate) state: u8,
-    /// It has ended and waits to be collected.
+    /// It has ended and has not been reaped yet (a zombie).
     pub(crate) ended: bool,
     /// User and system time, ticks.
     pub(crate) ticks: u64,
-    /// The same of the children that it has collected, and of theirs.
+    /// The same for its reaped children, and for theirs.
     pub(crate) collected_ticks: u64,
     pub(crate) nice: i64,
-    /// The CPU that it was on last.
+    /// The CPU that it ran on last.
     pub(crate) cpu: u32,
-    /// `SCHED_*` of the kernel.
+    /// The kernel's `SCHED_*` number.
     pub(crate) policy: u64,
     /// Start time, ticks since boot.
     pub(crate) start: u64,
 }
 
-/// Reads a line of `/proc/PID/stat` (proc_pid_stat(5)). The name in parentheses may itself hold anything, parentheses too.
+/// Reads a line of `/proc/PID/stat` (proc_pid_stat(5)). The name in parentheses may contain anything, even parentheses.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
@@ -48,14 +48,14 @@ fn parse(stat: &str) -> Option<Process> {
         collected_ticks: number(13)?.saturating_add(number(14)?),
         nice: fields.get(16)?.parse().ok()?,
         start: number(19)?,
-        // Of old kernels the rest is not needed.
+        // Old kernels leave out the remaining fields, which are not essential.
         cpu: number(36).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
         policy: number(38).unwrap_or(0),
     })
 }
 
 fn of(pid: u32) -> Option<Process> {
-    // A name need not be UTF-8.
+    // The name need not be UTF-8.
     parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn all() -> Vec<Process> {
     entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).filter_map(of).collect()
 }
 
-/// The processes of one look at the table, by who descends from whom.
+/// A snapshot of the process table, indexed by parent and child.
 #[derive(Debug)]
 pub(crate) struct Family<'a> {
     by_pid: HashMap<u32, &'a Process>,
@@ -94,12 +94,12 @@ impl<'a> Family<'a> {
         self.children.get(&pid).cloned().unwrap_or_default()
     }
 
-    /// All that descend from `ancestor`, itself left out.
+    /// All descendants of `ancestor`, without `ancestor` itself.
     pub(crate) fn descendants(&self, ancestor: u32) -> Vec<&'a Process> {
         let (mut found, mut seen, mut next) = (Vec::new(), HashSet::from([ancestor]), vec![ancestor]);
         while let Some(pid) = next.pop() {
             for &child in self.children.get(&pid).into_iter().flatten() {
-                // The table is not read at one moment, so it may hold a loop.
+                // The table is not read atomically, so it may hold a loop.
                 if seen.insert(child.pid) {
                     found.push(child);
                     next.push(child.pid);
@@ -109,7 +109,7 @@ impl<'a> Family<'a> {
         found
     }
 
-    /// `process` and all that descend from it.
+    /// `process` and all its descendants.
     pub(crate) fn with_descendants(&self, process: &'a Process) -> Vec<&'a Process> {
         let mut all = self.descendants(process.pid);
         all.push(process);
@@ -117,12 +117,12 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Those of `processes` that descend from `ancestor`, itself left out.
+/// The descendants of `ancestor` among `processes`, without `ancestor` itself.
 pub(crate) fn descendants(processes: &[Process], ancestor: u32) -> Vec<&Process> {
     Family::of(processes).descendants(ancestor)
 }
 
-/// CPU time that a process has had with all its threads, ns: by its own clock, else in ticks.
+/// CPU time of a process with all its threads, ns: by its CPU clock, or by its ticks where they say more.
 pub(crate) fn cpu_ns(process: &Process) -> u64 {
     sys::process::cpu_time(process.pid).unwrap_or(0).max(process.ticks.saturating_mul(TICK_NS))
 }
@@ -133,7 +133,7 @@ pub(crate) fn bytes_written(pid: u32) -> Option<u64> {
     io.lines().find_map(|l| l.strip_prefix("wchar:"))?.trim().parse().ok()
 }
 
-/// Kills every descendant of this process and collects it, for at most `limit`; whether none is left.
+/// Kills and reaps every descendant of this process, for at most `limit`. Returns whether none is left.
 pub(crate) fn kill_descendants(limit: Duration) -> bool {
     let own = std::process::id();
     let end = Instant::now() + limit;

@@ -1,4 +1,4 @@
-//! Programs of the system: where they are, and the one that makes networks.
+//! Finds the system's programs, and runs the one that configures networks.
 
 use rtscope_sys as sys;
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// A program in `$PATH` or in the system directories that an ordinary user's `$PATH` lacks.
+/// Finds a program in `$PATH` or in the system directories that an ordinary user's `$PATH` lacks.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
@@ -16,7 +16,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
-/// Runs iproute2. Only while nothing collects ended children by [`sys::process::reap`].
+/// Runs iproute2. Must not run while another thread reaps children by [`sys::process::reap`].
 pub(crate) fn ip(args: &[&str]) -> Result<(), String> {
     let program = find_program("ip").ok_or("`ip` is not installed: apt-get install iproute2")?;
     let command = format!("ip {}", args.join(" "));

@@ -1,8 +1,8 @@
-//! How a run, or the start of a load or machine, is ended early.
+//! Ends a run, or the start of a load or machine, early.
 
 use std::sync::{Arc, Mutex};
 
-/// Ends a run early, from another thread or a signal's watcher. Clones act on the same run.
+/// Ends a run early, from another thread or a signal watcher. Clones act on the same run.
 #[derive(Clone, Default)]
 pub struct StopHandle(Arc<Mutex<Stop>>);
 
@@ -13,12 +13,12 @@ struct Stop {
 }
 
 impl StopHandle {
-    /// One that nobody has asked yet.
+    /// A handle that has not been stopped.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks the run to end now and keep what was measured. A run that has not begun ends as soon as it does.
+    /// Asks the run to end now and keep what was measured. A run that has not begun ends as soon as it begins.
     pub fn stop(&self) {
         let action = {
             let mut stop = self.lock();
@@ -30,12 +30,12 @@ impl StopHandle {
         }
     }
 
-    /// Whether it was asked to.
+    /// Whether [`Self::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         self.lock().asked
     }
 
-    /// What a target does when asked: at once, if that was before. Replaces what was there.
+    /// Sets what a target does when it is stopped, replacing any earlier action. Acts at once if it was stopped already.
     pub fn on_stop(&self, act: impl FnOnce() + Send + 'static) {
         let now = {
             let mut stop = self.lock();
@@ -52,7 +52,7 @@ impl StopHandle {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Stop> {
-        // Nothing panics while it holds the lock; if it did, the state would still be whole.
+        // Nothing panics while it holds the lock; even then the state would be consistent.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -1,16 +1,19 @@
-//! Keeps a load in bounds: nothing of it survives the run, also when rtscope is killed.
+//! Keeps a load in bounds: nothing of it survives the run, even when rtscope is killed.
 //!
-//! rtscope starts itself again as a chain of stages, each a process of its own:
-//! - **outer** (session of its own, so that a terminal's Ctrl-C does not reach the load before the measurement has ended): makes and
-//!   removes the load's directory, keeps the journal, tries one isolation after the other. Its standard input ends with rtscope.
+//! rtscope starts itself again as a chain of stages, each in its own process:
+//! - **outer** makes and removes the load's directory, keeps the journal, and tries one isolation after the
+//!   other. It has its own session, so that Ctrl-C on a terminal does not reach the load before the measurement
+//!   has ended. Its standard input ends when rtscope does.
 //! - **space** enters the namespaces and starts the first process in them.
-//! - **init**, process 1 of the PID namespace: starts the tools, waits until they do work, ends them, reads what they did. When it ends,
-//!   the kernel kills everything in the namespace, and with the last process go the network namespaces and what was in them.
+//! - **init**, process 1 of the PID namespace, starts the tools, waits until they are at work, ends them and
+//!   reads their figures. When it ends, the kernel kills everything in the namespace; with the last process the
+//!   network namespaces and all in them disappear.
 //! - **server** enters a second network namespace and becomes the iperf3 server.
 //!
-//! Each stage ends when the one above it does: by the end of its standard input, and by `PR_SET_PDEATHSIG`. outer has the former only: the
-//! signal goes by the spawning *thread*, and a driver may start its load on any. Without privilege, and without user namespaces, init is
-//! an ordinary process, and outer kills all its descendants (orphans are handed to it by the kernel).
+//! Each stage ends when the one above it does: by the end of its standard input, and by `PR_SET_PDEATHSIG`.
+//! outer has only the former, because that signal is sent when the spawning *thread* ends, and a driver may
+//! start its load on any thread. Without privilege and without user namespaces, init is an ordinary process,
+//! and outer kills all its descendants (the kernel reparents orphans to outer).
 
 mod init;
 mod load_tools;
@@ -24,8 +27,9 @@ mod watch;
 
 use stage::Kind;
 
-/// Runs one stage. The command line's hidden sub-command calls this with the arguments that follow its name, and exits with what it
-/// returns; it must call it early, from its only thread, with standard input and output as it found them.
+/// Runs one stage. The hidden sub-command of the command line calls this with the arguments after its name, and
+/// exits with the code it returns. It must be called early, from the only thread, with standard input and
+/// output untouched.
 pub fn main(args: impl IntoIterator<Item = String>) -> u8 {
     let args: Vec<String> = args.into_iter().collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();

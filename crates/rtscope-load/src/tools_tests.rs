@@ -1,4 +1,4 @@
-//! The table, and the tools' outputs, whole and damaged.
+//! The table of tools, and their outputs, whole and damaged.
 
 use super::tool::{Achieved, Paths};
 use super::*;

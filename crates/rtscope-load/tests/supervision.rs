@@ -1,8 +1,8 @@
-//! Loads with the real tools: each comes up, does work, and leaves nothing, whoever is killed. Re-executes itself as the supervisor's
-//! stages and as a driver that is killed.
+//! Tests loads with the real tools: each comes up, works, and leaves nothing behind, whichever process is
+//! killed. The test program re-executes itself as the supervisor's stages, and as a driver to be killed.
 //!
-//! Traffic goes to loopback and to the namespaces that the loads make. Every check of what is left is by files and processes of this
-//! very program, so that other loads on the same machine do no harm.
+//! Traffic goes over loopback and over the namespaces that the loads make. Every check for leftovers looks only
+//! at files and processes of this program, so that other loads on the same machine do not disturb it.
 #![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
 
 mod supervision {

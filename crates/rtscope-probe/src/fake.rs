@@ -1,6 +1,6 @@
-//! A measurer whose latencies are given beforehand: the target `fake:FILE`, by which the way from loop to report is validated.
+//! The timer test of the target `fake:FILE`, with given latencies. It validates the way from the loop to the report.
 //!
-//! The sampling loop is the real one; only the clock is a fake, so a run of an hour takes a moment.
+//! The sampling loop is the real one; only the clock is fake, so that a run of an hour takes a moment.
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::Plan;
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Largest file of latencies, bytes.
+/// Largest accepted file of latencies, bytes.
 const LARGEST: u64 = 64 << 20;
-/// Most points that a fake run goes through for each thread.
+/// Most grid points of a fake run, per thread.
 const MOST_POINTS: u64 = 1_000_000_000;
 
-/// That the figures are not of this machine.
+/// The warning that the figures are not those of this machine.
 pub fn warning() -> Warning {
     Warning::new(
         "fake",
@@ -28,20 +28,21 @@ pub fn warning() -> Warning {
     )
 }
 
-/// Latencies in ns, one a line; empty lines and lines from `#` on are skipped.
+/// Parses latencies in ns, one per line; empty lines and lines that begin with `#` are skipped.
 fn parse(text: &str) -> Result<Vec<u64>, String> {
     let lines = text.lines().enumerate().map(|(i, l)| (i, l.trim())).filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
     lines.map(|(i, l)| l.parse::<u64>().map_err(|_| format!("line {}: `{l:.40}` is not a latency in ns", i + 1))).collect()
 }
 
-/// The latencies in `file`, one in ns a line.
+/// The latencies in `file`, ns, one per line.
 pub(crate) fn latencies(file: &str) -> Result<Arc<[u64]>, Failure> {
     let text = rtscope_files::read_text(Path::new(file), LARGEST)
         .map_err(|e| Failure::usage(format!("{file}: {e}"), "name a file of latencies, one in ns a line: --target fake:FILE"))?;
     Ok(parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}"), "write one latency in ns a line"))?.into())
 }
 
-/// Runs the timer test of `plan` on injected latencies: `file` holds one in ns a line; the list starts over at its end.
+/// Runs the timer test of `plan` with the latencies in `file`: one per line in ns, repeated from the start when
+/// the list ends.
 pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
     let latencies = latencies(file)?;
     let s = &plan.settings;

@@ -1,4 +1,4 @@
-//! Takes measurements on the machine it runs on. A library, and a small static binary that speaks [`protocol`].
+//! Takes measurements on the machine it runs on: a library, and a small static binary that speaks [`protocol`].
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 

@@ -1,8 +1,8 @@
-//! Tests over lines: an instrument that stimulates a device under test and times its answers (`response`, `sustained`), or times the wave
-//! that it makes (`periodic`).
+//! Tests over lines: an instrument stimulates a DUT and times its answers (`response`, `sustained`), or times
+//! the wave that the DUT makes (`periodic`).
 //!
-//! One life cycle: prepare (lines, device under test), calibrate, run, collect, restore. The loops know lines and clock by [`wires::Wires`]
-//! alone, and are tested on a fake that needs neither.
+//! All have one life cycle: prepare (lines, DUT), calibrate, run, collect, restore. The loops reach lines and
+//! clock only through [`wires::Wires`], and are tested on a fake that needs neither.
 
 mod bench;
 pub mod checked;

@@ -1,4 +1,4 @@
-//! Lines: what carries an edge from the instrument to the device under test and back, whatever it is made of.
+//! Lines: carry edges from the instrument to the DUT and back, whatever they are made of.
 
 mod error;
 pub mod gpio;

@@ -1,8 +1,9 @@
-//! `rtscope-probe`: takes one plan on standard input (or from the file named), measures, and writes events to standard output.
+//! `rtscope-probe`: reads one plan from standard input (or from a file), measures, and writes events to standard output.
 //!
-//! The C library calls `main` here, without Rust's runtime before it: that looks where the first stack ends, by a `sscanf` that brings 150 KiB of
-//! the static C library, and gives each thread a second stack, all of it locked memory. A stack that is full still ends the process, by SIGSEGV
-//! at its guard page, but without words.
+//! The C library calls `main` directly, without Rust's runtime. The runtime would look up the end of the first
+//! stack with `sscanf`, which pulls in 150 KiB of the static C library, and would give each thread a second
+//! stack, all of it locked memory. A stack overflow still ends the process with SIGSEGV at the guard page, but
+//! without a message.
 #![cfg_attr(all(target_env = "gnu", not(test)), no_main)]
 #![deny(unsafe_code)]
 
@@ -15,7 +16,8 @@ fn run() -> u8 {
     code
 }
 
-/// Called by the C library; the arguments come from where it keeps them (its `.init_array` has them too).
+/// Called by the C library. The arguments are read from where the library keeps them (its `.init_array`
+/// functions get them too).
 #[cfg(all(target_env = "gnu", not(test)))]
 #[allow(unsafe_code)] // nothing else in this program has this name
 #[unsafe(no_mangle)]

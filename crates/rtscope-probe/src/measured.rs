@@ -1,23 +1,23 @@
-//! What a run of a test gives, or why there was none: the words that every test, and whoever calls one, has in common.
+//! The result of a run, or why there is none: types shared by every test and its callers.
 
 use rtscope_record::{Distribution, Instrument, Warning};
 
 /// Why nothing could be measured.
 pub use rtscope_failure::Failure;
 
-/// What a run of the test gives.
+/// The result of a test.
 #[derive(Debug)]
 pub struct Measured {
-    /// One for each thread.
+    /// One distribution for each thread.
     pub distributions: Vec<Distribution>,
-    /// What its readers must know.
+    /// Warnings for the readers of the record.
     pub warnings: Vec<Warning>,
-    /// From the common start to the end, ns.
+    /// Time from the common start to the end, ns.
     pub elapsed_ns: u64,
-    /// It was ended before its time.
+    /// The run was ended early.
     pub interrupted: bool,
-    /// What stimulated and timed, for a test over lines.
+    /// The instrument, for a test over lines.
     pub instrument: Option<Instrument>,
-    /// What was seen of the run while it ran.
+    /// What the witness saw of the run.
     pub witness: Option<rtscope_record::Witness>,
 }

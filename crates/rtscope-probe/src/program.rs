@@ -16,19 +16,19 @@ Events go to standard output, one JSON object a line; the last is the record or 
 Exit codes: 0 a record was written, 2 the plan was wrong, 3 it could not measure.
 ";
 
-/// Does what `arguments`, without the program's name, ask for; returns the exit code.
+/// Does what `arguments` (without the program's name) ask for. Returns the exit code.
 pub fn main(arguments: &[OsString]) -> u8 {
     let mut out = std::io::stdout();
     let words: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap_or_default()).collect();
     if !words.is_empty() {
-        // A driver holds some back until the plan is read.
+        // The parent may have blocked signals until the plan is read.
         rtscope_sys::signals::at_start();
     }
     match words.as_slice() {
         [] => serve::serve(std::io::stdin(), &mut out, false),
         ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0),
         ["--help" | "-h"] => say(&mut out, HELP, 0),
-        // What a driver on another machine asks for; `spool` says why.
+        // Requests of a driver on another machine, explained in `spool`.
         ["keep", dir] => spool::keep(Path::new(dir), std::io::stdin(), &mut out),
         ["follow", dir, at] => match at.parse() {
             Ok(at) => spool::follow(Path::new(dir), at, std::io::stdin(), &mut out),

@@ -1,6 +1,7 @@
-//! The probe's one protocol, the same on every target: a [`Plan`] in (one line of JSON), [`Event`]s out (one JSON object a line).
+//! The probe's protocol, the same on every target: a [`Plan`] in (one line of JSON), [`Event`]s out (one JSON
+//! object per line).
 //!
-//! The driver closes the probe's standard input, or sends SIGINT or SIGTERM, to end a run early; what was measured is kept.
+//! To end a run early, the driver closes the probe's standard input, or sends SIGINT or SIGTERM. What was measured is kept.
 
 use rtscope_failure::{Failure, Fault};
 use rtscope_record::{DutSettings, LoadProof, Record, Settings, Space, System, Test, Warning};
@@ -9,63 +10,63 @@ use serde::{Deserialize, Serialize};
 /// Name and version of the protocol.
 pub const PROTOCOL: &str = "rtscope-probe/1";
 
-/// What the probe is to do.
+/// What the probe shall measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`PROTOCOL`].
     pub protocol: String,
-    /// Id of the record to be.
+    /// Id of the future record.
     pub id: String,
     /// What to measure.
     pub test: Test,
     /// Where the task runs.
     pub space: Space,
-    /// Name of the load that the driver keeps up.
+    /// Name of the load that the driver keeps running.
     pub load: String,
     /// Where the driver runs the probe.
     pub target: String,
-    /// All that is asked for.
+    /// All settings.
     pub settings: Settings,
     /// Send a progress event this often, ms; 0 for never.
     #[serde(default)]
     pub progress_ms: u32,
 }
 
-/// What a keeper ([`crate::spool`]) is to have done: one line of JSON, the answer to its [`Event::Hello`].
+/// An order to a keeper ([`crate::spool`]): one line of JSON, the answer to its [`Event::Hello`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkOrder {
     /// [`PROTOCOL`].
     pub protocol: String,
-    /// Who sends it.
+    /// The driver that sends it.
     pub driver: Identity,
-    /// Directories of [`Event::Hello::unattended`] whose drivers are dead: their work is ended.
+    /// Directories of [`Event::Hello::unattended`] whose drivers are dead. Their work is ended.
     #[serde(default)]
     pub abandoned: Vec<String>,
-    /// How long the work goes on while nobody follows it, ms.
+    /// How long the work continues while nobody follows it, ms.
     pub patience_ms: u64,
     /// The work.
     pub work: Work,
 }
 
-/// What can be kept.
+/// What a keeper can run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
     /// A measurement.
     Measure(Box<Plan>),
-    /// A device under test, until it is asked to end.
+    /// A DUT, until it is asked to end.
     Dut(DutPlan),
 }
 
-/// What a device under test is to be.
+/// The plan of a DUT.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DutPlan {
     /// Its lines, priority and faults.
     pub settings: DutSettings,
-    /// The semi-period of the wave that it makes, ns; `None`: it answers.
+    /// The semi-period of the wave it makes, ns; `None` for a DUT that answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wave: Option<u64>,
-    /// The load that is kept up on its machine meanwhile.
+    /// The load that is kept running on its machine meanwhile.
     #[serde(default = "no_load")]
     pub load: String,
 }
@@ -74,12 +75,12 @@ fn no_load() -> String {
     "none".into()
 }
 
-/// A process, told from any other of any machine.
+/// Identifies a process uniquely among all machines and boots.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Identity {
-    /// The machine's boot (`/proc/sys/kernel/random/boot_id`); empty when it does not say.
+    /// The machine's boot (`/proc/sys/kernel/random/boot_id`); empty if unknown.
     pub boot: String,
-    /// Its PID namespace, in which its number counts.
+    /// The PID namespace that `pid` belongs to.
     #[serde(default)]
     pub space: String,
     /// Process id.
@@ -88,45 +89,45 @@ pub struct Identity {
     pub start: u64,
 }
 
-/// Work that nobody follows at present.
+/// Work that nobody currently follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unattended {
     /// Its directory.
     pub dir: String,
-    /// Who sent it.
+    /// The driver that sent it.
     pub driver: Identity,
 }
 
 /// Live figures of one measuring thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Live {
-    /// As in the distribution to be.
+    /// Label of the future distribution.
     pub label: String,
     /// Thread id.
     pub tid: u32,
     /// Priority in force.
     pub priority: u8,
-    /// Grid, ns.
+    /// Interval of the grid, ns.
     pub interval: u64,
     /// Samples so far.
     pub count: u64,
     /// Grid points passed over so far.
     pub missed: u64,
-    /// Lowest so far, ns.
+    /// Lowest latency so far, ns.
     pub min: u64,
-    /// Latest, ns.
+    /// Latest latency, ns.
     pub last: u64,
-    /// Sum so far, ns.
+    /// Sum of the latencies so far, ns.
     pub sum: u64,
-    /// Highest so far, ns.
+    /// Highest latency so far, ns.
     pub max: u64,
 }
 
-/// What the probe says.
+/// A message of the probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
-    /// First of all: who is speaking.
+    /// Always first: the protocol and version of the sender.
     Hello {
         /// [`PROTOCOL`].
         protocol: String,
@@ -136,17 +137,17 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unattended: Vec<Unattended>,
     },
-    /// The device under test has its lines and listens.
+    /// The DUT has its lines and listens.
     Listening {
-        /// What it is, in words: its machine, kernel and priority.
+        /// Description: its machine, kernel and priority.
         what: String,
-        /// What the kernel refused it.
+        /// What the kernel refused to it.
         warning: Option<Warning>,
         /// Its machine.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         system: Option<Box<System>>,
     },
-    /// The end of a device under test that was asked to end.
+    /// The last event of a DUT that was asked to end.
     Done {
         /// Edges taken from its line, or grid points of its wave.
         edges: u64,
@@ -154,28 +155,28 @@ pub enum Event {
         answers: u64,
         /// Edges that its line reported as lost.
         lost: u64,
-        /// What its load did, where there was one.
+        /// The proof of its load, if it had one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         load_proof: Option<Box<LoadProof>>,
-        /// What is to be said of that load.
+        /// Warnings about that load.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<Warning>,
     },
-    /// Said by the driver's side of a connection, not by the probe: it was lost, or is there again.
+    /// The connection was lost or restored. Sent by the driver's side, not by the probe.
     Connection {
-        /// Which, and since when.
+        /// What happened, and since when.
         message: String,
     },
     /// The threads are about to enter their loops.
     Started,
-    /// How far it is.
+    /// How far the run is.
     Progress {
         /// Since the start, ns.
         elapsed_ns: u64,
         /// Every thread's figures.
         threads: Vec<Live>,
     },
-    /// One raw sample, in the order in which each thread took them (only when asked for).
+    /// One raw sample, in the order in which each thread took them (only on request).
     Sample {
         /// Index of the thread.
         thread: u32,
@@ -184,12 +185,12 @@ pub enum Event {
         /// Latency, ns.
         value: u64,
     },
-    /// The end: what was measured. The load proof is the driver's to add.
+    /// The last event: the record. The driver adds the load's proof.
     Record {
         /// The record.
         record: Box<Record>,
     },
-    /// The end: it could not measure.
+    /// The last event: the measurement failed.
     Error {
         /// What failed.
         message: String,
@@ -207,7 +208,7 @@ impl From<Failure> for Event {
 }
 
 impl Event {
-    /// The event as it is, but for an [`Event::Error`]: the failure that it reports.
+    /// Returns the event, or the failure that an [`Event::Error`] reports.
     pub fn or_failure(self) -> Result<Self, Failure> {
         match self {
             Self::Error { message, remedy, usage } => {
@@ -217,10 +218,10 @@ impl Event {
         }
     }
 
-    /// The names of those that are the last of a probe or device.
+    /// Names of the events that end the output of a probe or DUT.
     pub const LAST: [&str; 3] = ["record", "error", "done"];
 
-    /// Whether it is the last that a probe or device says.
+    /// Whether this event ends the output of a probe or DUT.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Record { .. } | Self::Error { .. } | Self::Done { .. })
     }
@@ -231,7 +232,7 @@ mod tests {
     use super::*;
     use rtscope_record::{RecordParts, fixtures};
 
-    /// A tagged event buffers its fields, which once turned the CPU numbers of a system's maps into unreadable text.
+    /// Serde buffers the fields of a tagged event, which once made the CPU numbers of a system's maps unreadable.
     #[test]
     fn a_record_with_a_full_system_survives_its_event() {
         let mut system = System::default();

@@ -1,14 +1,14 @@
-//! What the reporting thread does while a run is under way: it hears signals and the driver, and says how far the run is.
+//! The reporting thread during a run: it receives signals and the driver's end of file, and reports progress.
 
 use crate::protocol::{Event, Live, Plan};
 use rtscope_sys::rt::{self, Signals, Woken};
 
-/// The one loop of every test waits, hears and reports by this.
+/// Waits, listens and reports in the loop of every test.
 pub(crate) struct Reporter<'a> {
     signals: &'a Signals,
-    /// The driver's pipe, whose end of file means stop; negative for none.
+    /// The driver's pipe, whose end of file means stop; negative without one.
     input: i32,
-    /// Time between two reports, ns; 0 for none.
+    /// Time between two reports, ns; 0 for no reports.
     every: u64,
     start: u64,
     next: u64,
@@ -16,18 +16,18 @@ pub(crate) struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    /// Reports as `plan` wants it.
+    /// Reports as often as `plan` asks for.
     pub(crate) fn new(plan: &Plan, signals: &'a Signals, input: i32) -> Self {
         let every = u64::from(plan.progress_ms) * 1_000_000;
         Self { signals, input, every, start: 0, next: 0, interrupted: false }
     }
 
-    /// A run, or a part of one, began at `start` ns; its first report is due `after` ns later.
+    /// A run, or part of one, began at `start` ns. The first report is due `after` ns later.
     pub(crate) fn begin(&mut self, start: u64, after: u64) {
         (self.start, self.next) = (start, start.saturating_add(after));
     }
 
-    /// Time between two reports, ns; 0 for none.
+    /// Time between two reports, ns; 0 for no reports.
     pub(crate) fn every(&self) -> u64 {
         self.every
     }
@@ -37,7 +37,7 @@ impl<'a> Reporter<'a> {
         self.interrupted
     }
 
-    /// Waits for `ms` at most; a signal or the driver's end of file ends the wait, and means that the run is to end.
+    /// Waits for at most `ms`. A signal or the driver's end of file ends the wait, and asks the run to end.
     pub(crate) fn wait(&mut self, ms: i32) {
         match self.signals.wait(if self.interrupted { -1 } else { self.input }, ms) {
             Woken::Signal => self.interrupted = true,
@@ -46,7 +46,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Says how far the run is, when that is due.
+    /// Reports progress, if a report is due.
     pub(crate) fn report(&mut self, figures: impl FnOnce() -> Vec<Live>, say: &mut dyn FnMut(Event)) {
         let now = rt::now();
         if self.every > 0 && now >= self.next {

@@ -8,17 +8,18 @@ use rtscope_sys::rt;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsRawFd;
 
-/// A plan is a line of at most this many bytes.
+/// Longest plan (one line), bytes.
 const LONGEST_PLAN: u64 = 1 << 20;
 
-/// Reads one plan from `input`, measures, and writes events to `output`. The end of `input` ends the run early unless `keep_going`.
+/// Reads one plan from `input`, measures, and writes events to `output`. The end of `input` ends the run early
+/// unless `keep_going`.
 ///
-/// Returns the exit code for the process: 0 a record was written, 2 the plan was wrong, 3 it could not measure.
+/// Returns the exit code of the process: 0 a record was written, 2 the plan was wrong, 3 it could not measure.
 pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: bool) -> u8 {
     let mut broken_pipe = false;
     let fd = if keep_going { -1 } else { input.as_raw_fd() };
     let mut say = |event: Event| {
-        // A driver that is gone ends the run by the end of its pipe; until then there is nobody to tell.
+        // If the driver is gone, the end of its pipe ends the run; until then there is nobody to tell.
         broken_pipe |=
             serde_json::to_writer(&mut *output, &event).is_err() || output.write_all(b"\n").is_err() || output.flush().is_err();
     };
@@ -37,14 +38,14 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
     if broken_pipe { 3 } else { code }
 }
 
-/// Who is speaking.
+/// The first event: protocol and version.
 pub(crate) fn hello(unattended: Vec<Unattended>) -> Event {
     Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into(), unattended }
 }
 
 fn read_plan(input: impl Read) -> Result<Plan, Failure> {
     let mut line = Vec::new();
-    // One byte at a time is slow and right: nothing behind the line may be swallowed, and a plan is short.
+    // One byte at a time, because nothing after the line may be consumed. A plan is short.
     std::io::BufReader::with_capacity(1, input.take(LONGEST_PLAN))
         .read_until(b'\n', &mut line)
         .map_err(|e| Failure::usage(format!("the plan could not be read: {e}"), "send one line of JSON"))?;
@@ -58,7 +59,7 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Carries out `plan`.
+/// Carries out `plan`. `input` and `say` as in [`crate::timer::run`].
 pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
     let fake = plan.target.strip_prefix("fake:");
     if fake.is_some() && plan.space != Space::User {
@@ -111,7 +112,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
     parts.origin = Some(origin);
     parts.warnings.extend(fake.is_none().then(|| rtscope_record::origin::warning(origin)).flatten());
     parts.warnings.extend(if fake.is_none() { findings::of_machines(&parts) } else { Vec::new() });
-    // What an import would put back is there from the beginning. The load's proof is the driver's to add.
+    // The warnings that an import would add are there from the beginning. The driver adds the load's proof.
     let rest = findings::again::missing(&RecordParts { load: "none".into(), ..parts.clone() });
     parts.warnings.extend(rest);
     Record::new(parts).map_err(|e| Failure::machine(format!("no record could be made: {e}"), "report this"))
@@ -125,7 +126,7 @@ pub fn utc_now() -> String {
 
 /// Days to a civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 fn rfc3339(secs: u64) -> String {
-    // A clock that is far off must not cost the run its record: RFC 3339 has four digits for the year.
+    // A clock that is far off must not cost the run its record: RFC 3339 years have four digits.
     let secs = secs.min(253_402_300_799);
     let (days, rest) = (secs / 86_400 + 719_468, secs % 86_400);
     let era = days / 146_097;

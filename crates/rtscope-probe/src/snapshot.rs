@@ -1,7 +1,7 @@
-//! Collects the [`System`] snapshot of the machine it runs on: reads, never writes, and never fails.
+//! Collects the [`System`] snapshot of the machine it runs on. It only reads, and never fails.
 //!
-//! What is absent, unreadable or malformed is `None` or empty. What can only be asked for by system calls is gathered apart
-//! ([`Facts`]), so that a tree of files in a directory is as good a machine as a real one.
+//! Whatever is absent, unreadable or malformed becomes `None` or empty. What needs system calls is collected
+//! separately ([`Facts`]), so that a directory tree serves as well as a real machine.
 
 pub mod config;
 pub mod cpus;
@@ -21,7 +21,7 @@ pub use root::{Facts, Root};
 
 use rtscope_record::System;
 
-/// What the machine under `root` is like now. Takes some milliseconds, and about 10 us more for each thread that runs.
+/// The state of the machine below `root`. Takes some milliseconds, plus about 10 us for each existing thread.
 pub fn collect(root: &Root) -> System {
     let cmdline = root.value("/proc/cmdline").unwrap_or_default();
     let cpuinfo = processor::cpuinfo(root);

@@ -1,10 +1,12 @@
-//! Work that outlives its connection: for a driver on another machine, a *keeper* runs the probe (or a device under test) and keeps what it
-//! says in a file, the *spool*; a *follower* on each connection passes it on from any byte, so that a lost connection leaves no gap.
+//! Work that outlives its connection. For a driver on another machine, a *keeper* runs the probe (or a DUT) and
+//! stores its output in a file, the *spool*. On each connection a *follower* passes the spool on from any byte,
+//! so that a lost connection leaves no gap.
 //!
-//! All of it lies in one directory, which the driver made: the program, `owner` (the living process that the directory belongs to),
-//! `plan.json`, `driver`, `events` (the spool), `words` (standard error), `follower`, and, when it is so, the empty files `stop`, `drop`
-//! and `done`. Processes speak through these files: whoever comes and goes, they stay. When nobody has followed for the driver's patience,
-//! the keeper ends the work and removes the directory.
+//! All files are in one directory, which the driver made: the program, `shell` and `owner` (the living process
+//! that the directory belongs to), `errand.json` (the work order), `plan.json`, `driver`, `events` (the spool),
+//! `words` (standard error), `follower`, and the empty files `stop`, `drop` and `done` once they apply. The
+//! processes communicate through these files, which stay while processes come and go. When nobody has followed
+//! for as long as the driver's patience, the keeper ends the work and removes the directory.
 
 mod dut;
 mod events;

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A directory of a keeper whose program is a shell script: `work` is what it does in place of the probe, `$1` being the plan or `dut`.
+/// A keeper's directory in which the program is a shell script. `work` is what it does in place of the probe;
+/// `$1` is the plan or `dut`.
 fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("spool");
@@ -19,7 +20,7 @@ fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
     let script = home.path().join("script");
     fs::write(&script, format!("#!/bin/sh\n{work}\n")).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
-    // Another process writes it: one that this one has open can't be run while another test starts a child.
+    // Let another process write it: a file that this process has open can't be executed while another test starts a child.
     assert!(Command::new("cp").arg(&script).arg(dir.join("rtscope-probe")).status().unwrap().success());
     let settings = DutSettings { input: None, output: "soft:x".into(), priority: 0, cpu: None, inject: Inject::default() };
     let order = WorkOrder {
@@ -34,7 +35,7 @@ fn spool(work: &str) -> (tempfile::TempDir, PathBuf) {
     (home, dir)
 }
 
-/// Has a thread be the keeper: this process is then the owner.
+/// Runs the keeper in a thread, so that this process is the owner.
 fn kept(dir: &Path) -> std::thread::JoinHandle<u8> {
     put(dir, "owner", &serde_json::to_vec(&identity()).unwrap()).unwrap();
     let dir = dir.to_path_buf();
@@ -102,7 +103,7 @@ fn work_that_nobody_follows_is_ended_after_the_patience() {
     assert!(!dir.exists());
 }
 
-/// A writer that is cut off after so many bytes.
+/// A writer that is cut off after `room` bytes.
 struct Wire {
     got: Vec<u8>,
     room: usize,
@@ -131,7 +132,7 @@ fn a_spool_is_passed_on_from_any_line_without_a_gap() {
     fs::write(dir.join("events"), format!("{all}{{\"half")).unwrap();
     put(&dir, "owner", &serde_json::to_vec(&identity()).unwrap()).unwrap();
     for at in [0, lines[0].len(), lines[..4000].concat().len(), all.len()] {
-        // The order to let go comes when all has been passed on: nothing is heard before.
+        // The order to let go takes effect only after everything has been passed on.
         let (reader, mut writer) = std::os::unix::net::UnixStream::pair().unwrap();
         let mut wire = Wire { got: Vec::new(), room: usize::MAX };
         writer.write_all(b"\nstop\n").unwrap();

@@ -1,5 +1,5 @@
-//! The timer test in user space: absolute sleeps on a grid, one thread for each distribution, latency = wake-up - intended time; and that
-//! in the kernel, by a module.
+//! The timer test in user space: absolute sleeps on a grid, one thread per distribution, latency = wake-up -
+//! intended time. Also the timer test in the kernel, by a module.
 
 pub(crate) mod conditions;
 pub mod grid;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread::{Outcome, Worker};
 
-/// Refuses settings that can't be measured. `allowed` are the CPUs this process may use.
+/// Refuses settings that can't be measured. `allowed` are the CPUs that this process may use.
 pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
     let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
     if s.interval.0 == 0 {
@@ -62,8 +62,8 @@ pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prepares, runs and collects the test; nothing is left changed. `say` takes progress and sample events; `input` is the driver's
-/// pipe (a file descriptor whose end of file means stop), negative for none.
+/// Prepares, runs and collects the test, and restores everything. `say` gets progress and sample events.
+/// `input` is the driver's pipe (a file descriptor whose end of file means stop), negative without one.
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let s = &plan.settings;
     let allowed = rt::allowed_cpus().map_err(|e| Failure::machine(format!("sched_getaffinity: {e}"), "report this"))?;
@@ -74,13 +74,14 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
     let witness = Witness::start(Root::of_this_machine(), &Order::of(s, &allowed).for_plan(plan))?;
     let mut workers = thread::prepare(s, &limit, &witness)?;
-    // After the samplers exist, so that they are locked too; before the loops, so that no page is touched first in them.
+    // After the samplers exist, so that they are locked too; before the loops, so that these touch no page for the
+    // first time.
     if s.mlockall {
         if let Err(e) = rt::lock_memory() {
             warnings.push(conditions::memory_not_locked(&e));
         }
     }
-    // The reporter wakes up seldom; after the run it must not wait for its turn behind the load.
+    // The reporter rarely wakes up, but after the run it must not wait behind the load.
     if s.policy != Policy::Other {
         let _ = rt::come_before_ordinary_tasks();
     }
@@ -113,7 +114,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     Ok(Measured { distributions, warnings, elapsed_ns, interrupted: interrupted && !broken, instrument: None, witness })
 }
 
-/// Waits for the threads while reporting.
+/// Waits for the threads and reports meanwhile.
 struct Watch<'a> {
     plan: &'a Plan,
     start: u64,
@@ -132,11 +133,11 @@ impl Watch<'_> {
             let broken = workers.iter().any(|w| w.broken.load(Relaxed));
             if broken || reporter.interrupted() || self.witness.ended_it() {
                 limit.store(0, Relaxed);
-                // Again and again: a thread that was just between its check and its sleep would miss a single signal.
+                // Repeatedly, because a thread between its check and its sleep would miss a single signal.
                 workers.iter().filter(|w| !w.finished()).for_each(|w| rt::wake_thread(w.tid()));
             }
             let now = rt::now();
-            // Short waits near the end only, so that a long run is not disturbed by its own reporter.
+            // Short waits only near the end, so that the reporter does not disturb a long run.
             let rest = self.ends.map_or(u64::MAX, |d| (self.start + d).saturating_sub(now));
             let tick = if self.plan.settings.samples { 20 } else { 100 };
             let wait = if limit.load(Relaxed) == 0 || rest < 1_000_000_000 { 5 } else { tick };

@@ -1,10 +1,11 @@
-//! The witness of a run: looks at its threads and at the machine before, in a slow tick meanwhile, and after; and a watchdog that ends a
-//! run which starves.
+//! The witness of a run: looks at its threads and the machine before the run, in a slow tick during it, and
+//! after it. A watchdog ends a run that starves.
 //!
-//! The tick is a thread at FIFO 1, off the measured CPUs where there are others; where it shares one, it works in the gaps of the grid.
-//! It puts off an alarm at each look. Only when it does not, since something of a higher priority has all its CPUs, the watchdog wakes up:
-//! a deadline task, before which no real-time priority comes, that gives the tick a place. So the watchdog takes no time from a run that
-//! is well. The measuring threads themselves take one look before their loop and one after it; nothing is added to the loop.
+//! The tick is a thread at FIFO 1, off the measured CPUs if there are others; on a measured CPU it works in the
+//! gaps of the grid. Each look postpones an alarm. Only when no look comes, because something of higher
+//! priority occupies all of the tick's CPUs, does the watchdog wake up: a deadline task, which precedes every
+//! real-time priority and gives the tick a CPU. So the watchdog takes no time from a healthy run. The measuring
+//! threads themselves take one look before their loop and one after it; nothing is added to the loop.
 
 mod machine;
 mod order;
@@ -27,10 +28,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
-/// Stack of the two threads: `MCL_FUTURE` locks all of it. Optimized they were seen to touch 12 KiB.
+/// Stack size of the two threads; `MCL_FUTURE` locks all of it. In optimized builds they were seen to touch 12 KiB.
 const STACK: usize = if cfg!(debug_assertions) { 96 * 1024 } else { 48 * 1024 };
 
-/// A witness at work. Dropped, it ends and tells nothing.
+/// A running witness. Dropping it ends it without a result.
 #[derive(Debug)]
 pub struct Witness {
     shared: Arc<Shared>,
@@ -42,8 +43,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Takes the look before the run and posts the tick and the watchdog. To be called by the thread that reports, before the measured
-    /// ones are started: they inherit what signals are blocked.
+    /// Takes the look before the run and starts the tick and the watchdog. Must be called by the reporting thread
+    /// before the measured threads are started: they inherit the blocked signals.
     pub fn start(root: Root, order: &Order) -> Result<Self, Failure> {
         let failed = |what: &'static str| move |e| Failure::machine(format!("{what} of the witness: {e}"), "end other programs");
         let continued = Continued::new().map_err(failed("signals"))?;
@@ -73,7 +74,7 @@ impl Witness {
         Ok(witness)
     }
 
-    /// A post for a thread to come. `cell` shows its progress, of which there is some in every `interval` ns.
+    /// A post for a future thread. `cell` shows its progress, expected at least once per `interval` ns.
     pub fn post(&self, label: &str, cell: Option<Arc<LiveCell>>, interval: u64) -> Arc<Post> {
         let post = Arc::new(Post {
             label: label.into(),
@@ -89,23 +90,23 @@ impl Witness {
         post
     }
 
-    /// The run starts at `start`, ns; from now on it is looked at.
+    /// The run starts at `start`, ns; the looks begin.
     pub fn begin(&self, start: u64) {
         self.shared.start.store(start, SeqCst);
         self.wake();
     }
 
-    /// Whether the run is to end at once.
+    /// Whether the run was ended because it starved; it must then stop at once.
     pub fn ended_it(&self) -> bool {
         self.shared.ended.load(SeqCst)
     }
 
-    /// CPUs for those who only report; empty where all are measured.
+    /// CPUs for threads that only report; empty if all are measured.
     pub fn free_cpus(&self) -> &[u32] {
         &self.free
     }
 
-    /// The run is over after `real` ns: what was seen of it.
+    /// The run is over and took `real` ns. Returns what was seen of it.
     pub fn finish(mut self, real: u64) -> Result<rtscope_record::Witness, Failure> {
         self.shared.stop.store(true, SeqCst);
         self.wake();
@@ -123,7 +124,7 @@ impl Witness {
 
     fn end_watchdog(&self) {
         self.shared.over.store(true, SeqCst);
-        // In the past: it goes off at once.
+        // A time in the past, so that the alarm goes off at once.
         let _ = self.shared.alarm.set(1);
     }
 }

@@ -1,4 +1,4 @@
-//! The private apt: its configuration, what it may be asked, and what can be missing on a host.
+//! The private apt: its configuration, its queries, and what a host may lack.
 
 use super::control::{self, Paragraph};
 use crate::cache;
@@ -15,20 +15,20 @@ use std::process::{Command, Output, Stdio};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const MIRROR: &str = "http://deb.debian.org/debian";
-/// Names another mirror than deb.debian.org; the security archive is looked for beside it, with `-security` appended.
+/// Selects a mirror other than deb.debian.org. The security archive is expected beside it, with `-security` appended.
 const MIRROR_VARIABLE: &str = "RTSCOPE_DEBIAN_MIRROR";
 
-/// Why packages of Debian can't be had.
+/// Why a Debian package can't be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum DebianError {
-    /// A program or file of the host is not there.
+    /// A program or file is missing on the host.
     #[error(
         "{what} is missing on this host; install it (Debian, Ubuntu: apt install {package}), or fetch on a host that has it and copy the cache"
     )]
     Missing {
-        /// What.
+        /// The program or file.
         what: String,
-        /// The package that has it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
     /// `$RTSCOPE_DEBIAN_MIRROR` or the cache's path can't be used.
@@ -37,11 +37,11 @@ pub enum DebianError {
     /// apt knows no such package.
     #[error("{wanted} is not in Debian's index for {arch}{said}; is there a network, and is the mirror complete?")]
     NotFound {
-        /// What was looked for.
+        /// What was searched for.
         wanted: String,
         /// For which architecture.
         arch: Arch,
-        /// What apt said when it read the index, after `; apt said: `.
+        /// What apt said when it updated the index, after `; apt said: `.
         said: String,
     },
     /// A program failed.
@@ -49,7 +49,7 @@ pub enum DebianError {
     Apt {
         /// Which one.
         program: String,
-        /// Its last words.
+        /// The end of its output.
         said: String,
     },
     /// A file of the cache can't be read or written.
@@ -65,7 +65,7 @@ pub enum DebianError {
 impl Problem for DebianError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // These messages already contain the remedy.
             Self::Missing { .. } | Self::Unusable(_) | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => String::new(),
         }
     }
@@ -79,14 +79,14 @@ impl Problem for DebianError {
 }
 
 impl DebianError {
-    /// For `map_err` on a file.
+    /// Wraps an I/O error for `path`, for use with `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
     }
 }
 
-/// A package as it was fetched.
+/// A package that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Package {
     /// Its name.
@@ -94,18 +94,18 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Its exact version.
     pub(crate) version: String,
-    /// Debian's word for its architecture, or `all`.
+    /// Debian's name of its architecture, or `all`.
     pub(crate) arch: String,
     /// SHA-256 of the `.deb` file.
     pub(crate) sha256: String,
 }
 
-/// apt for one architecture. Two processes do not use one at a time.
+/// apt for one architecture. A lock keeps a second process from using it at the same time.
 #[derive(Debug)]
 pub(crate) struct Apt {
     dir: PathBuf,
     arch: Arch,
-    /// What `update` complained of: some index may be stale while the others serve.
+    /// What `update` complained about, if anything: some index may be stale while others work.
     complaint: String,
     _lock: Lock,
 }
@@ -139,27 +139,27 @@ impl Apt {
         let mut apt = Self { dir, arch, complaint: String::new(), _lock: lock };
         on_step(&format!("reading Debian's index for {arch}"));
         let out = apt.run(sys::process::command("apt-get").args(["-q", "update"]))?;
-        // Without a network apt warns, and is content with the index it has.
+        // Without a network apt only warns, and uses the index it has.
         if !out.status.success() || String::from_utf8_lossy(&out.stderr).contains("Failed to fetch") {
             apt.complaint = format!("; apt said: {}", last_words(&out));
         }
         Ok(apt)
     }
 
-    /// All versions of the packages that there are, those of one name newest first. Unknown names are left out.
+    /// All available versions of the packages, newest first for each name. Unknown names are left out.
     pub(crate) fn show(&self, names: &[&str]) -> Result<Vec<Paragraph>, DebianError> {
         let out = self.run(sys::process::command("apt-cache").arg("show").args(names))?;
         Ok(control::parse(&String::from_utf8_lossy(&out.stdout)))
     }
 
-    /// Downloads the packages (`NAME=VERSION`) into `dir`; apt checks them against the signed index.
+    /// Downloads the packages (`NAME=VERSION`) into `dir`. apt checks them against the signed index.
     pub(crate) fn download(&self, wanted: &[String], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
         let uris = self.succeed(sys::process::command("apt-get").args(["-qq", "--print-uris", "download"]).args(wanted))?;
         on_step(&format!("downloading {} ({})", wanted.join(", "), megabytes(total(&uris))));
         self.succeed(sys::process::command("apt-get").args(["-qq", "download"]).args(wanted).current_dir(dir)).map(|_| ())
     }
 
-    /// Downloads packages with all that they depend on into `dir`.
+    /// Downloads packages and all their dependencies into `dir`.
     pub(crate) fn download_closure(&self, wanted: &[&str], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
         let partial = dir.join("partial");
         fs::create_dir_all(&partial).map_err(DebianError::io(&partial))?;
@@ -170,7 +170,7 @@ impl Apt {
         self.succeed(sys::process::command("apt-get").args(install).arg("--download-only").args(wanted)).map(|_| ())
     }
 
-    /// That `wanted` was not found, with what apt said of its index.
+    /// The error that `wanted` was not found, with what apt said about its index.
     pub(crate) fn not_found(&self, wanted: impl Into<String>) -> DebianError {
         DebianError::NotFound { wanted: wanted.into(), arch: self.arch, said: self.complaint.clone() }
     }
@@ -187,7 +187,7 @@ impl Apt {
 }
 
 impl Package {
-    /// Unpacks every `.deb` file in `dir` into `root` and removes it; what they are, sorted by name.
+    /// Unpacks every `.deb` file in `dir` into `root` and removes it. Returns the packages, sorted by file name.
     pub(crate) fn unpack_all(dir: &Path, root: &Path, on_step: &mut dyn FnMut(&str)) -> Result<Vec<Self>, DebianError> {
         let entries = fs::read_dir(dir).map_err(DebianError::io(dir))?.flatten().map(|e| e.path());
         let mut files: Vec<PathBuf> = entries.filter(|p| p.extension().is_some_and(|e| e == "deb")).collect();
@@ -230,7 +230,7 @@ fn succeed(command: &mut Command) -> Result<String, DebianError> {
     Err(DebianError::Apt { program, said: last_words(&out) })
 }
 
-/// What apt's errors say, else the first of its warnings, else the last line.
+/// apt's errors, else its first warning, else its last line.
 fn last_words(out: &Output) -> String {
     let text = String::from_utf8_lossy(&out.stderr);
     let errors: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("E: ")).take(2).collect();
@@ -238,12 +238,12 @@ fn last_words(out: &Output) -> String {
     if errors.is_empty() { warning().trim().to_owned() } else { errors.join(" / ") }
 }
 
-/// A size for people: `101.5 MB`.
+/// A size as text: `101.5 MB`.
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// Sum of the sizes in `'URI' FILE SIZE HASH` lines.
+/// Sum of the sizes in lines of the form `'URI' FILE SIZE HASH`.
 fn total(uris: &str) -> u64 {
     uris.lines().filter_map(|l| l.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
 }
@@ -253,12 +253,12 @@ fn installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|d| d.join(program).is_file())
 }
 
-/// Where packages come from, for people; what the variable says may be no address.
+/// The mirror, as text for people; the variable may hold something that is not an address.
 pub(crate) fn mirror_in_use() -> String {
     std::env::var(MIRROR_VARIABLE).ok().filter(|t| !t.is_empty()).unwrap_or_else(|| MIRROR.into())
 }
 
-/// The mirror: what the variable says, if it is an address.
+/// The mirror, checked to be an address.
 fn mirror(set: Option<&str>) -> Result<String, DebianError> {
     let Some(text) = set.filter(|t| !t.is_empty()) else { return Ok(MIRROR.into()) };
     let known = ["http://", "https://", "file:/"].iter().any(|s| text.starts_with(s));
@@ -302,7 +302,7 @@ Acquire::Languages "none";
 Acquire::Retries "3";
 "#
     );
-    // How the host reaches the archive holds here too: proxies, and what it says of the archive's dates.
+    // Take over the host's settings for reaching the archive: proxies, and how its release dates are checked.
     if let Ok(host) = output(sys::process::command("apt-config").arg("dump").env_remove("APT_CONFIG")) {
         let host = String::from_utf8_lossy(&host.stdout).into_owned();
         let wanted = ["Acquire::http", "Acquire::Check-", "Acquire::ForceIPv"];

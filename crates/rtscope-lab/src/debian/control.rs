@@ -1,4 +1,4 @@
-//! Debian's control paragraphs, as `apt-cache show` and `dpkg-deb -f` write them.
+//! Debian's control paragraphs, as printed by `apt-cache show` and `dpkg-deb -f`.
 
 /// One paragraph: a package in one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,12 +7,12 @@ pub(crate) struct Paragraph {
 }
 
 impl Paragraph {
-    /// The first line of a field; empty when it is not there.
+    /// The first line of a field; empty when the field is missing.
     pub(crate) fn get(&self, key: &str) -> &str {
         self.fields.iter().find(|(k, _)| k.eq_ignore_ascii_case(key)).map_or("", |(_, v)| v)
     }
 
-    /// The first alternative of each dependency, with the version it must have exactly, if it says so.
+    /// The first alternative of each dependency, with its exact version (`= VERSION`) if it requires one.
     pub(crate) fn depends(&self) -> Vec<(&str, Option<&str>)> {
         let first = self.get("Depends").split(',').filter_map(|d| d.split('|').next()).map(str::trim).filter(|d| !d.is_empty());
         let parts =
@@ -21,7 +21,7 @@ impl Paragraph {
     }
 }
 
-/// Reads paragraphs. Lines that continue a field (descriptions, lists of files) are left out.
+/// Parses paragraphs. Continuation lines of a field (descriptions, lists of files) are left out.
 pub(crate) fn parse(text: &str) -> Vec<Paragraph> {
     let mut all = Vec::new();
     let mut fields = Vec::new();
@@ -37,7 +37,8 @@ pub(crate) fn parse(text: &str) -> Vec<Paragraph> {
     all
 }
 
-/// A key to order Debian's kernel versions by: the numbers of the upstream part, `6.12.95-1~bpo12+1` after `6.12.9-2`.
+/// A sort key for Debian's kernel versions: the numbers of the upstream part, so that `6.12.95-1~bpo12+1` comes
+/// after `6.12.9-2`.
 pub(crate) fn upstream(version: &str) -> Vec<u64> {
     let upstream = version.split_once('-').map_or(version, |(u, _)| u);
     upstream.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()

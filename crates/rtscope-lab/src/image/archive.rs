@@ -1,4 +1,5 @@
-//! A tree of files as a cpio archive (newc, Documentation/driver-api/early-userspace/buffer-format.rst): sorted, owned by root, without times.
+//! Writes a tree of files as a cpio archive (newc, Documentation/driver-api/early-userspace/buffer-format.rst):
+//! sorted, owned by root, without times.
 
 use super::error::ImageError;
 use cpio::newc::{Builder, ModeFileType, trailer};
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Something in the tree.
+/// An entry of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     /// A directory, with its permission bits.
@@ -25,7 +26,7 @@ pub(super) enum Node {
     },
 }
 
-/// The tree, by path without a leading `/`.
+/// The tree: entries by path, without a leading `/`.
 #[derive(Debug, Default)]
 pub(super) struct Tree(BTreeMap<String, Node>);
 
@@ -34,7 +35,7 @@ impl Tree {
         Self::default()
     }
 
-    /// Adds a node in place of one at the same path, and directories above it that are not there.
+    /// Adds an entry, replacing one at the same path, and any missing parent directories.
     pub(super) fn add(&mut self, path: &str, node: Node) {
         for (end, _) in path.match_indices('/') {
             self.0.entry(path[..end].to_owned()).or_insert(Node::Dir(0o755));
@@ -48,8 +49,8 @@ impl Tree {
     }
 }
 
-/// A path of the guest as the tree has it, where directories of the merged `/usr` are themselves; `None` for one that is not an absolute path of a
-/// file.
+/// Converts a guest path to a path of the tree, resolving the merged `/usr` (`/bin` to `usr/bin`); `None` if it
+/// is not the absolute path of a file.
 pub(super) fn guest_path(path: &str) -> Option<String> {
     let within = path.strip_prefix('/')?;
     if within.is_empty() || within.split('/').any(|p| p.is_empty() || p == "." || p == "..") {

@@ -1,4 +1,4 @@
-//! What ELF files say of themselves: the libraries they need, their interpreter, a module's information.
+//! Reads ELF files: the libraries they need, their interpreter, a kernel module's information.
 
 use crate::kernels::Arch;
 use elf::ElfBytes;
@@ -10,16 +10,16 @@ use elf::endian::AnyEndian;
 pub(super) struct Needs {
     /// The interpreter's absolute path.
     pub(super) interpreter: Option<String>,
-    /// Names of libraries.
+    /// Names of the libraries.
     pub(super) libraries: Vec<String>,
 }
 
-/// What a program or library needs; `Err` says why it can't be told.
+/// What a program or library needs to be loaded. Fails with a reason if the file is not readable ELF.
 pub(super) fn needs(bytes: &[u8]) -> Result<Needs, String> {
     let file = parse(bytes)?;
     let mut needs = Needs { interpreter: interpreter(&file)?, libraries: Vec::new() };
     let Some(dynamic) = file.dynamic().map_err(|e| e.to_string())? else { return Ok(needs) };
-    // The dynamic section's names are in the dynamic symbols' string table.
+    // The names in the dynamic section refer to the string table of the dynamic symbols.
     let Some((_, names)) = file.dynamic_symbol_table().map_err(|e| e.to_string())? else { return Ok(needs) };
     for entry in dynamic.iter().filter(|e| e.d_tag == DT_NEEDED) {
         let at = usize::try_from(entry.d_val()).map_err(|e| e.to_string())?;
@@ -28,7 +28,7 @@ pub(super) fn needs(bytes: &[u8]) -> Result<Needs, String> {
     Ok(needs)
 }
 
-/// That `bytes` is a static program for `arch`, or a script; `Err` says what it is instead.
+/// Checks that `bytes` is a static program for `arch`, or a script. The error says what it is instead.
 pub(super) fn check_static(bytes: &[u8], arch: Arch) -> Result<(), String> {
     if bytes.starts_with(b"#!") {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn check_static(bytes: &[u8], arch: Arch) -> Result<(), String> {
     }
 }
 
-/// A module's information: `key=value` strings.
+/// A kernel module's information (`.modinfo`): `key=value` strings.
 pub(crate) fn modinfo(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let file = parse(bytes)?;
     let section = file.section_header_by_name(".modinfo").map_err(|e| e.to_string())?.ok_or("it has no .modinfo section")?;
@@ -74,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
-    /// This test's own program.
+    /// The test program itself.
     fn own() -> Vec<u8> {
         std::fs::read("/proc/self/exe").unwrap()
     }
@@ -95,7 +95,7 @@ mod tests {
         assert!(check_static(&own(), other).unwrap_err().contains("not a program for"));
     }
 
-    /// The beginning of it: reading all of it each time would take long.
+    /// Only its beginning: reading all of it in every case would take long.
     static START: LazyLock<Vec<u8>> = LazyLock::new(|| own()[..1 << 16].to_vec());
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Why there is no image.
+//! Why an image can't be made.
 
 use crate::debian::DebianError;
 use crate::kernels::Arch;
@@ -6,13 +6,13 @@ use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why there is no image.
+/// Why an image can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The guest's tools can't be had from Debian.
+    /// The guest's tools can't be fetched from Debian.
     #[error(transparent)]
     Debian(#[from] DebianError),
-    /// What is asked for does not fit together (usage, exit code 2).
+    /// The inputs do not fit together (usage error, exit code 2).
     #[error("{0}")]
     Unfit(String),
     /// The guest's tools are not in the cache.
@@ -23,7 +23,7 @@ pub enum ImageError {
         /// For which architecture.
         arch: Arch,
     },
-    /// A program or module can't be read as one.
+    /// A file is not a readable program or module.
     #[error("{path}: {why}", path = path.display())]
     Unreadable {
         /// Which file.
@@ -46,7 +46,7 @@ impl Problem for ImageError {
         match self {
             Self::Debian(e) => e.remedy(),
             Self::Unfit(_) => "name what is for the guest's architecture, and an absolute path in it".into(),
-            // Says it.
+            // The message already contains the remedy.
             Self::NoTools { .. } => String::new(),
             Self::Unreadable { .. } => "if it is of the cache, fetch it again: rtscope lab kernels fetch NAME --update".into(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
@@ -63,7 +63,7 @@ impl Problem for ImageError {
 }
 
 impl ImageError {
-    /// For `map_err` on a file.
+    /// Wraps an I/O error for `path`, for use with `map_err`.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }

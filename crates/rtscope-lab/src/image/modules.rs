@@ -1,6 +1,7 @@
-//! Kernel modules for a guest: those that are wanted with all that they need, in the order they are to be loaded.
+//! Kernel modules for a guest: the wanted ones and their dependencies, in loading order.
 //!
-//! A package of Debian has no `modules.dep` (depmod runs when it is installed); what a module needs it says itself.
+//! A Debian package has no `modules.dep` (depmod runs at installation), so the dependencies are read from the
+//! modules themselves.
 
 use super::elf;
 use super::error::ImageError;
@@ -12,33 +13,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// A module, ready for the kernel.
+/// A module, decompressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Module {
-    /// File name, `null_blk.ko`.
+    /// File name, such as `null_blk.ko`.
     pub(super) name: String,
-    /// Decompressed.
+    /// The decompressed file.
     pub(super) bytes: Vec<u8>,
 }
 
-/// What was found.
+/// The result of a search for modules.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// In the order they are to be loaded.
+    /// In loading order.
     pub(super) files: Vec<Module>,
-    /// Neither files nor built in, sorted.
+    /// Modules that are neither files nor built in, sorted.
     pub(super) missing: Vec<String>,
 }
 
 impl Found {
-    /// For a kernel that came without modules: it may have everything built in, but nothing says so.
+    /// For a kernel that came without modules. It may have everything built in, but there is no list that says so.
     pub(super) fn none_of(wanted: &[&str]) -> Self {
         let missing: BTreeSet<String> = wanted.iter().map(|w| (*w).to_owned()).collect();
         Self { files: Vec::new(), missing: missing.into_iter().collect() }
     }
 }
 
-/// Looks for `wanted` in `dir`, a `lib/modules/RELEASE`.
+/// Searches for `wanted` in `dir`, a `lib/modules/RELEASE` directory.
 pub(super) fn find(dir: &Path, wanted: &[&str]) -> Result<Found, ImageError> {
     let mut search = Search { by_name: BTreeMap::new(), built_in: BTreeSet::new(), seen: BTreeSet::new(), found: Found::default() };
     for path in digest::files(dir).map_err(ImageError::io(dir))? {
@@ -63,7 +64,7 @@ struct Search {
 }
 
 impl Search {
-    /// Takes a module after what it needs.
+    /// Adds a module after everything it depends on.
     fn take(&mut self, name: &str) -> Result<(), ImageError> {
         if !self.seen.insert(name.to_owned()) || self.built_in.contains(name) {
             return Ok(());
@@ -90,21 +91,21 @@ impl Search {
         Ok(())
     }
 
-    /// A kernel without one is fine.
+    /// Adds a soft dependency, if the kernel has it.
     fn take_soft(&mut self, name: &str) -> Result<(), ImageError> {
         let there = soft_names(name).into_iter().find(|n| self.by_name.contains_key(n));
         there.map_or(Ok(()), |n| self.take(&n))
     }
 }
 
-/// The modules that may serve a soft dependency. It names a module, or an alias of an algorithm (`crypto-crc32c`), for which the one in plain
-/// C (`crc32c_generic`) serves in every guest.
+/// The modules that may satisfy a soft dependency. It names a module, or the alias of an algorithm
+/// (`crypto-crc32c`); for an alias the portable C implementation (`crc32c_generic`) works in every guest.
 fn soft_names(name: &str) -> [String; 3] {
     let algorithm = plain(name.strip_prefix("crypto-").unwrap_or(name));
     [plain(name), format!("{algorithm}_generic"), algorithm]
 }
 
-/// The soft dependencies that are loaded before a module, and after it: `softdep=pre: a b post: c`.
+/// The soft dependencies loaded before a module and after it, from `softdep=pre: a b post: c`.
 fn soft(info: &[(String, String)]) -> (Vec<String>, Vec<String>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (_, text) in info.iter().filter(|(k, _)| k == "softdep") {
@@ -120,12 +121,12 @@ fn soft(info: &[(String, String)]) -> (Vec<String>, Vec<String>) {
     (before, after)
 }
 
-/// Names of modules are written with `-` or `_`; the kernel takes them for the same.
+/// The module name with `_` for `-`: the kernel treats them as equal.
 fn plain(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The module in a file of this name, if it is one.
+/// The name of the module in a file of this name; `None` if it is not a module.
 fn module_name(file: &str) -> Option<String> {
     let (name, end) = file.split_once(".ko")?;
     matches!(end, "" | ".xz" | ".gz" | ".zst").then(|| plain(name))
@@ -141,7 +142,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
         Some("ko") => file.take(LARGEST).read_to_end(&mut bytes),
         Some("xz") => XzReader::new(BufReader::new(file), true).take(LARGEST).read_to_end(&mut bytes),
         Some("gz") => MultiGzDecoder::new(BufReader::new(file)).take(LARGEST).read_to_end(&mut bytes),
-        // Only `.ko.zst` is left of the names that are taken for a module's.
+        // Of the endings that `module_name` accepts, only `.ko.zst` is left.
         _ => StreamingDecoder::new(BufReader::new(file))
             .map_err(|e| ImageError::unreadable(path, e))?
             .take(LARGEST)
@@ -167,7 +168,7 @@ mod tests {
     fn a_module_is_read_however_it_is_compressed() {
         use base64::Engine;
         let dir = tempfile::tempdir().unwrap();
-        // "module" by `xz --check=crc32`, `gzip -n`, `zstd`: as the kernel's build compresses them.
+        // "module" packed by `xz --check=crc32`, `gzip -n` and `zstd`, the way the kernel's build compresses modules.
         for (end, packed) in [
             ("ko", "bW9kdWxl"),
             ("ko.xz", "/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQAFbW9kdWxlAAAAKCYkDAABGgbF6sh5kEKZDQEAAAAAAVla"),

@@ -1,4 +1,4 @@
-//! The guest's programs: from Debian's packages of its architecture, with just the libraries that they need.
+//! The guest's programs, from Debian packages of its architecture, with only the libraries they need.
 
 use super::archive::{Node, Tree, guest_path};
 use super::elf;
@@ -14,10 +14,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Debian's packages beside those of the loads' tools.
+/// Debian packages beside those of the loads' tools.
 const PACKAGES: [&str; 5] = ["busybox-static", "rt-tests", "iproute2", "e2fsprogs", "util-linux"];
 
-/// What is taken of them, by its place in the guest.
+/// Files taken from them, by path in the guest.
 const FILES: [&str; 10] = [
     "/usr/bin/busybox",
     "/usr/bin/cyclictest",
@@ -31,7 +31,7 @@ const FILES: [&str; 10] = [
     "/etc/mke2fs.conf",
 ];
 
-/// The same of the tools that loads run: package and place.
+/// The same for the tools that loads run: package and path.
 fn of_loads() -> Vec<(&'static str, &'static str)> {
     let mut all: Vec<_> = tools::in_guests().collect();
     all.dedup();
@@ -42,43 +42,44 @@ fn packages() -> Vec<&'static str> {
     PACKAGES.into_iter().chain(of_loads().into_iter().map(|(package, _)| package)).collect()
 }
 
-/// All of it, in the order that tools in the cache are held against.
+/// All files, in the order with which the list of cached tools is compared.
 fn files() -> Vec<&'static str> {
     let (shell, rest) = FILES.split_at(1);
     let of_loads = of_loads().into_iter().map(|(_, place)| place);
     shell.iter().copied().chain(of_loads).chain(rest.iter().copied()).collect()
 }
 
-/// Further names.
+/// Additional symbolic links.
 const LINKS: [(&str, &str); 2] = [("usr/sbin/mkfs.ext4", "mke2fs"), ("usr/sbin/ip", "../bin/ip")];
 
-/// Loaded by the C library without being named as needed, when a thread is cancelled.
+/// The C library loads this at thread cancellation without listing it as needed.
 const ALSO: &str = "libgcc_s.so.1";
 
-/// Applets of Debian 12's busybox-static. A fixed list: a foreign busybox can't be asked, and each image is to have the same.
+/// The applets of Debian 12's busybox-static. The list is fixed because a busybox of another architecture can't
+/// be asked, and all images shall have the same.
 const APPLETS: &str = include_str!("applets.txt");
 
 const MANIFEST: &str = "manifest.json";
 
-/// The programs for guests of one architecture, in the cache.
+/// The programs for guests of one architecture, as kept in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
-    /// For which architecture.
+    /// The guests' architecture.
     pub(crate) arch: Arch,
-    /// The packages that files were taken from or might have been, with their exact versions.
+    /// All downloaded packages with their exact versions, including those that no file was taken from.
     pub(crate) packages: Vec<Package>,
     /// SHA-256 over the files.
     pub(crate) sha256: String,
     /// Total size of the files, bytes.
     pub(crate) bytes: u64,
-    /// What was taken, to notice when another version of rtscope wants more.
+    /// The files that were taken, to notice when another version of rtscope needs others.
     taken: Vec<String>,
     #[serde(skip)]
     dir: PathBuf,
 }
 
 impl Tools {
-    /// The tools in the cache.
+    /// The tools from the cache. Fails if they are missing, incomplete, or chosen by another version of rtscope.
     pub(crate) fn get(cache_root: &Path, arch: Arch) -> Result<Self, ImageError> {
         let dir = cache_root.join("tools").join(arch.as_str());
         let text = rtscope_files::read(&dir.join(MANIFEST), rtscope_files::SMALL).map_err(|_| ImageError::NoTools { arch })?;
@@ -91,9 +92,9 @@ impl Tools {
         Ok(Self { dir, ..tools })
     }
 
-    /// The tools, fetched from Debian if they are not in the cache, or when `update` asks for the newest.
+    /// The tools from the cache; fetched from Debian if they are missing, or when `update` asks for the newest.
     pub fn fetch(cache_root: &Path, arch: Arch, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Self, ImageError> {
-        // What is there needs no lock, nor a cache that can be written.
+        // Tools that are complete need neither the lock nor a writable cache.
         if let (false, Ok(tools)) = (update, Self::get(cache_root, arch)) {
             return Ok(tools);
         }
@@ -105,7 +106,7 @@ impl Tools {
                 return Ok(tools);
             }
         }
-        // Used under the lock: whatever lies there was left by a process that was killed.
+        // Used only under the lock, so anything here was left by a killed process.
         let (work, dir) = (base.join(format!("{arch}.new")), base.join(arch.as_str()));
         clear(&work)?;
         let made = make(cache_root, arch, &work, on_step).and_then(|()| {
@@ -117,13 +118,13 @@ impl Tools {
         Self::get(cache_root, arch)
     }
 
-    /// Puts the programs into an image's tree, and busybox's applets under the names that are free.
+    /// Puts the programs into an image's tree, and busybox's applets under the names that are still free.
     pub(super) fn place(&self, tree: &mut Tree) -> Result<(), ImageError> {
         let root = self.dir.join("root");
         for path in digest::files(&root).map_err(ImageError::io(&root))? {
             let within = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
             let mode = fs::metadata(&path).map_err(ImageError::io(&path))?.permissions().mode();
-            // The user's umask does not reach the guest.
+            // Keeps the user's umask from affecting the guest.
             let mode = if mode & 0o100 == 0 { 0o644 } else { 0o755 };
             let bytes = rtscope_files::read(&path, rtscope_files::LARGE).map_err(ImageError::io(&path))?;
             tree.add(&within, Node::File { mode, bytes });
@@ -131,7 +132,7 @@ impl Tools {
         for (link, to) in LINKS {
             tree.add(link, Node::Link(to.into()));
         }
-        // busybox's shell runs its own applets before it looks at the path: in a login shell aliases lead to the real tools.
+        // busybox's shell prefers its own applets to the path; aliases in a login shell lead to the real tools.
         let mut aliases = String::new();
         for applet in APPLETS.split_whitespace() {
             let (bin, sbin) = (format!("usr/bin/{applet}"), format!("usr/sbin/{applet}"));
@@ -145,7 +146,7 @@ impl Tools {
     }
 }
 
-/// Makes `work/made`: a root with the files, and the manifest beside it.
+/// Makes `work/made`: a root directory with the files, and the manifest beside it.
 fn make(cache: &Path, arch: Arch, work: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), ImageError> {
     let (debs, all, made) = (work.join("debs"), work.join("all"), work.join("made"));
     let root = made.join("root");
@@ -153,7 +154,7 @@ fn make(cache: &Path, arch: Arch, work: &Path, on_step: &mut dyn FnMut(&str)) ->
         fs::create_dir_all(dir).map_err(ImageError::io(dir))?;
     }
     let apt = Apt::open(cache, arch, on_step)?;
-    // apt runs in directories of its own.
+    // Absolute, because apt takes a relative path as one below its own directories.
     let debs = debs.canonicalize().map_err(ImageError::io(&debs))?;
     apt.download_closure(&packages(), &debs, on_step)?;
     on_step("unpacking the guest's tools");
@@ -162,7 +163,7 @@ fn make(cache: &Path, arch: Arch, work: &Path, on_step: &mut dyn FnMut(&str)) ->
     enter(&made, arch, packages)
 }
 
-/// Takes stock of the files in `made/root` and writes the manifest beside it.
+/// Records the files in `made/root` in the manifest beside it.
 pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(), ImageError> {
     let root = made.join("root");
     let (_, bytes) = digest::count(&root).map_err(ImageError::io(&root))?;
@@ -174,7 +175,7 @@ pub(super) fn enter(made: &Path, arch: Arch, packages: Vec<Package>) -> Result<(
     rtscope_files::write(&manifest, text.as_ref(), 0o600).map_err(ImageError::io(&manifest))
 }
 
-/// Copies [`files`] with the libraries that they need from the unpacked packages.
+/// Copies [`files`] and the libraries they need from the unpacked packages.
 fn take(all: &Path, root: &Path) -> Result<(), ImageError> {
     let libraries = library_dirs(all);
     let library = |name: &str| libraries.iter().map(|d| format!("{d}/{name}")).find(|p| real(all, p).is_some());
@@ -207,7 +208,7 @@ fn take(all: &Path, root: &Path) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// Where libraries are looked for: `/usr/lib/TRIPLET`, `/usr/lib`.
+/// The library search path: `/usr/lib/TRIPLET`, `/usr/lib`.
 fn library_dirs(all: &Path) -> Vec<String> {
     let mut dirs = BTreeSet::new();
     for lib in ["lib", "usr/lib"] {
@@ -221,8 +222,8 @@ fn library_dirs(all: &Path) -> Vec<String> {
     dirs.into_iter().chain(["/usr/lib".to_owned()]).collect()
 }
 
-/// The file that is at `path` (`/usr/...` or `/etc/...`) in the guest, links followed within `all`. Packages of Debian 12 have files in `/bin`
-/// and `/lib` as well as below `/usr`; in a guest these are one.
+/// The file at the guest path `path` (`/usr/...` or `/etc/...`), following links within `all`. Debian 12's
+/// packages have files in `/bin` and `/lib` as well as below `/usr`; in a guest these are the same directories.
 fn real(all: &Path, path: &str) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..8 {
@@ -239,7 +240,7 @@ fn real(all: &Path, path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The path without `.` and `..`.
+/// The path with `.` and `..` resolved.
 fn normal(path: &Path) -> String {
     let mut parts = Vec::new();
     for part in path.components() {

@@ -1,7 +1,8 @@
-//! The kernel as a machine boots it quickest: unpacked, where it can be entered so.
+//! The fastest bootable form of a kernel: unpacked, where QEMU can enter it that way.
 //!
-//! A bzImage unpacks itself, which costs a machine of the lab up to a third of its boot. QEMU enters an x86 kernel in ELF by its PVH note (of
-//! Xen's boot protocol, docs/misc/pvh.pandoc there); Debian's have one. It is the same kernel, at the address that it was linked for.
+//! A bzImage unpacks itself, which takes up to a third of a lab machine's boot. QEMU enters an x86 ELF kernel
+//! through its PVH note (of Xen's boot protocol, docs/misc/pvh.pandoc there), which Debian's kernels have. It
+//! is the same kernel, at the address it was linked for.
 
 use super::{Arch, Kernel, KernelError};
 use elf::ElfBytes;
@@ -14,15 +15,16 @@ use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// The file beside the packed kernel.
+/// The unpacked kernel, beside the packed one.
 const VMLINUX: &str = "vmlinux";
-/// Of the note by which a kernel is entered (`XEN_ELFNOTE_PHYS32_ENTRY`).
+/// Type of the ELF note with the entry point (`XEN_ELFNOTE_PHYS32_ENTRY`).
 const PVH: u64 = 18;
-/// More than any kernel: a damaged one is not unpacked for ever.
+/// Limit for unpacking, bytes: more than any kernel, so that a damaged one does not unpack without end.
 const MOST: u64 = 1 << 30;
 
 impl Kernel {
-    /// What a machine boots: the unpacked kernel in the cache, which is made where it can be; else the kernel as it is.
+    /// The file that a machine boots: the unpacked kernel, which is made in the cache on first use where possible;
+    /// else the kernel as it is.
     pub(crate) fn bootable(&self) -> Result<PathBuf, KernelError> {
         let (packed, unpacked) = (self.vmlinuz(), self.dir().join(VMLINUX));
         if self.arch != Arch::Amd64 || unpacked.is_file() {
@@ -30,7 +32,7 @@ impl Kernel {
         }
         let bytes = rtscope_files::read(&packed, rtscope_files::LARGE).map_err(KernelError::io(&packed))?;
         let Some(kernel) = unpack(&bytes).filter(|k| has_pvh(k)) else { return Ok(packed) };
-        // Beside it first, then in its place: nobody boots half a kernel.
+        // Written under another name and renamed, so that nothing boots half a kernel.
         let unfinished = self.dir().join(format!("{VMLINUX}.{}", std::process::id()));
         let written = fs::write(&unfinished, kernel).and_then(|()| fs::rename(&unfinished, &unpacked));
         if let Err(e) = written {
@@ -41,8 +43,8 @@ impl Kernel {
     }
 }
 
-/// The kernel in a bzImage, when it is packed by gzip (what a kernel's configuration begins with), xz or zstd (Documentation/arch/x86/boot.rst: `setup_sects`, `payload_offset`,
-/// `payload_length`).
+/// The kernel in a bzImage packed by gzip (the kernel configuration's default), xz or zstd; `None` for anything
+/// else. Layout: Documentation/arch/x86/boot.rst, `setup_sects`, `payload_offset`, `payload_length`.
 fn unpack(image: &[u8]) -> Option<Vec<u8>> {
     let word = |at: usize| image.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize);
     if image.get(0x202..0x206)? != b"HdrS" {
@@ -52,7 +54,7 @@ fn unpack(image: &[u8]) -> Option<Vec<u8>> {
     let payload = image.get(start..start.checked_add(word(0x24c)?)?)?;
     let mut kernel = Vec::new();
     let read = if payload.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
-        // The size of what was packed follows the stream: not a part of it.
+        // The uncompressed size follows the stream and is not part of it.
         XzReader::new(payload, false).take(MOST).read_to_end(&mut kernel)
     } else if payload.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         StreamingDecoder::new(payload).ok()?.take(MOST).read_to_end(&mut kernel)
@@ -64,7 +66,7 @@ fn unpack(image: &[u8]) -> Option<Vec<u8>> {
     read.ok().map(|_| kernel)
 }
 
-/// Whether a kernel in ELF says where it is entered.
+/// Whether an ELF kernel has a PVH entry point.
 fn has_pvh(kernel: &[u8]) -> bool {
     let notes = || -> Option<bool> {
         let file = ElfBytes::<LittleEndian>::minimal_parse(kernel).ok()?;
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_payload_is_unpacked_with_its_size_behind_it() {
-        // "kernel" by `xz --check=crc32`, `zstd` and `gzip -n`, with what the kernel's build appends: its size.
+        // "kernel" packed by `xz --check=crc32`, `zstd` and `gzip -n`; the test appends the size, as the kernel's build does.
         let xz = "fd377a585a0000016922de36020021011600000074 2fe5a30100056b65726e656c000000ab9ad25d00011a06c5eac8799042990d010000000001595a";
         let zstd = "28b52ffd0458310000 6b65726e656c18d08aee";
         let gzip = "1f8b0800000000000203cb4e2dca4bcd0100ab9ad25d06000000";
@@ -106,7 +108,7 @@ mod tests {
             let mut payload: Vec<u8> = digits.chunks(2).map(byte).collect();
             payload.extend(6u32.to_le_bytes());
             assert_eq!(unpack(&image(&payload)).as_deref(), Some(&b"kernel"[..]));
-            // Cut off, it is none.
+            // A truncated payload is refused.
             assert_eq!(unpack(&image(&payload[..payload.len() - 12])), None);
         }
         assert!(!has_pvh(b"kernel"));

@@ -1,4 +1,4 @@
-//! The kernels in a cache: listed, fetched, added and removed, each whole or not at all.
+//! The kernels in a cache: listed, fetched, added and removed, each completely or not at all.
 
 use super::error::KernelError;
 use super::manifest::Kernel;
@@ -10,18 +10,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A line of [`Kernels::list`].
+/// An entry of [`Kernels::list`].
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// The name.
     pub name: KernelName,
-    /// What is in the cache under it.
+    /// The kernel of this name in the cache, if it is there.
     pub fetched: Option<Kernel>,
     /// Size of all its files in the cache, bytes.
     pub bytes: u64,
 }
 
-/// Within the cache.
+/// Where kernels are assembled, relative to the cache.
 const WORKPLACES: &str = "kernels/.new";
 
 /// The kernels in a cache.
@@ -31,12 +31,12 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Those in the cache at `cache_root`, which is made when the first is fetched.
+    /// The kernels in the cache at `cache_root`. The directory is made with the first kernel.
     pub fn new(cache_root: impl Into<PathBuf>) -> Self {
         Self { cache: cache_root.into() }
     }
 
-    /// The cache they are in.
+    /// The root directory of the cache.
     pub fn cache_root(&self) -> &Path {
         &self.cache
     }
@@ -45,8 +45,8 @@ impl Kernels {
         self.cache.join("kernels").join(name.to_string())
     }
 
-    /// Where a kernel is made before it gets its place, on the same file system. One for each name, and used under its lock: whatever lies
-    /// there when nobody has the lock was left by a process that was killed.
+    /// Where a kernel is assembled before it moves to its place, on the same file system. Each name has its own,
+    /// used under the name's lock: anything here while nobody holds the lock was left by a killed process.
     fn workplace(&self, name: &KernelName) -> PathBuf {
         self.cache.join(WORKPLACES).join(name.to_string().replace('/', "+"))
     }
@@ -60,17 +60,17 @@ impl Kernels {
         crate::cache::lock(&file, on_step).map_err(KernelError::io(&file))
     }
 
-    /// Clears away what killed processes left.
+    /// Removes what killed processes left.
     fn sweep(&self) {
         for left in fs::read_dir(self.cache.join(WORKPLACES)).into_iter().flatten().flatten() {
             if let Some(_lock) = Lock::try_take(&self.lock_file(&left.path())) {
-                // What can't be removed is in nobody's way.
+                // What can't be removed does no harm.
                 let _ = clear(&left.path());
             }
         }
     }
 
-    /// Every kernel that can be fetched, and the user's own, by name; a damaged one counts as not fetched.
+    /// Every kernel that can be fetched, and the user's own, by name. A damaged one counts as not fetched.
     pub fn list(&self) -> Result<Vec<Listed>, KernelError> {
         self.sweep();
         let mut names = KernelName::all_debian();
@@ -91,7 +91,7 @@ impl Kernels {
         listed.collect()
     }
 
-    /// The kernel `name`, if it is in the cache and its files have their sizes. [`Kernel::verify`] reads them all.
+    /// The kernel `name`, if it is in the cache with the right file sizes. [`Kernel::verify`] checks the contents.
     pub fn get(&self, name: &KernelName) -> Result<Kernel, KernelError> {
         let Some(kernel) = Kernel::read(&self.dir(name), name)? else {
             let remedy = match name.source() {
@@ -104,8 +104,9 @@ impl Kernels {
         Ok(kernel)
     }
 
-    /// The kernel `name`, fetched from Debian with its modules, configuration and headers if it is not in the cache, or when `update` asks
-    /// for the newest. What is done is told to `on_step`. Whole or not at all; two processes at it do it one after the other.
+    /// The kernel `name`. It is fetched from Debian with modules, configuration and headers if it is not in the
+    /// cache, or when `update` asks for the newest. `on_step` is told each step. The result is complete or not
+    /// there; two processes that fetch it take turns.
     pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Kernel, KernelError> {
         let Source::Debian { series, rt } = *name.source() else {
             let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
@@ -121,8 +122,8 @@ impl Kernels {
         self.make(name, |work| fetch::fetch(&self.cache, work, name, series, rt, on_step))
     }
 
-    /// Takes a user's own kernel into the cache as `own/NAME/ARCH`, in place of one of that name. `modules` is its `lib/modules/RELEASE`
-    /// directory, `headers` one that `make -C` works in, which is referred to by a link.
+    /// Copies a user's own kernel into the cache as `own/NAME/ARCH`, replacing any of that name. `modules` is its
+    /// `lib/modules/RELEASE` directory; `headers` is a directory for `make -C`, which is linked, not copied.
     pub fn add_own(
         &self,
         name: &KernelName,
@@ -139,14 +140,14 @@ impl Kernels {
         self.make(name, |work| own::add(work, name, &own::Files { vmlinuz, modules, config, headers }))
     }
 
-    /// Removes a kernel from the cache; whether it was there.
+    /// Removes a kernel from the cache. Returns whether it was there.
     pub fn remove(&self, name: &KernelName) -> Result<bool, KernelError> {
         let dir = self.dir(name);
         let _lock = self.lock(name, &mut |_| {})?;
         if !dir.is_dir() {
             return Ok(false);
         }
-        // Moved first, so that half a kernel is never found under its name.
+        // Move it first, so that half a kernel is never found under its name.
         let work = self.workplace(name);
         clear(&work)?;
         fs::create_dir_all(work.parent().unwrap_or(&work)).map_err(KernelError::io(&work))?;
@@ -155,7 +156,7 @@ impl Kernels {
         Ok(true)
     }
 
-    /// Lets `fill` make the kernel in an empty workplace, then gives it its place. The lock is held.
+    /// Lets `fill` assemble the kernel in an empty workplace, then moves it to its place. The caller holds the lock.
     fn make(&self, name: &KernelName, fill: impl FnOnce(&Path) -> Result<Kernel, KernelError>) -> Result<Kernel, KernelError> {
         let (work, dir) = (self.workplace(name), self.dir(name));
         clear(&work)?;

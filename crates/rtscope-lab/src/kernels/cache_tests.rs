@@ -1,4 +1,4 @@
-//! Tests of the kernels in a cache, with kernels of the user's own: they need no network.
+//! Tests of the kernel cache, with a user's own kernels. They need no network.
 
 use super::*;
 use crate::kernels::Series;
@@ -37,7 +37,7 @@ fn an_own_kernel_is_added_listed_and_removed() {
     let listed = kernels.list().unwrap();
     assert_eq!(listed.len(), 13);
     assert_eq!(listed.iter().filter(|l| l.fetched.is_some()).map(|l| l.name.to_string()).collect::<Vec<_>>(), ["own/mine/arm64"]);
-    // Again, without modules: the new one takes its place whole.
+    // Added again without modules: the new kernel replaces the old one completely.
     let again = kernels.add_own(&own(), &vmlinuz, None, None, None).unwrap();
     assert_eq!((again.release.as_str(), again.rt, &again.modules), ("6.15.0-test", None, &None));
     assert!(kernels.remove(&own()).unwrap() && !kernels.remove(&own()).unwrap());

@@ -1,6 +1,6 @@
-//! A kernel's package that may be fetched.
+//! A kernel package that can be fetched.
 
-/// A kernel's package in one version.
+/// A kernel package in one version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) package: String,
@@ -8,7 +8,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// What `uname -r` says in it.
+    /// The release, as `uname -r` prints it.
     pub(super) fn release(&self) -> &str {
         self.package.strip_prefix("linux-image-").unwrap_or(&self.package)
     }

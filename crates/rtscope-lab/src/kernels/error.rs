@@ -1,4 +1,4 @@
-//! Why a kernel can't be had.
+//! Why a kernel can't be used.
 
 use super::name::KernelName;
 use crate::debian::DebianError;
@@ -6,18 +6,18 @@ use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a kernel can't be had.
+/// Why a kernel can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// No such name (usage, exit code 2).
+    /// This is not a kernel's name (usage error, exit code 2).
     #[error("`{name}` is not a kernel's name: {why}")]
     Name {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// Why, with the names that there are.
         why: String,
     },
-    /// It is known, but not in the cache.
+    /// The kernel is known, but not in the cache.
     #[error("the kernel {name} is not in the cache")]
     NotFetched {
         /// Its name.
@@ -25,7 +25,7 @@ pub enum KernelError {
         /// How to get it.
         remedy: String,
     },
-    /// What is in the cache is not what was put there.
+    /// The cached kernel differs from what was put there.
     #[error("the kernel {name} is damaged: {why}; remove it and fetch or add it again")]
     Damaged {
         /// Its name.
@@ -33,10 +33,10 @@ pub enum KernelError {
         /// What is wrong.
         why: String,
     },
-    /// A user's own kernel can't be taken in (usage, exit code 2).
+    /// A user's own kernel can't be added (usage error, exit code 2).
     #[error("{0}")]
     Own(String),
-    /// Debian's packages can't be had.
+    /// Debian's packages can't be fetched.
     #[error(transparent)]
     Debian(#[from] DebianError),
     /// A file can't be read or written.
@@ -53,7 +53,7 @@ impl Problem for KernelError {
     fn remedy(&self) -> String {
         match self {
             Self::NotFetched { remedy, .. } => remedy.clone(),
-            // These say it.
+            // These messages already contain the remedy.
             Self::Name { .. } | Self::Damaged { .. } | Self::Own(_) => String::new(),
             Self::Debian(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
@@ -70,7 +70,7 @@ impl Problem for KernelError {
 }
 
 impl KernelError {
-    /// For `map_err` on a file.
+    /// Wraps an I/O error for `path`, for use with `map_err`.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }

@@ -1,4 +1,4 @@
-//! Fetching one of Debian's kernels: from the series to the exact package, its files to their places.
+//! Fetches a Debian kernel: finds the exact package for a series and puts its files in place.
 
 use super::candidate::Candidate;
 use super::manifest::{CONFIG, VMLINUZ};
@@ -7,7 +7,7 @@ use crate::debian::{Apt, DebianError, Package, Paragraph, upstream};
 use std::fs;
 use std::path::Path;
 
-/// Fetches into the empty directory `work`.
+/// Fetches the kernel into the empty directory `work`.
 pub(super) fn fetch(
     cache: &Path,
     work: &Path,
@@ -19,7 +19,8 @@ pub(super) fn fetch(
     let arch = name.arch();
     let apt = Apt::open(cache, arch, on_step)?;
     let flavour = arch.flavour(rt);
-    // Two packages name the newest: Debian's default kernel of the suites, and the 6.12 that the security team keeps for bookworm.
+    // Two metapackages lead to the newest kernel: the suite's default, and the 6.12 that the security team
+    // maintains for bookworm.
     let names = [format!("linux-image-{flavour}"), format!("linux-image-{}-{flavour}", series.as_str())];
     let candidates = candidates(&apt.show(&[&names[0], &names[1]])?, series);
     let root = work.join("root");
@@ -30,7 +31,7 @@ pub(super) fn fetch(
     let mut fetched = None;
     if let Some(wanted) = headers {
         packages.extend(headers::fetch_target(&apt, &wanted, work, &root, on_step)?);
-        // The programs among the headers run on the host.
+        // The headers' build programs run on the host.
         let apt = if arch == Arch::host() {
             apt
         } else {
@@ -48,7 +49,7 @@ pub(super) fn fetch(
     Kernel::enter(work, name, chosen.release(), packages, fetched)
 }
 
-/// The newest whose files the mirror really has: an index may name what is gone.
+/// The newest candidate that can be downloaded: an index may list files that the mirror no longer has.
 fn first_that_downloads(
     apt: &Apt,
     candidates: &[Candidate],
@@ -72,7 +73,7 @@ fn first_that_downloads(
     first.map_or(Ok(None), Err)
 }
 
-/// The kernels of a series that the metapackages name, newest first.
+/// The kernels of a series to which the metapackages point, newest first.
 fn candidates(metapackages: &[Paragraph], series: Series) -> Vec<Candidate> {
     let within = format!("{}.", series.as_str());
     let of_series = metapackages.iter().filter(|p| p.get("Version").starts_with(&within));
@@ -92,7 +93,7 @@ fn place(root: &Path, work: &Path, release: &str) -> Result<(), KernelError> {
     moved(&root.join(format!("boot/vmlinuz-{release}")), &work.join(VMLINUZ))?;
     moved(&root.join(format!("boot/config-{release}")), &work.join(CONFIG))?;
     fs::create_dir_all(work.join("lib/modules")).map_err(KernelError::io(work))?;
-    // The headers' package has links of its own beside the modules.
+    // The headers package puts its own links beside the modules.
     let modules = root.join("lib/modules").join(release);
     for link in ["build", "source"] {
         let _ = fs::remove_file(modules.join(link));

@@ -1,4 +1,4 @@
-//! A kernel's headers, made to work where they were unpacked: `make -C HEADERS M=DIR CONFIG_DEBUG_INFO_BTF_MODULES= modules`.
+//! A kernel's headers, made usable where they were unpacked: `make -C HEADERS M=DIR CONFIG_DEBUG_INFO_BTF_MODULES= modules`.
 
 use super::candidate::Candidate;
 use super::{Arch, KernelError};
@@ -6,18 +6,18 @@ use crate::debian::{Apt, Package};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The packages that a kernel's headers consist of.
+/// The packages that make up a kernel's headers.
 #[derive(Debug)]
 pub(super) struct Wanted {
     release: String,
-    /// `NAME=VERSION` of those for the guest.
+    /// `NAME=VERSION` of the packages for the guest.
     target: Vec<String>,
-    /// The build programs, for the host.
+    /// The package of the build programs, for the host.
     kbuild: String,
     version: String,
 }
 
-/// The headers' packages; `None` when Debian has none for this kernel.
+/// The headers' packages; `None` if Debian has none for this kernel.
 pub(super) fn wanted(apt: &Apt, kernel: &Candidate) -> Result<Option<Wanted>, KernelError> {
     let release = kernel.release().to_owned();
     let package = format!("linux-headers-{release}");
@@ -31,7 +31,7 @@ pub(super) fn wanted(apt: &Apt, kernel: &Candidate) -> Result<Option<Wanted>, Ke
     Ok(kbuild.map(|kbuild| Wanted { release, target, kbuild, version: kernel.version.clone() }))
 }
 
-/// Fetches the headers themselves.
+/// Fetches the guest's header packages.
 pub(super) fn fetch_target(
     apt: &Apt,
     wanted: &Wanted,
@@ -43,7 +43,8 @@ pub(super) fn fetch_target(
     Ok(Package::unpack_all(work, root, on_step)?)
 }
 
-/// Fetches the build programs; in another version of the series where the host's architecture has not this one. `None` when it has none.
+/// Fetches the build programs, in another version of the series if the host's architecture lacks this one;
+/// `None` if it has none.
 pub(super) fn fetch_kbuild(
     apt: &Apt,
     wanted: &Wanted,
@@ -60,7 +61,8 @@ pub(super) fn fetch_kbuild(
     Ok(Some(Package::unpack_all(work, root, on_step)?))
 }
 
-/// Moves the headers to their place in `work` and makes their absolute paths relative; their directory, relative to `work`.
+/// Moves the headers to their place in `work` and makes their absolute paths relative. Returns their directory,
+/// relative to `work`.
 pub(super) fn place(root: &Path, work: &Path, wanted: &Wanted) -> Result<String, KernelError> {
     let moved = |from: PathBuf, to: PathBuf| fs::rename(&from, to).map_err(KernelError::io(&from));
     let usr = work.join("headers/usr");
@@ -74,7 +76,7 @@ pub(super) fn place(root: &Path, work: &Path, wanted: &Wanted) -> Result<String,
     Ok(dir)
 }
 
-/// Makes `/usr/src/` in a headers' Makefile relative to the Makefile.
+/// Replaces `/usr/src/` in a headers' Makefile by a path relative to that Makefile.
 fn relocate(makefile: &str) -> String {
     makefile.replace("/usr/src/", "$(dir $(lastword $(MAKEFILE_LIST)))../")
 }

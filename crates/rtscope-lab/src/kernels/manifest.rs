@@ -1,4 +1,4 @@
-//! What is known of a kernel in the cache, and its file `manifest.json`.
+//! The description of a cached kernel, and its file `manifest.json`.
 
 use super::{Arch, KernelError, KernelName};
 use crate::debian::Package;
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Name of the file.
+/// Name of the manifest file.
 pub(super) const MANIFEST: &str = "manifest.json";
-/// Within the kernel's directory.
+/// Names within the kernel's directory.
 pub(super) const VMLINUZ: &str = "vmlinuz";
 pub(super) const CONFIG: &str = "config";
 pub(super) const MODULES: &str = "lib/modules";
 
-/// A kernel in the cache. Its paths are made from where it lies, so that a cache may be moved.
+/// A kernel in the cache. Its paths are relative to its directory, so that a cache can be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
     /// Its name.
     pub name: KernelName,
     /// Its architecture.
     pub arch: Arch,
-    /// Whether it is PREEMPT_RT, from its configuration; `None` when it came without one.
+    /// Whether it is PREEMPT_RT, according to its configuration; `None` if it has no configuration.
     pub rt: Option<bool>,
-    /// What `uname -r` says in it, such as `6.12.95+deb12-rt-amd64`.
+    /// The release, as `uname -r` prints it, such as `6.12.95+deb12-rt-amd64`.
     pub release: String,
-    /// The packages it was made of; the kernel's own first. Empty for a user's own.
+    /// The packages it came from, the kernel's own first. Empty for a user's own kernel.
     pub(crate) packages: Vec<Package>,
     /// Size of the image, bytes.
     pub(crate) vmlinuz_bytes: u64,
     /// SHA-256 of the image.
     pub vmlinuz_sha256: String,
-    /// What its modules are; `None` when it came without.
+    /// Its modules; `None` when it came without.
     pub(crate) modules: Option<Modules>,
-    /// Its headers' directory, relative to the kernel's; `None` when there are none.
+    /// Directory of its headers, relative to the kernel's; `None` when there are none.
     pub(crate) headers: Option<String>,
-    /// Where it lies.
+    /// The kernel's directory in the cache.
     #[serde(skip)]
     dir: PathBuf,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Those in a directory.
+    /// Counts and hashes the modules in `dir`.
     pub(super) fn of(dir: &Path) -> Result<Self, KernelError> {
         let (files, bytes) = digest::count(dir).map_err(KernelError::io(dir))?;
         Ok(Self { files, bytes, sha256: digest::tree(dir).map_err(KernelError::io(dir))? })
@@ -60,7 +60,7 @@ impl Modules {
 }
 
 impl Kernel {
-    /// Takes stock of the files in `dir`, where they are in their places, and writes the manifest. `headers` is relative to `dir`.
+    /// Records the files in `dir`, which are already in place, and writes the manifest. `headers` is relative to `dir`.
     pub(super) fn enter(
         dir: &Path,
         name: &KernelName,
@@ -106,7 +106,7 @@ impl Kernel {
         Ok(Some(Self { dir: dir.to_path_buf(), ..kernel }))
     }
 
-    /// Whether the files are there in their sizes; contents are not read.
+    /// Checks that the files exist with the right sizes, without reading them.
     pub(super) fn check_sizes(&self) -> Result<(), KernelError> {
         let damaged = |why: String| Err(KernelError::Damaged { name: self.name.clone(), why });
         let size = fs::metadata(self.vmlinuz()).map_or(0, |m| m.len());
@@ -129,7 +129,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Reads every file and compares it with the checksums that were taken when it was fetched.
+    /// Reads every file and compares it with the checksum taken when it was fetched or added.
     pub fn verify(&self) -> Result<(), KernelError> {
         let damaged = |path: &Path| {
             Err(KernelError::Damaged { name: self.name.clone(), why: format!("{} is not what was fetched", path.display()) })
@@ -146,7 +146,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Its directory in the cache.
+    /// The kernel's directory in the cache.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -161,7 +161,7 @@ impl Kernel {
         self.modules.as_ref().map(|_| self.dir.join(MODULES).join(&self.release))
     }
 
-    /// The configuration it was built with.
+    /// The configuration the kernel was built with.
     pub fn config(&self) -> Option<PathBuf> {
         Some(self.dir.join(CONFIG)).filter(|c| c.is_file())
     }
@@ -171,13 +171,13 @@ impl Kernel {
         self.headers.as_ref().map(|h| self.dir.join(h))
     }
 
-    /// The exact version of the kernel's package; `None` for a user's own.
+    /// The exact version of the kernel's package; `None` for a user's own kernel.
     pub fn version(&self) -> Option<&str> {
         self.packages.first().map(|p| &*p.version)
     }
 }
 
-/// Whether a configuration is one of PREEMPT_RT.
+/// Whether this is the configuration of a PREEMPT_RT kernel.
 fn is_rt(config: &str) -> bool {
     config.lines().any(|l| l == "CONFIG_PREEMPT_RT=y")
 }

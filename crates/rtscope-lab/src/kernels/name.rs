@@ -1,9 +1,9 @@
-//! Names of kernels: `debian/6.12-rt/amd64`, `own/NAME/arm64`. Without its last part a name means the host's architecture.
+//! Names of kernels: `debian/6.12-rt/amd64`, `own/NAME/arm64`. A name without its last part means the host's architecture.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Architecture of a guest, by Debian's word for it.
+/// Architecture of a guest, by Debian's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arch {
@@ -16,10 +16,10 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All there are.
+    /// All architectures.
     pub(crate) const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::Armhf];
 
-    /// The host's; `amd64` on a host of another kind, where every guest is emulated alike.
+    /// The host's architecture; `amd64` on any other host, where every guest is emulated anyway.
     pub fn host() -> Self {
         match std::env::consts::ARCH {
             "aarch64" => Self::Arm64,
@@ -28,7 +28,7 @@ impl Arch {
         }
     }
 
-    /// Debian's word.
+    /// Debian's name of the architecture.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -37,7 +37,7 @@ impl Arch {
         }
     }
 
-    /// The kernel flavour of Debian, such as `rt-armmp`.
+    /// Debian's kernel flavour, such as `rt-armmp`.
     pub(crate) fn flavour(self, rt: bool) -> &'static str {
         match (self, rt) {
             (Self::Amd64, false) => "amd64",
@@ -56,7 +56,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// A series of Debian's kernels, built with Debian 12's compiler.
+/// A series of Debian kernels, built with Debian 12's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Series {
     /// 6.1, from bookworm and bookworm-security.
@@ -66,10 +66,10 @@ pub(crate) enum Series {
 }
 
 impl Series {
-    /// All there are.
+    /// All series.
     pub(crate) const ALL: [Self; 2] = [Self::V6_1, Self::V6_12];
 
-    /// As in names: `6.12`.
+    /// The series as it appears in names: `6.12`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::V6_1 => "6.1",
@@ -85,14 +85,14 @@ pub(crate) enum Source {
     Debian {
         /// Which series.
         series: Series,
-        /// The PREEMPT_RT flavour.
+        /// Whether it is the PREEMPT_RT flavour.
         rt: bool,
     },
     /// The user's own, by the name it was added under.
     Own(String),
 }
 
-/// Name of a kernel.
+/// The name of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct KernelName {
@@ -101,12 +101,12 @@ pub struct KernelName {
 }
 
 impl KernelName {
-    /// One of Debian's.
+    /// The name of a Debian kernel.
     pub(crate) fn debian(series: Series, rt: bool, arch: Arch) -> Self {
         Self { source: Source::Debian { series, rt }, arch }
     }
 
-    /// Every kernel of Debian that can be fetched.
+    /// Every Debian kernel that can be fetched.
     pub(crate) fn all_debian() -> Vec<Self> {
         let mut all = Vec::new();
         for arch in Arch::ALL {
@@ -117,7 +117,7 @@ impl KernelName {
         all
     }
 
-    /// Where it comes from.
+    /// Where the kernel comes from.
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }

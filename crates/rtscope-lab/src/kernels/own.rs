@@ -1,4 +1,4 @@
-//! Taking in a user's own kernel.
+//! Adds a user's own kernel to the cache.
 
 use super::manifest::{CONFIG, MODULES, VMLINUZ};
 use super::{Kernel, KernelError, KernelName};
@@ -6,7 +6,7 @@ use rtscope_files::digest;
 use std::fs;
 use std::path::Path;
 
-/// What the user gives.
+/// The files that the user names.
 pub(super) struct Files<'a> {
     pub(super) vmlinuz: &'a Path,
     pub(super) modules: Option<&'a Path>,
@@ -42,7 +42,7 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         for file in digest::files(from).map_err(KernelError::io(from))? {
             let within = file.strip_prefix(from).unwrap_or(&file);
             let target = to.join(within);
-            // `build` and `source` lead out of the tree.
+            // The links `build` and `source` lead out of the tree.
             if file.is_symlink() {
                 continue;
             }
@@ -61,12 +61,12 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
     Kernel::enter(work, name, &release, Vec::new(), headers.transpose()?)
 }
 
-/// Whether a text sets options as a kernel's configuration does. Each kernel sets some, on every architecture.
+/// Whether a text sets options like a kernel configuration. Every kernel sets some, on every architecture.
 fn is_configuration(text: &[u8]) -> bool {
     text.split(|b| *b == b'\n').any(|l| l.starts_with(b"CONFIG_") && l.contains(&b'='))
 }
 
-/// The last part of `lib/modules/RELEASE`.
+/// The last component of `lib/modules/RELEASE`.
 fn release_of_modules(dir: &Path) -> Result<String, KernelError> {
     let whole = fs::canonicalize(dir)
         .map_err(|e| KernelError::Own(format!("{}: {e}; name a lib/modules/RELEASE directory", dir.display())))?;
@@ -79,9 +79,9 @@ fn release_of_modules(dir: &Path) -> Result<String, KernelError> {
     })
 }
 
-/// The release in an x86 image (its header says where it stands), or after the banner of an image that is not compressed.
+/// The release of an x86 image, whose header points to it; otherwise the release after the banner of an uncompressed image.
 fn release_of_image(image: &[u8]) -> Option<String> {
-    // Documentation/arch/x86/boot.rst: `HdrS` at 0x202, and at 0x20e the version string's offset less 0x200.
+    // Documentation/arch/x86/boot.rst: `HdrS` at 0x202; at 0x20e the offset of the version string, less 0x200.
     let pc = || {
         let at = image.get(0x202..0x210).filter(|h| h.starts_with(b"HdrS"))?;
         release_at(image.get(usize::from(u16::from_le_bytes([at[12], at[13]])) + 0x200..)?)
@@ -95,7 +95,7 @@ fn release_of_image(image: &[u8]) -> Option<String> {
 
 const BANNER: &[u8] = b"Linux version ";
 
-/// The word at the beginning of `text`, if it looks like a release.
+/// The first word of `text`, if it looks like a release.
 fn release_at(text: &[u8]) -> Option<String> {
     let fit = |b: &&u8| b.is_ascii_alphanumeric() || b"._+-~".contains(b);
     let word: Vec<u8> = text.iter().take(65).take_while(fit).copied().collect();

@@ -1,4 +1,4 @@
-//! Names of kernels and architectures, read from text: what is none is refused with what there is.
+//! Parses names of kernels and architectures. Errors list the valid names.
 
 use super::error::KernelError;
 use super::name::{Arch, KernelName, Series, Source};
@@ -16,7 +16,8 @@ impl FromStr for Arch {
 }
 
 impl KernelName {
-    /// A user's own: letters, digits, `.`, `_` and `-`, at most 64, the first a letter or digit.
+    /// The name of a user's own kernel: letters, digits, `.`, `_` and `-`, at most 64 characters, beginning with a
+    /// letter or digit.
     pub fn own(name: &str, arch: Arch) -> Result<Self, KernelError> {
         let fit = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
         let starts = name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());

@@ -1,4 +1,5 @@
-//! Builds rtscope's kernel modules, whose sources are part of this program, against a kernel's headers; what was built is kept in the cache.
+//! Builds rtscope's kernel modules against a kernel's headers. The sources are part of this program; the
+//! results are kept in the cache.
 
 use super::ModuleError;
 use crate::cache;
@@ -11,12 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// A source file by its name.
+/// Pairs of file name and content of the sources.
 macro_rules! sources {
     ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../../../kernel/", $name)))),*] };
 }
 
-/// `kernel/`, but for its tests.
+/// The contents of `kernel/`, without its tests.
 const SOURCES: &[(&str, &str)] = sources![
     "Kbuild",
     "compat.h",
@@ -33,17 +34,17 @@ const SOURCES: &[(&str, &str)] = sources![
     "wire_inject.c",
     "wire_run.c"
 ];
-/// Variables of the environment that would change what is built.
+/// Environment variables that would change the result.
 const FOREIGN: [&str; 9] = ["ARCH", "CROSS_COMPILE", "CC", "KCFLAGS", "CFLAGS", "MAKEFLAGS", "M", "W", "V"];
-/// How much of a failed build is shown.
+/// How many lines of a failed build are shown.
 const TAIL: usize = 12;
 
-/// For what modules are built.
+/// The kernel that modules are built for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
-    /// For people: the kernel's name or release.
+    /// The kernel's name or release, for people.
     pub(crate) kernel: &'a str,
-    /// What tells it from every other kernel: its version, or a checksum.
+    /// What distinguishes it from every other kernel: its version, or a checksum.
     pub(crate) identity: &'a str,
     /// Its architecture.
     pub(crate) arch: Arch,
@@ -51,11 +52,12 @@ pub(crate) struct Target<'a> {
     pub(crate) headers: &'a Path,
 }
 
-/// The directory with the modules for this kernel: built now if it is not in the cache. Without a compiler, those that were built last.
+/// The directory with the modules for this kernel, built now if it is not in the cache. Without a compiler, the
+/// modules that were built last.
 pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
     let key = recipe(target);
     let root = cache.join("modules");
-    // Says which directory was built last for this kernel from these sources, by whatever compiler.
+    // Names the directory built last for this kernel from these sources, by any compiler.
     let last = root.join(format!("{}.last", short(&key)));
     let compiler = Compiler::of(target);
     let version = match compiler.version(target) {
@@ -79,13 +81,13 @@ pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&
         return Ok(dir); // another process was quicker
     }
     on_step(&format!("building rtscope's kernel modules for {}", target.kernel));
-    // Only the lock's holder uses this name: what a killed process left is cleared away.
+    // Only the holder of the lock uses this name. What a killed process left there is removed.
     let work = root.join("unfinished");
     clear(&work)?;
     fs::create_dir_all(&work).map_err(ModuleError::io(&work))?;
     for (name, text) in SOURCES {
         let path = work.join(name);
-        // Tests are named there alone, and are not part of this program.
+        // Only Kbuild mentions the tests, which are not part of this program.
         let text = if *name == "Kbuild" {
             text.lines().filter(|l| !l.contains("test/")).fold(String::new(), |all, l| all + l + "\n")
         } else {
@@ -108,7 +110,7 @@ pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&
     Ok(dir)
 }
 
-/// What the modules follow from, but for the compiler.
+/// Everything that determines the modules, except the compiler.
 fn recipe(target: &Target<'_>) -> String {
     let mut text = format!("{} {} {}\n{}\n", target.kernel, target.identity, target.arch, include_str!("build.rs"));
     for (name, source) in SOURCES {
@@ -117,7 +119,7 @@ fn recipe(target: &Target<'_>) -> String {
     text
 }
 
-/// Enough of a digest to tell directories by.
+/// A digest, long enough to tell directories apart.
 fn short(text: &str) -> String {
     let mut hex = digest::bytes(text.as_bytes());
     hex.truncate(32);
@@ -143,7 +145,7 @@ fn tool(target: &Target<'_>, program: &str, package: &str) -> Result<PathBuf, Mo
     })
 }
 
-/// The same bytes wherever the cache lies: no debugging information, no paths.
+/// Runs make so that the cache's path does not affect the result: no debugging information, no paths.
 fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Result<(), ModuleError> {
     let mut command = sys::process::command("make");
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -168,14 +170,14 @@ fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Re
     Err(ModuleError::Build { kernel: target.kernel.into(), said, log: log.into() })
 }
 
-/// The compiler that a kernel's modules want.
+/// The compiler for a kernel's modules.
 #[derive(Debug, PartialEq, Eq)]
 struct Compiler {
-    /// Such as `aarch64-linux-gnu-`; empty for the host's.
+    /// The cross prefix, such as `aarch64-linux-gnu-`; empty for the host's own.
     prefix: String,
-    /// Such as `-12`; empty for the usual one.
+    /// The version suffix, such as `-12`; empty for the default compiler.
     suffix: String,
-    /// The headers are Debian's and name it themselves.
+    /// The headers are Debian's, which name their compiler.
     named: bool,
 }
 
@@ -193,7 +195,7 @@ impl Compiler {
         Self::from_variables(&named, target.arch, Arch::host())
     }
 
-    /// From Debian's `.kernelvariables`, which says `CC = ... $(CROSS_COMPILE)gcc-12`.
+    /// Reads Debian's `.kernelvariables`, which contains `CC = ... $(CROSS_COMPILE)gcc-12`.
     fn from_variables(text: &str, arch: Arch, host: Arch) -> Self {
         let cc = text.lines().find_map(|l| l.strip_prefix("CC = ")).and_then(|cc| cc.rsplit(')').next()).unwrap_or_default();
         let version = cc.trim().strip_prefix("gcc").filter(|v| v.starts_with('-'));
@@ -205,7 +207,8 @@ impl Compiler {
         format!("{}gcc{}", self.prefix, self.suffix)
     }
 
-    /// What `make` is told of it. Debian's headers know it, but not all of them where it runs on another architecture.
+    /// Arguments for `make`. Debian's headers name the compiler, but not all of them the cross prefix for a build
+    /// on another architecture.
     fn arguments(&self, target: &Target<'_>) -> Vec<String> {
         let cross = format!("CROSS_COMPILE={}", self.prefix);
         if self.named {
@@ -219,7 +222,7 @@ impl Compiler {
         vec![format!("ARCH={arch}"), cross]
     }
 
-    /// The first line of what it says of its version: part of what the modules follow from.
+    /// The first line of its version output, which is part of what determines the modules.
     fn version(&self, target: &Target<'_>) -> Result<String, ModuleError> {
         let cross = self.prefix.trim_end_matches('-').replace('_', "-");
         let package = format!("gcc{}{}{cross}", self.suffix, if cross.is_empty() { "" } else { "-" });
@@ -262,7 +265,7 @@ mod tests {
     #[test]
     fn without_a_compiler_what_was_built_last_is_taken() {
         let cache = tempfile::tempdir().unwrap();
-        // Headers that name a compiler which there is not.
+        // Headers that name a compiler which is not installed.
         let headers = tempfile::tempdir().unwrap();
         fs::write(headers.path().join(".kernelvariables"), "CC = $(CROSS_COMPILE)gcc-99\n").unwrap();
         let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: headers.path() };

@@ -1,4 +1,4 @@
-//! Why a module can't be had, and what to do about it.
+//! Why a kernel module can't be built or used.
 
 use rtscope_failure::{Fault, Problem};
 use rtscope_load::JournalError;
@@ -6,10 +6,10 @@ use rtscope_load::kernel_modules::StillLoaded;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a module can't be had. Its text says what failed, its remedy what to do.
+/// Why a kernel module can't be built or used. The text says what failed, the remedy what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
-    /// A module can't do what is asked of it (usage, exit code 2).
+    /// The modules can't do what is asked for (usage error, exit code 2).
     #[error("{message}")]
     Ask {
         /// What is wrong.
@@ -17,20 +17,20 @@ pub enum ModuleError {
         /// What to ask for instead.
         remedy: String,
     },
-    /// A program that builds modules is missing.
+    /// A program needed to build modules is missing.
     #[error("building rtscope's kernel modules for {kernel} needs {program}, which is not installed")]
     NoTool {
-        /// For which kernel.
+        /// The kernel they were to be built for.
         kernel: String,
         /// The program.
         program: String,
-        /// The Debian package that has it.
+        /// The Debian package that contains it.
         package: String,
     },
-    /// There is nothing to build against.
+    /// There are no headers to build against.
     #[error("rtscope's kernel modules can't be built for {kernel}: its headers are not there")]
     NoHeaders {
-        /// For which kernel.
+        /// The kernel they were to be built for.
         kernel: String,
         /// How to get them.
         remedy: String,
@@ -38,27 +38,27 @@ pub enum ModuleError {
     /// The compiler or the kernel's build system failed.
     #[error("building rtscope's kernel modules for {kernel} failed; its last lines:\n{said}")]
     Build {
-        /// For which kernel.
+        /// The kernel they were to be built for.
         kernel: String,
-        /// The end of what it said.
+        /// The end of its output.
         said: String,
-        /// Where all of it is.
+        /// File with the whole output.
         log: PathBuf,
     },
-    /// The kernel did not take a module.
+    /// The kernel refused to load a module.
     #[error("the module {module} can't be loaded: {why}")]
     Refused {
         /// Its name or file.
         module: String,
-        /// Why not, with what the kernel's log says of it.
+        /// The reason, with what the kernel log says.
         why: String,
         /// What to do.
         remedy: String,
     },
-    /// The kernel did not let a module go.
+    /// The kernel refused to unload a module.
     #[error(transparent)]
     StillLoaded(#[from] StillLoaded),
-    /// What must be undone can't be written down.
+    /// The journal can't be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// A file can't be read or written.

@@ -1,4 +1,4 @@
-//! The kernel that runs takes a module; where it won't, this says why, and what to do.
+//! Inserts modules into the running kernel. A refusal is explained, with a remedy.
 
 use super::error::ModuleError;
 use rtscope_load::programs::find_program;
@@ -13,7 +13,7 @@ use std::process::Stdio;
 /// The kernel's log.
 const LOG: &str = "/dev/kmsg";
 
-/// Loads a module from a file; an error says what the kernel's log says of it.
+/// Loads a module from a file. The error includes what the kernel log says.
 pub fn insert(file: &Path, name: &str, parameters: &[String]) -> Result<(), ModuleError> {
     let parameters: Vec<String> = parameters.iter().map(|p| with_label(p)).collect();
     let log = Log::open();
@@ -21,7 +21,7 @@ pub fn insert(file: &Path, name: &str, parameters: &[String]) -> Result<(), Modu
     sys::machine::load_module(file, &parameters).map_err(|e| refused(&shown, &e, &parameters, log.since(name)))
 }
 
-/// Loads a module that is installed.
+/// Loads an installed module.
 pub(super) fn probe(name: &str, parameters: &[String]) -> Result<(), ModuleError> {
     let parameters: Vec<String> = parameters.iter().map(|p| with_label(p)).collect();
     let log = Log::open();
@@ -43,7 +43,7 @@ pub(super) fn probe(name: &str, parameters: &[String]) -> Result<(), ModuleError
     })
 }
 
-/// `in=gpiochip0/3` as the kernel takes it: by the chip's label.
+/// Converts `in=gpiochip0/3` to what the module expects: the chip's label.
 fn with_label(parameter: &str) -> String {
     let labelled = || {
         let (name, value) = parameter.split_once('=')?;
@@ -55,7 +55,7 @@ fn with_label(parameter: &str) -> String {
     labelled().unwrap_or_else(|| parameter.to_owned())
 }
 
-/// Why the kernel did not take a module, and what to do.
+/// The error for a refused module, with a remedy.
 fn refused(module: &str, error: &io::Error, parameters: &[String], said: Option<String>) -> ModuleError {
     let lines: Vec<&str> =
         parameters.iter().map(String::as_str).filter(|p| p.starts_with("in=") || p.starts_with("out=")).collect();
@@ -93,11 +93,11 @@ fn refused(module: &str, error: &io::Error, parameters: &[String], said: Option<
     ModuleError::Refused { module: module.into(), why, remedy }
 }
 
-/// The kernel's log from a moment on.
+/// The kernel log from a certain moment on.
 struct Log(Option<fs::File>);
 
 impl Log {
-    /// From now on; empty for who may not read it.
+    /// The log from now on; empty for users who may not read it.
     fn open() -> Self {
         let open = || {
             let mut file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(LOG)?;
@@ -109,7 +109,7 @@ impl Log {
     /// The first line about the module `name`.
     fn since(self, name: &str) -> Option<String> {
         let mut file = self.0?;
-        // One read gives one record; an overwritten one is an error, and the next follows.
+        // Each read returns one record. An overwritten one gives an error, after which the next can be read.
         let mut room = [0; 8192];
         for _ in 0..1000 {
             let n = match file.read(&mut room) {
@@ -126,7 +126,7 @@ impl Log {
     }
 }
 
-/// What a record of /dev/kmsg, `PRIORITY,NUMBER,TIME,...;NAME: TEXT`, says of the module `name`.
+/// The text about the module `name` in a record of /dev/kmsg, `PRIORITY,NUMBER,TIME,...;NAME: TEXT`.
 fn of_record(record: &str, name: &str) -> Option<String> {
     let text = record.split_once(';')?.1.lines().next()?;
     text.strip_prefix(name)?.strip_prefix(": ").filter(|t| !t.contains("taint")).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Loads modules for a run and unloads them after it; the journal knows of them meanwhile.
+//! Loads modules for a run and unloads them after it. In between, the journal lists them.
 
 use super::kernel::probe;
 use super::{ModuleError, Target, Wanted, build, insert};
@@ -9,18 +9,18 @@ use rtscope_sys as sys;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names a directory of built modules.
+/// Environment variable that names a directory of built modules.
 const DIRECTORY: &str = "RTSCOPE_MODULES";
 
-/// Where a module of a machine comes from.
+/// Where a module comes from.
 enum Source {
-    /// A file that is loaded as it is.
+    /// A module file that is loaded directly.
     File(PathBuf),
-    /// One that modprobe finds and unpacks.
+    /// An installed module, found and unpacked by modprobe.
     Installed,
 }
 
-/// Modules of this machine that are loaded for a run. Dropping it unloads them.
+/// Kernel modules loaded on this machine for a run. Dropping this unloads them.
 #[derive(Debug)]
 pub struct Loaded {
     names: Vec<&'static str>,
@@ -28,9 +28,10 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads what is wanted, in this order; writes it down in `journal` first. rtscope_wire may be there already: then it is used, and left
-    /// there. Modules are looked for in `$RTSCOPE_MODULES`, then where the system has them (DKMS), then in `cache`, where they are built if this
-    /// kernel's headers are installed.
+    /// Loads the wanted modules in this order, after an entry in `journal`. A rtscope_wire that is already loaded
+    /// is used and stays loaded; any other module that is already loaded is an error. Modules are searched for in
+    /// `$RTSCOPE_MODULES`, then among the system's (DKMS), then in `cache`, where they are built if this kernel's
+    /// headers are installed.
     pub fn load(
         wanted: &[Wanted],
         journal: &Journal,
@@ -50,7 +51,7 @@ impl Loaded {
         }
         let sources = missing.iter().map(|w| find(w.name, cache, on_step)).collect::<Result<Vec<_>, _>>()?;
         let undo = missing.iter().rev().map(|w| Undo::UnloadModule { name: w.name.into(), parameters: w.parameters.clone() });
-        // From here on, dropping it undoes what was done.
+        // From here on, dropping `loaded` undoes what was done.
         let mut loaded = Self { names: Vec::new(), entered: Some(journal.enter(undo.collect())?) };
         for (w, source) in missing.iter().zip(&sources) {
             match source {
@@ -62,14 +63,14 @@ impl Loaded {
         Ok(Some(loaded))
     }
 
-    /// Unloads them, the last one first; an error says what is left.
+    /// Unloads the modules, last one first. The error names the module that stays loaded.
     pub fn unload(mut self) -> Result<(), ModuleError> {
         self.undo()
     }
 
     fn undo(&mut self) -> Result<(), ModuleError> {
         while let Some(name) = self.names.pop() {
-            // What is left then is left to the journal, too.
+            // On an error the rest is left to the journal.
             remove(name)?;
         }
         self.entered.take().into_iter().for_each(Entered::close);
@@ -79,7 +80,7 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // An error that ends a run is told by `unload`; the next start tries again.
+        // `unload` reports errors; here they are left to the journal, and the next start tries again.
         let _: Result<(), ModuleError> = self.undo();
     }
 }

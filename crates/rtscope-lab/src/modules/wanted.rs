@@ -1,4 +1,4 @@
-//! Which modules a run needs, and with which parameters.
+//! Which kernel modules a run needs, and with which parameters.
 
 use super::error::ModuleError;
 use rtscope_failure::Problem;
@@ -7,9 +7,9 @@ use rtscope_probe::lines::LineSpec;
 use rtscope_probe::lines::gpio::Gpio;
 use rtscope_record::{DutSettings, Handler, Nanos, Settings, Space, Test};
 
-/// What rtscope_response takes as its service time at most, ns.
+/// Longest service time that rtscope_response accepts, ns.
 const LONGEST_SERVICE: u64 = 1_000_000_000;
-/// What rtscope_periodic takes as its semi-period, ns.
+/// Semi-periods that rtscope_periodic accepts, ns.
 const SEMI_PERIODS: std::ops::RangeInclusive<u64> = 10_000..=1_000_000_000;
 
 /// A module that a run needs.
@@ -17,11 +17,11 @@ const SEMI_PERIODS: std::ops::RangeInclusive<u64> = 10_000..=1_000_000_000;
 pub struct Wanted {
     /// Its name.
     pub name: &'static str,
-    /// Its parameters, as insmod takes them.
+    /// Its parameters, as for insmod.
     pub parameters: Vec<String>,
 }
 
-/// The modules that a run with these settings needs, in the order they are to be loaded.
+/// The modules that a run with these settings needs, in loading order.
 pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<Wanted>, ModuleError> {
     let kernel = space == Space::Kernel;
     let mut all = Vec::new();
@@ -39,20 +39,20 @@ pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<Wante
     Ok(all)
 }
 
-/// The modules for a device under test in the kernel, without an instrument: one that answers, or toggles every `semi_period`.
+/// The modules for a DUT in the kernel, without an instrument: one that answers, or one that toggles every `semi_period`.
 pub fn wanted_by_dut(semi_period: Option<Nanos>, handler: Handler, settings: &DutSettings) -> Result<Vec<Wanted>, ModuleError> {
     let test = if semi_period.is_some() { Test::Periodic } else { Test::Response };
     let dut = dut(test, semi_period.unwrap_or_default(), handler, settings)?;
     Ok(wire_of([settings.input.as_ref(), Some(&settings.output)]).into_iter().chain([dut]).collect())
 }
 
-/// rtscope_wire, where one of these lines is its.
+/// rtscope_wire, if one of these lines belongs to it.
 fn wire_of<'a>(lines: impl IntoIterator<Item = Option<&'a String>>) -> Option<Wanted> {
     let any = lines.into_iter().flatten().any(|name| is_of_wire(name));
     any.then(|| Wanted { name: WIRE, parameters: Vec::new() })
 }
 
-/// Whether a line is one of rtscope_wire's.
+/// Whether a line belongs to rtscope_wire.
 fn is_of_wire(name: &str) -> bool {
     match name.parse::<LineSpec>() {
         Ok(LineSpec::Wire(_)) => true,
@@ -65,7 +65,7 @@ fn is_of_wire(name: &str) -> bool {
     }
 }
 
-/// The module that is the device under test.
+/// The module that acts as the DUT.
 pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> Result<Wanted, ModuleError> {
     let ask = |message: String, remedy: &str| Err(ModuleError::Ask { message, remedy: remedy.into() });
     let mut parameters = Vec::new();
@@ -101,7 +101,8 @@ pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> 
     Ok(Wanted { name: RESPONSE, parameters })
 }
 
-/// A line as the modules name it: `LABEL/OFFSET`, or its name. A chip that is named by its device gets its label where it is loaded.
+/// A line in the modules' notation: `LABEL/OFFSET`, or its name. A chip named by its device is replaced by its
+/// label when the module is loaded.
 fn line_of(name: &str) -> Result<String, ModuleError> {
     match name.parse::<LineSpec>() {
         Ok(LineSpec::Gpio(Gpio::Offset(chip, offset))) => Ok(format!("{chip}/{offset}")),

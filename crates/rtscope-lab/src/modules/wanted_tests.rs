@@ -1,4 +1,4 @@
-//! What no module can do.
+//! Settings that no module supports.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Why there is no guest, and why a virtual machine did not do what it was to.
+//! Why there is no guest, or why a virtual machine did not do its work.
 
 use crate::image::ImageError;
 use crate::kernels::{Arch, KernelError};
@@ -7,21 +7,21 @@ use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
 
-/// Names a directory of guest programs.
+/// Environment variable that names a directory of guest programs.
 pub(super) const GUESTS: &str = "RTSCOPE_GUESTS";
 
-/// Why a virtual machine did not do what it was to.
+/// Why a virtual machine did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
     /// QEMU is not installed.
     #[error("the lab needs {program}, which is not installed: apt-get install {package}")]
     NoQemu {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// The Debian package that has it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
-    /// It could not be started or ended at once.
+    /// QEMU could not be started, or ended at once.
     #[error("{program} did not start: {reason}")]
     Start {
         /// Which program.
@@ -32,30 +32,30 @@ pub enum VmError {
     /// The control channel broke.
     #[error("talking to QEMU failed: {0}")]
     Control(String),
-    /// QEMU did not take a kept state.
+    /// QEMU or this program rejected a kept state.
     #[error("the kept state was refused: {0}")]
     Refused(String),
-    /// The guest ended before its work was done: a panic, mostly.
+    /// The guest ended before its work was done, mostly by a kernel panic.
     #[error("the guest ended {when}; the last lines of its console:\n{console}\nthe whole console: {file}", file = file.display())]
     Ended {
-        /// How far it was.
+        /// At which stage.
         when: String,
         /// The console's last lines.
         console: String,
-        /// Where all of it is.
+        /// File with the whole console.
         file: PathBuf,
     },
-    /// The guest made no progress for so long that it must hang.
+    /// The guest made no progress for too long.
     #[error("the guest hangs: {what}; the last lines of its console:\n{console}\nthe whole console: {file}", file = file.display())]
     Hang {
-        /// What did not come.
+        /// What was waited for.
         what: String,
         /// The console's last lines.
         console: String,
-        /// Where all of it is.
+        /// File with the whole console.
         file: PathBuf,
     },
-    /// The guest said something that is not understood.
+    /// A message of the guest was not understood.
     #[error(
         "the guest said something that is not understood ({0}); rtscope and its guest must be of one version: ./x guest builds it"
     )]
@@ -70,13 +70,13 @@ pub enum VmError {
         /// The request itself was wrong (exit code 2).
         usage: bool,
     },
-    /// It was ended before its end.
+    /// The run was told to end early.
     #[error("a run of the lab is kept whole or not at all: nothing of this one is kept")]
     Interrupted,
-    /// Something of the host's failed.
+    /// An operation on the host failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was done.
+        /// What was being done.
         what: String,
         /// What the system said.
         source: io::Error,
@@ -86,7 +86,7 @@ pub enum VmError {
 impl Problem for VmError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // These messages already contain the remedy.
             Self::NoQemu { .. } | Self::Garbled(_) => String::new(),
             Self::Start { .. } => "does it start by itself? `qemu-system-x86_64 --version` or the like; is memory free?".into(),
             Self::Control(_) => "start it again; was QEMU ended by somebody else?".into(),
@@ -125,29 +125,29 @@ impl VmError {
 /// Why there is no guest.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
-    /// Its kernel can't be had.
+    /// The kernel can't be used.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// Its image can't be made.
+    /// The image can't be made.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// rtscope's modules for its kernel can't be had.
+    /// rtscope's modules for the kernel can't be built.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// The machine can't be.
+    /// The virtual machine failed.
     #[error(transparent)]
     Vm(#[from] VmError),
-    /// The program that is to be its first process is missing.
+    /// The guest program, its first process, is missing.
     #[error(
         "there is no guest program for {arch}: {name} is looked for in ${GUESTS} and beside {me}; build it: ./x guest {arch}",
         me = me.display()
     )]
     NoProgram {
-        /// For which architecture.
+        /// The guest's architecture.
         arch: Arch,
         /// Its file name.
         name: String,
-        /// This program.
+        /// Path of the running program.
         me: PathBuf,
     },
 }
@@ -159,7 +159,7 @@ impl Problem for GuestError {
             Self::Image(e) => e.remedy(),
             Self::Module(e) => e.remedy(),
             Self::Vm(e) => e.remedy(),
-            // Says it.
+            // The message already contains the remedy.
             Self::NoProgram { .. } => String::new(),
         }
     }

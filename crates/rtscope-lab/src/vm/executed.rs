@@ -1,4 +1,5 @@
-//! What really runs as QEMU: the file that a process was made of, and the words that it was given. What stands in `PATH` may be a wrapper.
+//! Finds out what really runs as QEMU, because the program in `PATH` may be a wrapper: the executable of the
+//! process, and its arguments.
 
 use super::VmError;
 use rtscope_files::digest;
@@ -12,15 +13,15 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// By these the dynamic linker puts foreign code into a program.
+/// Environment variables by which the dynamic linker loads foreign code into a program.
 pub(super) const PRELOADS: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 
-/// A file, and the SHA-256 that it had.
+/// A file and its SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hashed {
     /// Hex.
     pub(super) sha256: String,
-    /// By which it is known again, unchanged: device, inode, length, and when it was changed last.
+    /// Recognizes the file as unchanged: device, inode, length, time of the last status change (s, ns).
     identity: [u64; 5],
 }
 
@@ -42,14 +43,15 @@ impl Hashed {
         Ok(Self { sha256: digest::hex(hash.finalize()), identity: before })
     }
 
-    /// SHA-256 of the file at `path`, which may be this one.
+    /// SHA-256 of the file at `path`; not computed again if it is this file.
     fn or_of(&self, path: &Path) -> io::Result<String> {
         if identity(&fs::metadata(path)?) == self.identity { Ok(self.sha256.clone()) } else { Ok(Self::of(path)?.sha256) }
     }
 }
 
-/// SHA-256 of the program that talks to us over `socket`, which was started as the process `child` of the file `asked` with `words`. An error when
-/// it was given others, or foreign code, or is another process than that which can be ended.
+/// SHA-256 of the program at the other end of `socket`, which was started as process `child` from the file
+/// `asked` with the arguments `words`. Fails if it runs with other arguments or preloaded code, or if it is
+/// another process than `child`.
 pub(super) fn check(
     socket: &UnixStream,
     child: u32,
@@ -82,7 +84,7 @@ pub(super) fn check(
     asked.or_of(&of("exe")).map_err(broken)
 }
 
-/// The first word that is another than was asked for, in words.
+/// The first argument that differs from what was asked for, as text.
 fn difference(asked: &[OsString], given: &[&[u8]]) -> Option<String> {
     let at = (0..asked.len().max(given.len())).find(|&i| asked.get(i).map(|w| w.as_bytes()) != given.get(i).copied())?;
     let shown =
@@ -102,7 +104,8 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::process::{Child, Command};
 
-    /// A shell that runs `script` with `words`, connected to us by itself or by its child; and its end.
+    /// A shell that runs `script` with `words`, connected to the test directly or through its child. Dropping it
+    /// ends the shell.
     struct Runs(Child, UnixStream);
 
     impl Drop for Runs {
@@ -129,12 +132,12 @@ mod tests {
         let me = std::env::current_exe().unwrap();
         let hashed = Hashed::of(&me).unwrap();
         assert_eq!(hashed.sha256, digest::file(&me).unwrap());
-        // Another name, the same bytes: another file.
+        // Another file with the same bytes.
         let copy = dir.path().join("copy");
         fs::copy(&me, &copy).unwrap();
         assert_eq!(hashed.or_of(&copy).unwrap(), hashed.sha256);
         assert_ne!(Hashed::of(&copy).unwrap(), hashed);
-        // This process talks to itself.
+        // This process is its own peer.
         let listener = UnixListener::bind(dir.path().join("socket")).unwrap();
         let _client = UnixStream::connect(dir.path().join("socket")).unwrap();
         let (socket, _) = listener.accept().unwrap();
@@ -150,7 +153,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("socket");
         let listener = UnixListener::bind(&path).unwrap();
-        // A wrapper that stays, with what it started.
+        // A wrapper that keeps running beside the program it started.
         let script =
             "sh -c 'exec perl -MIO::Socket::UNIX -e \"IO::Socket::UNIX->new(shift) or die; sleep 60\" \"$0\"' \"$0\" & wait";
         let Ok(child) = Command::new("sh").args(["-c", script]).arg(&path).spawn() else { return };

@@ -1,4 +1,4 @@
-//! A guest of the lab: a kernel with its image and the machine for them, started from a kept state, and what it is told to do.
+//! A guest of the lab: a kernel, its image and a machine for them. It is started from a kept state and given work.
 
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start, Watch};
@@ -18,17 +18,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Beyond the time that its work takes, what a guest may take to bring its load up and down. Virtual.
+/// What a guest may take beyond its work, to bring its load up and down. Virtual time.
 const AROUND: Duration = Duration::from_secs(240);
-/// Seconds of the host for one virtual second, where virtual time can't be read from outside: five times what was seen under full load.
+/// Host seconds per virtual second, for guests whose virtual time can't be read from outside: five times what
+/// was seen under full load.
 const SLOWEST: u32 = 60;
 
-/// What may be chosen of a guest.
+/// The options of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabOptions {
-    /// Virtual or host.
+    /// Virtual or host time.
     pub clock: Clock,
-    /// What things cost in virtual time.
+    /// The cost of operations in virtual time.
     pub model: TimeModel,
     /// Number of CPUs.
     pub cpus: u32,
@@ -36,11 +37,11 @@ pub struct LabOptions {
     pub memory_mib: u32,
     /// The run's seed.
     pub seed: u64,
-    /// Start from a kept state; else boot for this run alone.
+    /// Start from a kept state; if false, boot for this run alone.
     pub keep_state: bool,
     /// Kernel modules to load first: file and parameters.
     pub modules: Vec<(PathBuf, Vec<String>)>,
-    /// Files to put into the guest first: here, and there. Executable there.
+    /// Files to put into the guest first: path here, path there. They are executable in the guest.
     pub files: Vec<(PathBuf, String)>,
 }
 
@@ -59,28 +60,28 @@ impl Default for LabOptions {
     }
 }
 
-/// A kernel and an initramfs for it, by their contents.
+/// A kernel and an initramfs for it, identified by their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Boot {
     /// Architecture.
     pub(crate) arch: Arch,
     /// Name in the lab: `debian/6.12-rt/amd64`.
     pub(crate) name: String,
-    /// Package and version, empty for one's own.
+    /// Package and version; empty for a user's own kernel.
     pub(crate) package: String,
-    /// What is booted of the kernel, and the SHA-256 of the kernel as it was packed, hex.
+    /// The kernel file that is booted, and the SHA-256 of the packed kernel, hex.
     pub(crate) kernel: (PathBuf, String),
     /// The initramfs, and its SHA-256 in hex.
     pub(crate) image: (PathBuf, String),
     /// The configuration that the kernel was built with, if it came with one.
     pub(crate) config: Option<PathBuf>,
-    /// Whether the kernel came with modules, or with the list of those built in.
+    /// Whether the kernel came with modules, or with a list of the built-in ones.
     pub(crate) has_modules: bool,
-    /// Modules that a guest needs and that are not known to be there.
+    /// Modules that a guest needs and that were not found.
     pub(crate) missing: Vec<String>,
 }
 
-/// A guest of the lab, ready to be started as often as one likes.
+/// A guest of the lab that can be started any number of times.
 #[derive(Debug, Clone)]
 pub struct Guest {
     boot: Boot,
@@ -93,20 +94,20 @@ pub struct Guest {
     files: Vec<JobFile>,
 }
 
-/// A machine that is paused after its boot, and what it said of itself.
+/// A machine paused after its boot, with what its guest reported.
 pub struct Started {
     machine: Machine,
-    /// What the guest found when it had booted.
+    /// What the guest found after its boot.
     pub facts: Facts,
     _keeping: Option<Keeping>,
 }
 
-/// What is heard of a guest while it works.
+/// What is reported while a guest works.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// How far it is.
+    /// How far the guest is.
     Progress(Progress),
-    /// It said this, which is not its last word.
+    /// A message of the guest, other than its last.
     Said(&'a Said),
 }
 
@@ -123,7 +124,7 @@ impl Started {
 }
 
 impl Guest {
-    /// A guest of `boot` on `qemu`, whose states are kept in `states`. Reads the modules that go with its runs.
+    /// A guest of `boot` on `qemu`, with its states in `states`. Reads the modules and files for its runs.
     pub(super) fn new(qemu: Qemu, boot: Boot, options: LabOptions, states: States) -> Result<Self, VmError> {
         let spec = MachineSpec {
             arch: boot.arch,
@@ -142,7 +143,7 @@ impl Guest {
         Ok(Self { boot, options, qemu, spec, key, states, modules, files })
     }
 
-    /// What was chosen.
+    /// The options of this guest.
     pub fn options(&self) -> &LabOptions {
         &self.options
     }
@@ -155,12 +156,12 @@ impl Guest {
         other
     }
 
-    /// Whether a state is kept.
+    /// Whether a state of this guest is kept.
     pub fn has_state(&self) -> bool {
         self.states.has(&self.key)
     }
 
-    /// Starts the machine: from the kept state, which is made if there is none, or by a boot of its own.
+    /// Starts the machine from the kept state, which is made on first use, or by booting it for this run alone.
     pub fn start(&self, stop: &StopHandle, on_progress: &mut dyn FnMut(Progress)) -> Result<Started, VmError> {
         let consoles = self.states.consoles();
         if self.options.clock == Clock::Host {
@@ -178,9 +179,9 @@ impl Guest {
         Ok(Started { machine, facts: self.with_missing(booted.facts), _keeping: None })
     }
 
-    /// With what can be said here why the guest could not set up something.
+    /// Adds to the guest's problems which modules its kernel lacks.
     fn with_missing(&self, mut facts: Facts) -> Facts {
-        // Kernels since 6.16 compute ext4's checksums without that module.
+        // Kernels since 6.16 compute ext4's checksums without `crc32c_generic`.
         let counts = |m: &&String| *m != "crc32c_generic" || !facts.problems.is_empty();
         let missing = self.boot.missing.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(", ");
         if !missing.is_empty() && (self.boot.has_modules || !facts.problems.is_empty()) {
@@ -193,7 +194,8 @@ impl Guest {
         facts
     }
 
-    /// QEMU with this guest's kernel and image, its console on our terminal and nobody's plan in its mailbox: it gives a shell.
+    /// QEMU with this guest's kernel and image, the console on this terminal and no job in the mailbox, so that the
+    /// guest starts a shell.
     pub fn interactive(&self) -> Command {
         let spec = MachineSpec { clock: Clock::Host, ..self.spec.clone() };
         let mut command = sys::process::command(&self.qemu.program);
@@ -208,7 +210,7 @@ impl Guest {
         command
     }
 
-    /// QEMU and the machine as it boots, in words.
+    /// QEMU and the boot machine, as text.
     pub fn describe(&self) -> String {
         format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments(false).join(" "), self.spec.command_line())
     }
@@ -218,17 +220,17 @@ impl Guest {
         &self.boot.name
     }
 
-    /// The configuration that its kernel was built with, if it came with one.
+    /// The configuration the kernel was built with, if it came with one.
     pub fn kernel_config(&self) -> Option<&Path> {
         self.boot.config.as_deref()
     }
 
-    /// What was started as QEMU, if that is not the program with this hash, which really ran.
+    /// The program that was started as QEMU, if it is not the one with the hash `ran`, which really ran.
     pub fn wrapper(&self, ran: &str) -> Option<&Path> {
         (self.qemu.file.sha256 != ran).then_some(&*self.qemu.program)
     }
 
-    /// What a record says of the machine; `ran` is the hash of the program that really ran as QEMU.
+    /// The machine's description for the record; `ran` is the hash of the program that really ran as QEMU.
     pub fn described(&self, ran: String, processor: Processor) -> Lab {
         Lab {
             model: self.options.model.number(),
@@ -250,7 +252,8 @@ impl Guest {
         }
     }
 
-    /// Has the guest do `work`, which takes so long of its time, passes on how far it is and what it says, and returns its last word.
+    /// Gives the guest `work`, which takes about `takes` of its time. Passes on progress and messages, and returns
+    /// the guest's last message.
     pub fn work(
         &self,
         mut started: Started,
@@ -276,16 +279,17 @@ impl Guest {
     }
 }
 
-/// Reads a file that is to go with the runs.
+/// Reads a file to send along with the runs.
 fn file((here, there): &(PathBuf, String)) -> Result<JobFile, VmError> {
     let data = rtscope_files::read(here, rtscope_files::LARGE).map_err(VmError::io(format!("the file {}", here.display())))?;
     Ok(JobFile { path: there.clone(), data: base64::engine::general_purpose::STANDARD.encode(data) })
 }
 
-/// Refuses a parameter that a module does not have: the kernel would ignore it, and the run would be of another setting than was asked for.
+/// Refuses a parameter that the module does not have: the kernel would ignore it, and the run would not be what
+/// was asked for.
 fn check_parameters(module: &str, info: &[(String, String)], parameters: &[String]) -> Result<(), VmError> {
     let known: Vec<&str> = info.iter().filter(|(key, _)| key == "parmtype").filter_map(|(_, of)| of.split(':').next()).collect();
-    // These two every module has.
+    // Every module has these two.
     let there = |name: &str| ["dyndbg", "async_probe"].into_iter().chain(known.iter().copied()).any(|k| k == name);
     let Some(word) = parameters.iter().find(|p| !there(&p.split('=').next().unwrap_or_default().replace('-', "_"))) else {
         return Ok(());
@@ -297,7 +301,7 @@ fn check_parameters(module: &str, info: &[(String, String)], parameters: &[Strin
     })
 }
 
-/// Reads a module that is to go with the runs.
+/// Reads a module to send along with the runs.
 fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, GuestModule), VmError> {
     let data = rtscope_files::read(path, rtscope_files::LARGE).map_err(VmError::io(format!("the module {}", path.display())))?;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

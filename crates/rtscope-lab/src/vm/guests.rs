@@ -1,4 +1,4 @@
-//! Where guests come from: a kernel's name to a machine that can be started, with all that has to be fetched and built for it.
+//! Turns a kernel's name into a machine that can be started, and fetches or builds all it needs.
 
 use super::error::{GUESTS, GuestError};
 use super::guest::{Boot, Guest, LabOptions};
@@ -10,7 +10,7 @@ use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
 use std::path::{Path, PathBuf};
 
-/// What a guest needs of its kernel: the disk, its file system, that one's checksums, and the network's two ends.
+/// Modules that a guest needs from its kernel: the disk, its file system and that one's checksums, and veth pairs.
 const MODULES: [&str; 4] = ["null_blk", "ext4", "crc32c_generic", "veth"];
 /// The lab's cache: kernels, tools, images and kept states.
 #[derive(Debug, Clone)]
@@ -19,22 +19,23 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// Those in the cache at `cache_root`.
+    /// Guests with the cache at `cache_root`.
     pub fn new(cache_root: impl Into<PathBuf>) -> Self {
         Self { cache: cache_root.into() }
     }
 
-    /// The kernels in it.
+    /// The kernels in the cache.
     pub(crate) fn kernels(&self) -> Kernels {
         Kernels::new(&self.cache)
     }
 
-    /// The states in it.
+    /// The kept states in the cache.
     pub(crate) fn states(&self) -> States {
         States::at(self.cache.join("states"))
     }
 
-    /// What preparing a guest with the kernel `name` would fetch from the network, to be said before it does; `None` when all is in the cache.
+    /// What a guest with the kernel `name` needs from the network, for a message before the download; `None` when
+    /// all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
         let from_debian = matches!(name.source(), Source::Debian { .. });
         let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
@@ -48,7 +49,8 @@ impl Guests {
         Some(format!("fetching {what} from {}, once; kept in {}", debian::mirror_in_use(), self.cache.display()))
     }
 
-    /// Kernel and image for `name`: what is not in the cache is fetched from Debian or built; `on_step` is told.
+    /// Kernel and image for `name`. What is not in the cache is fetched from Debian or built, with each step told
+    /// to `on_step`.
     pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
@@ -61,7 +63,7 @@ impl Guests {
         Ok((kernel, image))
     }
 
-    /// The directory with rtscope's modules for the kernel `name`, which are built if they are not in the cache.
+    /// The directory with rtscope's modules for the kernel `name`, built if they are not in the cache.
     pub fn modules(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, GuestError> {
         let (kernel, _) = self.prepare(name, on_step)?;
         let shown = kernel.name.to_string();
@@ -78,7 +80,7 @@ impl Guests {
 
     /// A guest with the kernel `name`.
     pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Guest, GuestError> {
-        // Before anything is fetched for it.
+        // Check for QEMU before fetching anything.
         let qemu = Qemu::find(name.arch())?;
         let (kernel, image) = self.prepare(name, on_step)?;
         let boot = Boot {
@@ -95,7 +97,8 @@ impl Guests {
     }
 }
 
-/// The guest program for an architecture: in the directory that the environment names, else beside this program.
+/// The guest program for an architecture: in the directory that `$RTSCOPE_GUESTS` names, beside this program,
+/// or in `../lib/rtscope`.
 fn program(arch: Arch) -> Result<PathBuf, GuestError> {
     let me = std::env::current_exe().unwrap_or_default();
     let name = format!("rtscope-guest-{arch}");

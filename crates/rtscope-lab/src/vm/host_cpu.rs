@@ -1,34 +1,36 @@
-//! A CPU of the host for all threads of a guest in virtual time: one that no other guest of this user's has, while there is one.
+//! One CPU of the host for all threads of a guest in virtual time, and not shared with other guests of this
+//! user as long as there are enough.
 //!
-//! When such a guest has nothing to do, another thread of QEMU's moves virtual time on to the next timer: on one CPU the two take turns, which
-//! is quicker by a tenth. Where nothing is recorded (several CPUs, 32-bit Arm) that thread may also do so once more when the guest halts
-//! again, before the last instructions have been counted: then time goes too far, by those. On one CPU, and before the thread that
-//! computes, it is back asleep by then.
+//! When such a guest is idle, another QEMU thread advances virtual time to the next timer. On one CPU the two
+//! threads take turns, which is a tenth faster. Without recording (several CPUs, 32-bit Arm) that thread may
+//! also advance time when the guest has halted again but its last instructions are not yet counted; time then
+//! goes too far by those. On one CPU, and with priority over the computing thread, it is back asleep before
+//! that.
 
 use rtscope_files::Lock;
 use rtscope_sys as sys;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The CPU, ours until this is dropped; guests of other processes see that by the lock.
+/// A host CPU, reserved until this is dropped. The lock tells guests of other processes.
 #[derive(Debug)]
 pub(super) struct HostCpu {
-    /// As the kernel counts them.
+    /// The CPU's number in the kernel.
     pub(super) number: u32,
     _lock: Option<Lock>,
 }
 
 impl HostCpu {
-    /// Takes a CPU of those that this process may use; `None` where the kernel does not tell which.
+    /// Reserves one of the CPUs that this process may use; `None` if the kernel does not list them.
     pub(super) fn take() -> Option<Self> {
         Self::take_in(rtscope_files::user_dir().ok().as_deref())
     }
 
-    /// Locks stand in the directory `locks`; without one, nothing is known of other guests.
+    /// `locks` is the directory of the lock files; without it, other guests are not known.
     fn take_in(locks: Option<&Path>) -> Option<Self> {
         static GUESTS: AtomicUsize = AtomicUsize::new(0);
         let mut cpus = sys::rt::allowed_cpus().ok().filter(|cpus| !cpus.is_empty())?;
-        // Not all processes begin with the same one: there are more of them than guests' locks tell of.
+        // Processes start at different CPUs, because the locks do not show all guests (such as other users').
         let first = usize::try_from(std::process::id()).unwrap_or(0).wrapping_add(GUESTS.fetch_add(1, Relaxed));
         let len = cpus.len();
         cpus.rotate_left(first % len);
@@ -52,7 +54,7 @@ mod tests {
         taken.sort_unstable();
         assert_eq!(taken, cpus);
         assert!(cpus.contains(&HostCpu::take_in(Some(dir.path())).unwrap().number));
-        // Whoever comes next gets the one that is free, whichever it is.
+        // The next guest gets the free CPU, whichever it is.
         let left = held.pop().unwrap().number;
         assert_eq!(HostCpu::take_in(Some(dir.path())).unwrap().number, left);
     }

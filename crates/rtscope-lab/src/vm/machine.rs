@@ -1,4 +1,4 @@
-//! One running virtual machine: started from power-on or from a kept state, its mailbox, its console, its end.
+//! One running virtual machine: its start from power-on or a kept state, its mailbox, its console, its end.
 
 use super::host_cpu::HostCpu;
 use super::memory::{Memory, Use};
@@ -21,46 +21,47 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long QEMU may take to answer a command: it must only find a moment between two translated blocks.
+/// How long QEMU may take to answer a command. It only needs a moment between two translated blocks.
 const QEMU_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often the mailbox is looked at.
+/// How often the mailbox is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// How soon the virtual time is asked for at first, and how seldom at last. Seldom, since each question wakes the thread of QEMU that moves
-/// virtual time on when the guest has nothing to do: at the wrong moment it moves it too far.
+/// Shortest and longest time between two queries of the virtual time. Queries are rare because each wakes the
+/// QEMU thread that advances virtual time while the guest is idle, and at the wrong moment that thread advances
+/// it too far.
 const ASK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
-/// What QEMU's recorder says of itself when 2^31 instructions ran with nothing to record, not even a timer.
+/// Part of QEMU's error message when 2^31 instructions ran with nothing to record, not even a timer.
 const ENDLESS: &str = "replay_advance_current_icount";
 /// Lines of the console that an error shows.
 const LAST_LINES: usize = 15;
 
-/// How long something may take before the guest is said to hang.
+/// How long something may take before the guest counts as hanging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limit {
-    /// In virtual time, where that can be read from outside.
+    /// In virtual time, if it can be read from outside.
     pub(super) virtual_time: Duration,
-    /// Else in the host's.
+    /// Otherwise in the host's time.
     pub(super) wall: Duration,
 }
 
 /// How far a machine is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Virtual time since it was started or went on, whole seconds; `None` where it can't be read from outside (Arm).
+    /// Virtual time since the start or resume, whole seconds; `None` if it can't be read from outside (Arm).
     pub virtual_s: Option<u64>,
 }
 
-/// A file that holds all that a machine's console printed.
+/// The file with a machine's console output.
 #[derive(Debug, Clone)]
 pub(super) struct Console(PathBuf);
 
 impl Console {
-    /// What went wrong, as far as a kernel says so, and its last lines.
+    /// The console's headlines of kernel errors, and its last lines.
     pub(super) fn last_lines(&self) -> String {
         let text = fs::read(&self.0).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
         let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
-        // A trace may be longer than what is shown: its headline is not left out.
+        // A trace may be longer than what is shown, so its headline is kept.
         let headlines = ["Kernel panic", "BUG:", "Oops", "rtscope-guest:"];
         let mut lines: Vec<&str> = before.iter().copied().filter(|l| headlines.iter().any(|h| l.contains(h))).collect();
         lines.extend(last);
@@ -70,35 +71,35 @@ impl Console {
 
 /// How a machine starts.
 pub(super) enum Start<'a> {
-    /// By its power: with memory that can be kept, or memory of its own.
+    /// From power-on, with a memory file that can be kept, or with private memory.
     PowerOn(Option<&'a Memory>),
-    /// From a state: memory, and a file with all the rest.
+    /// From a kept state: the memory, and a file with everything else.
     State(&'a Memory, File),
 }
 
-/// A running machine. Dropping it ends it, and removes what it left on the host.
+/// A running machine. Dropping it ends it and removes its files on the host.
 pub(super) struct Machine {
     child: Child,
     /// SHA-256 of the program that runs, hex.
     ran: String,
     qmp: Qmp,
     mailbox: File,
-    /// Of what the guest says, what was read.
+    /// How much of the guest's output has been read, bytes.
     read: u64,
     heard: VecDeque<Said>,
     console: Console,
-    /// Where the console is kept when something goes wrong.
+    /// Where consoles of failed machines are kept.
     keep: PathBuf,
-    /// Virtual time at the start or when it went on, s.
+    /// Virtual time at the start or resume, s.
     begun: Option<u64>,
-    /// Its CPU of the host.
+    /// Its reserved host CPU.
     _host_cpu: Option<HostCpu>,
-    // Last: removed when all else is gone.
+    // Must be the last field, so that it is removed after everything else is gone.
     dir: scratch::Dir,
 }
 
 impl Machine {
-    /// Starts `spec`. Consoles of failed machines go to the directory `keep`.
+    /// Starts a machine as `spec` describes it. Consoles of failed machines go to the directory `keep`.
     pub(super) fn start(qemu: &Qemu, spec: &MachineSpec, from: Start<'_>, keep: &Path) -> Result<Self, VmError> {
         let dir = scratch::Dir::new().map_err(VmError::io("a directory for the virtual machine"))?;
         let at = |name: &str| dir.path().join(name);
@@ -122,7 +123,7 @@ impl Machine {
             }
             Start::State(memory, state) => {
                 memory.give(&mut command, spec.memory_mib, Use::Read);
-                // It stays paused. What Xen saves does not say for which machine it is.
+                // It stays paused. A state saved for Xen does not name its machine type, so none must be expected.
                 command.args(["-S", "-incoming", "defer", "-global", "migration.send-configuration=off"]);
                 state.into()
             }
@@ -134,9 +135,10 @@ impl Machine {
         let said = rtscope_files::fresh(&at("said")).map_err(VmError::io("QEMU's messages"))?;
         command.stdin(stdin).stdout(Stdio::null()).stderr(said);
         sys::process::die_with_spawner(&mut command, libc::SIGKILL);
-        // A Ctrl-C is for rtscope, which ends it.
+        // Ctrl-C is for rtscope, which then ends QEMU.
         command.process_group(0);
-        // The thread that answers the control channel, not the one that computes: a stop must not wait behind a busy host.
+        // This raises the thread that answers the control channel, not the computing one: a stop must not wait behind a
+        // busy host.
         sys::process::first_thread_before_ordinary_tasks(&mut command);
         let host_cpu = spec.icount(runs).and_then(|_| HostCpu::take());
         if let Some(host_cpu) = &host_cpu {
@@ -156,7 +158,7 @@ impl Machine {
         let (ran, qmp) = match qmp {
             Ok(qmp) => qmp,
             Err(e) => {
-                // Whether it broke the channel by ending.
+                // Find out whether the channel broke because QEMU ended.
                 let how = ended(&mut child, &at("said"));
                 let _ = child.kill();
                 let _ = child.wait();
@@ -182,7 +184,7 @@ impl Machine {
         })
     }
 
-    /// Waits until the guest has booted and has paused itself; returns what it said of itself.
+    /// Waits until the guest has booted and has paused the machine. Returns what the guest reported.
     pub(super) fn pause_when_ready(
         &mut self,
         limit: Limit,
@@ -197,7 +199,7 @@ impl Machine {
             if ready == MAGIC && self.has_paused()? {
                 break;
             }
-            // Written in two halves.
+            // The guest writes the number in two halves.
             if ready != MAGIC && ready >> 32 != 0 && ready << 32 != 0 {
                 let said = format!("it is ready as {:?}", String::from_utf8_lossy(&ready.to_le_bytes()));
                 return Err(VmError::Garbled(said));
@@ -210,7 +212,7 @@ impl Machine {
         }
     }
 
-    /// Has a machine that was started from a state take it in; its guest had said `said` bytes.
+    /// Loads the state into a machine started from it. Its guest had already written `said` bytes.
     pub(super) fn take_in(&mut self, said: u64) -> Result<(), VmError> {
         self.tell("migrate-incoming", &json!({ "uri": "fd:0" }))?;
         let end = Instant::now() + QEMU_TIMEOUT;
@@ -223,7 +225,7 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        // What the guest said until it paused is known.
+        // Skip what the guest wrote before it was paused: it is known.
         self.read = said;
         self.mailbox.write_all_at(&said.to_le_bytes(), SAID_LEN_AT as u64).map_err(VmError::io("the mailbox"))
     }
@@ -233,16 +235,17 @@ impl Machine {
         &self.ran
     }
 
-    /// Bytes that the guest has said.
+    /// Number of bytes that the guest has written.
     pub(super) fn said(&self) -> Result<u64, VmError> {
         self.word(SAID_LEN_AT)
     }
 
-    /// The paused machine's state, but for its memory: for a machine whose instructions last 2 to the `runs` ns, while this one's last 2 to the
-    /// `shift`.
+    /// The paused machine's state without its memory, for a machine whose instructions last 2^`runs` ns; those of
+    /// this machine last 2^`shift` ns.
     pub(super) fn save(&mut self, shift: u32, runs: u32) -> Result<Vec<u8>, VmError> {
         let path = self.dir.path().join("state");
-        // Made for Xen, which keeps the memory itself, as is done here. (A migration begins a thread that QEMU's recorder does not bear.)
+        // This command is made for Xen, which saves the memory itself, as rtscope does. (A migration would start a
+        // thread that QEMU's recorder does not allow.)
         self.tell("xen-save-devices-state", &json!({ "filename": path, "live": false }))?;
         let mut state = fs::read(&path).map_err(VmError::io("the machine's state"))?;
         let strange = || VmError::Control("the machine's state is not as QEMU 7.2 to 10 write it".into());
@@ -250,13 +253,13 @@ impl Machine {
         Ok(state)
     }
 
-    /// Whether the guest has paused the machine: by the device that says that it panicked, to which its kernel has no driver.
+    /// Whether the guest has paused the machine. It does so through the panic device, for which its kernel has no driver.
     fn has_paused(&mut self) -> Result<bool, VmError> {
         let status = self.qmp.status();
         status.map(|s| s == "guest-panicked").map_err(|e| self.explain("query-status", e))
     }
 
-    /// Leaves `job` in the mailbox and lets the machine go on.
+    /// Puts `job` into the mailbox and resumes the machine.
     pub(super) fn resume(&mut self, job: &Job) -> Result<(), VmError> {
         let text = serde_json::to_vec(job).map_err(|e| VmError::Garbled(e.to_string()))?;
         if text.len() > SAID - JOB {
@@ -275,7 +278,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The next thing that the guest says.
+    /// Waits for the guest's next message.
     pub(super) fn next(
         &mut self,
         watch: &mut Watch,
@@ -290,7 +293,7 @@ impl Machine {
         }
     }
 
-    /// Between two looks at the mailbox: is the machine alive, is it in time, was it told to end?
+    /// Runs between two checks of the mailbox: is the machine alive, is it in time, was it told to end?
     fn look_after(
         &mut self,
         when: &str,
@@ -331,13 +334,13 @@ impl Machine {
         Ok(())
     }
 
-    /// Runs a command of QEMU's.
+    /// Runs a QMP command.
     fn tell(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         let answer = self.qmp.run(command, arguments);
         answer.map_err(|e| self.explain(command, e))
     }
 
-    /// Why a command failed: that the channel broke since QEMU ended is said as such.
+    /// The error of a failed command. If the channel broke because QEMU ended, the error says so.
     fn explain(&mut self, command: &str, e: VmError) -> VmError {
         match ended(&mut self.child, &self.dir.path().join("said")) {
             Some(how) if matches!(e, VmError::Control(_)) => self.over(&format!("when it was told `{command}`"), &how),
@@ -345,7 +348,7 @@ impl Machine {
         }
     }
 
-    /// It has ended, and how.
+    /// The error that QEMU has ended, and how.
     fn over(&self, when: &str, how: &str) -> VmError {
         let file = self.keep_console();
         if how.contains(ENDLESS) {
@@ -355,7 +358,7 @@ impl Machine {
         VmError::Ended { when: format!("{when} (QEMU: {how})"), console: self.console.last_lines(), file }
     }
 
-    /// One more line from the mailbox, when there is one.
+    /// The next message in the mailbox, if there is one.
     fn hear(&mut self) -> Result<Option<Said>, VmError> {
         if self.heard.is_empty() {
             let len = self.word(SAID_LEN_AT)?;
@@ -378,12 +381,13 @@ impl Machine {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// The guest's real-time clock, s: it runs in virtual time, and asking costs the guest nothing. x86 only.
+    /// The guest's real-time clock, s. It runs in virtual time, and reading it costs the guest nothing. x86 only.
     fn virtual_seconds(&mut self) -> Option<u64> {
         let tm = self.qmp.run("qom-get", &json!({ "path": "/machine", "property": "rtc-time" })).ok()?;
         let field = |name: &str| tm.get(name).and_then(Value::as_u64);
         let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")?, field("tm_mday")?);
-        // Days since 1 March of year 0 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"); only differences count.
+        // Days since 1 March of year 0 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). Only
+        // differences matter.
         let (y, m) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
         let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day;
         Some(((days * 24 + field("tm_hour")?) * 60 + field("tm_min")?) * 60 + field("tm_sec")?)
@@ -395,7 +399,7 @@ impl Machine {
         text.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
     }
 
-    /// Copies the console to where it stays; returns where.
+    /// Copies the console to a lasting place. Returns its path.
     fn keep_console(&self) -> PathBuf {
         let name = self.dir.path().file_name().unwrap_or_default();
         let kept = self.keep.join(name).with_extension("log");
@@ -411,7 +415,7 @@ impl Drop for Machine {
     }
 }
 
-/// Watches over a guest's time.
+/// Tracks the time that a guest takes.
 pub(super) struct Watch {
     limit: Limit,
     begun: Instant,
@@ -423,13 +427,13 @@ impl Watch {
         Self { limit, begun: Instant::now(), asked: Instant::now() }
     }
 
-    /// From one question for the virtual time to the next: longer and longer.
+    /// Time until the next query of the virtual time; it grows.
     fn pause(&self) -> Duration {
         ((self.asked - self.begun) / 4).clamp(ASK.0, ASK.1)
     }
 }
 
-/// How QEMU ended, if it did: a broken channel may be known a moment before its end is.
+/// How QEMU ended, if it did. A broken channel may be noticed a moment before QEMU's end.
 fn ended(child: &mut Child, said: &Path) -> Option<String> {
     let end = Instant::now() + Duration::from_secs(2);
     loop {
@@ -441,7 +445,7 @@ fn ended(child: &mut Child, said: &Path) -> Option<String> {
     }
 }
 
-/// In words: its status, what it said in the file `said`, and what may be done.
+/// The end of QEMU as text: its status, its output in the file `said`, and a remedy.
 fn how(status: ExitStatus, said: &Path) -> String {
     let said = fs::read_to_string(said).unwrap_or_default();
     let said = if said.trim().is_empty() { String::new() } else { format!("; QEMU said: {}", said.trim()) };
@@ -456,7 +460,7 @@ fn prefixed(prefix: &str, path: &Path) -> OsString {
     word
 }
 
-/// Waits for the one connection of the process `child`.
+/// Waits until the process `child` connects.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
     listener.set_nonblocking(true)?;
     let end = Instant::now() + QEMU_TIMEOUT;

@@ -1,4 +1,4 @@
-//! A guest's memory on the host: a file that its boot is written to, and that every run then reads, with a copy of its own of what it changes.
+//! A guest's memory as a file on the host. The boot writes it; every run then maps it copy-on-write.
 
 use super::VmError;
 use rtscope_sys as sys;
@@ -11,26 +11,26 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Bytes that are copied at once: whole pages.
+/// Bytes copied at a time: whole pages.
 const PIECE: u64 = 1 << 20;
-/// A page of nothing: it may be in the file, or be a hole of it.
+/// A page of zeros. In the file it may be data or a hole.
 const NOTHING: [u8; 4096] = [0; 4096];
 
-/// How a machine uses the file.
+/// How a machine uses the memory file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is the machine's memory.
+    /// The file is the machine's memory.
     Written,
-    /// The machine begins with what is in it, and leaves it as it is.
+    /// The machine starts with the file's contents and does not change the file.
     Read,
 }
 
-/// The file, open.
+/// The memory file, open.
 #[derive(Debug)]
 pub(super) struct Memory(File);
 
 impl Memory {
-    /// An empty one of so many MiB, in the host's memory: where nothing was written it takes none.
+    /// New empty memory of `mib` MiB, as a sparse file in the host's memory.
     pub(super) fn new(mib: u32) -> Result<Self, VmError> {
         let make = || -> io::Result<File> {
             let file = File::from(memfd_create("rtscope-guest", MemfdFlags::CLOEXEC)?);
@@ -40,7 +40,7 @@ impl Memory {
         make().map(Self).map_err(VmError::io("memory for the guest"))
     }
 
-    /// The one that is kept at `path`. QEMU opens it for writing, whatever it does with it: where that is refused, a copy in memory serves.
+    /// The memory kept at `path`. QEMU always opens it for writing; where that is not permitted, a copy in memory is used.
     pub(super) fn open(path: &Path) -> Result<Self, VmError> {
         let opened = match OpenOptions::new().read(true).write(true).open(path) {
             Err(e) if matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
@@ -57,14 +57,14 @@ impl Memory {
         Ok(Self(copy))
     }
 
-    /// Copies it to an empty file; where nothing was written stays a hole.
+    /// Copies the memory to an empty file. Unwritten parts stay holes.
     pub(super) fn copy_to(&self, to: &File) -> io::Result<()> {
         to.set_len(self.0.metadata()?.len())?;
         self.each_piece(|at, piece| to.write_all_at(piece, at))
     }
 
-    /// A CRC-32 over what is in it, whichever parts of the nothing are holes: it tells what a disk or a cut of the power did to it. No
-    /// cryptographic hash: nobody is to be kept out, and each start takes it.
+    /// A CRC-32 of the contents, independent of which zero pages are holes. It detects damage by a disk or a power
+    /// cut. It is not cryptographic, because it defends against nobody and every start computes it.
     pub(super) fn checksum(&self) -> io::Result<u32> {
         let mut sum = crc32fast::Hasher::new();
         self.each_piece(|at, piece| {
@@ -79,7 +79,7 @@ impl Memory {
         Ok(sum.finalize())
     }
 
-    /// Reads what was written to it, from the start of a page each time: where it stands, and the bytes.
+    /// Reads the written parts, each piece starting at a page boundary. `take` gets the offset and the bytes.
     fn each_piece(&self, mut take: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut piece = vec![0; usize::try_from(PIECE).unwrap_or(0)];
         let mut at = 0;
@@ -96,7 +96,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Gives it to the machine that `command` will be, of `mib` MiB.
+    /// Passes the memory to the machine that `command` will start, of `mib` MiB.
     pub(super) fn give(&self, command: &mut Command, mib: u32, how: Use) {
         let share = if how == Use::Written { "on" } else { "off" };
         let fd = self.0.as_raw_fd();
@@ -104,13 +104,13 @@ impl Memory {
         command.arg("-object").arg(format!("memory-backend-file,id={ID},size={mib}M,share={share},mem-path=/proc/self/fd/{fd}"));
     }
 
-    /// Arguments for a machine whose memory nobody else reads.
+    /// Arguments for a machine with private memory.
     pub(super) fn own(mib: u32) -> [OsString; 2] {
         ["-object".into(), format!("memory-backend-ram,id={ID},size={mib}M").into()]
     }
 }
 
-/// What the machine calls its memory (`-M memory-backend=`).
+/// The id of the machine's memory (`-M memory-backend=`).
 pub(super) const ID: &str = "ram";
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
         assert!(read(&memory) == read(&copy));
         let sum = memory.checksum().unwrap();
         assert_eq!(copy.checksum().unwrap(), sum);
-        // Nothing is nothing, whether it was written or not; anything else is not.
+        // Zeros do not change the checksum, written or not; any other byte does.
         copy.0.write_all_at(&vec![0; 100_000], 20_000_000).unwrap();
         assert_eq!(copy.checksum().unwrap(), sum);
         copy.0.write_all_at(&[1], 41_000_000).unwrap();
@@ -155,7 +155,7 @@ mod tests {
             opened.0.read_exact_at(&mut read, 4096).unwrap();
             assert_eq!((&read, opened.0.metadata().unwrap().len()), (b"word", 1 << 20));
         }
-        // What is done with a copy does not reach what is kept.
+        // Writes to a copy do not reach the kept file.
         Memory::copy_of(&path).unwrap().0.write_all_at(b"else", 4096).unwrap();
         Memory::open(&path).unwrap().0.read_exact_at(&mut read, 4096).unwrap();
         assert_eq!(&read, b"word");

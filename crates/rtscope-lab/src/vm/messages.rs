@@ -1,7 +1,8 @@
-//! What rtscope and its guest say to each other, and where it stands in the mailbox: memory that both see, so that neither waits nor interrupts.
+//! The messages between rtscope and its guest, and the layout of the mailbox: memory shared by both, so that
+//! neither waits for the other or interrupts it.
 //!
-//! The mailbox is a device of shared memory (`ivshmem-plain`): QEMU backs it by a file of the host's, the guest maps it. Whatever the guest
-//! writes there costs it the stores alone. Numbers are 64-bit, little-endian.
+//! The mailbox is a shared-memory device (`ivshmem-plain`): a file of the host backs it in QEMU, and the guest
+//! maps it. Writing to it costs the guest only the stores. Numbers are 64-bit, little-endian.
 //!
 //! | offset | written by | what |
 //! |---|---|---|
@@ -17,36 +18,36 @@ use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{LoadProof, Processor, Record, Warning};
 use serde::{Deserialize, Serialize};
 
-/// Says that a guest of this version is ready; one of another version says another number.
+/// Written by a guest of this version when it is ready. Other versions write another number.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSCOPE3");
-/// Where the magic number stands.
+/// Offset of the magic number.
 pub const MAGIC_AT: usize = 0;
-/// Where the job's length stands.
+/// Offset of the job's length.
 pub const JOB_LEN_AT: usize = 8;
-/// Where the length of what the guest said stands.
+/// Offset of the length of the guest's output.
 pub const SAID_LEN_AT: usize = 16;
-/// Where the time of the pause stands.
+/// Offset of the time of the pause.
 pub const NOW_AT: usize = 24;
-/// Where the job begins.
+/// Offset of the job.
 pub const JOB: usize = 4096;
-/// Where what the guest said begins.
+/// Offset of the guest's output.
 pub const SAID: usize = 16 << 20;
-/// Bytes of the mailbox: a power of two, as a PCI region must be.
+/// Size of the mailbox, bytes: a power of two, as for any PCI region.
 pub const SIZE: usize = 64 << 20;
 /// PCI vendor and device of the mailbox (`ivshmem-plain`).
 pub const MAILBOX_PCI: (&str, &str) = ("0x1af4", "0x1110");
-/// PCI vendor and device of what pauses the machine (`pvpanic-pci`, with `-action panic=pause`), and the byte that does
-/// (docs/specs/pvpanic: the guest has panicked).
+/// PCI vendor and device of the device that pauses the machine (`pvpanic-pci`, with `-action panic=pause`).
 pub const PAUSE_PCI: (&str, &str) = ("0x1b36", "0x0011");
-/// See [`PAUSE_PCI`].
+/// The byte written to [`PAUSE_PCI`] to pause the machine (docs/specs/pvpanic: the guest has panicked).
 pub const PAUSE: u8 = 1;
 
-/// What a guest is to do.
+/// An order to a guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Which of the possible runs from this state: stirred into the guest's random numbers and into the moment at which it begins.
+    /// Selects one of the possible runs from this state: it seeds the guest's random numbers and shifts the moment
+    /// at which it begins.
     pub seed: u64,
-    /// What the processor said of itself when the machine booted: a job is done on no other.
+    /// The processor's CPUID at boot. The guest refuses the job on any other processor.
     pub cpuid: Vec<String>,
     /// Kernel modules to load first and unload last.
     pub modules: Vec<JobModule>,
@@ -59,7 +60,7 @@ pub struct Job {
 /// A kernel module that goes with the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobModule {
-    /// File name.
+    /// Its file name.
     pub name: String,
     /// Parameters for insmod.
     pub parameters: Vec<String>,
@@ -80,7 +81,7 @@ pub struct JobFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Measure as planned, under the plan's load.
+    /// Measure according to the plan, under its load.
     Measure {
         /// The plan for the probe.
         plan: Box<Plan>,
@@ -92,11 +93,11 @@ pub enum Work {
         /// Name of the load.
         load: String,
     },
-    /// Time elementary things.
+    /// Time the elementary operations.
     Costs,
 }
 
-/// What the guest found when it had booted.
+/// What the guest found after its boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// `uname -r`
@@ -105,39 +106,39 @@ pub struct Facts {
     pub version: String,
     /// Virtual time since the kernel started, ns.
     pub uptime_ns: u64,
-    /// CPUs that are online.
+    /// Number of online CPUs.
     pub cpus: u32,
-    /// Memory in use and in all, KiB.
+    /// Memory in use and in total, KiB.
     pub memory_kib: (u64, u64),
-    /// The processor that it runs on.
+    /// The guest's processor.
     pub processor: Processor,
-    /// What could not be set up, each with its reason: a load that needs it will say so again.
+    /// What could not be set up, each with its reason. A load that needs it reports that again.
     pub problems: Vec<String>,
 }
 
-/// What the guest says.
+/// A message of the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// It has booted and is about to pause the machine.
+    /// The guest has booted and is about to pause the machine.
     Ready(Facts),
     /// A load of this name is being started.
     LoadStarting(String),
-    /// The load does work.
+    /// The load is at work.
     LoadUp,
-    /// The probe said something.
+    /// The probe sent an event.
     Event(Box<Event>),
     /// A process of the load ended early.
     LoadDied(String),
     /// The measurement is over.
     LoadStopping,
-    /// The end: what was measured.
+    /// The last message: the record.
     Record(Box<Record>),
-    /// The end: what the program did.
+    /// The last message: what the program did.
     Ran(Ran),
-    /// The end: what elementary things cost.
+    /// The last message: the cost of elementary operations.
     Costs(Vec<Cost>),
-    /// The end: it could not be done.
+    /// The last message: the work could not be done.
     Failed {
         /// What failed.
         message: String,
@@ -159,10 +160,10 @@ pub struct Ran {
     pub code: Option<i32>,
     /// Signal, when one ended it.
     pub signal: Option<i32>,
-    /// From its start to its end, virtual ns.
+    /// From start to end, virtual ns.
     pub elapsed_ns: u64,
-    /// What the load did.
+    /// The load's proof.
     pub load_proof: Option<LoadProof>,
-    /// What must be known of the load.
+    /// Warnings about the load.
     pub warnings: Vec<Warning>,
 }

@@ -1,34 +1,35 @@
-//! Time models: what things cost in virtual time. A ratio is of records of one model only; the record names it.
+//! Time models: the cost of operations in virtual time. Ratios are valid only between records of the same
+//! model, which each record names.
 //!
-//! What an instruction lasts is QEMU's `shift`. What a copied byte costs follows from the processor that the guest believes to have: one that
-//! claims fast string instructions (ERMS and the like) is given copies by `rep movsb`, which QEMU counts as an instruction for each byte, 50
-//! times what a processor takes that has them.
+//! The duration of an instruction is QEMU's `shift`. The cost of copying a byte depends on the guest's
+//! processor: if it claims fast string instructions (ERMS and the like), copies use `rep movsb`, which QEMU
+//! counts as one instruction per byte, 50 times what a real processor with these instructions takes.
 
 use crate::kernels::Arch;
 use std::fmt;
 use std::str::FromStr;
 
-/// Flags of x86 by which kernel and C library choose byte-wise string instructions. A version of QEMU knows some of them; what it does not know
-/// its guests can't see.
+/// x86 flags that make the kernel and the C library choose byte-wise string instructions. A QEMU version knows
+/// some of them; its guests can't see the others.
 const STRINGS: [&str; 5] = ["erms", "fsrm", "fzrm", "fsrs", "fsrc"];
 
-/// A model of what things cost.
+/// A model of the cost of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TimeModel {
-    /// An instruction 1 ns; a processor with fast string instructions, so that a copied byte costs 1 ns as well.
+    /// 1 ns per instruction, and a processor with fast string instructions, so that copying a byte also costs 1 ns.
     BytesCopied,
-    /// An instruction 1 ns, and no fast string instructions: copies go by words.
+    /// 1 ns per instruction, without fast string instructions: copies go by words.
     #[default]
     WordsCopied,
-    /// The same, with instructions of 2 ns.
+    /// Like `WordsCopied`, with 2 ns per instruction.
     Slower,
 }
 
 impl TimeModel {
-    /// All of them, by their numbers.
+    /// All models, in the order of their numbers.
     pub(crate) const ALL: [Self; 3] = [Self::BytesCopied, Self::WordsCopied, Self::Slower];
 
-    /// Its number in a record.
+    /// The model's number in a record.
     pub fn number(self) -> u32 {
         match self {
             Self::BytesCopied => 1,
@@ -37,17 +38,17 @@ impl TimeModel {
         }
     }
 
-    /// An instruction of a run lasts 2 to this ns.
+    /// An instruction of a run lasts 2^shift ns.
     pub(super) fn shift(self) -> u32 {
         u32::from(self == Self::Slower)
     }
 
-    /// `-icount` of a run.
+    /// The `-icount` argument of a run.
     pub(super) fn icount(self) -> &'static str {
         if self == Self::Slower { "shift=1,sleep=off" } else { "shift=0,sleep=off" }
     }
 
-    /// Flags that the guest's processor must not have, of those that a QEMU `knows`.
+    /// Flags that the guest's processor must not have, limited to those that this QEMU `knows`.
     pub(super) fn masked(self, arch: Arch, knows: &[String]) -> Vec<&'static str> {
         if self == Self::BytesCopied || arch != Arch::Amd64 {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! QEMU, and the machine that it is told to be: everything that a run's figures depend on stands in its arguments.
+//! QEMU and its arguments, which contain everything about the machine that a run's figures depend on.
 
 use super::executed::Hashed;
 use super::messages::SIZE;
@@ -20,26 +20,26 @@ use std::time::{Duration, Instant};
 pub(super) struct Qemu {
     /// The program.
     pub(crate) program: PathBuf,
-    /// What it says of its version.
+    /// The version it reports.
     pub(crate) version: String,
-    /// The file of that name, as it was hashed.
+    /// The program's file with its hash.
     pub(super) file: Hashed,
-    /// SHA-256 over the firmware of a machine, hex; `None` where it has none.
+    /// SHA-256 over the firmware files, hex; `None` if the machine has none.
     pub(crate) firmware: Option<String>,
-    /// Flags of processors that it knows.
+    /// The processor flags that it knows.
     pub(super) flags: Vec<String>,
 }
 
-/// Files of the firmware with which a machine of x86 starts a kernel, of those that there are: the BIOS, and what it is given to start it. The
-/// machines of Arm start their kernels with nothing but what QEMU itself writes.
+/// Firmware files with which an x86 machine starts a kernel, as far as they exist: the BIOS, and the option
+/// ROMs it runs. Arm machines start their kernels with code that QEMU itself generates.
 const FIRMWARE: [&str; 4] = ["bios-256k.bin", "kvmvapic.bin", "linuxboot_dma.bin", "pvh.bin"];
 
-/// How long QEMU may take to say what it is, and the most of it that is read, bytes.
+/// Limits for a query to QEMU: its time, and the output read, bytes.
 const ANSWERS: Duration = Duration::from_secs(20);
 const MOST_SAID: u64 = 1 << 20;
 
 impl Qemu {
-    /// The one that is installed.
+    /// The installed QEMU for `arch`.
     pub(super) fn find(arch: Arch) -> Result<Self, VmError> {
         let (name, package) = match arch {
             Arch::Amd64 => ("qemu-system-x86_64", "qemu-system-x86"),
@@ -55,7 +55,7 @@ impl Qemu {
         let heard = |answer: std::thread::JoinHandle<io::Result<[String; 2]>>| {
             answer.join().map_err(|_| failed("it could not be asked".into()))?.map_err(|e| failed(e.to_string()))
         };
-        // At once, since each takes some time to start, and so does the hash.
+        // All at once, because each takes a while to start, and so does the hash.
         let amd64 = arch == Arch::Amd64;
         let version = ask(&["--version"]);
         let more = amd64.then(|| (ask(&["-cpu", "help"]), ask(&["-L", "help"])));
@@ -77,8 +77,8 @@ impl Qemu {
     }
 }
 
-/// What `program` says with `words`, on its standard output if it succeeds, and beside it. One that does not end, since a wrapper made a machine of
-/// the question, is ended.
+/// Standard output (empty on failure) and standard error of `program` with the arguments `words`. It is killed
+/// if it does not end, for example because a wrapper starts a machine instead.
 fn said(program: &Path, words: &[&str]) -> io::Result<[String; 2]> {
     let mut command = sys::process::command(program);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -110,13 +110,13 @@ fn said(program: &Path, words: &[&str]) -> io::Result<[String; 2]> {
     Ok([if status.success() { out } else { String::new() }, beside])
 }
 
-/// Flags in what `-cpu help` says: all words behind the line that announces them.
+/// The flags in the output of `-cpu help`: all words after their headline.
 fn known_flags(help: &str) -> Vec<String> {
     let (_, flags) = help.split_once("Recognized CPUID flags:").unwrap_or_default();
     flags.split_whitespace().map(str::to_owned).collect()
 }
 
-/// SHA-256 over the [`FIRMWARE`] in the directories that `-L help` lists, where the first one that has a file counts; `None` without any.
+/// SHA-256 over the [`FIRMWARE`] files, each from the first directory of `-L help` that has it; `None` if there are none.
 fn firmware(dirs: &str) -> io::Result<Option<String>> {
     let mut hash = Sha256::new();
     let mut any = false;
@@ -129,22 +129,22 @@ fn firmware(dirs: &str) -> io::Result<Option<String>> {
     Ok(any.then(|| digest::hex(hash.finalize())))
 }
 
-/// A machine to be.
+/// The description of a machine to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MachineSpec {
     /// Architecture.
     pub(crate) arch: Arch,
-    /// Virtual: time is counted in instructions, everything repeats. Host: as fast as it goes, CPUs in parallel.
+    /// Virtual: time is counted in instructions, and everything repeats. Host: at full speed, CPUs in parallel.
     pub(crate) clock: Clock,
-    /// What things cost in virtual time.
+    /// The cost of operations in virtual time.
     pub(crate) model: TimeModel,
-    /// Flags that its processor must not have.
+    /// Flags that the processor must not have.
     pub(crate) masked: Vec<&'static str>,
     /// Number of CPUs.
     pub(crate) cpus: u32,
     /// Memory, MiB.
     pub(crate) memory_mib: u32,
-    /// What the guest's hardware random numbers and the kernel's layout come from.
+    /// Seeds the guest's hardware random numbers and the kernel's address layout.
     pub(crate) boot_seed: u64,
     /// The kernel.
     pub(crate) kernel: PathBuf,
@@ -152,28 +152,30 @@ pub(super) struct MachineSpec {
     pub(crate) image: PathBuf,
 }
 
-/// An instruction of a boot lasts 8 ns: firmware and kernel wait for timers in busy loops, which are as much shorter. The kernel that they leave
-/// is the same.
+/// An instruction of a boot lasts 8 ns, so that the busy loops in which firmware and kernel wait for timers
+/// take fewer instructions. The booted kernel is the same.
 const BOOT_ICOUNT: &str = "shift=3,sleep=off";
-/// Recording what comes to the guest from outside, of which there is nothing, has a side that is wanted: QEMU moves virtual time on only when it
-/// has counted all instructions. Else its main thread may do so between a guest's halt and its count, and too far.
+/// Records input from outside. There is none, but recording has a wanted side effect: QEMU advances virtual
+/// time only after all instructions are counted. Otherwise its main thread may advance it between a guest's
+/// halt and that count, and too far.
 const RECORD: &str = ",rr=record,rrfile=/dev/null";
-/// That of [`BOOT_ICOUNT`].
+/// The shift in [`BOOT_ICOUNT`].
 pub(super) const BOOT_SHIFT: u32 = 3;
 
 impl MachineSpec {
-    /// `-icount`, in virtual time: of a run, or of the boot whose state the runs start from. Nobody waits for the host's clock when the guest is
-    /// idle.
+    /// The `-icount` argument in virtual time, for a run or for the boot whose state the runs start from.
+    /// `sleep=off`: an idle guest does not wait for the host's clock.
     pub(super) fn icount(&self, runs: bool) -> Option<&'static str> {
         (self.clock == Clock::Virtual).then_some(if runs { self.model.icount() } else { BOOT_ICOUNT })
     }
 
-    /// Whether what comes from outside is recorded: QEMU does so with one CPU only, and that of 7.2 fails a check of its own with 32-bit Arm.
+    /// Whether input from outside is recorded. QEMU can do so with one CPU only, and 7.2 fails an internal check
+    /// with 32-bit Arm.
     fn is_recorded(&self) -> bool {
         self.clock == Clock::Virtual && self.cpus == 1 && self.arch != Arch::Armhf
     }
 
-    /// Refuses a processor, as a guest found it, that has what this machine's must not have.
+    /// Fails if the processor found by the guest has a flag that this machine masks.
     pub(super) fn check(&self, processor: &Processor) -> Result<(), VmError> {
         let has = |flag: &&&str| processor.flags.iter().any(|f| f == **flag) || strings(&processor.cpuid).contains(*flag);
         let Some(flag) = self.masked.iter().find(has) else { return Ok(()) };
@@ -191,18 +193,18 @@ impl MachineSpec {
         if self.arch == Arch::Amd64 { "ttyS0" } else { "ttyAMA0" }
     }
 
-    /// The arguments that make the machine, without paths. Two machines with the same ones, the same kernel and image, and the same QEMU
-    /// do the same. Of a run, or of a boot.
+    /// The arguments that define the machine, without paths, for a run or a boot. Machines with the same arguments,
+    /// kernel, image and QEMU behave identically.
     pub(super) fn arguments(&self, runs: bool) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(str::to_owned));
         let (machine, cpu) = match self.arch {
             Arch::Amd64 => ("pc", "max"),
             Arch::Arm64 => ("virt,gic-version=3", "cortex-a53"),
-            // Without PCI windows above 4 GiB, which a 32-bit kernel does not reach.
+            // Without PCI windows above 4 GiB, which a 32-bit kernel can't reach.
             Arch::Armhf => ("virt,highmem=off", "cortex-a15"),
         };
-        // A state is saved without a description of itself, and read so.
+        // The state is saved and loaded without a self-description.
         let cpu = self.masked.iter().fold(cpu.to_owned(), |cpu, flag| cpu + ",-" + flag);
         add(&format!("-M {machine},memory-backend={},suppress-vmdesc=on -cpu {cpu}", memory::ID));
         match self.icount(runs) {
@@ -215,8 +217,8 @@ impl MachineSpec {
         words
     }
 
-    /// The kernel's command line. The self-tests of cryptographic algorithms, and gathering randomness from a jitter that this machine does not
-    /// have, take a tenth of the boot and tell nothing here.
+    /// The kernel's command line. It skips the self-tests of cryptographic algorithms and the gathering of
+    /// randomness from jitter, which this machine lacks: they take a tenth of the boot and contribute nothing here.
     pub(super) fn command_line(&self) -> String {
         let clock = match self.arch {
             Arch::Amd64 if self.clock == Clock::Virtual => " clocksource=tsc tsc=reliable",
@@ -225,7 +227,7 @@ impl MachineSpec {
         format!("console={} quiet panic=-1 cryptomgr.notests initcall_blacklist=jent_mod_init{clock}", self.console())
     }
 
-    /// All arguments but those for memory, mailbox, control channel, console and start.
+    /// All arguments except those for memory, mailbox, control channel, console and start.
     pub(super) fn all_arguments(&self, runs: bool) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.arguments(runs).into_iter().map(OsString::from).collect();
         words.extend(["-kernel".into(), self.kernel.clone().into()]);
@@ -234,10 +236,10 @@ impl MachineSpec {
         words
     }
 
-    /// Arguments for the mailbox in `file`, and for the device by which the guest pauses itself.
+    /// Arguments for the mailbox in `file`, and for the device with which the guest pauses the machine.
     pub(super) fn mailbox_arguments(file: &Path) -> Vec<OsString> {
         let mut backend = OsString::from(format!("memory-backend-file,id=mailbox,share=on,size={SIZE},mem-path="));
-        // QEMU reads a comma in a value as the end of it, unless it is doubled.
+        // QEMU ends a value at a comma unless it is doubled.
         backend.push(file.to_string_lossy().replace(',', ",,"));
         let device = "ivshmem-plain,memdev=mailbox,master=on";
         let pause = ["-device", "pvpanic-pci", "-action", "panic=pause"].map(OsString::from);
@@ -245,8 +247,8 @@ impl MachineSpec {
     }
 }
 
-/// Flags of fast string instructions in what a processor says of itself (Intel's Software Developer's Manual, volume 2A, CPUID): a kernel may
-/// know them without listing them.
+/// The fast-string flags in a processor's CPUID (Intel's Software Developer's Manual, volume 2A, CPUID). A
+/// kernel may use them without listing them.
 fn strings(cpuid: &[String]) -> Vec<&'static str> {
     const BITS: [(&str, &str, u32); 5] =
         [("erms", "7.0.ebx", 9), ("fsrm", "7.0.edx", 4), ("fzrm", "7.1.eax", 10), ("fsrs", "7.1.eax", 11), ("fsrc", "7.1.eax", 12)];
@@ -261,7 +263,7 @@ fn strings(cpuid: &[String]) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    /// The word behind `option`.
+    /// The argument after `option`.
     fn word(option: &str, arch: Arch, clock: Clock, cpus: u32, model: TimeModel, runs: bool) -> Option<String> {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
         let masked = model.masked(arch, &known_flags("Recognized CPUID flags:\n  avx erms\n  fsrm"));

@@ -1,6 +1,7 @@
-//! QEMU's control channel (QMP, JSON lines over a socket): commands and their answers; events are counted, not waited for.
+//! QEMU's control channel (QMP, JSON lines over a socket): commands and their answers. Events are skipped.
 //!
-//! Protocol: QEMU's "QEMU Machine Protocol Specification" (docs/interop/qmp-spec). Of some forty commands that a client may need, the lab uses six.
+//! Protocol: QEMU's "QEMU Machine Protocol Specification" (docs/interop/qmp-spec). Of some forty commands that
+//! a client may need, the lab uses six.
 
 use super::VmError;
 use serde_json::{Value, json};
@@ -11,14 +12,14 @@ use std::time::Duration;
 /// Longest line that is read, bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A connection that is past the greeting.
+/// A connection after the greeting.
 pub(super) struct Qmp {
     from: BufReader<UnixStream>,
     to: UnixStream,
 }
 
 impl Qmp {
-    /// Takes the greeting and enters command mode. Nothing of QEMU's may take longer than `timeout`.
+    /// Reads the greeting and enters command mode. Each read and write fails after `timeout`.
     pub(super) fn new(socket: UnixStream, timeout: Duration) -> Result<Self, VmError> {
         let broken = |e: std::io::Error| VmError::Control(e.to_string());
         socket.set_read_timeout(Some(timeout)).map_err(broken)?;
@@ -47,7 +48,7 @@ impl Qmp {
                 let why = error.get("desc").and_then(Value::as_str).unwrap_or("no reason given");
                 return Err(VmError::Control(format!("{command}: {why}")));
             }
-            // An event: what it tells is asked for by `query-` commands.
+            // Skip events: `query-` commands give the same information.
         }
     }
 
@@ -72,12 +73,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A QEMU that says `lines` and reads nothing.
+    /// A fake QEMU that sends `lines` and reads nothing.
     fn qemu(lines: &[u8]) -> UnixStream {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(lines).unwrap();
         theirs.shutdown(std::net::Shutdown::Write).unwrap();
-        // Kept open for writing to, until the test ends.
+        // Kept open until the test ends, so that commands can be written to it.
         std::mem::forget(theirs);
         ours
     }

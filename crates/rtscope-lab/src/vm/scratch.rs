@@ -1,4 +1,5 @@
-//! A virtual machine's files on the host while it runs: in memory where there is room, gone with the machine, or by the next start.
+//! A virtual machine's temporary files on the host: in memory if there is room, removed with the machine or by
+//! the next start.
 
 use rtscope_load::process_tree;
 use std::fs;
@@ -9,11 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const PREFIX: &str = "rtscope-vm-";
 
-/// A directory of one's own; dropping it removes it.
+/// A private directory. Dropping this removes it.
 pub(super) struct Dir(PathBuf);
 
 impl Dir {
-    /// Makes one, and removes those of processes that were killed.
+    /// Makes a directory, and removes those of killed processes.
     pub(super) fn new() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
@@ -26,7 +27,7 @@ impl Dir {
                 Err(e) => return Err(e),
             }
         };
-        // In memory, so that the mailbox never waits for a disk.
+        // In memory if possible, so that the mailbox never waits for a disk.
         let (memory, disk) = (Path::new("/dev/shm"), std::env::temp_dir());
         [memory, &disk].into_iter().for_each(sweep);
         make(memory).or_else(|_| make(&disk))
@@ -43,7 +44,7 @@ impl Drop for Dir {
     }
 }
 
-/// Removes directories of ours whose process is gone.
+/// Removes this user's directories whose process is gone.
 fn sweep(root: &Path) {
     let own = fs::metadata("/proc/self").map(|m| m.uid()).ok();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {

@@ -1,8 +1,10 @@
-//! Kept machine states: a guest that has booted and was paused, in files from which every run starts: its memory, and all the rest.
+//! Kept machine states: a guest that has booted and was paused, stored in files from which every run starts:
+//! the memory, and everything else.
 //!
-//! A state is named by a hash over all that it follows from: kernel, image, the machine's arguments, the files of QEMU and its firmware. Two states
-//! made in two boots from the same of these are the same, so nothing is lost when one is removed. Beside it stands what really ran when it was made,
-//! and on which processor: a state is not taken up by another program.
+//! A state's name is a hash of everything it follows from: kernel, image, the machine's arguments, and the
+//! files of QEMU and its firmware. Two boots from the same inputs give the same state, so nothing is lost when
+//! one is removed. Beside a state is stored which program made it and on which processor: another program does
+//! not use it.
 
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
@@ -22,13 +24,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-/// How states are made; another number makes all of them anew.
+/// Version of how states are made. A new number invalidates all of them.
 const FORMAT: u32 = 6;
-/// States that are kept; the one not used for longest goes when another is made.
+/// Number of states kept. Making another removes the least recently used.
 const KEPT: usize = 12;
-/// Writing a state takes a second or two; one that nobody has written to for so long is nobody's.
+/// Writing a state takes a second or two. An unfinished file this old belongs to no running process.
 const ABANDONED: Duration = Duration::from_secs(600);
-/// How long a boot may take: it takes 10 to 20 virtual seconds (of 8 ns for each instruction), and 4 to 10 of the host's on an idle machine.
+/// Time limit of a boot. It normally takes 10 to 20 virtual seconds (at 8 ns per instruction), and 4 to 10 of
+/// the host's on an idle machine.
 pub(super) const BOOT: Limit = Limit { virtual_time: Duration::from_secs(300), wall: Duration::from_secs(1200) };
 
 /// A directory of kept states.
@@ -41,22 +44,22 @@ pub(crate) struct States {
 #[derive(Debug, Clone, PartialEq)]
 struct Stored {
     path: PathBuf,
-    /// Of its memory.
+    /// Of the memory: [`Memory::checksum`].
     checksum: u32,
-    /// Bytes that the guest had said.
+    /// Number of bytes the guest had written.
     said: u64,
-    /// What the guest said of itself.
+    /// What the guest reported.
     facts: Facts,
-    /// SHA-256 of the program that made it, hex.
+    /// SHA-256 of the QEMU that made it, hex.
     ran: String,
 }
 
-/// Written last, when the others are on the disk.
+/// The JSON file beside a state, written last, once the other files are on the disk.
 #[derive(Serialize, Deserialize)]
 struct Sidecar {
-    /// Of the file with the state: SHA-256.
+    /// SHA-256 of the state file.
     sha256: String,
-    /// Of the file with the memory: length and [`Memory::checksum`].
+    /// Length of the memory file; `checksum` is its [`Memory::checksum`].
     memory: u64,
     checksum: u32,
     said: u64,
@@ -64,12 +67,12 @@ struct Sidecar {
     ran: String,
 }
 
-/// The file with a state's memory, beside the one with the rest.
+/// The memory file that belongs to a state file.
 fn memory_of(state: &Path) -> PathBuf {
     state.with_extension("memory")
 }
 
-/// What a state follows from, as a hash: kernel and image by their SHA-256.
+/// The key of a state: a hash of everything it follows from. Kernel and image are given by their SHA-256.
 pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sha256: &str) -> String {
     let mut hash = Sha256::new();
     let words = [spec.arguments(true), spec.arguments(false)].concat();
@@ -85,7 +88,7 @@ pub(super) fn key(qemu: &Qemu, spec: &MachineSpec, kernel_sha256: &str, image_sh
 }
 
 impl States {
-    /// States in `dir`, which is made when the first one is.
+    /// The states in `dir`. The directory is made with the first state.
     pub(crate) fn at(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
@@ -95,7 +98,7 @@ impl States {
         self.dir.join("consoles")
     }
 
-    /// Whether the state of this key is kept and whole.
+    /// Whether a complete state with this key is kept.
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -104,7 +107,7 @@ impl States {
         self.dir.join(format!("{}.state", &key[..32.min(key.len())]))
     }
 
-    /// The state of this key, when it is kept and whole.
+    /// The state with this key, if it is kept and complete.
     fn get(&self, key: &str) -> Option<Stored> {
         let path = self.path(key);
         let side: Sidecar =
@@ -113,12 +116,13 @@ impl States {
         if !whole || digest::hex(Sha256::digest(rtscope_files::read(&path, rtscope_files::LARGE).ok()?)) != side.sha256 {
             return None;
         }
-        // Used now: the oldest goes first. A directory that can't be written does without.
+        // Mark it as used, because the least recently used is removed first. Not needed in a directory that can't be written.
         let _ = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
         Some(Stored { path, checksum: side.checksum, said: side.said, facts: side.facts, ran: side.ran })
     }
 
-    /// The machine in the state of this key, paused: from the kept one, else it is booted and its state kept. Also what it said of itself.
+    /// A paused machine in the state with this key, and what its guest reported. If the state is not kept, the
+    /// machine is booted and its state kept.
     pub(super) fn start(
         &self,
         qemu: &Qemu,
@@ -135,7 +139,7 @@ impl States {
             drop(pending);
             return match self.restore(&stored, qemu, spec) {
                 Ok(machine) => Ok((machine, stored.facts, Keeping(turn))),
-                // Damaged on the disk, or by a power cut: another boot makes the same.
+                // Damaged by a disk or a power cut, or made by another program: boot again, which gives the same state.
                 Err(VmError::Refused(_) | VmError::Start { .. }) => {
                     self.forget(key);
                     self.start(qemu, spec, key, stop, on_progress)
@@ -159,7 +163,7 @@ impl States {
         let (machine, booted, files) = made.inspect_err(|_| remove_all(&parts))?;
         self.prune(&path);
         let facts = booted.facts.clone();
-        // Until it is on the disk a power cut may leave a state with holes: the run goes on meanwhile.
+        // The state is synced to the disk while the run goes on. Before that, a power cut may leave it with holes.
         *pending = Some(std::thread::spawn(move || {
             let kept = || -> io::Result<()> {
                 files.0.sync_all()?;
@@ -172,7 +176,7 @@ impl States {
                 fs::rename(&parts[0], &path)?;
                 rtscope_files::write(&path.with_extension("json"), &serde_json::to_vec(&side)?, 0o600)
             };
-            // Then the next run boots again.
+            // If that fails, the next run boots again.
             if kept().is_err() {
                 remove_all(&parts);
             }
@@ -195,12 +199,12 @@ impl States {
         Ok(machine)
     }
 
-    /// Removes the state of this key, so that it is made anew.
+    /// Removes the state with this key, so that it is made again.
     fn forget(&self, key: &str) {
         remove(&self.path(key));
     }
 
-    /// Keeps the [`KEPT`] states used last, and `newest`; removes what was killed while it was written.
+    /// Keeps `newest` and the most recently used states, [`KEPT`] in all. Removes unfinished files of killed processes.
     fn prune(&self, newest: &Path) {
         let age = |p: &Path| fs::metadata(p).ok()?.modified().ok()?.elapsed().ok();
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|e| e.path());
@@ -224,7 +228,7 @@ impl States {
     }
 }
 
-/// Removes a state. A run that has it open goes on.
+/// Removes a state. A run that has it open is not affected.
 fn remove(state: &Path) {
     remove_all(&[state.with_extension("json"), memory_of(state), state.into()]);
 }
@@ -238,19 +242,19 @@ fn remove_all(files: &[PathBuf]) {
 /// A machine that was booted and paused.
 pub(super) struct Booted {
     memory: Memory,
-    /// All the rest, as QEMU wrote it.
+    /// Everything else, as QEMU wrote it.
     state: Vec<u8>,
-    /// Bytes that the guest had said.
+    /// Number of bytes the guest had written.
     said: u64,
-    /// What the guest said of itself.
+    /// What the guest reported.
     pub(super) facts: Facts,
     /// SHA-256 of the program that ran, hex.
     ran: String,
 }
 
 impl Booted {
-    /// A machine that takes this state in, like every one that starts from a kept one. The one that was booted, going on by itself, does not
-    /// do the same to the last bit: latencies of 6.1 and of 6.12-rt differed by some ns.
+    /// Starts a machine from this state, exactly as from a kept one. Simply resuming the booted machine does not
+    /// give the same run to the last bit: latencies of 6.1 and 6.12-rt differed by some ns.
     pub(super) fn start(&self, qemu: &Qemu, spec: &MachineSpec, consoles: &Path) -> Result<Machine, VmError> {
         let file = || -> io::Result<File> {
             let mut file = File::from(memfd_create("rtscope-state", MemfdFlags::CLOEXEC)?);
@@ -269,7 +273,8 @@ impl Booted {
     }
 }
 
-/// Boots a machine until it pauses itself, where every boot is the same. Consoles of failed ones go to the directory `consoles`.
+/// Boots a machine until it pauses itself, at the same point in every boot. Consoles of failed machines go to
+/// the directory `consoles`.
 pub(super) fn boot(
     qemu: &Qemu,
     spec: &MachineSpec,
@@ -285,10 +290,10 @@ pub(super) fn boot(
     Ok(Booted { memory, state, said, facts, ran: machine.ran().to_owned() })
 }
 
-/// A thread that has a state written to the disk, if there is one; and, locked, the turn of who makes that state.
+/// The thread that writes a state to the disk, if there is one. While locked, its holder is the only one to make that state.
 type Turn = Arc<Mutex<Option<JoinHandle<()>>>>;
 
-/// Dropped, it waits until what is being kept is kept.
+/// Waits, when dropped, until the state is on the disk.
 pub(super) struct Keeping(Turn);
 
 impl Drop for Keeping {
@@ -303,7 +308,7 @@ fn finish(pending: &mut Option<JoinHandle<()>>) {
     }
 }
 
-/// Two threads that want the same state shall not both boot a machine for it.
+/// Keeps two threads that want the same state from both booting a machine for it.
 fn one_at_a_time(path: &Path) -> Turn {
     static TURNS: Mutex<BTreeMap<PathBuf, Turn>> = Mutex::new(BTreeMap::new());
     let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -329,7 +334,7 @@ mod tests {
             let file = File::create(dir.path().join(name)).unwrap();
             file.set_modified(at).unwrap();
         }
-        // The newest one counts, however old its file is.
+        // The newest state stays, however old its file is.
         states.prune(&path(1));
         let left: Vec<u64> = (0..KEPT as u64 + 3).filter(|n| path(*n).exists()).collect();
         assert_eq!(left.len(), KEPT);

@@ -1,19 +1,21 @@
-//! The virtual time in a machine's state, changed for a machine whose instructions last longer or shorter.
+//! Changes the virtual time in a machine's state for a machine whose instructions last longer or shorter.
 //!
-//! The format is QEMU's own and is not documented; what is changed is found by its name, and must be there once (migration/savevm.c,
-//! softmmu/cpu-timers.c). All numbers are big-endian.
+//! The format is internal to QEMU and not documented. The section to change is found by its name, which must
+//! occur exactly once (migration/savevm.c, softmmu/cpu-timers.c). All numbers are big-endian.
 
-/// What the guest's clock goes on by while it is paused, ns: more than a tick of any kernel, less than what any watchdog of a kernel's minds.
+/// How far the guest's clock advances during the pause, ns: more than a tick of any kernel, less than any
+/// kernel watchdog notices.
 const LEAP: i64 = 100_000_000;
 
-/// Sets the virtual time of a state so that a machine whose instructions last 2 to the `runs` ns goes on at `paused` (ns, what its guest read
-/// before it was paused) and a little more.
+/// Sets the virtual time of a state so that a machine whose instructions last 2^`runs` ns continues [`LEAP`]
+/// after `paused`, the time (ns) that its guest read before it was paused.
 ///
-/// Virtual time is `bias + (instructions << shift)`; the state has both, not the shift, so only the bias changes. The leap makes two things one:
-/// QEMU may or may not have gone on to the guest's next timer while it paused it, and either way that timer is due when the machine
-/// goes on. `None` if the state, of a machine with `shift`, is not of a moment in between.
+/// Virtual time is `bias + (instructions << shift)`. The state contains bias and instructions but not the
+/// shift, so only the bias changes. While pausing, QEMU may or may not have advanced to the guest's next timer;
+/// after the leap that timer is due in both cases. `None` if the state, of a machine with `shift`, does not lie
+/// between `paused` and the leap's end.
 pub(super) fn set_time(state: &mut [u8], shift: u32, runs: u32, paused: u64) -> Option<()> {
-    // Name, version, bias, instructions.
+    // The section: name, version, bias, instructions.
     let at = the_only(state, b"\x0ctimer/icount\0\0\0\x01", 16)?;
     let number = |at: usize| Some(i64::from_be_bytes(state.get(at..at + 8)?.try_into().ok()?));
     let (bias, instructions) = (number(at)?, number(at + 8)?);
@@ -26,7 +28,7 @@ pub(super) fn set_time(state: &mut [u8], shift: u32, runs: u32, paused: u64) -> 
     Some(())
 }
 
-/// Where what follows `head`, at least `len` bytes, begins; `None` if `head` is not there once.
+/// The offset just after `head`, if at least `len` bytes follow; `None` unless `head` occurs exactly once.
 fn the_only(state: &[u8], head: &[u8], len: usize) -> Option<usize> {
     let mut found = state.windows(head.len() + len).enumerate().filter(|(_, w)| w.starts_with(head)).map(|(at, _)| at);
     match (found.next(), found.next()) {
@@ -56,7 +58,7 @@ mod tests {
         let mut slower = timers(1_000_000_040, instructions);
         assert!(set_time(&mut slower, 3, 1, read).is_some());
         assert_eq!(slower, timers(17_100_000_000 - 2 * instructions, instructions));
-        // Before what the guest read, long after it, another shift, cut short, and no numbers at all.
+        // Earlier than what the guest read, much later, another shift, truncated, and no numbers at all.
         assert!(set_time(&mut timers(999_999_999, instructions), 3, 0, read).is_none());
         assert!(set_time(&mut timers(1_100_000_000, instructions), 3, 0, read).is_none());
         assert!(set_time(&mut timers(1_000_000_040, instructions), 0, 0, read).is_none());

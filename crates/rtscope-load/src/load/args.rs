@@ -1,8 +1,8 @@
-//! The words of `NAME:ARGS`: split like a shell would, but never given to one.
+//! Splits the arguments of `NAME:ARGS` as a shell would, without running one.
 
 use crate::tools::tool::Refused;
 
-/// Splits at white space; single or double quotes keep blanks, a backslash is an ordinary character.
+/// Splits at white space. Single or double quotes keep blanks; a backslash is an ordinary character.
 pub(crate) fn split(text: &str) -> Result<Vec<String>, Refused> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,19 +1,19 @@
-//! Why a load can't be had.
+//! Why a load can't be used.
 
 use crate::journal::JournalError;
 use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a load can't be had.
+/// Why a load can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Not a name of a load.
+    /// No load has this name.
     #[error("`{name}` is not a load: use {known}")]
     Unknown {
         /// As given.
         name: String,
-        /// Names that there are.
+        /// The known names, for the message.
         known: String,
     },
     /// An argument of `NAME:ARGS` is refused.
@@ -21,7 +21,7 @@ pub enum LoadError {
     Argument {
         /// The tool.
         tool: &'static str,
-        /// The word, or all of them.
+        /// The refused argument, or all of them.
         word: String,
         /// Why.
         reason: &'static str,
@@ -31,7 +31,7 @@ pub enum LoadError {
     Missing {
         /// Name of the load.
         load: String,
-        /// Name of tool and package.
+        /// Name of the tool, and of its package.
         tool: &'static str,
     },
     /// The directory for the load's files can't be used.
@@ -42,7 +42,7 @@ pub enum LoadError {
         /// Why.
         reason: String,
     },
-    /// Too little room for what the load writes.
+    /// Not enough free space for what the load writes.
     #[error(
         "the load `{load}` may write {need_mib} MiB, but {path} has {free_mib} MiB left: free some, or choose another with --load-dir",
         path = path.display()
@@ -52,12 +52,12 @@ pub enum LoadError {
         load: String,
         /// Where.
         path: PathBuf,
-        /// MiB wanted free.
+        /// Free space that is needed, MiB.
         need_mib: u64,
-        /// MiB free.
+        /// Free space that there is, MiB.
         free_mib: u64,
     },
-    /// Cleaning up after a crash could not be assured.
+    /// The journal can't be kept, so that cleaning up after a crash is not assured.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The supervisor can't be started.
@@ -68,7 +68,7 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
-    /// It was ended while it started. Nothing of it is left running.
+    /// It was told to end during the start. Nothing of it is left running.
     #[error("ended while the load started; nothing was measured")]
     Interrupted,
     /// It did not come up. Nothing of it is left running.
@@ -76,7 +76,7 @@ pub enum LoadError {
     Start {
         /// Name of the load.
         load: String,
-        /// What failed, with what the tool said.
+        /// What failed, with the tool's own words.
         message: String,
         /// What to do.
         remedy: String,
@@ -87,7 +87,7 @@ impl Problem for LoadError {
     fn remedy(&self) -> String {
         match self {
             Self::Unknown { .. } | Self::Argument { .. } => "rtscope loads".into(),
-            // These say it.
+            // These messages already contain the remedy.
             Self::Missing { .. } | Self::Directory { .. } | Self::DiskFull { .. } => String::new(),
             Self::Journal(e) => e.remedy(),
             Self::Supervisor { .. } => "is the program there, and may it be executed? Install it again".into(),

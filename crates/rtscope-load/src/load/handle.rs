@@ -1,4 +1,4 @@
-//! A running load: start it and wait until it works, ask how it is, end it and get the proof.
+//! A running load: start it and wait until it works, ask for its state, end it and collect the proof.
 
 use super::error::LoadError;
 use super::options::StartOptions;
@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What the stages need beside the tools' own time.
+/// What the stages need beyond the tools' own time-outs.
 const OVERHEAD: Duration = Duration::from_secs(25);
 
 /// A load that is up. Dropping it ends it without a proof.
@@ -41,7 +41,7 @@ pub struct LoadHandle {
 }
 
 impl LoadHandle {
-    /// Starts a load of this size and waits until it does work.
+    /// Starts a load of this size and waits until it is at work.
     pub(super) fn start(name: &str, sized: Workload, options: &StartOptions) -> Result<Self, LoadError> {
         let (base, warning) = place::choose(name, options.dir.as_ref(), &sized)?;
         let token = place::token().map_err(|e| LoadError::Directory { path: "/dev/urandom".into(), reason: e.to_string() })?;
@@ -79,7 +79,7 @@ impl LoadHandle {
                 }
             });
         }
-        // Stages say nothing there unless they fail in a way nobody foresaw.
+        // Stages write nothing to standard error unless they fail in an unforeseen way.
         let complaint = supervisor.stderr.take().map(|from| {
             std::thread::spawn(move || {
                 let mut said = Vec::new();
@@ -89,7 +89,7 @@ impl LoadHandle {
         });
         let mut orders = supervisor.stdin.take();
         if let Some(to) = &mut orders {
-            // One that is gone already is noticed by the end of its reports.
+            // If the supervisor is gone already, the end of its reports shows it.
             let _ = send(to, &Order::Start(Box::new(job.clone())));
         }
         Ok(Self {
@@ -113,7 +113,7 @@ impl LoadHandle {
     }
 
     fn wait_until_up(&mut self, options: &StartOptions) -> Result<(), LoadError> {
-        /// How soon it is noticed that the user wants to stop.
+        /// How often the start checks whether the user wants to stop.
         const SLICE: Duration = Duration::from_millis(50);
         let end = Instant::now() + options.up_timeout + OVERHEAD;
         let load = self.name.clone();
@@ -145,7 +145,7 @@ impl LoadHandle {
         }
     }
 
-    /// What ended before it was told to, as far as is known by now. Never waits.
+    /// What ended before it was told to, as far as is known now. Never waits.
     pub fn poll(&mut self) -> Option<&str> {
         loop {
             match self.reports.try_recv() {
@@ -175,7 +175,7 @@ impl LoadHandle {
         }
     }
 
-    /// What must be said beside the proof: that a disk load wrote to memory, that there were no namespaces ...
+    /// Warnings from the start that belong beside the proof: a disk load that wrote to memory, missing namespaces ...
     pub fn start_warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -190,12 +190,12 @@ impl LoadHandle {
         &self.scratch
     }
 
-    /// Ends the load and says what it did. Takes at most the stop time-out and some 50 s; then everything of it is killed.
+    /// Ends the load and returns its proof. Takes at most the stop time-out plus 50 s; after that everything is killed.
     pub fn stop(mut self) -> LoadProof {
         let died = self.poll().map(str::to_owned);
         let ran = self.up_since.elapsed();
         if let Some(to) = &mut self.orders {
-            // A supervisor that is gone is found out below.
+            // If the supervisor is gone, the loop below notices.
             let _ = send(to, &Order::Stop);
         }
         let end = Instant::now() + self.stop_timeout + OVERHEAD;
@@ -219,7 +219,7 @@ impl LoadHandle {
         }
     }
 
-    /// What is known of the processes when nobody is left to tell.
+    /// What is known of the processes when no supervisor is left to report.
     fn lost(&self, died_early: bool) -> Vec<LoadProcess> {
         let why = self.died.clone().unwrap_or_else(|| "the load's supervisor was killed or got stuck".into());
         if !self.seen.is_empty() {
@@ -237,7 +237,8 @@ impl LoadHandle {
             .collect()
     }
 
-    /// Waits for the supervisor, whose orders have ended; kills it when it takes too long. The journal has what it then leaves.
+    /// Waits for the supervisor, whose standard input is closed; kills it after `limit`. What it then leaves behind
+    /// is in the journal.
     fn end_supervisor(&mut self, limit: Duration) {
         let end = Instant::now() + limit;
         while let Ok(None) = self.supervisor.try_wait() {

@@ -1,4 +1,4 @@
-//! What the start of a load needs to know.
+//! The options for starting a load.
 
 use crate::job::{Isolation, Reexec};
 use crate::journal::{Journal, JournalError};
@@ -6,29 +6,31 @@ use crate::stop::StopHandle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a start needs to know.
+/// The options for starting a load.
 #[derive(Debug, Clone)]
 pub struct StartOptions {
     /// How to start the supervisor.
     pub reexec: Reexec,
-    /// Number of CPUs to size the load by.
+    /// The number of CPUs that the load is sized for.
     pub cpus: u32,
-    /// Directory in which the load makes its own; `None` for `$TMPDIR` or /var/tmp, whichever is on a disk.
+    /// The directory in which the load makes its own; `None` for `$TMPDIR`, /var/tmp or /tmp, the first that is on
+    /// a disk with enough room.
     pub dir: Option<PathBuf>,
-    /// Where to write down what must be undone after a crash.
+    /// Where to record what must be undone after a crash.
     pub journal: Journal,
     /// Strongest isolation to try.
     pub isolation: Isolation,
-    /// How long the load may take until it is up.
+    /// Time limit for the start.
     pub up_timeout: Duration,
-    /// How long its processes may take to end when asked, before they are killed.
+    /// Time that processes get to end on request before they are killed.
     pub stop_timeout: Duration,
     /// Ends the start early.
     pub stop: StopHandle,
 }
 
 impl StartOptions {
-    /// The usual: sized by all CPUs of this machine, the user's journal, the strongest isolation, 30 s to start, 15 s to stop.
+    /// The defaults: sized for all CPUs of this machine, the user's journal, the strongest isolation, 30 s to
+    /// start, 15 s to stop.
     pub fn new(reexec: Reexec) -> Result<Self, JournalError> {
         let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Where a load's directory may be: on a disk with room enough.
+//! Chooses the load's directory: on a disk with enough room.
 
 use super::error::LoadError;
 use crate::job::Workload;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const MIB: u64 = 1 << 20;
 
-/// The directory in which the load makes its own, and what must be said about it.
+/// Chooses the directory in which the load makes its own, with a warning if it lies in memory though the load needs a disk.
 pub(super) fn choose(load: &str, asked: Option<&PathBuf>, workload: &Workload) -> Result<(PathBuf, Option<Warning>), LoadError> {
     let candidates: Vec<PathBuf> = match asked {
         Some(dir) => vec![dir.clone()],
@@ -53,7 +53,7 @@ pub(super) fn choose(load: &str, asked: Option<&PathBuf>, workload: &Workload) -
     }
 }
 
-/// A token that nobody else has.
+/// A random token, 16 hexadecimal digits.
 pub(super) fn token() -> io::Result<String> {
     let mut bytes = [0u8; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,17 +1,17 @@
-//! The table of loads. To add a load, add one [`Entry`] to [`LOADS`]: nothing else knows their names.
+//! The table of loads. To add a load, add one [`Entry`] to [`LOADS`]; no other code knows their names.
 
 /// A named load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// As in `--load NAME`.
+    /// The name in `--load NAME`.
     pub(crate) name: &'static str,
     /// One line for the help.
     pub(crate) about: &'static str,
-    /// Tools to run at once.
+    /// Tools to run at the same time.
     pub(crate) runs: &'static [Run],
-    /// An iperf3 client and server to run beside them.
+    /// An iperf3 client and server to run beside these tools.
     pub(crate) iperf3: Option<Iperf3>,
-    /// It leaves no CPU idle: one that does is not what its name says.
+    /// The load is meant to leave no CPU idle; if it does, the proof says so.
     pub(crate) fills_cpus: bool,
 }
 
@@ -20,36 +20,39 @@ pub(crate) struct Entry {
 pub(crate) struct Run {
     /// The tool.
     pub(crate) tool: &'static str,
-    /// Its arguments, separated by blanks; the word `N` stands for the number of CPUs, and each `N` adds that many workers.
+    /// Its arguments, separated by blanks. The word `N` stands for the number of CPUs; each `N` adds that many workers.
     pub(crate) args: &'static str,
     /// It is meant to write to a disk, so its directory must not lie in memory.
     pub(crate) on_disk: bool,
-    /// Most that it may have on disk at one time, MiB: a share for each CPU, and a fixed one.
+    /// Upper bound of its disk space at any time, MiB: per CPU, and fixed.
     pub(crate) disk_mib: (u64, u64),
 }
 
 /// One iperf3 client with its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Iperf3 {
-    /// Parallel streams: this many for each CPU, between these bounds (iperf3 itself allows 128).
+    /// Parallel streams per CPU; the total is clamped to `bounds`.
     pub(crate) streams_per_cpu: u32,
-    /// Fewest and most streams.
+    /// Fewest and most streams (iperf3 itself allows 128).
     pub(crate) bounds: (u32, u32),
-    /// Socket buffer (`-w`), where it is fixed.
+    /// Socket buffer (`-w`), if it is fixed.
     pub(crate) window: Option<&'static str>,
 }
 
 const STRESS_NG: &str = "stress-ng";
 
-/// What a scheduler is busy with on any machine: context switches by pipe (`switch`), bulk data and wake-ups (`pipe`), futexes (`sem`),
-/// event counters (`eventfd`), local sockets (`sockpair`). All of it is short kernel work that ends in a wake-up.
+/// Scheduler work found on any machine: context switches over a pipe (`switch`), bulk data and wake-ups
+/// (`pipe`), semaphores (`sem`), event counters (`eventfd`), local sockets (`sockpair`). All of it is short
+/// kernel work that ends in a wake-up.
 const SCHEDULING: Run =
     Run { tool: STRESS_NG, args: "--switch N --pipe N --sem N --eventfd N --sockpair N", on_disk: false, disk_mib: (0, 1) };
 
-/// Integer, floating-point and bit work (`cpu` walks through all its methods), and cache and memory traffic (`matrix`).
+/// Integer, floating-point and bit operations (`cpu` cycles through all its methods), and cache and memory
+/// traffic (`matrix`).
 const CALCULATION: Run = Run { tool: STRESS_NG, args: "--cpu N --matrix N", on_disk: false, disk_mib: (0, 1) };
 
-/// Writes that wait for the disk: `O_SYNC` and `O_DIRECT` writes (`hdd`), `sync_file_range` (`sync-file`) and allocation (`fallocate`).
+/// Writes that wait for the disk: `O_SYNC` and `O_DIRECT` writes (`hdd`), `sync_file_range` (`sync-file`), and
+/// allocation (`fallocate`).
 const DISK: Run = Run {
     tool: STRESS_NG,
     args: "--hdd N --hdd-bytes 64M --hdd-opts direct,sync --sync-file N --sync-file-bytes 16M --fallocate 1 --fallocate-bytes 16M",
@@ -59,8 +62,8 @@ const DISK: Run = Run {
 
 const MANY_STREAMS: Iperf3 = Iperf3 { streams_per_cpu: 8, bounds: (16, 128), window: None };
 
-/// Dewit 2024: one worker of everything. Left out are three stressors that change the machine for good when they are killed in the act, or
-/// take CPUs away from the measuring threads: `cpu-online`, `swap` and `reboot`.
+/// Dewit 2024: one worker of every stressor, but for three: `cpu-online`, `swap` and `reboot` change the
+/// machine for good when they are killed midway, or take CPUs away from the measuring threads.
 const EVERYTHING: Run =
     Run { tool: STRESS_NG, args: "--all 1 --exclude cpu-online,swap,reboot", on_disk: true, disk_mib: (0, 8192) };
 

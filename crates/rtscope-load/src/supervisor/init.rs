@@ -1,4 +1,4 @@
-//! The init stage: the first process of the load's own world. What it leaves behind when it ends, the kernel kills.
+//! The init stage: the first process in the load's namespaces. The kernel kills whatever it leaves behind.
 
 use super::load_tools::LoadTools;
 use super::messages::{Order, Report, receive, send};
@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often ended processes are collected while the measurement runs. Seldom: this is work on the machine that is measured.
+/// How often ended processes are reaped during the measurement. Seldom, because this is work on the measured machine.
 const TICK: Duration = Duration::from_millis(100);
-/// How often progress is looked at while the load starts.
+/// How often progress is checked while the load starts.
 const START_TICK: Duration = Duration::from_millis(25);
 
 pub(super) fn run(kind: Kind, net: bool) -> u8 {
@@ -28,7 +28,7 @@ pub(super) fn run(kind: Kind, net: bool) -> u8 {
     std::thread::spawn(move || {
         stay_awake();
         let mut from = BufReader::new(io::stdin());
-        // The end of the orders closes the channel, which is how the main thread learns of it.
+        // At the end of the orders the channel closes, which tells the main thread.
         while let Ok(Some(order)) = receive::<Order>(&mut from) {
             if sender.send(order).is_err() {
                 return;
@@ -54,11 +54,11 @@ pub(super) fn run(kind: Kind, net: bool) -> u8 {
 }
 
 fn say(what: &Report) {
-    // When outer is gone, so are we, by its signal.
+    // When outer is gone, its death signal ends this process too.
     let _ = send(&mut io::stdout(), what);
 }
 
-/// Makes the namespaces fit to live in; says in plain words what they are, or why not.
+/// Prepares the namespaces for use. Returns their description for the record, or the error.
 fn settle(kind: Kind, net: bool) -> Result<String, String> {
     if kind == Kind::Tree {
         sys::adopt_orphans().map_err(|e| format!("adopting orphans: {e}"))?;
@@ -66,7 +66,7 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
     }
     sys::process::make_mounts_private().map_err(|e| format!("private mounts: {e}"))?;
     sys::process::mount_virtual("proc", Path::new("/proc"), "").map_err(|e| format!("/proc of the PID namespace: {e}"))?;
-    // Shared memory files of stressors then go with the namespace. Not every machine has the directory.
+    // The stressors' shared-memory files then disappear with the namespace. Not every machine has the directory.
     let _ = sys::process::mount_virtual("tmpfs", Path::new("/dev/shm"), "");
     if net {
         ip(&["link", "set", "lo", "up"]).map_err(|e| format!("loopback of the network namespace: {e}"))?;
@@ -76,12 +76,13 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
     Ok(format!("{net}{user}"))
 }
 
-/// Gives the load a small /tmp of its own, in memory: whatever `--temp-path` says, some stressors leave sockets there, and `forkheavy` of
-/// 0.15 allocates what the disk has (52 GB, seen). Not where the load's directory or this program lie under it.
+/// Gives the load a small private /tmp in memory: some stressors leave sockets there whatever `--temp-path`
+/// says, and `forkheavy` of 0.15 allocates all the disk has (52 GB, seen). Skipped when the load's directory,
+/// this program or the journal lies under /tmp.
 fn private_tmp(job: &Job, kind: Kind) {
     let needed = [job.scratch.as_path(), job.reexec.program.as_path(), job.journal.as_path()];
     if kind != Kind::Tree && !needed.iter().any(|p| p.starts_with("/tmp")) {
-        // Without it a socket may be left, and a disk that fills up ends the load.
+        // If this fails, a socket may be left behind; a disk that fills up still ends the load.
         let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"), "size=64m");
     }
 }

@@ -1,4 +1,4 @@
-//! The tools of a load together: start, watch, end, and collect what they did.
+//! All tools of a load: start, watch and end them, and collect their figures.
 
 use super::messages::Report;
 use super::network::{self, Place};
@@ -21,18 +21,18 @@ type Failure = (String, String);
 /// How long the iperf3 server may take to end by itself after its client.
 const SERVER_GRACE: Duration = Duration::from_millis(500);
 
-/// A load that leaves the disk less than this is ended: what else the machine does must not fail for it, bytes. On a small disk, a quarter
-/// of what was free at the start.
+/// A load that leaves less free disk space than this, bytes, is ended, so that the rest of the machine keeps
+/// working. On a small disk the limit is a quarter of what was free at the start.
 const LEAST_FREE: u64 = 1 << 30;
 
-/// How many ended processes are collected at once, before something else gets its turn.
+/// How many ended processes are reaped at once before other work gets its turn.
 const MOST_COLLECTED: u32 = 4096;
 
 /// All tools of one load.
 pub(super) struct LoadTools<'a> {
     job: &'a Job,
     least_free: u64,
-    /// Why the load was ended by us before its time.
+    /// Why rtscope ended the load early.
     ended_why: Option<String>,
     kind: Kind,
     net: bool,
@@ -47,9 +47,9 @@ impl<'a> LoadTools<'a> {
         Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None, watch: None }
     }
 
-    /// Starts all of them; what is to be reported about it.
+    /// Starts all tools. Returns what must be reported about the start.
     pub(super) fn start(&mut self) -> Result<Vec<Report>, Failure> {
-        // The network first: its preparation needs no CPU that it would have to fight for.
+        // The network first: its set-up then does not compete for the CPU.
         let reports = self.start_network()?;
         for job in &self.job.tools {
             let unknown = || (format!("this supervisor knows no tool `{}`", job.role), "use one version of rtscope".to_owned());
@@ -68,7 +68,7 @@ impl<'a> LoadTools<'a> {
         })
     }
 
-    /// Starts a program, directly or by way of a stage, and remembers it.
+    /// Starts a program, directly or through a stage, and remembers it.
     fn launch(&mut self, tool: &'static dyn Tool, workers: u32, args: &[String], stage: Option<&[&str]>) -> Result<u32, Failure> {
         let program = tool.program();
         let missing = || (format!("{program} is not installed"), format!("apt-get install {program}"));
@@ -104,12 +104,12 @@ impl<'a> LoadTools<'a> {
         match self.start_pair(&Place::apart()) {
             Ok(()) => Ok(Vec::new()),
             Err((why, _)) => {
-                // No veth in this kernel, for example. What was started of the pair ends before the other is.
+                // This kernel has no veth, for example. End what was started of the pair before starting the other.
                 for tool in self.tools.drain(..) {
                     signal(tool.pid, libc::SIGKILL);
                 }
                 let place = self.loopback()?;
-                // The numbers of the first pair's files are taken.
+                // Free the directory names of the first pair.
                 for number in 0..2 {
                     let _ = std::fs::remove_dir(self.job.scratch.join(number.to_string()));
                 }
@@ -129,7 +129,7 @@ impl<'a> LoadTools<'a> {
             .map_err(|e| (format!("no free port on loopback: {e}"), "check `ip address show lo`".into()))
     }
 
-    /// Server, then the way to it, then client.
+    /// Starts the server, connects it, then starts the client.
     fn start_pair(&mut self, place: &Place) -> Result<(), Failure> {
         let Some(iperf3) = self.job.iperf3.clone() else { return Ok(()) };
         let stage = network::server_stage();
@@ -145,7 +145,7 @@ impl<'a> LoadTools<'a> {
         Ok(())
     }
 
-    /// Which way the network traffic goes, for people; empty when there is none.
+    /// The path of the network traffic, as text; empty when there is none.
     pub(super) fn traffic(&self) -> &'static str {
         match &self.place {
             None => "",
@@ -154,12 +154,12 @@ impl<'a> LoadTools<'a> {
         }
     }
 
-    /// Collects what has ended; the names of tools that ended unasked if `early`.
+    /// Reaps what has ended. With `early`, returns the tools that ended without being asked to.
     pub(super) fn collect(&mut self, early: bool) -> Vec<String> {
         let mut died = Vec::new();
-        // What was killed to spare the disk did not end as asked, though the order to stop may come before it is gone.
+        // A tool killed to spare the disk did not end as asked, even if the order to stop arrives before it is gone.
         let early = early || self.ended_why.is_some();
-        // Bounded: stressors that fork all the time leave orphans faster than they can be collected.
+        // Bounded, because forking stressors leave orphans faster than they can be reaped.
         for _ in 0..MOST_COLLECTED {
             let Ok(Some((pid, status))) = sys::process::reap() else { break };
             if let Some(tool) = self.tools.iter_mut().find(|t| t.pid == pid && t.ended.is_none()) {
@@ -173,7 +173,8 @@ impl<'a> LoadTools<'a> {
         died
     }
 
-    /// Ends a load that is about to fill the disk (`stress-ng --all` takes tens of gigabytes in seconds); says so, once.
+    /// Ends a load that is about to fill the disk (`stress-ng --all` takes tens of gigabytes in seconds). Returns
+    /// the reason, only once.
     pub(super) fn spare_the_disk(&mut self) -> Option<String> {
         if self.ended_why.is_some() || self.job.tools.is_empty() {
             return None;
@@ -189,7 +190,7 @@ impl<'a> LoadTools<'a> {
         Some(why)
     }
 
-    /// What ended before all was up.
+    /// The failure when a tool ended before the whole load was up.
     pub(super) fn ended_while_starting(&self) -> Option<Failure> {
         // A server ends with its client, so the client's words say more.
         let ended = self.tools.iter().filter(|t| t.ended.is_some());
@@ -197,13 +198,13 @@ impl<'a> LoadTools<'a> {
         Some((format!("`{}` ended before the load was up ({})", tool.name(), tool.last_words()), tool.tool.by_hand().into()))
     }
 
-    /// Tools that do no work yet, with the reason.
+    /// Tools that are not at work yet, with the reason.
     pub(super) fn not_up(&self) -> Vec<String> {
         let processes = process_tree::all();
         self.tools.iter().filter_map(|t| t.not_at_work(&processes).map(|why| format!("`{}`: {why}", t.name()))).collect()
     }
 
-    /// The failure when the time is up before the load is.
+    /// The failure when the load is not up in time.
     pub(super) fn too_slow(&self, missing: &[String]) -> Failure {
         let said: Vec<String> = self.tools.iter().map(Running::last_words).filter(|w| w != "still running").collect();
         let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
@@ -211,19 +212,19 @@ impl<'a> LoadTools<'a> {
         (message, "the machine may be too busy for it, or a stressor may not work here: try a milder load".into())
     }
 
-    /// All of it is up: from now on it is watched.
+    /// Starts watching the load, now that all of it is up.
     pub(super) fn watch(&mut self) {
         self.watch = Some(Watch::new(&self.tools, self.job.fills_cpus));
     }
 
-    /// Looks what it does, when it is time.
+    /// Takes the next look at the load when it is due.
     pub(super) fn look_when_due(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.look_when_due(&self.tools);
         }
     }
 
-    /// What the kernel says of each until now.
+    /// What the kernel has accounted to each tool until now.
     pub(super) fn look(&mut self) -> Vec<LoadProcess> {
         if let Some(watch) = &mut self.watch {
             watch.look(&self.tools);
@@ -236,13 +237,14 @@ impl<'a> LoadTools<'a> {
         self.tools.iter().map(Running::seen).collect()
     }
 
-    /// What was seen of all of them, once it was up.
+    /// What was seen of the load since it was up.
     pub(super) fn course(&self) -> Option<LoadCourse> {
         self.watch.as_ref().map(|w| w.course().clone())
     }
 
-    /// Asks all to end (SIGINT); after a third of the time limit kills workers that go on, so that stress-ng itself can end with its figures
-    /// (`mmapfork` of 0.15 fills all memory before it looks); after two thirds urges (SIGTERM), at the limit kills.
+    /// Asks all tools to end (SIGINT). After a third of the time limit it kills workers that go on, so that
+    /// stress-ng itself can end and print its figures (`mmapfork` of 0.15 fills all memory before it checks); after
+    /// two thirds it sends SIGTERM, at the limit SIGKILL.
     pub(super) fn stop(&mut self) {
         self.collect(true);
         let begin = Instant::now();
@@ -263,7 +265,7 @@ impl<'a> LoadTools<'a> {
             let spent = begin.elapsed();
             if !urged && spent > limit / 3 && begin.elapsed() > next_kill {
                 self.kill_workers();
-                // Seldom: it reads the whole process table of a busy machine.
+                // Seldom, because this reads the whole process table of a busy machine.
                 next_kill = begin.elapsed() + Duration::from_millis(250);
             }
             if !urged && spent > limit * 2 / 3 {
@@ -293,7 +295,7 @@ impl<'a> LoadTools<'a> {
         self.tools.iter().filter(|t| t.ended.is_none() && which(t)).for_each(|t| signal(t.pid, number));
     }
 
-    /// What each did, once stopped.
+    /// What each tool achieved, once stopped.
     pub(super) fn achieved(&self) -> Vec<LoadProcess> {
         let mut all: Vec<LoadProcess> = self.tools.iter().map(Running::done).collect();
         if let Some(why) = &self.ended_why {
@@ -306,6 +308,6 @@ impl<'a> LoadTools<'a> {
 }
 
 fn signal(pid: u32, number: i32) {
-    // One that has ended in the meantime is what was wanted.
+    // A process that has ended in the meantime needs no signal.
     let _ = i32::try_from(pid).map(|pid| sys::kill(pid, number));
 }

@@ -1,4 +1,5 @@
-//! What the supervisor's stages say to each other: orders down by standard input, reports up by standard output, one JSON object a line.
+//! Messages between the supervisor's stages, one JSON object per line: orders go down through standard input,
+//! reports up through standard output.
 
 use crate::job::Job;
 use rtscope_record::{LoadCourse, LoadProcess, Warning};
@@ -8,27 +9,27 @@ use std::io::{self, BufRead, Read, Write};
 /// Longest line, bytes. The longest are reports with the figures of `--all`: some 40 kB.
 const LONGEST_LINE: u64 = 4 << 20;
 
-/// What a stage is told.
+/// An order to a stage.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// First: what to run.
+    /// Comes first: what to run.
     Start(Box<Job>),
-    /// End it, and say what it did.
+    /// End the load and report what it achieved.
     Stop,
 }
 
-/// What a stage says.
+/// A report from a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
     /// The isolation is in force, or changed, in plain words.
     Isolated(String),
-    /// This isolation is not to be had here.
+    /// This isolation is not available here, and why.
     NotIsolated(String),
     /// Something the reader of the figures must know.
     Warning(Warning),
-    /// All of it does work.
+    /// The whole load is at work.
     Up,
     /// A process ended before it was told to.
     Died(String),
@@ -39,11 +40,12 @@ pub(crate) enum Report {
         /// What to do.
         remedy: String,
     },
-    /// What the kernel says of each process, just before all are told to end: the proof of a load that then can't be ended in time.
+    /// What the kernel accounted to each process just before all are told to end: the proof of a load that can't be
+    /// ended in time.
     Seen(Vec<LoadProcess>),
-    /// What the kernel saw of all of them until then.
+    /// The course of the whole load until then.
     Course(LoadCourse),
-    /// The end: what each process did.
+    /// The last report: what each process achieved.
     Done(Vec<LoadProcess>),
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn send(to: &mut impl Write, what: &impl Serialize) -> io::Result<()>
     to.flush()
 }
 
-/// Reads one line; `None` at the end of the stream.
+/// Reads one line; `None` at the end of the stream. Fails when the line is too long, cut off or malformed.
 pub(crate) fn receive<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = Vec::new();
     from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;

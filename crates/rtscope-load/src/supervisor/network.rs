@@ -1,4 +1,4 @@
-//! The network load's two ends: two network namespaces and a veth pair between them, or loopback.
+//! The network load's path: two network namespaces joined by a veth pair, or loopback.
 
 use super::stage::{Kind, call_myself};
 use crate::process_tree;
@@ -10,13 +10,13 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-/// Ends of the veth pair. They exist inside the load's own namespaces only.
+/// The client's end of the veth pair. Both ends exist only inside the load's own namespaces.
 pub(super) const CLIENT_END: &str = "rtload0";
-/// The other end.
+/// The server's end.
 pub(super) const SERVER_END: &str = "rtload1";
 const CLIENT_ADDRESS: &str = "10.217.0.1/30";
 const SERVER_ADDRESS: &str = "10.217.0.2/30";
-/// iperf3's own port, free in a namespace of ours.
+/// iperf3's default port, always free in the load's own namespace.
 const PORT: u16 = 5201;
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -25,29 +25,29 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Place {
     pub(super) address: String,
     pub(super) port: u16,
-    /// The server enters a second network namespace.
+    /// The server runs in a second network namespace.
     pub(super) apart: bool,
 }
 
 impl Place {
-    /// In a namespace of its own.
+    /// The server is in its own namespace.
     pub(super) fn apart() -> Self {
         Self { address: SERVER_ADDRESS.split('/').next().unwrap_or_default().into(), port: PORT, apart: true }
     }
 
-    /// On loopback: of our network namespace, or the machine's with a port that is free.
+    /// The server is on loopback: the load's own at the default port, or the machine's at a free port.
     pub(super) fn loopback(kind: Kind, net: bool) -> io::Result<Self> {
         let port = if kind != Kind::Tree && net { PORT } else { TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port() };
         Ok(Self { address: Ipv4Addr::LOCALHOST.to_string(), port, apart: false })
     }
 }
 
-/// Arguments of the server stage before the command that it becomes.
+/// Arguments of the server stage that precede the command it executes.
 pub(super) fn server_stage() -> [&'static str; 3] {
     ["server", SERVER_END, SERVER_ADDRESS]
 }
 
-/// The server stage: a second network namespace, its end of the pair, then iperf3 in our place.
+/// The server stage: enters a second network namespace, sets up its end of the pair, then becomes iperf3 (exec).
 pub(super) fn server(interface: &str, address: &str, command: &[&str]) -> u8 {
     call_myself("rt-load-server");
     let become_server = || -> Result<io::Error, String> {
@@ -79,7 +79,7 @@ fn until(mut done: impl FnMut() -> bool) -> Result<(), ()> {
     Ok(())
 }
 
-/// Joins our network namespace to that of the server stage.
+/// Connects this network namespace to the server stage's.
 pub(super) fn join(server: u32) -> Result<(), String> {
     let space = |who: &str| fs::read_link(format!("/proc/{who}/ns/net")).map_err(|e| e.to_string());
     let own = space("self")?;
@@ -90,7 +90,7 @@ pub(super) fn join(server: u32) -> Result<(), String> {
     ip(&["link", "set", CLIENT_END, "up"])
 }
 
-/// Waits until the process `server` listens at `port`, by `/proc/PID/net/tcp`.
+/// Waits until the process `server` listens at `port`, according to `/proc/PID/net/tcp`.
 pub(super) fn wait_for(server: u32, port: u16) -> Result<(), String> {
     let mut gone = false;
     let heard = until(|| {

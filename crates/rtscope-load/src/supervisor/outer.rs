@@ -1,4 +1,4 @@
-//! The outer stage: the load's directory and journal, the choice of isolation, and the end of everything.
+//! The outer stage: keeps the load's directory and journal, chooses the isolation, and ends everything.
 
 use super::messages::{Order, Report, receive, send};
 use super::stage::{Kind, call_myself, ordinary_process, stay_awake};
@@ -15,26 +15,26 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long init may take to end when its standard input has ended or its work is done. It kills at once, but the kernel may have hundreds
-/// of processes and gigabytes to put away.
+/// How long init may take to end once its standard input has ended or its work is done. It kills at once, but
+/// the kernel may have hundreds of processes and gigabytes to release.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// What the stages need to stop, beside the time the tools may take.
+/// What the stages need to stop, beyond the tools' own time-out.
 const STOP_OVERHEAD: Duration = Duration::from_secs(10);
 
 enum Message {
     Order(Order),
-    /// rtscope is gone, or speaks nonsense.
+    /// rtscope is gone or sent something unreadable.
     DriverGone,
-    /// From the attempt of this number.
+    /// A report of the attempt with this number.
     Report(usize, Report),
     InnerGone(usize),
 }
 
-/// How one attempt ended.
+/// The outcome of one attempt.
 enum Attempt {
-    /// It ran, and is over.
+    /// The load ran, and has ended.
     Over,
-    /// The isolation is not to be had, and why.
+    /// This isolation is not available, and why.
     Refused(String),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn run() -> u8 {
     call_myself("rt-load-guard");
     ordinary_process();
     stay_awake();
-    // Fails only when this process leads a group already; then a Ctrl-C does not reach it either.
+    // Fails only when this process already leads a process group; then Ctrl-C does not reach it either.
     let _ = sys::process::new_session();
     let _ = sys::adopt_orphans();
     let (sender, messages) = channel();
@@ -75,11 +75,11 @@ pub(super) fn run() -> u8 {
 }
 
 fn report(what: &Report) {
-    // When the driver is gone, its end of the orders says so too.
+    // If rtscope is gone, the end of its orders shows it too.
     let _ = send(&mut io::stdout(), what);
 }
 
-/// Journal first, then the directory, then its mark.
+/// Writes the journal entry, then makes the directory, then its marker.
 fn make_scratch(job: &Job) -> Result<Entered, (String, String)> {
     let undo = Undo::RemoveScratch { path: job.scratch.clone(), token: job.token.clone() };
     let entered = Journal::at(&job.journal)
@@ -100,7 +100,7 @@ fn make_scratch(job: &Job) -> Result<Entered, (String, String)> {
     }
 }
 
-/// Tries one isolation after the other, strongest first, and sees the first that works to its end.
+/// Tries one isolation after the other, strongest first, and runs the first that works to its end.
 fn supervise(job: &Job, sender: &Sender<Message>, messages: &Receiver<Message>) {
     let kinds: &[Kind] = match job.isolation {
         Isolation::Namespaces => &[Kind::Root, Kind::User, Kind::Tree],
@@ -152,18 +152,18 @@ fn attempt(job: &Job, kind: Kind, number: usize, sender: &Sender<Message>, messa
         });
     }
     if let Some(to) = &mut orders {
-        // When it is gone already, the end of its reports says so.
+        // If the stage is gone already, the end of its reports shows it.
         let _ = send(to, &Order::Start(Box::new(job.clone())));
     }
     Ok(follow(job, &mut child, orders, number, messages))
 }
 
-/// Passes orders down and reports up until the stages below are gone.
+/// Passes orders down and reports up until the stages below have ended.
 fn follow(job: &Job, child: &mut Child, mut orders: Option<ChildStdin>, number: usize, messages: &Receiver<Message>) -> Attempt {
     let mut isolated = false;
     let mut refused = None;
     let mut finished = false;
-    // Far away until there is a reason to end.
+    // No deadline until there is a reason to end.
     let mut deadline = None::<Instant>;
     loop {
         let wait = deadline.map_or(Duration::from_secs(3600), |d| d.saturating_duration_since(Instant::now()));

@@ -1,4 +1,4 @@
-//! One tool of a load that runs: its process, its files, and whether it does work yet.
+//! One running tool of a load: its process, its files, and whether it is at work yet.
 
 use crate::process_tree::Process;
 use crate::tools::tool::{Paths, Seen, Tool};
@@ -11,22 +11,22 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// How much of a log is kept, bytes.
+/// How much of the end of a log is kept, bytes.
 const TAIL: u64 = 2048;
 
-/// Where its files are.
+/// The tool's files.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
-    /// What it says to people.
+    /// Text output, for people.
     log: PathBuf,
-    /// What it says to programs.
+    /// Machine-readable figures.
     figures: PathBuf,
-    /// A directory of its own.
+    /// The tool's own directory.
     dir: PathBuf,
 }
 
 impl Files {
-    /// Makes the directory for the tool of this number.
+    /// Makes the directory for tool `number`.
     pub(super) fn make(scratch: &Path, number: usize) -> io::Result<Self> {
         let dir = scratch.join(number.to_string());
         fs::create_dir(&dir)?;
@@ -46,9 +46,9 @@ pub(super) struct Running {
     pub(super) pid: u32,
     pub(super) ended: Option<ExitStatus>,
     pub(super) early: bool,
-    /// It is at work when so many of its processes are.
+    /// The tool is at work once this many of its processes are.
     least_workers: u32,
-    /// What the kernel said of it when it was told to end.
+    /// The kernel's figures of the tool just before it was told to end.
     seen: BTreeMap<String, f64>,
     /// What was seen of its workers until then.
     pub(super) workers: Vec<LoadWorkers>,
@@ -57,7 +57,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts `start`, in messages and records `command`. It dies with this process.
+    /// Runs `start`; messages and records show `command` instead. The process dies with this one.
     pub(super) fn start(
         tool: &'static dyn Tool,
         least_workers: u32,
@@ -74,12 +74,13 @@ impl Running {
         Ok(Self { tool, pid, ended: None, early: false, least_workers, seen, workers, command, files })
     }
 
-    /// For messages.
+    /// The command line, for messages.
     pub(super) fn name(&self) -> String {
         self.command.join(" ")
     }
 
-    /// Takes down what the kernel says it has done, just before it is told to end: proof of a tool that then leaves no figures of its own.
+    /// Notes the kernel's figures of the tool just before it is told to end: the proof if the tool then leaves no
+    /// figures of its own.
     pub(super) fn look(&mut self, processes: &[Process]) {
         if self.ended.is_some() {
             return;
@@ -98,7 +99,7 @@ impl Running {
         Seen { pid: self.pid, workers: self.least_workers, processes }
     }
 
-    /// How it ended and what it said last, for messages.
+    /// How the tool ended and its last output, for messages.
     pub(super) fn last_words(&self) -> String {
         let how = self.ended.map_or_else(|| "still running".to_owned(), |s| s.to_string());
         let said = self.complaint();
@@ -120,7 +121,7 @@ impl Running {
         said
     }
 
-    /// What was taken down by [`Self::look`].
+    /// What [`Self::look`] noted.
     pub(super) fn seen(&self) -> LoadProcess {
         LoadProcess {
             command: self.command.clone(),
@@ -131,7 +132,7 @@ impl Running {
         }
     }
 
-    /// What it did, once it has ended.
+    /// What the tool achieved, once it has ended.
     pub(super) fn done(&self) -> LoadProcess {
         let mut achieved = self.tool.said(&self.figures()).achieved;
         let exit_code = self.ended.and_then(|s| s.code());
@@ -149,7 +150,7 @@ impl Running {
     }
 }
 
-/// The last lines of a log, the tool's figures left out.
+/// The last lines of a log, without the tool's figures.
 fn tail(log: &Path) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(log)?;

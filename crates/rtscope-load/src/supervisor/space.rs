@@ -1,4 +1,5 @@
-//! The space stage: enters the namespaces and waits for the first process in them. It has one thread, as a new user namespace demands.
+//! The space stage: enters the namespaces and waits for the first process in them. It is single-threaded, which
+//! a new user namespace requires.
 
 use super::messages::{Report, send};
 use super::stage::{Kind, call_myself};
@@ -38,11 +39,11 @@ fn enter(kind: Kind, net: bool) -> io::Result<()> {
     let net = if net { libc::CLONE_NEWNET } else { 0 };
     sys::unshare(libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | net)
         .map_err(named("PID, mount, IPC and network namespaces"))?;
-    // Gaining capabilities in a user namespace clears the request.
+    // Gaining capabilities in a user namespace clears the parent-death signal, so set it again.
     sys::die_with_parent(libc::SIGKILL)
 }
 
-/// Starts init with our standard input and output, and ends as it does.
+/// Starts init with this stage's standard input and output. Returns its exit code, 3 if a signal ended it.
 fn first_process(kind: Kind, net: bool) -> io::Result<u8> {
     let reexec = Reexec::of_this_stage()?;
     let mut command = reexec.stage(&["init", kind.word(), if net { "net" } else { "no-net" }]);

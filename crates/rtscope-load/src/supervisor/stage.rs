@@ -1,17 +1,17 @@
-//! What every stage of the supervisor is made of: how it is kept apart, its name, its ordinary priority.
+//! What all stages of the supervisor share: the kinds of isolation, the process name, the ordinary priority.
 
 use rtscope_record::Policy;
 use rtscope_sys as sys;
 use std::fs;
 
-/// How a stage is kept apart from the rest of the machine.
+/// How a stage is isolated from the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// PID, mount, IPC and, where iproute2 is there, network namespaces.
+    /// PID, mount and IPC namespaces, and a network namespace where iproute2 is installed.
     Root,
-    /// The same in a user namespace of its own.
+    /// The same in its own user namespace.
     User,
-    /// No namespaces: a tree of processes that is killed as one.
+    /// No namespaces: a process tree that is killed as a whole.
     Tree,
 }
 
@@ -29,18 +29,19 @@ impl Kind {
     }
 }
 
-/// Name of a stage in process lists. Not the program's own, so that `pkill -9 rtscope` leaves the supervisor the time to clean up.
+/// Sets the stage's name in process lists. It differs from the program's, so that `pkill -9 rtscope` leaves the
+/// supervisor time to clean up.
 pub(super) fn call_myself(name: &str) {
     let _ = fs::write("/proc/self/comm", name);
 }
 
-/// Undoes what a stage may have been started with: blocked signals, and a real-time policy that a load would starve the machine with.
+/// Resets what a stage may inherit: blocked signals, and a real-time policy under which a load would starve the machine.
 pub(super) fn ordinary_process() {
     sys::signals::at_start();
     let _ = sys::rt::set_policy(Policy::Other, 0, 0);
 }
 
-/// Keeps the calling thread of a stage awake under its own load. Without privilege it must do without.
+/// Lets the calling thread of a stage run ahead of its own load. Does nothing without privilege.
 pub(super) fn stay_awake() {
     let _ = sys::rt::come_before_ordinary_tasks();
 }

@@ -1,4 +1,4 @@
-//! Looks at a load's processes while it runs: how much CPU time they use, and who of them stopped, ended or was held up.
+//! Watches a load's processes while it runs: their CPU time, and which of them were stopped, ended or held up.
 
 use super::running::Running;
 use crate::process_tree::{self, Family, Process};
@@ -9,21 +9,21 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Between two looks. Seldom, and more seldom where there are so many processes that a look takes more than a hundredth of it: this is work
-/// on the machine that is measured.
+/// Time between two looks. It grows when a look takes more than a hundredth of it (very many processes),
+/// because this is work on the measured machine.
 const LOOK: Duration = Duration::from_millis(500);
-/// Of the beginning, by which the rest is judged.
+/// The first part of a run, by which the rest is judged.
 const CALIBRATION: Duration = Duration::from_secs(2);
-/// Steps in the record, at most: then each two become one.
+/// Maximum number of steps in the record; beyond it, each two are merged into one.
 const MOST_STEPS: usize = 64;
-/// Looks in a row without any CPU time after which a worker that nobody stopped is idle. On a crowded machine one that waits for another
-/// may have none in one look or two.
+/// After this many looks in a row without CPU time, a worker that was not stopped counts as idle. On a crowded
+/// machine a worker that waits for another may get none for a look or two.
 const QUIET_LOOKS: u32 = 3;
 
-/// A process by its number and its start, which no other has.
+/// Process id and start time, which together are unique.
 type Id = (u32, u64);
 
-/// A process that does a tool's work, with all that it starts.
+/// A process that does a tool's work, with all its descendants.
 #[derive(Debug)]
 struct Worker {
     tool: usize,
@@ -41,17 +41,17 @@ struct Worker {
 enum Did {
     /// It used CPU time, or waited for a CPU or for the disk.
     Work,
-    /// Nothing, and who knows why.
+    /// Nothing, for an unknown reason.
     Nothing,
-    /// Nothing, since it is stopped by a signal or gone.
+    /// Nothing, because a signal stopped it or it is gone.
     Ended,
 }
 
-/// Those of a tool that do the same.
+/// The workers of a tool that do the same work.
 #[derive(Debug, Default)]
 struct Kind {
     seen: LoadWorkers,
-    /// One waited for a disk at the beginning: then it may do so later.
+    /// One of them waited for a disk in the first part of the run, so later such waits count as work.
     waits: bool,
     idle_since_ns: u64,
 }
@@ -67,13 +67,13 @@ pub(super) struct Watch {
     idle: Vec<u64>,
     workers: HashMap<Id, Worker>,
     kinds: HashMap<usize, Vec<Kind>>,
-    /// CPU time of each process of the load at the last look, its own and that of its collected children.
+    /// CPU time of each process of the load at the last look, ns: its own, and that of its reaped children.
     times: HashMap<Id, (u64, u64)>,
     total_ns: u64,
 }
 
 impl Watch {
-    /// Begins when the load is up.
+    /// Starts watching. Call it when the load is up.
     pub(super) fn new(tools: &[Running], fills_cpus: bool) -> Self {
         let cpus = sys::rt::allowed_cpus().unwrap_or_default();
         let course = LoadCourse {
@@ -99,24 +99,24 @@ impl Watch {
         watch
     }
 
-    /// Looks when it is time.
+    /// Takes a look if the next one is due.
     pub(super) fn look_when_due(&mut self, tools: &[Running]) {
         if Instant::now() >= self.next {
             self.look(tools);
         }
     }
 
-    /// What was seen of the whole load.
+    /// The course of the whole load.
     pub(super) fn course(&self) -> &LoadCourse {
         &self.course
     }
 
-    /// What was seen of the tool of this number.
+    /// What was seen of the workers of tool `tool`.
     pub(super) fn workers(&self, tool: usize) -> Vec<LoadWorkers> {
         self.kinds.get(&tool).into_iter().flatten().map(|k| k.seen.clone()).collect()
     }
 
-    /// Looks now: takes down what happened since the last time.
+    /// Takes a look now: notes what happened since the last one.
     pub(super) fn look(&mut self, tools: &[Running]) {
         let now = Instant::now();
         let ns = as_ns(now - self.last);
@@ -151,7 +151,7 @@ impl Watch {
         self.next = Instant::now() + LOOK.max(now.elapsed() * 100);
     }
 
-    /// Takes in a worker that was not known.
+    /// Adds a worker that was not known yet.
     fn join(&mut self, tool: usize, p: &Process, family: &Family<'_>, times: &HashMap<Id, (u64, u64)>) {
         if self.workers.contains_key(&id(p)) {
             return;
@@ -169,9 +169,9 @@ impl Watch {
         self.workers.insert(id(p), worker);
     }
 
-    /// What each worker did since the last look.
+    /// Judges what each worker did since the last look.
     fn judge(&mut self, looked: &Looked<'_>) {
-        // Of each kind, the shortest time for which any of its workers is now known to be idle.
+        // For each kind, the shortest newly known idle time among its workers; `None` if one of them worked.
         let mut shortest: HashMap<(usize, usize), Option<u64>> = HashMap::new();
         for (&key, worker) in &mut self.workers {
             let Some(kind) = self.kinds.get_mut(&worker.tool).and_then(|k| k.get_mut(worker.kind)) else { continue };
@@ -203,9 +203,9 @@ impl Watch {
         }
     }
 
-    /// Who had the CPUs since the last look.
+    /// Accounts the CPU time since the last look, by CPU and by step.
     fn account(&mut self, ns: u64, times: &HashMap<Id, (u64, u64)>, used: &HashMap<u32, u64>, idle: &[u64]) {
-        // Short-lived processes are in no look, but in what their parents collected.
+        // Short-lived processes appear in no look, but in the time of the parents that reaped them.
         let total = times.values().map(|t| t.0 + t.1).sum::<u64>();
         let load_ns = total.saturating_sub(self.total_ns);
         self.total_ns = self.total_ns.max(total);
@@ -256,7 +256,7 @@ struct Looked<'a> {
 }
 
 impl Worker {
-    /// For how long it is now known to have been idle that was not known before.
+    /// The idle time that has become certain with this look, ns.
     fn idle(&mut self, did: &Did, ns: u64) -> u64 {
         match did {
             Did::Work => (self.quiet_looks, self.quiet_ns) = (0, 0),
@@ -280,7 +280,8 @@ impl Worker {
             let (own_before, collected_before) = before.get(&id(member)).copied().unwrap_or_default();
             active |= own > own_before || collected > collected_before;
             kind.waits |= looked.early && member.state == b'D';
-            // Ready to run and not let: that is the CPU's doing. A disk that takes long is what a disk load is for.
+            // A runnable worker that does not run waits for a CPU, and a disk load is meant to wait for the disk: neither
+            // is idle.
             active |= member.state == b'R' || (member.state == b'D' && kind.waits);
         }
         kind.seen.cpu_ns += total.saturating_sub(self.cpu_ns);
@@ -307,7 +308,7 @@ fn id(p: &Process) -> Id {
     (p.pid, p.start)
 }
 
-/// Name of a stressor, as its process calls itself: `stress-ng-hdd [run]`; the short name in its status is cut at 15 characters.
+/// Name of a stressor, taken from its process title (`stress-ng-hdd [run]`), because `comm` is cut at 15 characters.
 fn name_of(p: &Process) -> String {
     let title = fs::read(format!("/proc/{}/cmdline", p.pid)).unwrap_or_default();
     let title = String::from_utf8_lossy(&title).into_owned();
@@ -316,7 +317,7 @@ fn name_of(p: &Process) -> String {
     own.map_or_else(|| p.name.clone(), str::to_owned).chars().take(64).collect()
 }
 
-/// Time in which nobody ran on each of `cpus`, ns since boot (`/proc/stat`: idle and iowait).
+/// Idle time of each of `cpus`, ns since boot (`/proc/stat`: idle and iowait).
 fn idle_of(cpus: &[LoadCpu]) -> Vec<u64> {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let by_cpu: HashMap<u32, u64> = text.lines().filter_map(idle_in).collect();
@@ -324,7 +325,7 @@ fn idle_of(cpus: &[LoadCpu]) -> Vec<u64> {
 }
 
 fn idle_in(line: &str) -> Option<(u32, u64)> {
-    // The line of all CPUs together has no number at its word.
+    // The line for all CPUs together has no number after `cpu`.
     let of_one = line.strip_prefix("cpu").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut fields = of_one.split_ascii_whitespace();
     let cpu = fields.next()?.parse().ok()?;

@@ -1,27 +1,27 @@
-//! fio: reads and writes of files, by jobs that are processes of their own.
+//! fio: reads and writes files, with one process per job.
 
 use super::tool::{Achieved, ArgumentsJob, Paths, Refused, Said, Seen, Tool, WithArguments, Workers, figure};
 use serde_json::Value;
 
-/// How long it is to run, s.
+/// The run time given to fio, s: longer than any run.
 const A_YEAR: &str = "--runtime=31536000";
-/// CPU time after which its jobs are at work, ns. They are started when their files are there.
+/// CPU time after which the jobs count as at work, ns. They start once their files are laid out.
 const AT_WORK_NS: u64 = 10_000_000;
-/// To be free beside its files, MiB.
+/// Free space needed beside its files, MiB.
 const SPARE_MIB: u64 = 128;
-/// Most memory for the buffers of all jobs, bytes.
+/// Most memory for the buffers of all jobs together, bytes.
 const MOST_BUFFERS: u64 = 256 << 20;
 
 const K: u64 = 1 << 10;
 const M: u64 = 1 << 20;
 const G: u64 = 1 << 30;
 
-/// What the value of an option may be.
+/// The values that an option may have.
 #[derive(Debug)]
 enum Values {
-    /// A whole number from the first to the second.
+    /// A whole number in this range, both ends included.
     Number(u64, u64),
-    /// The same in bytes, with `k`, `m` or `g` at its end for 2^10, 2^20 or 2^30 of them.
+    /// A number of bytes in this range; a suffix `k`, `m` or `g` multiplies by 2^10, 2^20 or 2^30.
     Size(u64, u64),
     /// One of these words.
     Words(&'static [&'static str]),
@@ -30,8 +30,9 @@ enum Values {
 /// 0 or 1.
 const SWITCH: Values = Values::Number(0, 1);
 
-/// All options that are taken, with their other name where they have one: they choose what is read and written, and nothing else. fio has
-/// hundreds more, and each version has new ones; what would write elsewhere, start a program or run for its own time is among them.
+/// All options that are accepted, each with its other name if it has one: they select what is read and written,
+/// and nothing else. fio has hundreds more, and each version adds some; among them are options that write
+/// elsewhere, start programs or set their own run time.
 const ALLOWED: &[(&str, &str, Values)] = &[
     ("rw", "readwrite", Values::Words(&["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw"])),
     ("bs", "blocksize", Values::Size(512, 16 * M)),
@@ -58,7 +59,7 @@ const ALLOWED: &[(&str, &str, Values)] = &[
     ("zero_buffers", "", SWITCH),
 ];
 
-/// Why some options are refused; all that are not allowed are.
+/// Reasons for refusing some well-known options. Every option that is not in [`ALLOWED`] is refused.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["runtime", "time_based", "timeout", "loops", "number_ios", "io_size", "io_limit", "ramp_time", "startdelay", "exitall"],
@@ -91,8 +92,8 @@ impl Tool for Fio {
         "fio"
     }
 
-    /// Debian's is linked with Ceph, Gluster and what these need, some sixty libraries: more than the rest of a guest, and all of it would
-    /// lie in the guest's memory.
+    /// Debian's fio is linked with Ceph, Gluster and their dependencies, some sixty libraries: more than the rest
+    /// of a guest, and all of it would lie in the guest's memory.
     fn in_guests(&self) -> Option<&'static str> {
         None
     }
@@ -104,7 +105,7 @@ impl Tool for Fio {
         })
     }
 
-    /// Its files lie in the directory that it is started in: `--directory` would take a colon in the path for the end of one.
+    /// fio writes to the directory it is started in: in `--directory`, a colon in the path would end the path.
     fn command(&self, args: &[String], _: &Paths<'_>) -> Vec<String> {
         let before = ["--output-format=json", "--eta=never", "--name=fio"].map(str::to_owned);
         let after = ["--group_reporting=1", "--time_based=1", A_YEAR].map(str::to_owned);
@@ -131,7 +132,7 @@ impl Tool for Fio {
         figures(text)
     }
 
-    /// 128 is what it says of a signal, at which it ends its jobs and prints their figures.
+    /// fio ends with 128 after a signal, having ended its jobs and printed their figures.
     fn ends_with(&self, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 128))
     }
@@ -141,8 +142,8 @@ impl Tool for Fio {
     }
 }
 
-/// Takes only what is known to stay in the load's directory, in a bounded size: numbers and words that stand in [`ALLOWED`], so that none of
-/// what fio reads into a value (variables, sums, several paths) is left in one.
+/// Accepts only what is known to stay in the load's directory and within a bounded size: the numbers and words
+/// of [`ALLOWED`]. So no value can hold anything that fio expands (variables, sums, several paths).
 fn own(words: &[String]) -> Result<ArgumentsJob, Refused> {
     let mut given: Vec<(&str, u64)> = Vec::new();
     for word in words {
@@ -171,7 +172,7 @@ fn own(words: &[String]) -> Result<ArgumentsJob, Refused> {
     Ok(ArgumentsJob { args, workers: u32::try_from(jobs).unwrap_or(u32::MAX), disk_mib })
 }
 
-/// An option by its first name, with its value as a number where it is one.
+/// Parses an option: its first name, and its value where that is a number.
 fn read(word: &str) -> Result<(&'static str, u64), Refused> {
     let Some(option) = word.strip_prefix("--") else {
         return Refused::because(word, "it is not an option: job files are not read, since they could hold anything");
@@ -179,7 +180,7 @@ fn read(word: &str) -> Result<(&'static str, u64), Refused> {
     let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
     let Some((first, _, values)) = ALLOWED.iter().find(|(first, other, _)| !name.is_empty() && (*first == name || *other == name))
     else {
-        // fio takes beginnings of names, and `-` for `_`.
+        // fio accepts abbreviated names, and `-` for `_`.
         let plain = name.replace('_', "-");
         let why = REFUSED.iter().find(|(names, _)| names.iter().any(|n| n.replace('_', "-") == plain));
         let unknown =
@@ -195,7 +196,7 @@ fn read(word: &str) -> Result<(&'static str, u64), Refused> {
     .ok_or_else(|| Refused { word: word.into(), reason: "its value is none that is taken here" })
 }
 
-/// Digits alone: fio itself would also take sums, hexadecimal numbers and times.
+/// Accepts digits only: fio itself would also accept sums, hexadecimal numbers and times.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -211,9 +212,9 @@ fn size(text: &str) -> Option<u64> {
     number(&text[..text.len() - 1])?.checked_mul(unit)
 }
 
-/// Reads what `fio --output-format=json` prints (3.0 and later): `fio.bytes`, `fio.iops` and `fio.runtime_s` of all jobs together. Lines
-/// before and after the document are passed over: that it was interrupted, it says there. Jobs that moved nothing have no figures, so that
-/// CPU time alone proves nothing of them.
+/// Reads what `fio --output-format=json` prints (3.0 and later): `fio.bytes`, `fio.iops` and `fio.runtime_s` of
+/// all jobs together. Lines before and after the document are skipped; fio reports an interruption there. Jobs
+/// that moved no data have no figures, so CPU time alone does not prove them.
 pub(super) fn figures(text: &str) -> Said {
     let begin = if text.starts_with('{') { Some(0) } else { text.find("\n{") };
     let document = begin.and_then(|at| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next());

@@ -1,4 +1,4 @@
-//! What of `fio:ARGS` is taken, and fio's figures, whole and damaged.
+//! Which of `fio:ARGS` is accepted, and fio's figures, whole and damaged.
 
 use super::*;
 use proptest::prelude::*;
@@ -113,7 +113,7 @@ fn what_writes_elsewhere_starts_programs_or_lives_longer_is_refused() {
         "--merge_blktrace_file=x",
         "--allow_mounted_write=1",
         "--read_only",
-        // Beginnings, other spellings, no options.
+        // Abbreviations, other spellings, no options.
         "--siz=1g",
         "--out=/x",
         "--direc=/",
@@ -189,7 +189,7 @@ fn figures_are_read_whatever_stands_around_them() {
     assert_eq!(figures(&JSON[JSON.find('{').unwrap()..]).achieved, expected);
     let failed = figures(&JSON.replace(r#""error" : 0"#, r#""error" : 28"#));
     assert!(failed.error.unwrap().contains("No space left"));
-    // One that did nothing has no figures, and so no proof.
+    // A job that did nothing has no figures, and so no proof.
     let nothing = JSON.replace("1644630016", "0").replace("1000", "0");
     assert_eq!(figures(&nothing), Said::default());
     for text in ["", "{", "{}", "fio: no", "{\"jobs\":[]}", "{\"jobs\":{\"read\":1}}", "\n{\"jobs\":[1,null,[]]}"] {

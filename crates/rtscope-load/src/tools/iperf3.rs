@@ -1,10 +1,10 @@
-//! iperf3: a client and its server, and what goes between them.
+//! iperf3: a client, its server, and the traffic between them.
 
 use super::tool::{Achieved, Part, Paths, Said, Seen, Tool, Workers, figure};
 use crate::job::Iperf3Job;
 use crate::process_tree;
 
-/// Bytes after which a client is at work.
+/// Bytes after which a client counts as at work.
 const AT_WORK_BYTES: u64 = 1 << 20;
 const BY_HAND: &str = "check that iperf3 works: `iperf3 -s -1 &` then `iperf3 -c 127.0.0.1 -t 1`";
 
@@ -17,10 +17,10 @@ pub(crate) struct Client;
 pub(crate) struct Server;
 
 impl Client {
-    /// Arguments of a client of the server at `address` and `port`.
+    /// Arguments of a client for the server at `address` and `port`.
     pub(crate) fn args(job: &Iperf3Job, address: &str, port: u16) -> Vec<String> {
         let (port, streams) = (port.to_string(), job.streams.to_string());
-        // By bytes and never by time: iperf3 allows a day at most (-t), and this many bytes take a thousand years.
+        // Limited by bytes, not by time: `-t` allows a day at most, and this many bytes take a thousand years.
         let mut args = words(&["-c", address, "-p", &port, "-P", &streams, "-n", "9000000T", "-J", "-i", "0"]);
         if let Some(window) = &job.window {
             args.extend(["-w".to_owned(), window.clone()]);
@@ -32,7 +32,8 @@ impl Client {
 impl Server {
     /// Arguments of a server at `address` and `port`.
     pub(crate) fn args(address: &str, port: u16) -> Vec<String> {
-        // One client (-1), figures as JSON at the end only (-i 0): with 100 streams an hour of intervals would fill the memory.
+        // One client (-1), and JSON figures only at the end (-i 0): with 100 streams, an hour of interval reports would
+        // fill the memory.
         words(&["-s", "-1", "-J", "-i", "0", "-B", address, "-p", &port.to_string()])
     }
 }
@@ -83,7 +84,7 @@ impl Tool for Client {
         figures(text, "sum_sent")
     }
 
-    /// An interrupted one exits with 1 and says that it was interrupted.
+    /// An interrupted client exits with 1 and reports the interruption.
     fn ends_with(&self, _: Option<i32>) -> bool {
         true
     }
@@ -118,7 +119,7 @@ impl Tool for Server {
         true
     }
 
-    /// It works when its client does.
+    /// The server is at work when its client is.
     fn not_at_work(&self, _: &Seen<'_>) -> Option<String> {
         None
     }
@@ -144,11 +145,11 @@ impl Tool for Server {
     }
 }
 
-/// `iperf3.bytes`, and of a client `iperf3.gbit_per_s` and `iperf3.retransmits`; empty when the summary is missing. An interrupted client
-/// has an error too.
+/// `iperf3.bytes`, and for a client also `iperf3.gbit_per_s` and `iperf3.retransmits`; empty when the summary
+/// is missing. An interrupted client also has an error.
 ///
-/// Reads what `iperf3 -J` prints (3.1 to 3.19). `side` is the summary that this end can know: `sum_sent` of a client, `sum_received` of a
-/// server; an interrupted run has no figures of the other end.
+/// Reads what `iperf3 -J` prints (3.1 to 3.19). `side` is the summary that this end knows: `sum_sent` for a
+/// client, `sum_received` for a server; an interrupted run lacks the other end's figures.
 pub(super) fn figures(json: &str, side: &str) -> Said {
     let Ok(said) = serde_json::from_str::<serde_json::Value>(json) else { return Said::default() };
     let sum = &said["end"][side];
@@ -156,7 +157,7 @@ pub(super) fn figures(json: &str, side: &str) -> Said {
     let mut achieved = Achieved::new();
     if let Some(bytes) = number("bytes") {
         achieved.insert("iperf3.bytes".into(), bytes);
-        // A server that ends by its client's interruption divides by a wrong time (3.12 said 0.008 for 17 Gbit/s).
+        // A server ended by its client's interruption divides by a wrong time (3.12 said 0.008 for 17 Gbit/s).
         if let Some(bits) = number("bits_per_second").filter(|_| side == "sum_sent") {
             achieved.insert("iperf3.gbit_per_s".into(), bits / 1e9);
         }

@@ -2,14 +2,16 @@
 
 use super::tool::{Achieved, ArgumentsJob, Paths, Refused, Said, Seen, Tool, WithArguments, Workers, figure};
 
-/// How long it is to run, s. Not 0, which it calls endless: its 0.15 has stressors that then end at once (fpunch).
+/// The run time given to stress-ng, s. Not 0 (endless): with that, some stressors of 0.15 end at once (fpunch).
 const A_YEAR: &str = "31536000";
-/// CPU time after which its workers are at work, ns.
+/// CPU time after which its workers count as at work, ns.
 const AT_WORK_NS: u64 = 20_000_000;
-/// To be free for a user's own stressors, MiB: what they write is not known before, and they are ended when they leave too little.
+/// Free space needed for a user's own stressors, MiB. What they write is not known in advance; they are ended
+/// when too little space is left.
 const OWN_DISK_MIB: u64 = 128;
 
-/// Long options that are refused, with the reason. getopt takes any unambiguous beginning of a name, so beginnings are refused too.
+/// Long options that are refused, with the reason. getopt accepts any unambiguous abbreviation, so
+/// abbreviations are refused too.
 const REFUSED: &[(&str, &str)] = &[
     ("timeout", "rtscope ends the load together with the measurement"),
     ("metrics", "rtscope asks for the metrics itself"),
@@ -38,10 +40,10 @@ const REFUSED: &[(&str, &str)] = &[
 const REFUSED_SHORT: &[(char, &str)] =
     &[('t', "timeout"), ('M', "metrics"), ('Y', "yaml"), ('j', "job"), ('n', "dry-run"), ('h', "help"), ('V', "version")];
 
-/// Stressors whose whole name is the beginning of a refused one.
+/// Stressors whose whole name is also the beginning of a refused option.
 const STRESSORS: &[&str] = &["cpu"];
 
-/// Short options without an argument: what follows in the same word is the next option.
+/// Short options without an argument: the next character of the same word is another option.
 const SHORT_FLAGS: &str = "hkMnqvV";
 
 /// stress-ng.
@@ -67,7 +69,7 @@ impl Tool for StressNg {
         args.iter().cloned().chain(ours).chain(places).collect()
     }
 
-    /// It prints its errors there.
+    /// stress-ng prints its errors on standard output; the figures go to a file.
     fn prints_figures(&self) -> bool {
         false
     }
@@ -132,9 +134,9 @@ fn check(words: &[String]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Reads the `metrics:` section that `stress-ng --metrics --yaml FILE` writes (0.09 to 0.19): for each stressor `NAME.bogo_ops` and
-/// `NAME.bogo_ops_per_s` (by wall clock). The file is flat enough to be read line by line; other sections and keys are passed over.
-/// A stressor listed twice is added up.
+/// Reads the `metrics:` section that `stress-ng --metrics --yaml FILE` writes (0.09 to 0.19): `NAME.bogo_ops`
+/// and `NAME.bogo_ops_per_s` (by wall clock) for each stressor. The file is simple enough to be read line by
+/// line; other sections and keys are skipped. A stressor listed twice is added up.
 pub(super) fn figures(yaml: &str) -> Achieved {
     let mut achieved = Achieved::new();
     let mut in_metrics = false;

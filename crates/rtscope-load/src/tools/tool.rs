@@ -5,65 +5,67 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 
-/// Name with unit to figure, as in a record's load proof.
+/// Figures by name with unit, as in a record's load proof.
 pub(crate) type Achieved = BTreeMap<String, f64>;
 
-/// One kind of process that loads are made of. Adding a tool is one file with this, and its line in the table `tools.rs`.
+/// One kind of process that loads are made of. To add a tool, implement this in one file and add it to the table `tools.rs`.
 pub(crate) trait Tool: Debug + Sync {
-    /// Name of the program, and of Debian's package that has it.
+    /// Name of the program, and of the Debian package that contains it.
     fn program(&self) -> &'static str;
 
-    /// What it is called in a job: the program's name, unless the program has several parts to play.
+    /// The tool's name in a job: the program's name, unless the program plays several parts.
     fn role(&self) -> &'static str {
         self.program()
     }
 
-    /// The part that it plays beside others.
+    /// The part that it plays beside other tools.
     fn part(&self) -> Part {
         Part::Alone
     }
 
-    /// Where its program is in a guest of the lab, which has it from the package of its name; `None`: guests do without it.
+    /// Path of the program in a guest of the lab, which gets it from the package of that name; `None`: guests do without it.
     fn in_guests(&self) -> Option<&'static str>;
 
-    /// What may be asked of it by `NAME:ARGS`; `None`: it takes no arguments of the user's.
+    /// What users may ask of it by `NAME:ARGS`; `None`: it takes no user arguments.
     fn own(&self) -> Option<&'static WithArguments> {
         None
     }
 
-    /// Its command line after the program's name: `args` of the job, and what it must be told besides.
+    /// The arguments after the program's name: those of the job, and those that rtscope adds.
     fn command(&self, args: &[String], paths: &Paths<'_>) -> Vec<String>;
 
-    /// It prints its figures on standard output; else it writes them to [`Paths::figures`], and what it prints is for people.
+    /// Whether it prints its figures on standard output. If not, it writes them to [`Paths::figures`], and its
+    /// output is for people.
     fn prints_figures(&self) -> bool;
 
     /// Why it is not at work yet; `None` when it is.
     fn not_at_work(&self, seen: &Seen<'_>) -> Option<String>;
 
-    /// What the kernel says it has done, by name with unit: the proof of a tool that can't be ended in time and leaves no figures of its own.
+    /// What the kernel has accounted to it, by name with unit: the proof of a tool that can't be ended in time and
+    /// leaves no figures of its own.
     fn account(&self, seen: &Seen<'_>) -> Option<(&'static str, f64)>;
 
-    /// Whose work is watched: one of them that uses no CPU time, and waits neither for a CPU nor for a disk, is idle.
+    /// Which processes are watched. One that uses no CPU time, and waits neither for a CPU nor for a disk, is idle.
     fn workers(&self) -> Workers;
 
-    /// Reads the figures that it left: whole, damaged, or none.
+    /// Reads its figures, which may be damaged or missing.
     fn said(&self, figures: &str) -> Said;
 
-    /// Whether it ends with this exit status when it is asked to end.
+    /// Whether this is its exit status after a request to end.
     fn ends_with(&self, exit_code: Option<i32>) -> bool;
 
-    /// What to try by hand when it ends before it was at work.
+    /// A hint what to try by hand when the tool ends before it is at work.
     fn by_hand(&self) -> &'static str;
 }
 
-/// What a tool is to others of the same load.
+/// The part of a tool beside the other tools of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Nothing.
+    /// It has no partner.
     Alone,
     /// It is asked to end first.
     Client,
-    /// It ends by itself after its clients, so that its own words say less.
+    /// It ends by itself after its clients, so its own last output matters less.
     Server,
 }
 
@@ -79,23 +81,24 @@ pub(crate) enum Workers {
 /// Where a tool may write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paths<'a> {
-    /// What it says to programs.
+    /// File for machine-readable figures.
     pub(crate) figures: &'a Path,
-    /// A directory of its own, in which it is started.
+    /// The tool's own directory, which is its working directory.
     pub(crate) dir: &'a Path,
 }
 
-/// A tool that runs, in one look at all processes.
+/// A running tool in one snapshot of all processes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) pid: u32,
-    /// It is at work when at least this many processes of it have had CPU time.
+    /// The tool is at work once at least this many of its processes have used CPU time.
     pub(crate) workers: u32,
     pub(crate) processes: &'a [Process],
 }
 
 impl Seen<'_> {
-    /// Why its children are not at work yet: so many of them, and `least_ns` of CPU time of all together.
+    /// Why the children are not at work yet: too few have used CPU time, or all together less than `least_ns`;
+    /// `None` when they are.
     pub(crate) fn children_not_at_work(&self, least_ns: u64) -> Option<String> {
         let mut total: u64 = 0;
         let mut running = 0;
@@ -108,7 +111,7 @@ impl Seen<'_> {
         (!at_work).then(|| format!("{running} of {} workers have run, for {} ms of CPU time", self.workers, total / 1_000_000))
     }
 
-    /// CPU time that it has had with all its children, s.
+    /// CPU time of the tool and its descendants, s.
     pub(crate) fn cpu_seconds(&self) -> f64 {
         let own = self.processes.iter().filter(|p| p.pid == self.pid);
         let ns: u64 = process_tree::descendants(self.processes, self.pid).into_iter().chain(own).map(process_tree::cpu_ns).sum();
@@ -116,46 +119,46 @@ impl Seen<'_> {
     }
 }
 
-/// What a tool says it did.
+/// What a tool reported.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Said {
     /// Its figures; empty when there are none.
     pub(crate) achieved: Achieved,
-    /// Its own error message among them.
+    /// Its error message, if the output contains one.
     pub(crate) error: Option<String>,
 }
 
-/// What a tool takes from users.
+/// How a tool takes arguments from users.
 #[derive(Debug)]
 pub(crate) struct WithArguments {
     /// One line for the help.
     pub(crate) about: &'static str,
-    /// Reads the words that follow its name. They never reach a shell.
+    /// Checks the words after the tool's name. They never reach a shell.
     pub(crate) read: fn(&[String]) -> Result<ArgumentsJob, Refused>,
 }
 
-/// What a user's words ask for.
+/// The job that a user's words ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArgumentsJob {
     /// Arguments of the job.
     pub(crate) args: Vec<String>,
     /// As in [`Seen::workers`].
     pub(crate) workers: u32,
-    /// Most that it may have on disk, MiB, as far as that is known before. It is ended when it leaves too little.
+    /// Upper bound of its disk space, MiB, as far as known in advance. The tool is ended when it leaves too little free.
     pub(crate) disk_mib: u64,
 }
 
-/// Words that would break the proof, escape the load's directory, or outlive the run.
+/// Why a user's words are refused: they would break the proof, escape the load's directory, or outlive the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// The word, or all of them.
+    /// The refused word, or all of them.
     pub(crate) word: String,
     /// Why.
     pub(crate) reason: &'static str,
 }
 
 impl Refused {
-    /// As a result.
+    /// Makes the error result.
     pub(crate) fn because<T>(word: &str, reason: &'static str) -> Result<T, Self> {
         Err(Self { word: word.into(), reason })
     }

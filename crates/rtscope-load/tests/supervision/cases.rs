@@ -1,4 +1,4 @@
-//! The cases.
+//! The test cases.
 
 use super::world::{Case, World, codes, figure, files, kill, lacking};
 use rtscope_load::{Isolation, Load, LoadError};
@@ -80,7 +80,7 @@ fn every_isolation(world: &World) -> Option<String> {
     None
 }
 
-/// Whether util-linux and iproute2, who know nothing of us, can have these namespaces here and a veth pair in them.
+/// Whether util-linux and iproute2, independently of rtscope, can make these namespaces and a veth pair in them.
 fn possible(user: &[&str]) -> bool {
     let mut command = std::process::Command::new("unshare");
     command.args(user).args(["--pid", "--mount", "--ipc", "--net", "--fork", "--mount-proc"]);
@@ -97,7 +97,7 @@ fn driver_killed(world: &World) -> Option<String> {
         assert!(!world.named("stress-ng").is_empty() && !files(&world.dir()).is_empty());
         driver.kill().unwrap();
         driver.wait().unwrap();
-        // The outer supervisor cleans up by itself: no replay.
+        // The outer stage cleans up on its own: no replay.
         world.assert_nothing_left();
     }
     None
@@ -143,7 +143,7 @@ fn init_killed(world: &World) -> Option<String> {
     None
 }
 
-/// As `pkill -9 -f` of the program's name would.
+/// As `pkill -9 -f` with the program's name would do.
 fn all_killed(world: &World) -> Option<String> {
     if let Some(why) = lacking() {
         return Some(why);
@@ -152,7 +152,7 @@ fn all_killed(world: &World) -> Option<String> {
         let (mut driver, supervisor) = world.driver("full", isolation);
         let stages = [vec![driver.id(), supervisor], world.named("rt-load-")].concat();
         for pid in stages {
-            // One that went with another is what the others shall do too.
+            // A process that ended with another is gone already, as the rest should be.
             let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), libc::SIGKILL);
         }
         driver.wait().unwrap();
@@ -224,7 +224,7 @@ fn tampered_with(world: &World) -> Option<String> {
     let proof = handle.stop();
     let gone = proof.processes[0].workers.iter().find(|w| w.name == "matrix").map(|w| (w.gone, w.count));
     assert_eq!(gone, Some((1, 2)), "{proof:#?}");
-    // The course is of all of it, and of every CPU.
+    // The course covers the whole load and every CPU.
     let course = proof.course.as_ref().unwrap();
     let by_cpu: u64 = course.cpus.iter().map(|c| c.load_ns).sum();
     let by_step: u64 = course.steps.iter().map(|s| s.load_ns).sum();
@@ -240,11 +240,11 @@ fn fio(world: &World) -> Option<String> {
     if !Load::parse(LOAD).unwrap().missing_tools().is_empty() {
         return Some("fio not installed".into());
     }
-    // The first is fio itself.
+    // The first process is fio itself.
     let jobs = |world: &World| world.named("fio").split_off(1);
     for isolation in KINDS {
         let mut handle = world.start(LOAD, isolation);
-        // Whatever it writes is in the load's directory, and no more than it was to be.
+        // All it writes is in the load's directory, and within the requested size.
         let own = handle.directory().join("0");
         std::thread::sleep(Duration::from_secs(3));
         let sizes: Vec<u64> = files(&own).iter().map(|f| f.metadata().unwrap().len()).collect();
@@ -287,7 +287,7 @@ fn fio(world: &World) -> Option<String> {
         assert!(codes(&handle.stop()).contains(&"load-died".to_owned()));
         world.assert_nothing_left();
     }
-    // Stuck: it leaves no figures, and nothing else stands for them.
+    // Stuck: it leaves no figures, and nothing replaces them.
     let mut options = world.options(Isolation::Namespaces);
     options.stop_timeout = Duration::from_millis(600);
     let handle = Load::parse(LOAD).unwrap().start(&options).unwrap().unwrap();
@@ -296,14 +296,14 @@ fn fio(world: &World) -> Option<String> {
     }
     let said = codes(&handle.stop());
     assert!(said.iter().any(|c| c == "load-unproven" || c == "load-figures-missing"), "{said:?}");
-    // What this machine's fio does not know is told.
+    // A setting that fio itself rejects is reported.
     let e = Load::parse("fio:--rw=read --bs=4k --size=4k --nrfiles=1000").unwrap().start(&world.options(Isolation::Namespaces));
     assert!(matches!(e, Err(LoadError::Start { .. })), "{e:?}");
     world.assert_nothing_left();
     None
 }
 
-/// A file system of its own, so that no disk of the machine is filled; taken away when dropped.
+/// A separate file system, so that no disk of the machine is filled. Dropping this unmounts it.
 struct Mounted(std::path::PathBuf);
 
 impl Drop for Mounted {

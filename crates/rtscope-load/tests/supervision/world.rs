@@ -1,4 +1,4 @@
-//! A place of its own for each case, and what is left in it.
+//! A private place for each case, and checks of what is left in it.
 
 use rtscope_load::{Isolation, Journal, Load, LoadHandle, Reexec, StartOptions};
 use rtscope_record::LoadProof;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// A case gives `None`, or why it was skipped.
+/// A case returns `None`, or why it was skipped.
 pub(crate) type Case = fn(&World) -> Option<String>;
 
-/// Runs the cases whose names the command line asks for, each in a place of its own, or lists them.
+/// Runs the cases that the command line names, each in its own place, or lists them.
 pub(crate) fn run(cases: &[(&str, Case)]) -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let wanted: Vec<&String> = args.iter().filter(|a| !a.starts_with('-')).collect();
@@ -86,7 +86,7 @@ impl World {
         Load::parse(load).unwrap().start(&self.options(isolation)).unwrap().unwrap()
     }
 
-    /// Starts another process that starts the load.
+    /// Starts another process, which starts the load.
     pub(crate) fn spawn_driver(&self, load: &str, isolation: Isolation) -> Child {
         let number = match isolation {
             Isolation::Namespaces => "0",
@@ -103,7 +103,7 @@ impl World {
             .unwrap()
     }
 
-    /// The same, and waits until the load is up; its supervisor's process id comes with it.
+    /// Like [`Self::spawn_driver`], and waits until the load is up. Also returns the process id of its supervisor.
     pub(crate) fn driver(&self, load: &str, isolation: Isolation) -> (Child, u32) {
         let mut child = self.spawn_driver(load, isolation);
         let mut line = String::new();
@@ -112,7 +112,7 @@ impl World {
         (child, supervisor)
     }
 
-    /// Processes of loads in this world: those that work in its directory, and our own program's stages.
+    /// Processes of the loads in this world: those that work in its directory, and stages of this program.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let dir = self.dir();
         let own = std::env::current_exe().unwrap();
@@ -124,7 +124,7 @@ impl World {
         pids().into_iter().filter(|&p| mine(p)).collect()
     }
 
-    /// Those of them that run `program`, by the name in their status.
+    /// Those of them whose name begins with `name`.
     pub(crate) fn named(&self, name: &str) -> Vec<u32> {
         self.processes().into_iter().filter(|p| comm(*p).starts_with(name)).collect()
     }
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// No process, no link, no named network namespace, and, unless it is left to the journal, no file.
+    /// Asserts that no process, network link, named network namespace or file is left.
     pub(crate) fn assert_nothing_left(&self) {
         self.wait_for_no_process();
         assert_eq!(links(), self.links_before);
@@ -151,7 +151,7 @@ impl World {
         assert_eq!(files(self.journal().dir()), Vec::<PathBuf>::new());
     }
 
-    /// What the journal has to do is what a kill prevented; after it nothing is left.
+    /// Lets the journal undo what a kill prevented, then asserts that nothing is left.
     pub(crate) fn assert_nothing_left_after_replay(&self) {
         self.wait_for_no_process();
         let replayed = self.journal().replay();
@@ -189,7 +189,7 @@ fn options(dir: &Path, journal: Journal, isolation: Isolation) -> StartOptions {
     }
 }
 
-/// Starts a load, says its supervisor's process id, and sleeps until it is killed.
+/// Starts a load, prints its supervisor's process id, and sleeps until it is killed.
 pub(crate) fn driver(args: &[String]) -> ExitCode {
     let isolation = [Isolation::Namespaces, Isolation::UserNamespace, Isolation::ProcessTree][args[1].parse::<usize>().unwrap()];
     let options = options(Path::new(&args[2]), Journal::at(&args[3]), isolation);
@@ -201,12 +201,12 @@ pub(crate) fn driver(args: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Codes of the warnings that `proof` gives. That other programs take the CPUs is no matter of the supervision.
+/// Codes of the warnings that `proof` gives, except that other programs use the CPUs: that is not the supervisor's fault.
 pub(crate) fn codes(proof: &LoadProof) -> Vec<String> {
     rtscope_record::load::warnings(proof).into_iter().map(|w| w.code).filter(|c| c != "load-crowded").collect()
 }
 
-/// Why no load can be tried here.
+/// Why loads can't be tested here.
 pub(crate) fn lacking() -> Option<String> {
     let missing = Load::parse("full").unwrap().missing_tools();
     (!missing.is_empty()).then(|| format!("{} not installed", missing.join(" and ")))

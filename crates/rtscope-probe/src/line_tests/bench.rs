@@ -1,4 +1,5 @@
-//! A run of a test over lines: opens the lines, starts the device under test where it is the probe's own, follows the instrument, collects.
+//! A run of a test over lines: opens the lines, starts the DUT if it is the probe's own, follows the
+//! instrument, collects the results.
 
 use super::checked::LineTest;
 use super::device::{Device, Duty};
@@ -25,17 +26,18 @@ use std::sync::atomic::{
     Ordering::{Relaxed, SeqCst},
 };
 
-/// Stack of the instrument: `MCL_FUTURE` locks all of it.
+/// Stack size of the instrument's thread; `MCL_FUTURE` locks all of it.
 const STACK: usize = 128 * 1024;
 const PREFAULT: usize = 64 * 1024;
-/// How often an instrument at work is looked after, ms.
+/// How often a working instrument is checked, ms.
 const POLL_INTERVAL: i32 = 10;
-/// How long a device of another program may take to be there, ns.
+/// How long to wait for a device of another program, ns.
 const DEVICE_TIMEOUT: u64 = 3_000_000_000;
-/// Stimuli of a calibration, and their interval, ns.
+/// Number of stimuli of a calibration, and their interval, ns.
 const CALIBRATION: (u64, u64) = (1000, 1_000_000);
 
-/// Prepares, calibrates, runs and collects the test of `plan`; the lines are given back whatever happens. As [`crate::timer::run`].
+/// Prepares, calibrates, runs and collects the test of `plan`. The lines are released in every case. Parameters
+/// as in [`crate::timer::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let test = LineTest::of(plan.test, &plan.settings)?;
     let s = test.settings;
@@ -71,14 +73,14 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     bench.collect(measured)
 }
 
-/// What a test gives before the bench adds what it knows.
+/// The result of a test, before the bench adds what it knows.
 pub(super) struct Taken {
     pub(super) distributions: Vec<Distribution>,
     pub(super) counts: RunCounts,
     pub(super) ended: Ended,
 }
 
-/// A job of the instrument's thread, and what became of it.
+/// The outcome of a job on the instrument's thread.
 pub(super) struct Ran<T> {
     pub(super) outcome: T,
     pub(super) tid: u32,
@@ -91,18 +93,18 @@ pub(super) struct Bench<'a> {
     pub(super) test: LineTest<'a>,
     signals: &'a Signals,
     reporter: Reporter<'a>,
-    /// As many are missed as the run was to end at.
+    /// The limit of missed stimuli was reached.
     broken: bool,
     device: Option<Device>,
     module: Option<(ModuleDut, Duty)>,
     witness: Option<Witness>,
-    /// The instrument's thread, once it has been there.
+    /// The post of the instrument's thread, once there was one.
     posted: Option<Arc<Post>>,
     pub(super) facts: Facts,
     pub(super) warnings: Vec<Warning>,
 }
 
-/// The order of a calibration.
+/// The order for a calibration.
 fn calibration() -> Order {
     let (count, interval) = CALIBRATION;
     Order {
@@ -124,7 +126,7 @@ fn facts(line: &LineSpec) -> LineFacts {
     LineFacts { name: line.to_string(), what: can.what.into(), stamp: can.stamp }
 }
 
-/// Labels and live figures of what is followed.
+/// Labels and live figures shown while a run is followed.
 pub(super) type Cells = Vec<(&'static str, Arc<LiveCell>)>;
 
 impl Bench<'_> {
@@ -151,13 +153,14 @@ impl Bench<'_> {
         Ok(instrument)
     }
 
-    /// Starts the probe's own device, or waits for the one that is somewhere else.
+    /// Starts the probe's own device, or waits for one elsewhere.
     fn start_device(&mut self, duty: Duty, instrument: &dyn Instrument) -> Result<(), Failure> {
-        // With no DUT of ours the module may be on the machine at the other end of the wires; those of the kernel's instrument end here.
+        // Without our own DUT, the module may be on the machine at the other end of the wires. The wires of the
+        // kernel's instrument end on this machine.
         let elsewhere = self.test.lines.dut.is_none() && !self.test.answer.is_wire() && !ModuleDut::is_loaded(duty);
-        // Software lines are memory of this machine: whoever answers there, is here.
+        // Software lines are memory of this machine, so whoever answers there runs here.
         if elsewhere && !self.test.answer.is_soft() && self.test.lines.dut.is_none() && self.test.lines.self_answer.is_none() {
-            // What this machine is like stands with the instrument; of the other one nothing is known.
+            // The state of this machine belongs to the instrument; nothing is known of the DUT's.
             self.facts.system = Some(Box::default());
         }
         if self.plan.space == Space::Kernel && elsewhere {
@@ -187,7 +190,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// How long the instrument itself takes.
+    /// Measures the instrument's own delay.
     fn calibrate(&mut self, instrument: &mut dyn Instrument, say: &mut dyn FnMut(Event)) -> Result<(), Failure> {
         let mut samples = PhaseSampler::new(CALIBRATION.0);
         let ran = self.follow(&Vec::new(), say, |stop| instrument.calibrate(&calibration(), stop, &mut samples))?;
@@ -200,7 +203,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Where a line can tell, the device's ends must be there before the first stimulus.
+    /// Waits until the device's ends are there before the first stimulus, if the lines can tell.
     fn wait_for_device(&self, instrument: &dyn Instrument) -> Result<(), Failure> {
         let end = rt::now() + DEVICE_TIMEOUT;
         loop {
@@ -225,7 +228,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The instrument's thread, for the distributions that it took.
+    /// The instrument's thread, for the distributions that it measured.
     pub(super) fn thread(&self, tid: u32, refused: Option<&Warning>) -> ThreadInfo {
         let s = self.test.settings;
         let asked = if refused.is_some() { (Policy::Other, 0) } else { (s.policy, s.priority) };
@@ -260,7 +263,7 @@ impl Bench<'_> {
             let run = || {
                 tid.store(rt::tid(), SeqCst);
                 rt::prefault_stack::<PREFAULT>();
-                // Who only reads what the kernel stamped must not keep the DUT from its CPU.
+                // A thread that only reads kernel stamps must not keep the DUT from its CPU.
                 let refused = if reader { None } else { warnings::take_place(settings, cpu) };
                 let _ = if reader { rt::come_before_ordinary_tasks() } else { Ok(()) };
                 if let Some(p) = &post {
@@ -297,7 +300,7 @@ impl Bench<'_> {
                     stop.store(true, SeqCst);
                 }
                 self.reporter.wait(POLL_INTERVAL);
-                // A calibration or a trial of the search is not followed.
+                // No live figures for a calibration or a trial of the search.
                 if !cells.is_empty() {
                     let figures = |(label, cell): &(&'static str, Arc<LiveCell>)| {
                         live(cell, label, tid.load(SeqCst), settings.priority, settings.interval.0)
@@ -310,7 +313,7 @@ impl Bench<'_> {
         Ok(Ran { outcome: outcome?, tid: tid.into_inner(), refused })
     }
 
-    /// Ends the device, and puts everything together.
+    /// Ends the device, and assembles the result.
     fn collect(mut self, taken: Taken) -> Result<Measured, Failure> {
         let Taken { distributions, counts, ended } = taken;
         if let Some(device) = self.device.take() {

@@ -1,5 +1,5 @@
-//! What is asked of a test over lines, checked: by the probe, and before that by whoever made the settings, so that nothing is built or booted
-//! for what can't be measured.
+//! Checks the settings of a test over lines. The probe does so, and before it whoever made the settings, so
+//! that nothing is built or booted for what can't be measured.
 
 use crate::lines::LineSpec;
 use crate::measured::Failure;
@@ -8,30 +8,30 @@ use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
 use rtscope_record::{LineSettings, Nanos, Policy, Settings, Shape, Test};
 use rtscope_sys::rt;
 
-/// The same for the instrument in the kernel, ns.
+/// Shortest interval of the instrument in the kernel, ns.
 const SHORTEST_WIRE: u64 = 10_000;
-/// From the instrument's own answer to the next stimulus at least, ns.
+/// Shortest time from the instrument's own answer to the next stimulus, ns.
 const SELF_ANSWER_REST: u64 = 5_000;
-/// Shortest pulse, and from its end to the next one at least, ns.
+/// Shortest pulse, and shortest time from its end to the next one, ns.
 const PULSE: (u64, u64) = (50, 1_000);
 
-/// A test over lines that can be measured.
+/// The checked settings of a test over lines.
 #[derive(Debug)]
 pub struct LineTest<'a> {
-    /// All of them.
+    /// All settings.
     pub settings: &'a Settings,
-    /// Those about lines.
+    /// The settings about lines.
     pub lines: &'a LineSettings,
-    /// The stimulus; none for `periodic`.
+    /// The stimulus line; none for `periodic`.
     pub stimulus: Option<LineSpec>,
-    /// The answer.
+    /// The answer line.
     pub answer: LineSpec,
-    /// The line wired straight to the stimulus.
+    /// The line that is wired directly to the stimulus.
     pub null_wire: Option<LineSpec>,
 }
 
 impl<'a> LineTest<'a> {
-    /// What is to be witnessed: the instrument's CPU and the DUT's, and rivals of the lower of the two.
+    /// The order to the witness: the CPUs of instrument and DUT, with rivals judged by the lower of their two priorities.
     pub(super) fn watch(&self, test: Test) -> Order {
         let (s, dut) = (self.settings, self.lines.dut.as_ref());
         let reads = self.answer.is_autonomous();
@@ -54,7 +54,7 @@ impl<'a> LineTest<'a> {
         Order { cpus, ours, planned, grid: None, ends_only: false }
     }
 
-    /// Refuses what can't be measured.
+    /// Checks the settings. Fails with a usage error for what can't be measured.
     pub fn of(test: Test, s: &'a Settings) -> Result<Self, Failure> {
         let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
         let Some(l) = &s.lines else {

@@ -1,4 +1,4 @@
-//! The probe's own device under test: a thread beside the instrument that has its own lines, priority and CPU.
+//! The probe's own DUT: a thread beside the instrument, with its own lines, priority and CPU.
 
 use super::dut::{self, Done};
 use crate::lines::{Input, LineError, LineSpec, Output};
@@ -11,27 +11,27 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-/// Stack of a device: `MCL_FUTURE` locks all of it.
+/// Stack size of the device's thread; `MCL_FUTURE` locks all of it.
 const STACK: usize = 128 * 1024;
 const PREFAULT: usize = 64 * 1024;
 
-/// What it does.
+/// What a device does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
     /// Answers every edge of its input line.
     Respond,
-    /// Toggles its output line every so many ns.
+    /// Toggles its output line every this many ns.
     Wave(u64),
 }
 
-/// A device under test at work. Dropping it ends it, and gives its lines back.
+/// A running device. Dropping it ends it and releases its lines.
 #[derive(Debug)]
 pub struct Device {
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<Result<(), LineError>>>,
-    /// What it did so far.
+    /// What the device has counted so far.
     pub done: Arc<Done>,
-    /// What the kernel refused it.
+    /// What the kernel refused to the device.
     pub warning: Option<Warning>,
 }
 
@@ -41,8 +41,7 @@ struct Lines {
 }
 
 impl Device {
-    /// Opens the lines, starts the device and waits until it listens.
-    /// `post`: where it is looked after.
+    /// Opens the lines, starts the device and waits until it listens. `post` is its post at the witness.
     pub fn start(settings: &DutSettings, duty: Duty, post: Option<Arc<Post>>) -> Result<Self, Failure> {
         let open = |name: &String| name.parse::<LineSpec>();
         let input = settings.input.as_ref().map(|name| open(name)?.input()).transpose()?;
@@ -54,7 +53,7 @@ impl Device {
         let (priority, cpu) = (settings.priority, settings.cpu);
         let run = move || {
             rt::prefault_stack::<PREFAULT>();
-            // Nobody may be waiting any more; then the device is about to be stopped.
+            // If nobody waits any more, the device is about to be stopped.
             let refused = take_place(priority, cpu);
             if let Some(p) = &post {
                 p.enter();
@@ -73,12 +72,12 @@ impl Device {
         Ok(device)
     }
 
-    /// Whether it ended, of itself.
+    /// Whether it has ended on its own.
     pub fn ended(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends it; says why it had ended before, if it had.
+    /// Ends the device. Fails if it had ended before, with the reason.
     pub fn end(mut self) -> Result<(), Failure> {
         self.join()
     }
@@ -93,12 +92,12 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // An error that ends a run is told by `end`.
+        // `end` reports errors; here they are dropped.
         let _: Result<(), Failure> = self.join();
     }
 }
 
-/// Gives the calling thread its CPU and priority; says what was refused.
+/// Gives the calling thread its CPU and priority. Returns a warning if they were refused.
 pub fn take_place(priority: u8, cpu: Option<u32>) -> Option<Warning> {
     let pinned = cpu.map_or(Ok(()), rt::pin);
     let scheduled = if priority > 0 { rt::set_policy(Policy::Fifo, priority, 0) } else { Ok(()) };

@@ -1,6 +1,7 @@
-//! The device under test in user space: answers every edge of its input line, or makes a wave, with nothing between the edge and the answer.
+//! The DUT in user space: answers every edge of its input line, or makes a wave, with nothing between the edge
+//! and the answer.
 //!
-//! What can be injected ([`Inject`]) is done wrong on purpose, to prove that the instrument measures and counts right.
+//! The faults in [`Inject`] are made on purpose, to prove that the instrument measures and counts correctly.
 
 use crate::lines::{Input, LineError, Output};
 use rtscope_record::Inject;
@@ -8,12 +9,12 @@ use rtscope_samples::Edge;
 use rtscope_sys::rt::{self, Instant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The longest that a device waits without looking whether it is to stop, ns.
+/// Longest wait before the device checks whether to stop, ns.
 const POLL_INTERVAL: u64 = 50_000_000;
-/// A device that waits on purpose sleeps until so long before, and then looks at the clock, ns.
+/// A device that delays on purpose sleeps until this long before, then polls the clock, ns.
 const SPIN: u64 = 100_000;
 
-/// What a device did so far.
+/// What a device has counted so far.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Edges taken from the input line, or grid points of the wave.
@@ -26,12 +27,12 @@ pub struct Done {
     pub missed: AtomicU64,
 }
 
-/// One writer: a load and a store, no locked instruction.
+/// There is only one writer: a load and a store suffice, without a locked instruction.
 fn add(to: &AtomicU64, n: u64) {
     to.store(to.load(Relaxed) + n, Relaxed);
 }
 
-/// Answers every edge of `input` by the same level on `output`, until `stop`.
+/// Answers every edge of `input` with the same level on `output`, until `stop`.
 pub fn respond(
     input: &mut dyn Input,
     output: &mut dyn Output,
@@ -87,7 +88,7 @@ fn wait_until(at: u64) {
     }
 }
 
-/// Which answers are wrong, and how.
+/// Which answers are faulty, and how.
 #[derive(Debug)]
 struct Wrong {
     inject: Inject,
@@ -103,7 +104,7 @@ struct Answer {
 }
 
 impl Wrong {
-    /// The answer to `edge`; `None` when there is to be none.
+    /// The answer to `edge`; `None` if it is to be left out.
     fn answer(&mut self, edge: Edge) -> Option<Answer> {
         let i = &self.inject;
         if edge.level {
@@ -119,12 +120,13 @@ impl Wrong {
     }
 }
 
-/// Whether `number`, from 1, is one of every `n`; never for 0.
+/// Whether `number`, counted from 1, is a multiple of `n`; never for `n` = 0.
 fn is_nth(number: u64, n: u64) -> bool {
     n > 0 && number % n == 0
 }
 
-/// Toggles `output` at `first` and every `semi_period` ns after it, until `stop`. Grid points that it overslept are passed over and counted.
+/// Toggles `output` at `first` and every `semi_period` ns after it, until `stop`. Grid points that it slept
+/// through are passed over and counted.
 pub fn wave(
     output: &mut dyn Output,
     first: u64,
@@ -139,7 +141,7 @@ pub fn wave(
     let mut level = false;
     let mut toggles = 0;
     while !stop.load(Relaxed) {
-        // A long semi-period is slept through in parts, so that a stop is seen.
+        // Sleep through a long semi-period in parts, so that a stop is noticed.
         let now = rt::now();
         if now + POLL_INTERVAL < next {
             rt::sleep_until(Instant::from_ns(now + POLL_INTERVAL));

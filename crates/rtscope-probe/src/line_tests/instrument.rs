@@ -1,4 +1,4 @@
-//! What an instrument is: one trait for whatever stimulates and times, and the words of its orders and reports.
+//! The trait of everything that stimulates and times, with its orders and reports.
 
 use crate::lines::LineError;
 use rtscope_record::{Inject, Instrument as Facts, Shape, Warning};
@@ -6,71 +6,72 @@ use rtscope_samples::outcome::Sink;
 use rtscope_samples::wave::WaveSampler;
 use std::sync::atomic::AtomicBool;
 
-/// What stimulates and times. Opened by its entry in [`super::instruments`]; closed, with its lines at rest, when it is dropped.
+/// An instrument: stimulates and times. It is opened by its entry in [`super::instruments`]. Dropping it closes
+/// it, with its lines at rest.
 pub trait Instrument: Send {
-    /// Says what it is, for the record.
+    /// Describes itself for the record.
     fn describe(&self, facts: &mut Facts);
 
-    /// Measures its own share: the stimuli of `order` straight back to its answer.
+    /// Measures its own delay, with the stimuli of `order` looped straight back to its answer.
     fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError>;
 
-    /// What it means, and what to do, when nothing came back in a calibration; `None`: that can't be.
+    /// Message and remedy if nothing came back in a calibration; `None` if that can't happen.
     fn dead_null_wire(&self) -> Option<(String, &'static str)>;
 
-    /// Makes ready for the run; `calibrated`: after a calibration, whose stimuli a device may have heard.
+    /// Gets ready for the run. `calibrated`: a calibration came before, and a device may have heard its stimuli.
     fn prepare(&mut self, _order: &Order, _calibrated: bool) -> Result<(), LineError> {
         Ok(())
     }
 
-    /// Whether it needs no device, nor starts one.
+    /// Whether it needs no device; then none is started.
     fn answers_itself(&self) -> bool {
         false
     }
 
-    /// Whether somebody listens to its stimulus and drives its answer; `None` where that can't be told.
+    /// Whether somebody listens to its stimulus, and whether somebody drives its answer; `None` if unknown.
     fn other_ends(&self) -> [Option<bool>; 2] {
         [None; 2]
     }
 
-    /// Carries out `order`, hands over what comes of it, and ends early when it is told to stop. May be called again and again.
+    /// Carries out `order` and hands the outcomes to `collector`; ends early when `stop` is set. Can be called repeatedly.
     fn run(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError>;
 
-    /// What was lost on the way from it, less `spared` events that it had no room for.
+    /// What was lost between instrument and host, less `spared` events that overflowed in the instrument.
     fn losses(&self, _spared: u64) -> Option<Warning> {
         None
     }
 
-    /// Whether it does not answer any more.
+    /// Whether it no longer responds.
     fn is_gone(&mut self) -> bool {
         false
     }
 }
 
-/// How a run ended, and what the instrument counted.
+/// How a run ended, and the instrument's counts.
 pub type Report = (Ended, RunCounts);
 
-/// What a run of an instrument is to be.
+/// An order for one run of an instrument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Listen only, to a wave.
+    /// Only listen, to a wave.
     pub capture: bool,
-    /// Shortest and longest interval, ns; of a wave its semi-period.
+    /// Shortest and longest interval, ns; for a wave, its semi-period.
     pub intervals: (u64, u64),
-    /// Longest time to an answer, ns.
+    /// Time-out for an answer, ns.
     pub timeout: u64,
-    /// How many stimuli, or intervals of a wave; `None`: as many as there is time for.
+    /// Number of stimuli, or of intervals of a wave; `None`: as many as fit into the time.
     pub stimuli: Option<u64>,
-    /// How long, ns; `None`: until all stimuli are given.
+    /// Duration, ns; `None`: until all stimuli are given.
     pub duration: Option<u64>,
-    /// The same as a number of stimuli, for an instrument that ends by their number; 0: no end.
+    /// The end as a number of stimuli, for an instrument that ends by count; 0: no end.
     pub count: u64,
-    /// Of the intervals.
+    /// Seed of the intervals.
     pub seed: u64,
-    /// Who answers.
+    /// Who answers the stimuli.
     pub answers: Answers,
-    /// What the stimulus looks like; single edges from low, but for the FPGA instrument.
+    /// Shape of the stimulus: single edges from low, except for the FPGA instrument.
     pub shape: Shape,
-    /// A device may still be answering the run before.
+    /// A device may still be answering stimuli of the previous run.
     pub again: bool,
 }
 
@@ -79,49 +80,49 @@ pub struct Order {
 pub enum Answers {
     /// A device, over its lines.
     Device,
-    /// Nobody: the stimulus comes straight back.
+    /// Nobody: the stimulus is looped straight back.
     NullWire,
-    /// The instrument itself, so that it is validated.
+    /// The instrument itself, for its validation.
     Itself(Inject),
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// All stimuli given, or the time is over.
+    /// All stimuli are given, or the time is over.
     Complete,
     /// Told to stop.
     Stopped,
-    /// Nothing came back for long: the device is dead, or the wires are not where they should be.
+    /// Nothing came back for long: the device is dead, or the wires are misplaced.
     Silent,
-    /// The instrument itself went away.
+    /// The instrument itself disappeared.
     Gone,
 }
 
-/// What an instrument counted of its own doing.
+/// The instrument's counts of its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunCounts {
     /// Stimuli given.
     pub stimuli: u64,
-    /// Highest time between the clock reads around a stimulus, ns.
+    /// Longest time between the clock reads around a stimulus, ns.
     pub span_max: u64,
-    /// Sum of the same, ns.
+    /// Sum of these times, ns.
     pub span_sum: u64,
-    /// Stimuli later than planned by more than their interval.
+    /// Stimuli that came later than planned by more than their interval.
     pub behind: u64,
     /// Edges that the answer line reported as lost.
     pub lost: u64,
-    /// Events among them that the instrument itself had no room for.
+    /// Those of the lost events that did not fit into the instrument's own memory.
     pub overflowed: u64,
     /// Edges of the answer line.
     pub edges: u64,
-    /// Pulses that were too narrow, and taken out.
+    /// Pulses that were removed because they were too narrow.
     pub narrow: u64,
-    /// From the first stimulus to the end of the last one's interval, ns.
+    /// Time from the first stimulus to the end of the last one's interval, ns.
     pub elapsed: u64,
 }
 
-/// Where what an instrument sees goes.
+/// Where the instrument's observations go.
 pub enum Collector<'a> {
     /// Outcomes of stimuli.
     Responses(&'a mut (dyn Sink + Send)),
@@ -130,7 +131,7 @@ pub enum Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// The run begins: times of worst samples count from `start`, ns.
+    /// The run begins: the times of the worst samples count from `start`, ns.
     pub fn start_at(&mut self, start: u64) {
         match self {
             Self::Responses(sink) => sink.start_at(start),

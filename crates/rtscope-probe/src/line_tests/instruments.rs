@@ -1,4 +1,4 @@
-//! The instruments that there are, an entry and a file each.
+//! The table of instruments, with a file for each.
 
 mod fake;
 pub mod fpga;
@@ -10,13 +10,13 @@ use super::instrument::Instrument;
 use crate::measured::Failure;
 use crate::protocol::Plan;
 
-/// Opens the instrument of a run; `None`: neither the run's target nor its lines are of its kind.
+/// Opens the instrument of a run; `None` if this instrument does not serve the run's target and lines.
 type Entry = fn(&Plan, &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>>;
 
-/// The first that takes the run is its instrument.
+/// The first entry that accepts the run is its instrument.
 const ENTRIES: [Entry; 4] = [fake::open, kernel::open, fpga::entry, lines::open];
 
-/// Opens the instrument of `plan`, whose test is `test`.
+/// Opens the instrument for `plan`, whose test is `test`.
 pub(super) fn open(plan: &Plan, test: &LineTest<'_>) -> Result<Box<dyn Instrument>, Failure> {
     let unknown = || Failure::usage(format!("no instrument has the line {}", test.answer), "name another one: --answer LINE");
     ENTRIES.iter().find_map(|entry| entry(plan, test)).unwrap_or_else(|| Err(unknown()))

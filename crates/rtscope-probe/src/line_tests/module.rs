@@ -1,4 +1,4 @@
-//! The device under test as a kernel module: is it there and of this version, and what does it say of itself after a run?
+//! The DUT as a kernel module: checks that it is loaded in this version, and reads its counts after a run.
 
 use super::device::Duty;
 use crate::measured::Failure;
@@ -6,26 +6,26 @@ use rtscope_record::{Effect, Warning};
 use rtscope_sys::module_devices::{PeriodicStatus, ResponseStatus, periodic_status, response_status};
 use std::io;
 
-/// A module at work.
+/// A loaded module that serves as the DUT.
 #[derive(Debug)]
 pub struct ModuleDut {
-    /// Which, and where it does its work, in words.
+    /// Name and context of the module, as text.
     pub what: String,
     name: &'static str,
     before: Counts,
 }
 
-/// What it counted before the run.
+/// The module's counts before the run.
 #[derive(Debug)]
 enum Counts {
     Response(ResponseStatus),
     Periodic(PeriodicStatus),
-    /// This user may not ask it.
+    /// This user may not read them.
     Unknown,
 }
 
 impl ModuleDut {
-    /// The module for `duty`; an error where it is not loaded, or of another version.
+    /// The module for `duty`. Fails if it is not loaded, or of another version.
     pub fn find(duty: Duty) -> Result<Self, Failure> {
         let (name, parameter) =
             if duty == Duty::Respond { ("rtscope_response", "handler") } else { ("rtscope_periodic", "context") };
@@ -52,12 +52,12 @@ impl ModuleDut {
         std::path::Path::new("/sys/module").join(name).exists()
     }
 
-    /// Whether it is loaded still.
+    /// Whether this module is still loaded.
     pub fn is_there(&self) -> bool {
         std::path::Path::new("/sys/module").join(self.name).exists()
     }
 
-    /// What it did since it was found: edges (or points of its grid), answers (or edges driven), edges lost, points missed.
+    /// What the module did since `find`: edges (or points of its grid), answers (or edges driven), edges lost, points missed.
     pub fn done(&self, duty: Duty) -> Result<(u64, u64, u64, u64), Failure> {
         let now = Counts::now(duty).map_err(|e| Failure::machine(format!("{}: {e}", self.what), "was it unloaded?"))?;
         Ok(match (&self.before, &now) {
@@ -73,7 +73,7 @@ impl ModuleDut {
         })
     }
 
-    /// What its own counts say against the run. An error when it is gone.
+    /// Warnings that follow from the module's own counts. Fails if the module is gone.
     pub fn check(&self, duty: Duty) -> Result<Vec<Warning>, Failure> {
         if matches!(self.before, Counts::Unknown) {
             return Ok(Vec::new());

@@ -7,12 +7,12 @@ use crate::lines::LineError;
 use rtscope_samples::wave::WaveSampler;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The longest that the loop waits without looking whether it is to stop, ns.
+/// Longest wait before the loop checks whether to stop, ns.
 const POLL_INTERVAL: u64 = 100_000_000;
-/// A wave without an edge for so many semi-periods and so long is over.
+/// A wave without an edge for this many semi-periods and this long, ns, has ended.
 const SILENT: (u64, u64) = (20, 2_000_000_000);
 
-/// Listens to a wave until `until` (whose stimuli are intervals here), and books its edges.
+/// Listens to a wave until `until` (its `stimuli` are intervals here), and books its edges.
 pub fn observe(wires: &mut impl Wires, until: &Until<'_>, samples: &mut WaveSampler) -> Result<(Ended, RunCounts), LineError> {
     let mut counts = RunCounts::default();
     let start = wires.now();

@@ -1,4 +1,4 @@
-//! The three tests over lines, each from its open lines to its distributions.
+//! The three tests over lines, each from opening its lines to its distributions.
 
 use super::bench::{Bench, Cells, Taken};
 use super::device::Duty;
@@ -13,9 +13,10 @@ use rtscope_samples::phase::PhaseSampler;
 use rtscope_samples::responses::ResponseSampler;
 use rtscope_samples::wave::WaveSampler;
 
-/// How long a trial of the search is, ns, and how many stimuli it has at least and at most.
+/// Duration of a trial in the search, ns, and its fewest and most stimuli.
 const TRIAL: (u64, u64, u64) = (500_000_000, 20, 5_000);
-/// A search ends at a trial of so many stimuli without any edge, where there were some before.
+/// At the first interval or a longer one, a trial of this many stimuli without any edge ends the search if
+/// earlier trials had edges.
 const DUMB: u64 = 10;
 
 impl Bench<'_> {
@@ -63,14 +64,15 @@ impl Bench<'_> {
         let shortest = l.shortest.unwrap_or(s.interval).0;
         let found = search(s.interval.0, shortest, &mut |interval, confirming| {
             let (trial, taken) = match self.attempt(instrument.as_mut(), interval, confirming, say) {
-                // What was found until then is kept, and says how it ended.
+                // What was found until then is kept, and the record says how the run ended.
                 Err(_) if edges > 0 && instrument.is_gone() => {
                     gone = true;
                     return Ok(None);
                 }
                 attempt => attempt?,
             };
-            // A device that is too slow for an interval may be dumb there; one that is dumb at a longer one than before, or for long, is dead.
+            // A device may be silent at an interval that is too short for it. One that is silent at the first interval or
+            // longer, or for long, is dead.
             let dumb = taken.counts.edges == 0 && interval >= s.interval.0 && taken.counts.stimuli >= DUMB;
             if edges > 0 && (dumb || taken.ended == Ended::Silent) {
                 return Err(Failure::machine(
@@ -88,7 +90,7 @@ impl Bench<'_> {
             }
             Ok::<_, Failure>((!stopped).then_some(trial))
         })?;
-        // Steps that overflowed are the search's business: none of them is in the figures.
+        // Overflows in the trials only matter to the search: their samples are not in the figures.
         let spared = overflowed - confirmed.as_ref().map_or(0, |c| c.counts.overflowed);
         self.warnings.extend(instrument.losses(spared));
         self.facts.search = steps;
@@ -142,13 +144,13 @@ impl Bench<'_> {
                 ));
             }
         }
-        // Ended before anything was confirmed: a record without samples says so.
+        // Ended before anything was confirmed: the record has no samples, and says why.
         let ended = if gone { Ended::Gone } else { Ended::Stopped };
         let taken = confirmed.unwrap_or(Taken { distributions: Vec::new(), counts: RunCounts::default(), ended });
         Ok(if gone { Taken { ended, ..taken } } else { taken })
     }
 
-    /// The order to the instrument, for the whole run.
+    /// The order to the instrument for the whole run.
     fn order(&self, intervals: (u64, u64), timeout: u64) -> Order {
         let (s, l) = (self.test.settings, self.test.lines);
         let mean = intervals.0.midpoint(intervals.1).max(1);
@@ -169,7 +171,7 @@ impl Bench<'_> {
         }
     }
 
-    /// One step of the search.
+    /// One trial of the search, or the confirming run.
     fn attempt(
         &mut self,
         instrument: &mut dyn Instrument,
@@ -215,12 +217,12 @@ impl Bench<'_> {
     }
 }
 
-/// Whether edges of this label ask: of a pulse it may be the first one alone.
+/// Whether edges with this label are stimuli. Of a pulse, it may be only the first edge.
 fn asks(l: &LineSettings, label: &str) -> bool {
     l.shape.pulse.is_none() || l.shape.both_edges || label == LABELS[usize::from(!l.shape.active_low)]
 }
 
-/// Stimuli of a trial.
+/// Number of stimuli of a trial.
 fn trial_of(interval: u64) -> u64 {
     (TRIAL.0 / interval).clamp(TRIAL.1, TRIAL.2)
 }

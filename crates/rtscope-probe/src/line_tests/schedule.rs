@@ -1,17 +1,17 @@
 //! When the next stimulus is due: fixed intervals, or random ones in a range from a seed.
 
-/// splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), as in `kernel/rtscope.h`, so that one seed is
-/// one sequence for every instrument.
+/// splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), the same as in
+/// `kernel/rtscope.h`, so that a seed gives the same sequence on every instrument.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     shortest: u64,
-    /// Longest less shortest, plus one.
+    /// Longest minus shortest, plus one.
     spread: u64,
     state: u64,
 }
 
 impl Schedule {
-    /// Intervals of `shortest` to `longest` ns, both ends in; fixed when they are equal. They are less than 2^32 ns apart.
+    /// Intervals from `shortest` to `longest` ns, both included; fixed when they are equal. The range must be below 2^32 ns.
     pub fn new(shortest: u64, longest: u64, seed: u64) -> Self {
         Self { shortest, spread: longest.saturating_sub(shortest).min(u64::from(u32::MAX) - 1) + 1, state: seed }
     }
@@ -43,7 +43,8 @@ mod tests {
         };
         assert_eq!(take(7), take(7));
         assert_ne!(take(7), take(8));
-        // The first outputs of splitmix64 for the seed 0, upper halves scaled to the range (reference: prng.di.unimi.it/splitmix64.c).
+        // The first outputs of splitmix64 for the seed 0, with the upper halves scaled to the range (reference:
+        // prng.di.unimi.it/splitmix64.c).
         let expected = [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f, 0xf88b_b8a8_724c_81ec];
         assert_eq!(take(0), expected.map(|z| ((z >> 32) * u64::from(u32::MAX)) >> 32));
     }

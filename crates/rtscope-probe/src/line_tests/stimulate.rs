@@ -1,4 +1,5 @@
-//! The instrument's loop: a stimulus when it is due, its answer until the time-out, and everything else for what it is (`pairing.rs`).
+//! The instrument's loop: gives each stimulus when it is due, takes its answer until the time-out, and books
+//! every other edge (`pairing.rs`).
 
 use super::instrument::{Ended, RunCounts};
 use super::schedule::Schedule;
@@ -9,23 +10,23 @@ use rtscope_samples::outcome::Sink;
 use rtscope_samples::pairing::{Closed, Pairing};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The longest that the loop waits without looking whether it is to stop, ns.
+/// Longest wait before the loop checks whether to stop, ns.
 const POLL_INTERVAL: u64 = 100_000_000;
-/// A device that answered nothing for so many stimuli and so long is taken for dead.
+/// A device that answers nothing for this many stimuli and this long, ns, counts as dead.
 const SILENT: (u64, u64) = (20, 2_000_000_000);
 
 /// When the loop ends.
 #[derive(Debug)]
 pub struct Until<'a> {
-    /// After so many stimuli.
+    /// After this many stimuli.
     pub stimuli: u64,
     /// At this time, ns.
     pub end: u64,
-    /// When told to.
+    /// When this is set.
     pub stop: &'a AtomicBool,
 }
 
-/// Gives stimuli until `until`, and books what comes of them. The stimulus line is low at the start, and is left low.
+/// Gives stimuli until `until`, and books the outcomes. The stimulus line is low at the start and is left low.
 pub fn stimulate(
     wires: &mut impl Wires,
     schedule: &mut Schedule,
@@ -66,7 +67,7 @@ pub fn stimulate(
         counts.behind += u64::from(span.before > due + interval);
         let deadline = span.before + timeout;
         pairing.stimulus(span.before, level, sink);
-        // On the grid as long as the answer's time is not cut short by it.
+        // Stays on the grid unless that would cut the time for the answer short.
         due = (due + interval).max(deadline);
         let mut judge = |edge: Edge| {
             counts.lost += edge.lost;
@@ -82,7 +83,7 @@ pub fn stimulate(
         listen(wires, due, until, &mut judge)?;
         match pairing.close(wires.now(), sink) {
             Closed::Answered => unanswered = 0,
-            // Told to stop while there was still time for an answer: nobody knows what would have become of it.
+            // Stopped while there was still time for an answer, so the outcome of this stimulus is unknown.
             Closed::Undecided | Closed::None => {
                 counts.stimuli -= 1;
                 break Ended::Stopped;
@@ -100,7 +101,7 @@ pub fn stimulate(
     Ok((ended, counts))
 }
 
-/// Hands every edge until `deadline` to `take`, until it says that it is content, or the loop is to stop.
+/// Passes every edge until `deadline` to `take`. Ends early when `take` returns `true`, or when the loop is to stop.
 fn listen(wires: &mut impl Wires, deadline: u64, until: &Until<'_>, take: &mut impl FnMut(Edge) -> bool) -> Result<(), LineError> {
     loop {
         let now = wires.now();

@@ -1,4 +1,4 @@
-//! The loop on a fake device whose answers are known: every count must come out exactly.
+//! The loop with a fake device whose answers are known: every count must be exact.
 
 use super::*;
 use crate::line_tests::wires::Simulated;
@@ -40,7 +40,7 @@ fn a_device_that_answers_is_timed() {
         0,
     );
     assert_eq!(counts(&d), [(500, 0, 0, 0), (500, 0, 0, 0)]);
-    // Every tenth is a falling one.
+    // Every tenth stimulus is a falling edge.
     assert_eq!((d[0].min(), d[0].max(), d[1].min(), d[1].max()), (Some(5_000), Some(5_000), Some(5_000), Some(90_000)));
     assert_eq!(d[1].histogram().above(80_000).0, 100);
     assert_eq!((own.stimuli, own.edges, own.span_max, own.behind, own.elapsed), (1000, 1000, 7, 0, 1001 * INTERVAL));
@@ -52,20 +52,20 @@ fn missed_late_doubled_and_unasked_are_counted_for_what_they_are() {
     let dut = |at: u64, level: bool| {
         n += 1;
         match n {
-            // A pulse that is not answered.
+            // A pulse without an answer.
             3 | 4 => vec![],
             // Late, but before the next stimulus.
             5 => vec![(at + TIMEOUT + 1, level)],
-            // In time to the last ns.
+            // Just in time: at the last ns of the time-out.
             7 => vec![(at + TIMEOUT, level)],
-            // Late, after the next stimulus, which is answered afterwards.
+            // Late, after the next stimulus, which is itself answered later.
             8 => vec![(at + INTERVAL + 10, level)],
             9 => vec![(at + 20, level)],
             // Answered twice.
             11 => vec![(at + 5, level), (at + 6, !level), (at + 7, level)],
-            // Nobody asked.
+            // Edges without a stimulus.
             12 => vec![(at + 5, level), (at + 500_000, true), (at + 500_100, false)],
-            // Late and doubled: the second one is nobody's.
+            // Late and doubled: the second edge answers nothing.
             13 => vec![(at + TIMEOUT + 5, level), (at + TIMEOUT + 6, !level), (at + TIMEOUT + 7, level)],
             _ => vec![(at + 5, level)],
         }

@@ -1,19 +1,21 @@
-//! The search for the highest frequency at which every stimulus is answered before the next one, and the run that confirms it.
+//! Searches for the highest frequency at which every stimulus is answered before the next one, and confirms it by
+//! a full run.
 //!
-//! Halving until a trial fails (or doubling until one does not), then bisection to 1 %, then a run of full length; where that one fails, 2 %
-//! longer intervals, until one is confirmed. The trials only say where to confirm: none of their answers counts for the claim, and each
-//! further try to confirm has to show more, since one of many passes by luck ([`Confirmation`]).
+//! The interval is halved until a trial fails (or doubled until one succeeds), then bisected to 1 %. A run of
+//! full length follows; while it fails, the interval grows by 2 %. Trials only say where to confirm: none of
+//! their answers supports the claim, and each further attempt to confirm has to show more, because one of many
+//! succeeds by luck ([`Confirmation`]).
 
 use rtscope_record::Nanos;
 use rtscope_record::lines::{Confirmation, Trial};
 
-/// The search ends when the shortest interval that held and the longest that did not are so close: 1 in 100.
+/// The search ends when the shortest interval that held and the longest that failed are this close: 1 in 100.
 const CLOSE: u64 = 100;
-/// How often the interval is doubled where not even the first holds.
+/// How often the interval is doubled if even the first one fails.
 const DOUBLINGS: u32 = 12;
-/// How often a longer interval is tried where the confirming run fails.
+/// How often a confirming run is tried, each time with a longer interval.
 const CONFIRMATIONS: u32 = 20;
-/// An instrument whose stimuli are so much further apart than asked can't go faster: 3/2.
+/// If stimuli are further apart than asked by more than this ratio (3/2), the instrument can't go faster.
 const SLOW: (u64, u64) = (3, 2);
 
 /// What the search found.
@@ -23,13 +25,13 @@ pub struct Found {
     pub interval: Option<u64>,
     /// Every step, in order; the last one is the confirming run, if any held.
     pub trials: Vec<Trial>,
-    /// The instrument itself could not ask faster.
+    /// The instrument itself was the limit.
     pub instrument_limited: bool,
-    /// How sure the interval is.
+    /// The confidence in the interval.
     pub confirmation: Option<Confirmation>,
 }
 
-/// What gives a trial at an interval, ns; `true` for the confirming run. `None`: told to stop.
+/// Runs a trial at an interval, ns; the flag is `true` for a confirming run. `None`: it was told to stop.
 pub trait Try<E>: FnMut(u64, bool) -> Result<Option<Trial>, E> {}
 impl<E, F: FnMut(u64, bool) -> Result<Option<Trial>, E>> Try<E> for F {}
 
@@ -56,7 +58,7 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
                 doublings += 1;
                 interval * 2
             }
-            // Stimuli for less does not make it faster.
+            // A shorter interval does not make the instrument faster.
             Some(_) if slow && interval == held.unwrap_or(0) => {
                 found.instrument_limited = true;
                 break;
@@ -83,12 +85,12 @@ pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result
     Ok(Some(found))
 }
 
-/// The instrument failed, not the device.
+/// Whether the trial failed because of the instrument, not the device.
 fn by_itself(trial: &Trial) -> bool {
     trial.overflowed > 0 && trial.missed == 0 && trial.spurious == 0
 }
 
-/// A trial from its counts.
+/// Makes a trial from its counts.
 pub fn judge(
     interval: u64,
     own: &super::instrument::RunCounts,
@@ -122,7 +124,8 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// A device that needs `service` ns for each edge, one after the other; the instrument asks at most every `limit` ns.
+    /// A device that needs `service` ns for each edge, one after the other. The instrument gives a stimulus at most
+    /// every `limit` ns.
     fn found(service: u64, first: u64, limit: u64) -> Found {
         let mut attempt = |interval: u64, confirming| {
             let mut busy = 0;
@@ -189,8 +192,8 @@ mod tests {
         assert_eq!(f.confirmation.map(|c| (c.stimuli, c.tries as usize)), Some((10, confirming)));
     }
 
-    /// A device that misses each stimulus with the same chance, whatever the interval: what is claimed of it is false in one search of
-    /// twenty at most, however often the search tried.
+    /// A device that misses each stimulus with the same probability, whatever the interval: the claim is false in
+    /// at most one search of twenty, however often it tried to confirm.
     #[test]
     fn a_lucky_try_is_no_proof() {
         let mut state = 1u64;

@@ -1,4 +1,4 @@
-//! What the readers of a test over lines must know.
+//! The warnings of tests over lines.
 
 use super::checked::LineTest;
 use super::instrument::{Ended, RunCounts};
@@ -8,7 +8,7 @@ use rtscope_record::lines::{LineFacts, Stamp};
 use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Settings, Test, Warning};
 use rtscope_sys::rt;
 
-/// The kernel refused the instrument its place.
+/// The kernel refused the instrument its CPU or priority.
 fn refused(what: &str) -> Warning {
     Warning::new(
         "priority-refused",
@@ -18,7 +18,7 @@ fn refused(what: &str) -> Warning {
     )
 }
 
-/// Everything that the figures do not say themselves.
+/// All warnings about what the figures alone do not show.
 pub(super) fn of(
     test: &LineTest<'_>,
     facts: &Instrument,
@@ -137,7 +137,7 @@ pub(super) fn of(
     all
 }
 
-/// Nothing at all came back.
+/// The failure when no edge came back at all.
 pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stimuli: u64) -> Failure {
     let stimulus = stimulus.map(|l| l.name.clone()).unwrap_or_default();
     Failure::machine(
@@ -146,7 +146,7 @@ pub(super) fn nothing_came(stimulus: Option<&LineFacts>, answer: &LineSpec, stim
     )
 }
 
-/// Gives the instrument its CPU and priority; says what was refused.
+/// Gives the instrument its CPU and priority. Returns a warning if they were refused.
 pub(super) fn take_place(s: &Settings, cpu: Option<u32>) -> Option<Warning> {
     let pinned = cpu.map_or(Ok(()), rt::pin).map_err(|e| format!("sched_setaffinity to CPU {}: {e}", cpu.unwrap_or(0)));
     let scheduled = if s.policy == Policy::Other { Ok(()) } else { rt::set_policy(s.policy, s.priority, 0) };

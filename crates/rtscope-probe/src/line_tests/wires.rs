@@ -1,4 +1,4 @@
-//! What the loops need of lines and clock, and a simulation of both.
+//! The loops' view of lines and clock, and a simulation of both.
 
 use crate::lines::{Input, LineError, Output, Span};
 use rtscope_samples::Edge;
@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 
 /// Lines and clock of an instrument.
 pub trait Wires {
-    /// Now, ns.
+    /// The time now, ns.
     fn now(&mut self) -> u64;
     /// Drives the stimulus line.
     fn drive(&mut self, level: bool) -> Result<Span, LineError>;
-    /// The next edge of the answer line, at most until `deadline`, ns.
+    /// The next edge of the answer line; `None` if there is none until `deadline`, ns.
     fn wait(&mut self, deadline: u64) -> Result<Option<Edge>, LineError>;
 }
 
 /// Real lines, and `CLOCK_MONOTONIC`.
 pub struct Real {
-    /// The stimulus; none for a test that only listens.
+    /// The stimulus line; none for a test that only listens.
     pub stimulus: Option<Box<dyn Output>>,
-    /// The answer.
+    /// The answer line.
     pub answer: Box<dyn Input>,
 }
 
@@ -43,7 +43,7 @@ impl Wires for Real {
     }
 }
 
-/// A simulation: time passes only while somebody waits, and what answers is a function of the stimuli.
+/// A simulation: time passes only during waits, and the answers are a function of the stimuli.
 pub struct Simulated<F> {
     now: u64,
     level: bool,
@@ -52,12 +52,12 @@ pub struct Simulated<F> {
 }
 
 impl<F: FnMut(u64, bool) -> Vec<(u64, bool)>> Simulated<F> {
-    /// `dut` gives, for a stimulus at a time to a level, the times and levels of the edges that come of it.
+    /// `dut` takes the time and level of a stimulus, and returns the times and levels of the resulting edges.
     pub fn new(dut: F) -> Self {
         Self { now: 1_000_000, level: false, dut, coming: BTreeSet::new() }
     }
 
-    /// Lets edges come that no stimulus causes.
+    /// Adds edges that no stimulus causes.
     #[cfg(test)]
     #[must_use]
     pub fn edges(mut self, edges: impl IntoIterator<Item = (u64, bool)>) -> Self {

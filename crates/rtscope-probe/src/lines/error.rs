@@ -1,14 +1,14 @@
-//! Why a line can't be had, and what to do about it.
+//! Why a line can't be used, and what to do about it.
 
 use rtscope_failure::{Fault, Problem};
 use std::io;
 
-/// The forms of a line's name, for a remedy.
+/// The forms of a line's name, for the remedy.
 const FORMS: &str = "write soft:NAME, gpio:CHIP/OFFSET, gpio:LINE-NAME, sysfs:NUMBER, serial:DEVICE:OUT>IN such as \
      serial:/dev/ttyS0:rts>cts, wire:stimulus and wire:answer of the kernel module rtscope_wire, or fpga:PORT such as \
      fpga:/dev/ttyUSB1";
 
-/// Why a line can't be had, or ended. Every message names the line; its remedy what to do.
+/// Why a line can't be used, or failed. The message names the line; the remedy says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// The text names no line.
@@ -19,40 +19,40 @@ pub enum LineError {
         /// What is wrong with it.
         why: String,
     },
-    /// Somebody else has it.
+    /// Another program or thread uses the line.
     #[error("{line} is in use: {by}")]
     Busy {
-        /// As named.
+        /// The line, as named.
         line: String,
-        /// By whom, as far as it is known.
+        /// Its user, as far as known.
         by: String,
     },
-    /// This line can't do what is asked of it.
+    /// The line does not support what is asked of it.
     #[error("{line} can't be used so: {why}")]
     Unable {
         /// As named.
         line: String,
-        /// What it can't.
+        /// What is not supported.
         why: String,
     },
-    /// The instrument behind it can't be used.
+    /// The instrument behind the line can't be used.
     #[error("{line}: {why}")]
     Instrument {
         /// As named.
         line: String,
-        /// Why not.
+        /// The reason.
         why: String,
-        /// What to do about it; empty where `why` says so.
+        /// What to do about it; empty if `why` already says it.
         remedy: String,
     },
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     #[error("{line}: {act}: {source}")]
     Io {
         /// As named.
         line: String,
-        /// What was tried.
+        /// The operation.
         act: String,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }

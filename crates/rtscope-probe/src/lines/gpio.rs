@@ -1,4 +1,5 @@
-//! GPIO lines by the character device, uAPI v2 (Linux 5.10): `gpio:CHIP/OFFSET` or `gpio:NAME`. The kernel stamps edges and numbers them.
+//! GPIO lines of the character device, uAPI v2 (Linux 5.10): `gpio:CHIP/OFFSET` or `gpio:NAME`. The kernel
+//! stamps edges and numbers them.
 
 use super::{Abilities, Input, LineError, Output, Span};
 use gpiocdev::Request;
@@ -11,9 +12,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
-/// Edges that the kernel keeps until they are read.
+/// Size of the kernel's buffer for edges that have not been read.
 const KERNEL_BUFFER: u32 = 1024;
-/// Words of an edge event of uAPI v2.
+/// Number of 64-bit words of a uAPI v2 edge event.
 const EVENT_WORDS: usize = 6;
 
 /// What a GPIO line can do.
@@ -28,8 +29,8 @@ pub enum Gpio {
     Name(String),
 }
 
-/// The label of a chip that is named by its device, `gpiochip0` or a path: kernel modules know chips by their labels. `None` where it is no
-/// such name, or not there.
+/// The label of a chip that is named by its device, `gpiochip0` or a path, because kernel modules know chips by
+/// their labels. `None` if it is not such a name, or the chip does not exist.
 pub fn label_of(chip: &str) -> Option<String> {
     let numbered = chip.strip_prefix("gpiochip").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     let path =
@@ -48,7 +49,7 @@ impl std::fmt::Display for Gpio {
 }
 
 impl Gpio {
-    /// The chip's device and the offset.
+    /// Path of the chip's device, and the offset.
     fn find(&self) -> Result<(PathBuf, Offset), LineError> {
         let line = self.to_string();
         let none = |act: &str| LineError::io(&line, act.to_owned())(io::ErrorKind::NotFound.into());
@@ -70,7 +71,7 @@ impl Gpio {
         }
     }
 
-    /// Why a request was refused, in terms of this line.
+    /// The error of a refused request, naming this line.
     fn refused(&self, chip: &PathBuf, offset: Offset, act: &str, e: &gpiocdev::Error) -> LineError {
         let line = self.to_string();
         match errno(e) {

@@ -1,10 +1,10 @@
-//! What every kind of line can: be driven, be listened to, say what its edges are worth.
+//! What all kinds of line have in common: they can be driven and listened to, and they know how their edges are stamped.
 
 use super::error::LineError;
 use rtscope_record::lines::Stamp;
 use rtscope_samples::Edge;
 
-/// The clock around an act on a line, ns.
+/// The clock just before and after an operation on a line, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
     /// Read just before.
@@ -16,28 +16,29 @@ pub struct Span {
 /// What a line can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abilities {
-    /// What it is, in words.
+    /// The kind of line, as text.
     pub what: &'static str,
-    /// Who stamps its edges.
+    /// What stamps its edges.
     pub stamp: Stamp,
-    /// Whether it can tell that edges were lost.
+    /// Whether it reports lost edges.
     pub tells_losses: bool,
 }
 
-/// A line that is open for driving. Dropping it gives it back.
+/// A line that is open for driving. Dropping it releases the line.
 pub trait Output: Send {
-    /// Sets the level; says when. A level that it has already makes no edge.
+    /// Sets the level, and returns when. Setting the current level again makes no edge.
     fn set(&mut self, level: bool) -> Result<Span, LineError>;
-    /// Whether somebody listens; `None` where that can't be told.
+    /// Whether somebody listens; `None` if unknown.
     fn has_listener(&self) -> Option<bool>;
 }
 
-/// A line that is open for listening. Dropping it gives it back.
+/// A line that is open for listening. Dropping it releases the line.
 pub trait Input: Send {
-    /// The next edge, at most until `deadline` (`CLOCK_MONOTONIC`, ns). An edge that is there already is given even after the deadline.
+    /// The next edge; `None` if there is none until `deadline` (`CLOCK_MONOTONIC`, ns). An edge that is already
+    /// there is returned even after the deadline.
     fn wait(&mut self, deadline: u64) -> Result<Option<Edge>, LineError>;
-    /// The level now.
+    /// The current level.
     fn level(&mut self) -> Result<bool, LineError>;
-    /// Whether somebody drives it; `None` where that can't be told.
+    /// Whether somebody drives it; `None` if unknown.
     fn has_driver(&self) -> Option<bool>;
 }

@@ -1,5 +1,5 @@
-//! Modem-control lines of a serial port, `serial:DEVICE:OUT>IN`: for PCs without GPIO, over a null-modem cable or two ports. Edges are
-//! stamped by the task that they wake; the driver's counters tell what was lost.
+//! Modem-control lines of a serial port, `serial:DEVICE:OUT>IN`: for PCs without GPIO, over a null-modem cable
+//! or two ports. The task that an edge wakes stamps it; the driver's counters show lost edges.
 
 use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
@@ -21,9 +21,9 @@ pub const ABILITIES: Abilities =
 pub struct Serial {
     /// The port, `/dev/ttyS0`.
     pub device: String,
-    /// What is driven; `None` when it is only listened to.
+    /// The line that is driven; `None` when the port is only listened to.
     pub output: Option<Modem>,
-    /// What is listened to; `None` when it is only driven.
+    /// The line that is listened to; `None` when the port is only driven.
     pub input: Option<Modem>,
 }
 
@@ -42,13 +42,13 @@ fn output(text: &str) -> Option<Modem> {
     [Modem::Rts, Modem::Dtr].into_iter().find(|&l| name(l) == text)
 }
 
-/// The ring indicator is left out: drivers count only one of its edges.
+/// The ring indicator is left out because drivers count only one of its edges.
 fn input(text: &str) -> Option<Modem> {
     [Modem::Cts, Modem::Dsr, Modem::Dcd].into_iter().find(|&l| name(l) == text)
 }
 
 impl Serial {
-    /// Reads what stands behind `serial:`.
+    /// Parses what follows `serial:`.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const LINES: &str = "behind the device stand lines: rts or dtr, cts, dsr or dcd, or both as rts>cts";
         let (device, lines) = text.rsplit_once(':').ok_or(LINES)?;
@@ -74,7 +74,7 @@ impl Serial {
         LineError::Unable { line: self.to_string(), why: why.into() }
     }
 
-    /// What the port refused. A pseudo terminal has no such lines.
+    /// The error of a refused operation. A pseudo terminal has no modem-control lines.
     fn refused(&self, act: &str, e: io::Error) -> LineError {
         match e.raw_os_error() {
             Some(libc::ENOTTY | libc::EINVAL) => self
@@ -133,14 +133,14 @@ pub struct SerialInput {
     line: Modem,
     port: File,
     level: bool,
-    /// Edges that the driver had counted when the last one was given.
+    /// The driver's edge counter at the last edge that was returned.
     counted: u32,
-    /// Of the thread that waits, made at its first wait.
+    /// Timer of the waiting thread, made at its first wait.
     alarm: Option<Alarm>,
 }
 
 impl SerialInput {
-    /// Opens the port. [`LineError::Unable`] where its driver does not count edges.
+    /// Opens the port. Fails with [`LineError::Unable`] if its driver does not count edges.
     pub fn open(serial: &Serial) -> Result<Self, LineError> {
         let line = serial.input.ok_or_else(|| serial.unable("it names no input (cts, dsr, dcd)"))?;
         let port = serial.open()?;
@@ -149,7 +149,7 @@ impl SerialInput {
         Ok(Self { serial: serial.clone(), line, port, level, counted, alarm: None })
     }
 
-    /// The edge that the driver has counted since the last one, if any; `at` is when it was noticed.
+    /// The edge that the driver has counted since the last one, if any. `at` is when it was noticed.
     fn take(&mut self, at: u64) -> Result<Option<Edge>, LineError> {
         let counted = tty::edges(&self.port, self.line).map_err(|e| self.serial.refused("count edges", e))?;
         let new = counted.wrapping_sub(self.counted);
@@ -157,7 +157,7 @@ impl SerialInput {
             return Ok(None);
         }
         self.counted = counted;
-        // The last of several is the one that is seen; an even number leaves the level as it was.
+        // Of several edges only the last is seen; an even number leaves the level unchanged.
         self.level = if new % 2 == 1 { !self.level } else { self.level };
         Ok(Some(Edge { level: self.level, at, lost: u64::from(new) - 1 }))
     }
@@ -169,7 +169,7 @@ impl Input for SerialInput {
             self.alarm = Some(Alarm::new().map_err(LineError::io(&self.serial.to_string(), "make a timer"))?);
         }
         loop {
-            // Also an edge that came between two waits, which TIOCMIWAIT would not tell of.
+            // This also finds an edge between two waits, which TIOCMIWAIT would not report.
             if let Some(edge) = self.take(now())? {
                 return Ok(Some(edge));
             }

@@ -1,8 +1,10 @@
-//! Software lines, `soft:NAME`: a page of memory between two threads or processes of one user. No hardware, no privilege.
+//! Software lines, `soft:NAME`: a page of memory shared by two threads or processes of one user. They need no
+//! hardware and no privilege.
 //!
-//! The page lies in the user's own directory in `/dev/shm`, which nobody else may enter, one file for each line; locks on two of its bytes
-//! say who drives and who listens, and the kernel lets go of them however a process ends. The driver stamps an edge just before it becomes visible, so that the listener's wake-up is
-//! not in its time.
+//! The page is a file in the user's own directory in `/dev/shm`, which nobody else may enter, one file per
+//! line. Locks on two of its bytes show who drives and who listens; the kernel releases them however a process
+//! ends. The driver stamps an edge just before it becomes visible, so the listener's wake-up is not part of the
+//! time stamp.
 
 use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
@@ -15,18 +17,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-/// Of the layout of the page: "rtsline" and its version.
+/// Marks the layout of the page: "rtsline" and its version.
 const MAGIC: u64 = 0x7274_736c_696e_6501;
-/// Byte whose lock the driver holds.
+/// The byte that the driver locks.
 const DRIVER: i64 = 0;
-/// Byte whose lock every listener shares.
+/// The byte that all listeners lock (shared).
 const LISTENER: i64 = 1;
 
 /// What a software line can do.
 pub const ABILITIES: Abilities =
     Abilities { what: "software line (memory and futex, no hardware)", stamp: Stamp::Driver, tells_losses: true };
 
-/// Where lines of this user lie. Root and a user do not meet there.
+/// The file of a line. Lines belong to one user: root and an ordinary user do not share them.
 fn place(name: &str) -> io::Result<PathBuf> {
     Ok(rtscope_files::user_dir()?.join(format!("line-{name}")))
 }
@@ -48,7 +50,7 @@ impl End {
             let file = rtscope_files::open_own(&path).map_err(LineError::io(&line, format!("open {}", path.display())))?;
             match shared::lock(&file, kind, byte) {
                 Ok(()) => {}
-                // An end that is just being closed has both locks for a moment.
+                // An end that is being closed holds both locks for a moment.
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock && patience > 0 => {
                     patience -= 1;
                     std::thread::sleep(std::time::Duration::from_millis(1));
@@ -59,7 +61,7 @@ impl End {
                 }
                 Err(e) => return Err(LineError::io(&line, "lock")(e)),
             }
-            // The last user of a line removes its file; one that was removed before our lock is nobody's.
+            // The last user of a line removes its file. If it was removed before this lock was taken, open a new one.
             let named = std::fs::symlink_metadata(&path).map(|m| (m.dev(), m.ino()));
             let ours = file.metadata().map_err(LineError::io(&line, "stat"))?;
             if named.ok() != Some((ours.dev(), ours.ino())) {
@@ -89,7 +91,8 @@ impl End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        // Whoever gets both locks is alone with the file, and whoever opened it since will find that it lost its name.
+        // Whoever gets both locks is alone with the file. A process that opened it meanwhile will notice that its name
+        // is gone.
         let alone = shared::lock(&self.file, Lock::Exclusive, DRIVER).is_ok()
             && shared::lock(&self.file, Lock::Exclusive, LISTENER).is_ok();
         if alone {
@@ -111,7 +114,7 @@ pub struct SoftOutput {
 }
 
 impl SoftOutput {
-    /// Opens the line `name` for driving, and drives it low. [`LineError::Busy`] when somebody drives it already.
+    /// Opens the line `name` and drives it low. Fails with [`LineError::Busy`] if it is already driven.
     pub fn open(name: &str) -> Result<Self, LineError> {
         let end = End::open(name, Lock::Exclusive, DRIVER)?;
         let level = end.level();
@@ -143,7 +146,7 @@ impl Output for SoftOutput {
     }
 }
 
-/// A listener's end. Edges before it was opened are not given.
+/// A listener's end. It returns no edges from before it was opened.
 #[derive(Debug)]
 pub struct SoftInput {
     end: End,
@@ -166,7 +169,7 @@ impl SoftInput {
             if head == self.next {
                 return None;
             }
-            // A slot before the oldest, since the driver may be about to write the oldest anew.
+            // Skip the oldest slot, because the driver may be about to overwrite it.
             let oldest = head.saturating_sub(SLOTS as u64 - 1);
             if self.next < oldest {
                 lost += oldest - self.next;

@@ -1,4 +1,4 @@
-//! How people name a line: `soft:a`, `gpio:gpiochip0/17`, `sysfs:17`, `serial:/dev/ttyS0:rts>cts`.
+//! Names of lines: `soft:a`, `gpio:gpiochip0/17`, `sysfs:17`, `serial:/dev/ttyS0:rts>cts`.
 
 use super::gpio::{self, Gpio, GpioInput, GpioOutput};
 use super::serial::{self, Serial, SerialInput, SerialOutput};
@@ -16,7 +16,7 @@ const WIRE: Abilities =
 
 /// What a line of the FPGA instrument can do.
 const FPGA: Abilities = Abilities { what: "line of the FPGA instrument", stamp: Stamp::Outside, tells_losses: true };
-/// Behind the port's path, the instrument's output.
+/// Follows the port's path for the instrument's output.
 const FPGA_STIMULUS: &str = ":stimulus";
 
 /// A line by name.
@@ -49,7 +49,7 @@ impl LineSpec {
         }
     }
 
-    /// Opens it for driving, low.
+    /// Opens the line for driving, low.
     pub fn output(&self) -> Result<Box<dyn Output>, LineError> {
         match self {
             Self::Soft(name) => Ok(Box::new(SoftOutput::open(name)?)),
@@ -60,7 +60,7 @@ impl LineSpec {
         }
     }
 
-    /// Opens it for listening to both edges.
+    /// Opens the line for listening to both edges.
     pub fn input(&self) -> Result<Box<dyn Input>, LineError> {
         match self {
             Self::Soft(name) => Ok(Box::new(SoftInput::open(name)?)),
@@ -84,17 +84,17 @@ impl LineSpec {
         matches!(self, Self::Wire(_))
     }
 
-    /// The port of the FPGA instrument, if it is one of its lines.
+    /// The port of the FPGA instrument, if this is one of its lines.
     pub fn fpga_port(&self) -> Option<&str> {
         if let Self::Fpga(port, _) = self { Some(port) } else { None }
     }
 
-    /// Whether the instrument stimulates and stamps by itself, and nobody here need be in time.
+    /// Whether the instrument stimulates and stamps on its own, so that no task here has to be in time.
     pub fn is_autonomous(&self) -> bool {
         matches!(self, Self::Wire(_) | Self::Fpga(..))
     }
 
-    /// Whether the line needs no wire: who drives it is heard by whoever listens to the same name.
+    /// Whether the line needs no wire: driver and listener meet by its name.
     pub fn is_soft(&self) -> bool {
         matches!(self, Self::Soft(_))
     }

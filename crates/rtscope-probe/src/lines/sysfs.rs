@@ -1,5 +1,5 @@
-//! GPIO lines by the legacy interface in sysfs, `sysfs:NUMBER`, for kernels before the character device. Edges are stamped by the task that
-//! they wake, and edges that came while it slept are one.
+//! GPIO lines of the legacy sysfs interface, `sysfs:NUMBER`, for kernels without the character device. The task
+//! that an edge wakes stamps it; edges during its sleep merge into one.
 
 use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
@@ -13,30 +13,30 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel has them.
+/// The kernel's directory of GPIO lines.
 pub const ROOT: &str = "/sys/class/gpio";
 
 /// What such a line can do.
 pub const ABILITIES: Abilities = Abilities { what: "GPIO line (sysfs)", stamp: Stamp::Listener, tells_losses: false };
 
-/// An exported line; given back when dropped, if it was we who exported it.
+/// An exported line. Dropping this unexports it, if this process exported it.
 #[derive(Debug)]
 struct Exported {
     line: String,
     root: PathBuf,
     number: u32,
-    /// Where its files are.
+    /// Directory of the line's files.
     dir: PathBuf,
     ours: bool,
 }
 
-/// The lines that are exported.
+/// The lines that are currently exported.
 fn exported(root: &Path) -> BTreeSet<PathBuf> {
     let all = std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path());
     all.filter(|dir| dir.join("value").exists()).collect()
 }
 
-/// The line that is exported now and was not before; `None` where that is not one.
+/// The one line that is exported now and was not before; `None` if there is not exactly one.
 fn appeared(before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let mut new = now.difference(before);
     new.next().filter(|_| new.next().is_none()).cloned()
@@ -64,7 +64,7 @@ impl Exported {
                     _ => LineError::Io { line, act: "export it".into(), source },
                 });
             }
-            // A chip whose lines have names exports them by these.
+            // A chip that names its lines exports them under these names.
             if !new.dir.exists() {
                 if let Some(dir) = appeared(&before, &exported(root)) {
                     new.dir = dir;
@@ -147,7 +147,7 @@ pub struct SysfsInput {
 }
 
 impl SysfsInput {
-    /// Exports the line as an input with both edges. [`LineError::Unable`] where it has no interrupts.
+    /// Exports the line as an input with both edges. Fails with [`LineError::Unable`] if it has no interrupts.
     pub fn open(root: &Path, number: u32) -> Result<Self, LineError> {
         let exported = Exported::new(root, number)?;
         exported.write("direction", "in")?;
@@ -156,7 +156,7 @@ impl SysfsInput {
         }
         exported.write("edge", "both")?;
         let value = exported.value()?;
-        // Reading takes back what was signalled before.
+        // Reading clears what was signalled before.
         let level = read(&value).map_err(LineError::io(&exported.line, "read"))?;
         Ok(Self { value, level, exported })
     }
@@ -175,7 +175,7 @@ impl Input for SysfsInput {
                 self.level = level;
                 return Ok(Some(Edge { level, at, lost }));
             }
-            // There and back before we looked.
+            // The level changed and changed back before it was read.
             lost += 2;
         }
     }
@@ -193,7 +193,7 @@ impl Input for SysfsInput {
 mod tests {
     use super::*;
 
-    /// A tree as the kernel has it, with the lines 4 (with an `edge`) and 5 (without) exported already.
+    /// A tree like the kernel's, in which the lines 4 (with an `edge` file) and 5 (without) are already exported.
     fn tree() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for n in [4, 5] {

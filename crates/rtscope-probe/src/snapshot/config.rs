@@ -5,16 +5,16 @@ use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::collections::BTreeMap;
 
-/// A longer configuration is refused, compressed or not, bytes. Real ones have about 300 KiB.
+/// Largest configuration that is read, compressed or not, bytes. Real ones have about 300 KiB.
 const LONGEST: usize = 4 << 20;
 
-/// What is inflated at a time, bytes. The probe locks its memory and shall stay small, so the whole is never held.
+/// Bytes inflated at a time. The probe locks its memory and should stay small, so it never holds the whole configuration.
 const PIECE: usize = 16 * 1024;
 
-/// No line with an option that is wanted is longer, bytes.
+/// Longer lines than this, bytes, contain no wanted option.
 const LONGEST_LINE: usize = 256;
 
-/// Options that make every lock or memory access slower by factors: kernels for finding bugs, not for measuring.
+/// Options that slow down every lock or memory access several times: kernels for finding bugs, not for measuring.
 const DEBUGGING: [&str; 7] = [
     "CONFIG_KASAN",
     "CONFIG_KCSAN",
@@ -25,7 +25,7 @@ const DEBUGGING: [&str; 7] = [
     "CONFIG_DEBUG_KMEMLEAK",
 ];
 
-/// Whether the option's value is ever asked for. The thousands of others are not kept.
+/// Whether the option's value is used. The thousands of others are not kept.
 fn wanted(option: &str) -> bool {
     option.starts_with("CONFIG_PREEMPT")
         || option == "CONFIG_HZ"
@@ -33,18 +33,18 @@ fn wanted(option: &str) -> bool {
         || DEBUGGING.contains(&option)
 }
 
-/// The options that are set in a kernel's configuration, those that are wanted.
+/// The wanted options that are set in a kernel's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     /// The file they were read from.
     pub file: String,
-    /// The file is the running kernel's own and can't be that of another build.
+    /// The file belongs to the running kernel, and not possibly to another build.
     pub running: bool,
     values: BTreeMap<String, String>,
 }
 
 impl Config {
-    /// The best configuration at hand for the running kernel.
+    /// The best available configuration of the running kernel.
     pub fn find(root: &Root) -> Option<Self> {
         let own = "/proc/config.gz";
         if let Some(config) = root.bytes(own, LONGEST as u64).and_then(|gz| Self::unpack(own, true, &gz)) {
@@ -54,7 +54,7 @@ impl Config {
         if release.is_empty() || release.contains('/') {
             return None;
         }
-        // Debian, Fedora and Arch in that order; the second also where /usr is a file system of its own.
+        // Debian, Fedora and Arch, in this order. The second also applies where /usr is a separate file system.
         let files = [
             format!("/boot/config-{release}"),
             format!("/lib/modules/{release}/config"),
@@ -63,7 +63,7 @@ impl Config {
         files.iter().find_map(|file| Self::parse(file, false, &root.bytes(file, LONGEST as u64)?))
     }
 
-    /// `None` when the text sets none of the options wanted, and then is no configuration.
+    /// Parses a configuration. `None` if the text sets none of the wanted options: then it is not a configuration.
     pub fn parse(file: &str, running: bool, text: &[u8]) -> Option<Self> {
         let mut config = Self { file: file.into(), running, ..Self::default() };
         for line in text.split(|&b| b == b'\n') {
@@ -72,7 +72,8 @@ impl Config {
         (!config.values.is_empty()).then_some(config)
     }
 
-    /// As [`Self::parse`], of a gzip file; `None` also when it is damaged: half a configuration is a wrong one.
+    /// Like [`Self::parse`], for a gzip file. `None` also if the file is damaged, because half a configuration is a
+    /// wrong one.
     pub fn unpack(file: &str, running: bool, gz: &[u8]) -> Option<Self> {
         let mut config = Self { file: file.into(), running, ..Self::default() };
         let mut line = Vec::new();
@@ -90,7 +91,7 @@ impl Config {
         (!config.values.is_empty()).then_some(config)
     }
 
-    /// Keeps the option of a line `CONFIG_X=value`, if it is one that is wanted.
+    /// Keeps the option in a line `CONFIG_X=value`, if it is wanted.
     fn take(&mut self, line: &[u8]) {
         let Some((name, value)) = std::str::from_utf8(line).ok().and_then(|line| line.trim().split_once('=')) else { return };
         if wanted(name) {
@@ -108,14 +109,15 @@ impl Config {
         self.values.get("CONFIG_HZ")?.parse().ok()
     }
 
-    /// Those that slow everything down, of [`DEBUGGING`].
+    /// The options of [`DEBUGGING`] that are set.
     pub fn debug_options(&self) -> Vec<String> {
         DEBUGGING.iter().filter(|option| self.has(option)).map(|&option| option.into()).collect()
     }
 }
 
-/// Gives the content of a gzip file of one member (RFC 1952), which `/proc/config.gz` is, to `each`, piece by piece. `None` if it is
-/// damaged or too long. Its check sum is not verified: the kernel made the file from its own memory.
+/// Inflates a gzip file with one member (RFC 1952), such as `/proc/config.gz`, and passes the content to `each`
+/// in pieces. `None` if it is damaged or too long. The checksum is not verified: the kernel made the file from
+/// its own memory.
 fn gunzip(gz: &[u8], mut each: impl FnMut(&[u8])) -> Option<()> {
     let flags = *gz.get(3)?;
     if !gz.starts_with(&[0x1f, 0x8b, 8]) || flags & 0xe0 != 0 {
@@ -126,7 +128,7 @@ fn gunzip(gz: &[u8], mut each: impl FnMut(&[u8])) -> Option<()> {
         let extra = usize::from(u16::from_le_bytes([*rest.first()?, *rest.get(1)?]));
         rest = rest.get(2 + extra..)?;
     }
-    // The file's name, then a comment, each up to a NUL.
+    // The file name, then a comment, each terminated by NUL.
     for flag in [8, 16] {
         if flags & flag != 0 {
             rest = &rest[rest.iter().position(|&b| b == 0)? + 1..];
@@ -149,17 +151,17 @@ fn gunzip(gz: &[u8], mut each: impl FnMut(&[u8])) -> Option<()> {
         rest = rest.get(result.bytes_consumed..)?;
         match status {
             MZStatus::StreamEnd => return Some(()),
-            // Without progress the file ends too early.
+            // No progress means that the file is truncated.
             _ if result.bytes_written == 0 && result.bytes_consumed == 0 => return None,
             _ => {}
         }
     }
 }
 
-/// The value of the kernel parameter `name`, the last one if it is given more than once; empty if it is given without a value.
+/// The value of the kernel parameter `name`, the last one if it is given several times; empty if it is given without a value.
 ///
-/// As the kernel reads it: `-` and `_` are the same in names, double quotes keep white space together, and what follows `--`
-/// belongs to init.
+/// Parsed as the kernel does: `-` and `_` are equal in names, double quotes keep white space together, and what
+/// follows `--` belongs to init.
 pub fn parameter<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
     for word in words(cmdline).take_while(|&word| word != "--") {
@@ -172,7 +174,7 @@ pub fn parameter<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
     found
 }
 
-/// Words between white space that is not inside double quotes.
+/// Words separated by white space outside double quotes.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     text.split(move |c: char| {

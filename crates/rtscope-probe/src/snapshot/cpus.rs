@@ -1,11 +1,13 @@
-//! The two ways in which the kernel writes a set of CPUs: lists (`0-3,8`) and masks (`ff,ffffffff`).
+//! The kernel's two notations for a set of CPUs: lists (`0-3,8`) and masks (`ff,ffffffff`).
 
-/// Higher CPU numbers are taken for nonsense; the kernel's own limit is 8192. It bounds what a malformed text can make us allocate.
+/// Higher CPU numbers are rejected; the kernel's own limit is 8192. This bounds the memory that a malformed
+/// text can make us allocate.
 const MOST: u32 = 65_536;
 
-/// CPUs of a list as `bitmap_parselist` reads it (kernel `Documentation/admin-guide/kernel-parameters.rst`, "cpu lists"): numbers
-/// and ranges between commas or white space, `first-last:used/group`, `N` for the last CPU and `all`, where `last` is the highest
-/// CPU number. Ascending. `None` if malformed. Nothing, and the `(null)` of an unset parameter, are the empty set.
+/// Parses a CPU list as `bitmap_parselist` does (kernel `Documentation/admin-guide/kernel-parameters.rst`, "cpu
+/// lists"): numbers and ranges separated by commas or white space, `first-last:used/group`, `N` for the last
+/// CPU, and `all`; `last` is the highest CPU number. Returns the CPUs in ascending order; `None` if malformed.
+/// An empty text, and the `(null)` of an unset parameter, are the empty set.
 pub fn parse_list(text: &str, last: u32) -> Option<Vec<u32>> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     if text == "(null)" {
@@ -40,12 +42,13 @@ fn used_of_group(pattern: &str) -> Option<(u32, u32)> {
     (used > 0 && used <= group).then_some((used, group))
 }
 
-/// Digits only: `parse` alone would take a sign.
+/// Accepts digits only; `parse` alone would accept a sign.
 fn decimal(text: &str) -> Option<u32> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// CPUs of a hexadecimal mask: groups of 32 bits between commas, the highest CPUs first. Ascending. `None` if malformed.
+/// Parses a hexadecimal CPU mask: groups of 32 bits separated by commas, highest CPUs first. Returns the CPUs
+/// in ascending order; `None` if malformed.
 pub fn parse_mask(text: &str) -> Option<Vec<u32>> {
     let groups: Vec<&str> = text.trim().split(',').collect();
     if groups.len() > MOST as usize / 32 {

@@ -1,15 +1,15 @@
-//! Temperatures, and throttling for heat or undervoltage.
+//! Temperatures, and throttling because of heat or undervoltage.
 
 use super::root::Root;
 use rtscope_record::System;
 use rtscope_record::system::Temperature;
 
-/// Bits of the Raspberry Pi's firmware flag (Raspberry Pi documentation, `vcgencmd get_throttled`): what is so now; the same 16
-/// bits higher have been so since boot.
+/// Bits of the Raspberry Pi's firmware flags (Raspberry Pi documentation, `vcgencmd get_throttled`): the
+/// current state. The same bits, 16 higher, tell what has happened since boot.
 const FIRMWARE: [(u32, &str); 4] =
     [(0, "undervoltage"), (1, "ARM frequency capped"), (2, "throttled"), (3, "soft temperature limit active")];
 
-/// Fills in the temperatures and what is known of throttling.
+/// Fills in the temperatures and what is known about throttling.
 pub(super) fn collect(root: &Root, system: &mut System) {
     system.temperatures = zones(root);
     system.throttle_count = counters(root, &system.cpu.online);
@@ -23,7 +23,8 @@ pub(super) fn collect(root: &Root, system: &mut System) {
     system.throttled_since_boot = words(before);
 }
 
-/// What the firmware says of throttling, in words, at this moment: "nothing" or what there is. `None` where it says nothing at all.
+/// What the firmware currently reports about throttling, as text; "nothing" if there is none. `None` if it does
+/// not report at all.
 pub(crate) fn slowed_down_now(root: &Root) -> Option<String> {
     let flags = firmware_flags(root);
     let now = current(root, flags);
@@ -50,7 +51,7 @@ fn zones(root: &Root) -> Vec<Temperature> {
         let trips = root.numbers_in(&own, "trip_point_", "_type").into_iter().filter_map(|trip| {
             let kind = root.value(&format!("{own}/trip_point_{trip}_type"))?;
             let at: i64 = root.number(&format!("{own}/trip_point_{trip}_temp"))?;
-            // A trip point at or below freezing is how drivers write "not set".
+            // Drivers write a trip point at or below freezing to mean "not set".
             (matches!(kind.as_str(), "passive" | "hot" | "critical") && at > 0).then_some(at)
         });
         Some(Temperature {
@@ -62,7 +63,8 @@ fn zones(root: &Root) -> Vec<Temperature> {
     root.numbers(dir, "thermal_zone").into_iter().filter_map(zone).collect()
 }
 
-/// The sum of the counters of all cores; the package's counter is the same for all of its CPUs and counts what the cores' do not.
+/// The sum of all cores' counters. The package's counter is the same on all of its CPUs, and counts events that
+/// the cores' do not.
 fn counters(root: &Root, online: &[u32]) -> Option<u64> {
     let count = |n: &u32, name: &str| root.number::<u64>(&format!("/sys/devices/system/cpu/cpu{n}/thermal_throttle/{name}"));
     let cores: Vec<u64> = online.iter().filter_map(|n| count(n, "core_throttle_count")).collect();
@@ -73,7 +75,7 @@ fn counters(root: &Root, online: &[u32]) -> Option<u64> {
     Some(cores.into_iter().chain(package).fold(0, u64::saturating_add))
 }
 
-/// The flag is at `soc/soc:firmware` up to the Raspberry Pi 4 and at another address after it.
+/// The flags are below `soc/soc:firmware` up to the Raspberry Pi 4, and elsewhere on later ones.
 fn firmware_flags(root: &Root) -> Option<u32> {
     let dir = "/sys/devices/platform";
     let socs = root.names(dir).into_iter().filter(|name| name.starts_with("soc"));
@@ -86,7 +88,7 @@ fn firmware_flags(root: &Root) -> Option<u32> {
     socs.into_iter().find_map(|soc| read(&soc))
 }
 
-/// The mainline driver for the same machine says only this, by its hardware monitor.
+/// The mainline driver of the same machine reports only this, through its hardware monitor.
 fn undervoltage_alarm(root: &Root) -> Option<bool> {
     let dir = "/sys/class/hwmon";
     let names = root.names(dir);

@@ -1,4 +1,4 @@
-//! The machine as a whole: its names, its memory, and what its user may do.
+//! The machine as a whole: its names, its memory, and the limits of its user.
 
 use super::root::Root;
 use super::tasks;
@@ -7,7 +7,7 @@ use rtscope_record::system::Limits;
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
-/// What firmware says when its maker left the field as it came.
+/// Placeholder names in firmware whose maker did not fill in the field.
 const PLACEHOLDERS: [&str; 6] = [
     "To Be Filled By O.E.M.",
     "To be filled by O.E.M.",
@@ -17,7 +17,7 @@ const PLACEHOLDERS: [&str; 6] = [
     "Not Specified",
 ];
 
-/// The board's or product's name: the device tree's model, else DMI's vendor and product, else vendor and board.
+/// Name of the board or product: the device tree's model, else DMI's vendor and product, else its vendor and board.
 pub(super) fn board(root: &Root) -> Option<String> {
     let trees = ["/proc/device-tree/model", "/sys/firmware/devicetree/base/model"];
     let dmi = |file: &str| root.value(&format!("/sys/class/dmi/id/{file}")).filter(|value| !PLACEHOLDERS.contains(&value.as_str()));
@@ -37,7 +37,7 @@ pub(super) fn os(root: &Root) -> Option<String> {
     if name.is_empty() { None } else { Some(name.into()) }
 }
 
-/// Memory, KiB, and swap as (total, used), KiB.
+/// Total memory, KiB; and swap as (total, used), KiB.
 pub(super) fn memory(root: &Root) -> (Option<u64>, Option<(u64, u64)>) {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let field = |name: &str| -> Option<u64> {
@@ -48,16 +48,16 @@ pub(super) fn memory(root: &Root) -> (Option<u64>, Option<(u64, u64)>) {
     (field("MemTotal"), swap)
 }
 
-/// Ticks that the hypervisor kept for others since boot: field `steal` of the first line of `/proc/stat`.
+/// Ticks since boot that the hypervisor gave to others: the field `steal` in the first line of `/proc/stat`.
 pub(super) fn steal_ticks(root: &Root) -> Option<u64> {
-    // All that is behind the CPUs' lines is long and not wanted.
+    // The rest, after the CPUs' lines, is long and not needed.
     let bytes = root.bytes("/proc/stat", 4096)?;
     let text = String::from_utf8_lossy(&bytes);
     let fields = text.lines().next()?.strip_prefix("cpu ")?;
     fields.split_whitespace().nth(7)?.parse().ok()
 }
 
-/// What this process may do.
+/// The limits and capabilities of this process.
 pub(super) fn limits(root: &Root) -> Limits {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok()).unwrap_or(0);

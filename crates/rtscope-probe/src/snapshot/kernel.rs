@@ -1,4 +1,4 @@
-//! What the kernel is and how it is set: preemption, clock, throttling of real-time tasks, interrupts, tracers.
+//! The kernel and its settings: preemption, clock, real-time throttling, interrupts, tracers.
 
 use super::config::{Config, parameter};
 use super::cpus::{parse_list, parse_mask};
@@ -25,9 +25,9 @@ pub(super) fn kernel(root: &Root, cmdline: &str) -> Kernel {
     }
 }
 
-/// The configuration's options for finding bugs that are in force.
+/// The debugging options that are in effect.
 fn debug_options(config: &Config, cmdline: &str) -> Vec<String> {
-    // A leak detector that is built in but off by default or by parameter costs nothing.
+    // A leak detector that is built in, but off by default or by parameter, costs nothing.
     let leaks_off =
         parameter(cmdline, "kmemleak").map_or_else(|| config.has("CONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF"), |value| value != "on");
     let mut options = config.debug_options();
@@ -35,14 +35,16 @@ fn debug_options(config: &Config, cmdline: &str) -> Vec<String> {
     options
 }
 
-/// Adds to what a kernel said of itself what it could not, for want of its configuration: that is `text`, and called `file`. A
-/// configuration that can't be this kernel's adds nothing, and is named where the preemption model would have followed from it.
+/// Adds what is known only from the kernel's configuration to what the kernel reported itself. `text` is the
+/// configuration, called `file`. A configuration that can't be this kernel's adds nothing; it is mentioned
+/// where the preemption model would have followed from it.
 pub fn supplement(kernel: &mut Kernel, file: &str, text: &[u8]) {
-    // The timer's frequency stands in each: with one it had a configuration, its own or one as good as this.
+    // Every configuration contains the timer frequency: if it is known, the kernel already had a configuration that
+    // is at least as good.
     let Some(config) = Config::parse(file, false, text).filter(|_| kernel.hz.is_none()) else { return };
     if kernel.preemption == Preemption::Unknown {
         let uname = Uname { release: kernel.release.clone(), version: kernel.version.clone(), ..Uname::default() };
-        // What files of the running system say decided nothing.
+        // The files of the running system did not decide it.
         (kernel.preemption, kernel.preemption_evidence) = preemption::detect(&uname, &|_| None, Some(&config), &kernel.cmdline);
     }
     if preemption::fits(&config, &kernel.version) {
@@ -51,7 +53,7 @@ pub fn supplement(kernel: &mut Kernel, file: &str, text: &[u8]) {
     }
 }
 
-/// The fair server of the CPU where ordinary tasks get most; `None` without debugfs or before 6.12.
+/// The fair server of the CPU on which it gives ordinary tasks the most; `None` without debugfs or before 6.12.
 pub(super) fn fair_server(root: &Root) -> Option<FairServer> {
     let dir = "/sys/kernel/debug/sched/fair_server";
     let server = |n: u32| {
@@ -61,7 +63,7 @@ pub(super) fn fair_server(root: &Root) -> Option<FairServer> {
     root.numbers(dir, "cpu").into_iter().filter_map(server).max_by_key(|server| server.runtime_ns)
 }
 
-/// Where interrupts go. Whether irqbalance runs is found among the tasks.
+/// Where interrupts go. Whether irqbalance runs is found with the tasks.
 pub(super) fn irq(root: &Root, irqbalance: bool) -> Irq {
     let dir = "/proc/irq";
     let last = last_cpu(root);
@@ -72,7 +74,7 @@ pub(super) fn irq(root: &Root, irqbalance: bool) -> Irq {
     };
     for n in root.numbers(dir, "") {
         let own = format!("{dir}/{n}");
-        // A directory of its own is what each handler has; an interrupt without one never comes.
+        // Each handler has its own directory; an interrupt without one never comes.
         if !root.names(&own).iter().any(|name| root.is_dir(&format!("{own}/{name}"))) {
             continue;
         }
@@ -80,7 +82,7 @@ pub(super) fn irq(root: &Root, irqbalance: bool) -> Irq {
             root.text(&format!("{own}/{name}")).and_then(|text| parse_list(&text, last)).filter(|cpus| !cpus.is_empty())
         };
         let Some(cpus) = list("effective_affinity_list").or_else(|| list("smp_affinity_list")) else { continue };
-        // On several CPUs at once and not to be moved: the interrupt is private to each CPU, such as ARM's timer.
+        // On several CPUs at once and not movable: the interrupt is private to each CPU, such as ARM's timer.
         if cpus.len() > 1 && !root.settable(&format!("{own}/smp_affinity_list")) {
             continue;
         }
@@ -91,7 +93,7 @@ pub(super) fn irq(root: &Root, irqbalance: bool) -> Irq {
     irq
 }
 
-/// State of the tracers, instances included; `None` where tracefs is not to be seen.
+/// State of the tracers, including instances; `None` if tracefs is not accessible.
 pub(super) fn tracing(root: &Root) -> Option<Tracing> {
     let dir = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
         .into_iter()
@@ -101,7 +103,7 @@ pub(super) fn tracing(root: &Root) -> Option<Tracing> {
     let mut events = count(&state);
     for name in root.names(&format!("{dir}/instances")) {
         let Some(own) = tracer(root, &format!("{dir}/instances/{name}")) else { continue };
-        // rasdaemon listens to hardware errors in an instance of that name: events that a sound machine never has.
+        // rasdaemon traces hardware errors in an instance of this name: events that a healthy machine never has.
         if name != "rasdaemon" {
             events += count(&own);
         }

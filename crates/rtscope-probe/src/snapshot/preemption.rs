@@ -1,23 +1,24 @@
 //! Which preemption model the running kernel has.
 //!
-//! No single place tells. `/sys/kernel/realtime` came with the PREEMPT_RT patches and never reached mainline, so its absence says
-//! nothing; `uname -v` tells what the kernel was built with, which a PREEMPT_DYNAMIC kernel chooses from when it boots or later.
-//! The order in which the evidence counts, the first that speaks deciding:
+//! No single source is enough. `/sys/kernel/realtime` came with the PREEMPT_RT patches and never reached
+//! mainline, so its absence means nothing; `uname -v` says what the kernel was built with, from which a
+//! PREEMPT_DYNAMIC kernel chooses at boot or later. The evidence counts in this order, and the first that says
+//! anything decides:
 //!
 //! 1. `PREEMPT_RT` (`PREEMPT RT` of the older patches) in `uname -v`: compiled into the running kernel.
 //! 2. `/sys/kernel/realtime` is 1: made by the running kernel.
 //! 3. `CONFIG_PREEMPT_RT=y` in `/proc/config.gz`: part of the running kernel.
 //! 4. `/sys/kernel/debug/sched/preempt`: the model in force on a dynamic kernel, in parentheses.
-//! 5. On a dynamic kernel `preempt=` of the command line, else the default of the configuration: the model it booted with.
-//! 6. On others the configuration, else `PREEMPT` in `uname -v` up to 6.12; from 6.13 on, that may be lazy as well.
+//! 5. On a dynamic kernel, `preempt=` on the command line, else the configuration's default: the model it booted with.
+//! 6. On other kernels, the configuration, else `PREEMPT` in `uname -v` up to 6.12; from 6.13 on, that may be lazy as well.
 //!
-//! `/boot/config-RELEASE` may belong to another build of the same name, so it counts only while it agrees with `uname -v`.
+//! `/boot/config-RELEASE` may belong to another build of the same name, so it counts only if it agrees with `uname -v`.
 
 use super::config::{Config, parameter};
 use rtscope_record::system::Preemption;
 use rtscope_sys::host::Uname;
 
-/// What the flags of `uname -v` say the kernel was built with (kernel `init/Makefile`, `preempt-flag`).
+/// The build variant according to the flags in `uname -v` (kernel `init/Makefile`, `preempt-flag`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Built {
     Rt,
@@ -42,7 +43,7 @@ impl Built {
         }
     }
 
-    /// What a configuration makes `uname -v` say. `CONFIG_PREEMPT_RT_FULL` is the name in the patches before 5.3.
+    /// The flags that a configuration gives `uname -v`. `CONFIG_PREEMPT_RT_FULL` is the name in the patches before 5.3.
     fn from(config: &Config) -> Self {
         if is_rt(config) {
             Self::Rt
@@ -60,7 +61,7 @@ fn is_rt(config: &Config) -> bool {
     config.has("CONFIG_PREEMPT_RT") || config.has("CONFIG_PREEMPT_RT_FULL")
 }
 
-/// The model chosen in the configuration, with the option that says so; 5.16 named them `..._BEHAVIOUR`.
+/// The model chosen in the configuration, with its option; in 5.16 these were named `..._BEHAVIOUR`.
 fn chosen(config: &Config) -> Option<(Preemption, String)> {
     let models = [
         ("CONFIG_PREEMPT_LAZY", Preemption::Lazy),
@@ -90,13 +91,14 @@ fn numbers(release: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Whether a configuration may be that of a kernel with this `uname -v`: against its flags, a file is that of another build.
+/// Whether a configuration can belong to a kernel with this `uname -v`. If it contradicts the flags, it is from
+/// another build.
 pub(super) fn fits(config: &Config, version: &str) -> bool {
     config.running || Built::from(config) == Built::of(version)
 }
 
-/// The model in force, and the evidence for it: the place it was read from and, where another place says otherwise, that too. `value` is
-/// what stands in a file of the running system, by its path.
+/// The model in force, and the evidence for it: the source, and any source that contradicts it. `value` reads a
+/// file of the running system by its path.
 pub(super) fn detect(
     uname: &Uname,
     value: &dyn Fn(&str) -> Option<String>,
@@ -153,7 +155,7 @@ fn decide(uname: &Uname, value: &dyn Fn(&str) -> Option<String>, config: Option<
 
 /// The model that a dynamic kernel booted with.
 fn booted(config: Option<&Config>, cmdline: &str) -> (Preemption, String) {
-    // A value that the kernel does not know it ignores, and keeps the default.
+    // The kernel ignores a value that it does not know, and keeps the default.
     let asked = parameter(cmdline, "preempt");
     if let Some((value, model)) = asked.and_then(|value| model(value).map(|model| (value, model))) {
         return (model, format!("/proc/cmdline: preempt={value}, on a PREEMPT_DYNAMIC kernel"));

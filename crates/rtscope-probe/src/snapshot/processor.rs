@@ -1,4 +1,4 @@
-//! The processors: which there are and which are set apart, their frequency and their idle states.
+//! The processors: which exist and which are isolated, their frequency and their idle states.
 
 use super::config::parameter;
 use super::cpus::parse_list;
@@ -7,10 +7,11 @@ use rtscope_record::system::{Cpu, IdleState};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// `/proc/cpuinfo` describes each CPU at length, and on big machines asks each for its frequency; the first few say all we want.
+/// `/proc/cpuinfo` describes each CPU at length, and on big machines queries each one's frequency; the first
+/// few CPUs are enough. Bytes.
 const CPUINFO: u64 = 16 * 1024;
 
-/// Highest CPU number the kernel may use: what `N` and `all` mean in its CPU lists.
+/// Highest CPU number that the kernel may use: what `N` and `all` mean in its CPU lists.
 pub(super) fn last_cpu(root: &Root) -> u32 {
     let possible = root.text(&format!("{CPUS}/possible")).and_then(|text| parse_list(&text, 0));
     let numbers = possible.unwrap_or_else(|| root.numbers(CPUS, "cpu"));
@@ -56,20 +57,20 @@ pub(super) fn collect(root: &Root, cmdline: &str, cpuinfo: &str) -> Cpu {
     cpu
 }
 
-/// `isolcpus=[flags,]LIST`; with flags that leave out `domain`, the scheduler goes on using the CPUs.
+/// Parses `isolcpus=[flags,]LIST`. With flags that do not include `domain`, the scheduler continues to use the CPUs.
 fn isolated(text: &str, last: u32) -> Option<Vec<u32>> {
     let is_flag = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.starts_with("all");
     let (flags, list): (Vec<&str>, Vec<&str>) = text.split(',').partition(is_flag);
     if flags.is_empty() || flags.contains(&"domain") { parse_list(&list.join(","), last) } else { None }
 }
 
-/// Whether boosting is on: the Intel driver says when it is off, all others when it is on.
+/// Whether boosting is on. The Intel driver's file says when it is off, all others' when it is on.
 fn turbo(root: &Root) -> Option<bool> {
     let off = root.value(&format!("{CPUS}/intel_pstate/no_turbo")).map(|value| value == "0");
     off.or_else(|| root.value(&format!("{CPUS}/cpufreq/boost")).map(|value| value == "1"))
 }
 
-/// The idle states of all CPUs, brought together by their names in the order of the first CPU that has them.
+/// The idle states of all CPUs, merged by name, in the order of the first CPU that has them.
 fn idle_states(root: &Root, online: &[u32]) -> Vec<IdleState> {
     let mut states: Vec<IdleState> = Vec::new();
     for &n in online {
@@ -93,7 +94,7 @@ fn idle_states(root: &Root, online: &[u32]) -> Vec<IdleState> {
     states
 }
 
-/// The value of the first line `name : value` of cpuinfo.
+/// The value in the first cpuinfo line `name : value`.
 pub(super) fn line<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
     cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -107,7 +108,8 @@ fn model(cpuinfo: &str) -> Option<String> {
     named.map(str::to_owned).or_else(|| Some(arm_model(line(cpuinfo, "CPU implementer")?, line(cpuinfo, "CPU part")?)))
 }
 
-/// 64-bit ARM kernels give numbers only: the implementer and part fields of MIDR_EL1, as in Arm's technical reference manuals.
+/// 64-bit ARM kernels only give numbers: the implementer and part fields of MIDR_EL1, as in Arm's technical
+/// reference manuals.
 fn arm_model(implementer: &str, part: &str) -> String {
     let name = match (implementer, part) {
         ("0x41", "0xc07") => "Cortex-A7",

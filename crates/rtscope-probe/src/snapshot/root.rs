@@ -1,32 +1,33 @@
-//! Where a snapshot is read from: a file system root, and what only system calls tell.
+//! The source of a snapshot: the root of a file system, and facts that need system calls.
 
 use rtscope_sys::{host, rt};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A longer text than any that is read whole; what is behind it is left unread. Bytes.
+/// Limit for texts that are read whole, bytes; anything beyond it is ignored.
 const LONGEST: u64 = 256 * 1024;
 
-/// What system calls tell about the machine and this process. Separate, so that a snapshot of a fixture tree needs no machine.
+/// What system calls say about the machine and this process. It is separate, so that a snapshot of a test tree
+/// needs no real machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// `uname(2)`.
     pub uname: host::Uname,
     /// Resolution of timers on `CLOCK_MONOTONIC`, ns.
     pub timer_resolution_ns: Option<u64>,
-    /// Soft `RLIMIT_MEMLOCK`, bytes; `None` is unlimited.
+    /// Soft `RLIMIT_MEMLOCK`, bytes; `None` for unlimited.
     pub memlock: Option<u64>,
     /// Soft `RLIMIT_RTPRIO`.
     pub rtprio: u64,
     /// CPUs that this thread may run on.
     pub allowed: Vec<u32>,
-    /// Process whose threads are not to be listed among the real-time tasks: our own.
+    /// The process whose threads are left out of the real-time tasks: our own.
     pub pid: u32,
 }
 
 impl Facts {
-    /// Those of the machine and process this runs on. A limit that can't be read counts as 0.
+    /// The facts about this machine and process. A limit that can't be read counts as 0.
     pub fn of_this_process() -> Self {
         Self {
             uname: host::uname().unwrap_or_default(),
@@ -39,7 +40,7 @@ impl Facts {
     }
 }
 
-/// The root of a file system, with the facts that go with it.
+/// A file system's root, with the matching facts.
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
@@ -53,12 +54,12 @@ impl Root {
         Self::at("/", Facts::of_this_process())
     }
 
-    /// A tree that looks like a machine's root, with the facts that belong to it.
+    /// A directory tree that looks like a machine's root, with the matching facts.
     pub fn at(dir: impl Into<PathBuf>, facts: Facts) -> Self {
         Self { dir: dir.into(), facts }
     }
 
-    /// Where `path` (absolute) is in this tree.
+    /// Where the absolute path `path` is in this tree.
     pub fn path(&self, path: &str) -> PathBuf {
         self.dir.join(path.trim_start_matches('/'))
     }
@@ -68,8 +69,8 @@ impl Root {
         self.path(path).exists()
     }
 
-    /// The first [`LONGEST`] bytes at most; `None` if it can't be read. What was read before an error counts as nothing: half a
-    /// value is a wrong value.
+    /// The first `longest` bytes at most; `None` if the file can't be read. After an error nothing is returned,
+    /// because half a value is a wrong value.
     pub fn bytes(&self, path: &str, longest: u64) -> Option<Vec<u8>> {
         let file = fs::File::open(self.path(path)).ok()?;
         let mut bytes = Vec::new();
@@ -77,23 +78,23 @@ impl Root {
         Some(bytes)
     }
 
-    /// What one read of up to 2 KiB gives: the whole of a task's short files, in a third of the system calls that [`Self::text`]
-    /// makes. There may be thousands of tasks.
+    /// The result of a single read of up to 2 KiB. That is all of a task's short files, for a third of the system
+    /// calls of [`Self::text`]; there may be thousands of tasks.
     pub fn line(&self, path: &str) -> Option<String> {
         let mut room = [0u8; 2048];
         let read = fs::File::open(self.path(path)).ok()?.read(&mut room).ok()?;
         Some(String::from_utf8_lossy(&room[..read]).into_owned())
     }
 
-    /// The text at `path` with its lines, other control characters replaced: names of tasks and devices are chosen by anybody,
-    /// and end up on terminals.
+    /// The text at `path`, with control characters other than line breaks, tabs and NULs replaced: anybody can
+    /// choose the names of tasks and devices, and they end up on terminals.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path, LONGEST)?;
         let clean = |c: char| if c.is_control() && c != '\n' && c != '\t' && c != '\0' { '?' } else { c };
         Some(String::from_utf8_lossy(&bytes).chars().map(clean).collect())
     }
 
-    /// The text at `path` as one value: no white space or NULs around it; `None` also when nothing is left.
+    /// The text at `path` as one value, without surrounding white space or NULs; `None` also when nothing is left.
     pub fn value(&self, path: &str) -> Option<String> {
         let text = self.text(path)?;
         let value = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -105,7 +106,7 @@ impl Root {
         self.value(path)?.parse().ok()
     }
 
-    /// Names in the directory `path`, sorted by their trailing number and then by name, so that `cpu10` comes after `cpu9`.
+    /// Names in the directory `path`, sorted so that `cpu10` comes after `cpu9`.
     pub fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(path)) else { return Vec::new() };
         let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -127,7 +128,8 @@ impl Root {
         numbers
     }
 
-    /// Whether anybody may write to `path`, by its mode: root may always, but the kernel marks what can't be set at all.
+    /// Whether the mode of `path` lets anybody write. Root may always write, but the kernel marks files that can't
+    /// be set at all.
     pub fn settable(&self, path: &str) -> bool {
         fs::metadata(self.path(path)).is_ok_and(|meta| !meta.permissions().readonly())
     }
@@ -143,7 +145,7 @@ impl Root {
     }
 }
 
-/// `cpu12` as `("cpu", 12)`.
+/// Splits `cpu12` into `("cpu", 12)`.
 fn numbered(name: &str) -> Option<(&str, u64)> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((stem, name[stem.len()..].parse().ok()?))

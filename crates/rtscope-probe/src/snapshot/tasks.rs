@@ -1,26 +1,26 @@
-//! Which real-time tasks there are beside ours, and whether irqbalance runs.
+//! Real-time tasks of other programs, and whether irqbalance runs.
 
 use super::cpus::parse_list;
 use super::root::Root;
 use rtscope_record::Policy;
 use rtscope_record::system::RtTask;
 
-/// A thread of the kernel (`include/linux/sched.h`, `PF_KTHREAD`).
+/// Flag of kernel threads (`include/linux/sched.h`, `PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// What a walk over all tasks finds.
+/// The result of a walk over all tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tasks {
-    /// Real-time tasks, the highest first.
+    /// Real-time tasks, highest priority first.
     pub rt: Vec<RtTask>,
-    /// A process named irqbalance runs.
+    /// Whether a process named irqbalance runs.
     pub irqbalance: bool,
-    /// Others' tasks can't be seen: process 2, in the first PID namespace always the parent of the kernel's threads, is not there
-    /// or is another one.
+    /// Others' tasks are not visible: process 2, which in the first PID namespace is always the parent of the
+    /// kernel threads, is missing or something else.
     pub hidden: bool,
 }
 
-/// Walks over `/proc/*/task/*/stat`. Costs about 10 us for each thread of the machine.
+/// Walks over `/proc/*/task/*/stat`. Takes about 10 us for each thread of the machine.
 pub(super) fn collect(root: &Root, last_cpu: u32) -> Tasks {
     let mut tasks = Tasks { hidden: !first_namespace(root), ..Tasks::default() };
     for pid in root.numbers("/proc", "") {
@@ -29,7 +29,7 @@ pub(super) fn collect(root: &Root, last_cpu: u32) -> Tasks {
         }
         let dir = format!("/proc/{pid}/task");
         for tid in root.numbers(&dir, "") {
-            // Gone since the listing, or not ours to see.
+            // It has ended since the listing, or may not be read.
             let Some(stat) = root.line(&format!("{dir}/{tid}/stat")).and_then(|text| Stat::parse(&text)) else { continue };
             tasks.irqbalance |= tid == pid && stat.name == "irqbalance";
             let Some(policy) = stat.policy else { continue };
@@ -48,12 +48,13 @@ fn first_namespace(root: &Root) -> bool {
     root.text("/proc/2/stat").and_then(|text| Stat::parse(&text)).is_some_and(|stat| stat.kernel)
 }
 
-/// The real-time priority that a process runs at; 0 for an ordinary one.
+/// The real-time priority of a process; 0 for an ordinary one.
 pub(super) fn priority(stat: &str) -> u8 {
     Stat::parse(stat).filter(|stat| stat.policy.is_some()).map_or(0, |stat| stat.priority)
 }
 
-/// `migration/3`, `idle_inject/0`, `ktimers/1`: part of how the kernel runs a CPU. Interrupt threads (`irq/42-eth0`) are not.
+/// Whether this is a per-CPU kernel thread such as `migration/3`, `idle_inject/0`, `ktimers/1`. Interrupt
+/// threads (`irq/42-eth0`) are not.
 pub(crate) fn each_cpu_has_one(name: &str) -> bool {
     let number = name.rsplit_once('/').map(|(_, number)| number);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -63,7 +64,7 @@ fn allowed(status: &str, last_cpu: u32) -> Option<Vec<u32>> {
     parse_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?, last_cpu)
 }
 
-/// The fields of a `stat` file that are needed here (`proc_pid_stat(5)`).
+/// The fields of a `stat` file that are used here (`proc_pid_stat(5)`).
 pub(crate) struct Stat {
     pub(crate) name: String,
     pub(crate) kernel: bool,
@@ -71,11 +72,11 @@ pub(crate) struct Stat {
     pub(crate) policy: Option<Policy>,
     /// 1 to 99, 0 for deadline.
     pub(crate) priority: u8,
-    /// The process that started it.
+    /// Its parent process.
     pub(crate) parent: u32,
     /// CPU time so far, ticks.
     pub(crate) ticks: u64,
-    /// When it was started, ticks since boot.
+    /// Start time, ticks since boot.
     pub(crate) start: u64,
     /// The CPU that it ran on last.
     pub(crate) cpu: u32,
@@ -83,10 +84,10 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        // The name is in parentheses and may itself have any character, so it ends at the last one.
+        // The name is in parentheses and may contain any character, so it ends at the last one.
         let (start, end) = (text.find('(')?, text.rfind(')')?);
         let name = text.get(start + 1..end)?.replace(|c: char| c.is_control(), "?");
-        // Field 3, the state, is the first behind the name.
+        // Field 3, the state, is the first one after the name.
         let fields: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let policy = match field(41)? {

@@ -1,4 +1,4 @@
-//! Whole machines as trees of files: each is read for what it is, and no content of any file can make the reading fail.
+//! Whole machines as directory trees: each is read correctly, and no file content can make reading fail.
 
 mod damage;
 mod trees;
@@ -44,7 +44,7 @@ fn a_stock_debian_12() {
         [state("POLL", 0, vec![0, 1, 2, 3]), state("C1", 2, vec![0, 1, 2, 3]), state("C10", 890, vec![0, 1, 2])]
     );
 
-    // Interrupt 1 goes to CPU 1, 8 may go to all, 16 has no handler, 120 goes to 3.
+    // Interrupt 1 goes to CPU 1, 8 may go to any, 16 has no handler, 120 goes to 3.
     assert_eq!(s.irq.per_cpu, [(0, 1), (1, 2), (2, 1), (3, 2)].into());
     assert_eq!((s.irq.default_affinity, s.irq.irqbalance), (vec![0, 1, 2], true));
 
@@ -69,7 +69,7 @@ fn the_model_of_a_patched_rt_kernel() {
     let t = Tree::new("6.1.0-40-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.1.153-1", "x86_64");
     t.put("/sys/kernel/realtime", "1\n").put("/boot/config-6.1.0-40-rt-amd64", "CONFIG_PREEMPT_RT=y\n");
     assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
-    // A version of somebody's own making: the file of the patch still says so.
+    // A custom version string: the patch's file still decides.
     let t = Tree::new("5.4.0", "#1 ACME", "armv7l");
     t.put("/sys/kernel/realtime", "1\n");
     assert_eq!(t.preemption(), (Preemption::Rt, "/sys/kernel/realtime: 1".into()));
@@ -79,12 +79,12 @@ fn the_model_of_a_patched_rt_kernel() {
 
 #[test]
 fn the_model_of_a_mainline_rt_kernel() {
-    // No /sys/kernel/realtime; the scheduler's own choice below it is of another kind.
+    // No /sys/kernel/realtime; the scheduler's choice below it has another meaning.
     let t = Tree::new("6.12.48+deb13-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.12.48-1", "x86_64");
     assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
     t.put("/sys/kernel/debug/sched/preempt", "full (lazy)\n").put("/proc/cmdline", "preempt=lazy");
     assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT".into()));
-    // The version tells nothing, but the kernel carries its configuration.
+    // The version says nothing, but the kernel contains its configuration.
     let t = Tree::new("6.12.0", "#1 ACME", "aarch64");
     t.put("/proc/config.gz", gzip(b"CONFIG_HZ=1000\nCONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_KASAN=y\n"));
     assert_eq!(t.preemption(), (Preemption::Rt, "/proc/config.gz: CONFIG_PREEMPT_RT=y".into()));
@@ -109,7 +109,7 @@ fn the_models_of_dynamic_kernels() {
     assert_eq!(t.preemption().0, Preemption::Unknown);
     t.put("/proc/cmdline", "quiet preempt=full\n");
     assert_eq!(t.preemption(), (Preemption::Full, "/proc/cmdline: preempt=full, on a PREEMPT_DYNAMIC kernel".into()));
-    // Not the kernel's parameter, or none that it knows.
+    // Not the kernel's parameter, or an unknown value.
     for cmdline in ["quiet -- preempt=full\n", "preempt=sometimes", "xpreempt=full"] {
         t.put("/proc/cmdline", cmdline);
         assert_eq!(t.preemption().0, Preemption::Unknown, "{cmdline}");
@@ -152,7 +152,7 @@ fn the_models_of_kernels_of_one_model() {
 
 #[test]
 fn contradictions_are_settled_and_named() {
-    // A file of another build in /boot does not make a kernel real-time, nor unmake it.
+    // A file of another build in /boot makes no kernel real-time, nor the reverse.
     let t = Tree::new("6.1.0", "#1 SMP PREEMPT_DYNAMIC", "x86_64");
     t.put("/boot/config-6.1.0", "CONFIG_PREEMPT_RT=y\n");
     let (model, evidence) = t.preemption();
@@ -163,7 +163,7 @@ fn contradictions_are_settled_and_named() {
     let (model, evidence) = t.preemption();
     assert_eq!(model, Preemption::Rt);
     assert!(evidence.starts_with("uname -v: PREEMPT_RT; /boot/config-6.1.0-rt is not counted"), "{evidence}");
-    // Both of the running kernel: the flag counts, the other is named.
+    // Both belong to the running kernel: the flag counts, the other is mentioned.
     let t = Tree::new("6.1.0", "#1 SMP PREEMPT_RT", "x86_64");
     t.put("/proc/config.gz", gzip(b"CONFIG_PREEMPT_VOLUNTARY=y\n"));
     assert_eq!(t.preemption(), (Preemption::Rt, "uname -v: PREEMPT_RT; against /proc/config.gz".into()));
@@ -177,7 +177,7 @@ fn a_configuration_from_elsewhere_says_what_the_kernel_could_not() {
     supplement(&mut kernel, "the package's", config);
     assert_eq!((kernel.preemption, kernel.hz, kernel.debug_options.len()), (Preemption::Voluntary, Some(250), 1));
     assert_eq!(kernel.preemption_evidence, "the package's: CONFIG_PREEMPT_VOLUNTARY=y");
-    // What is known stays, one of another build does not count, and what is no configuration says nothing.
+    // What is known stays, another build's configuration does not count, and a file that is not a configuration adds nothing.
     let known = kernel.clone();
     supplement(&mut kernel, "another", b"CONFIG_PREEMPT_NONE=y\nCONFIG_HZ=100\n");
     assert_eq!(kernel, known);
@@ -203,7 +203,7 @@ fn a_raspberry_pi() {
     assert_eq!(s.throttled_since_boot.as_deref(), Some("undervoltage, throttled"));
     assert_eq!(s.throttle_count, None);
     assert_eq!(s.temperatures[0].trip_milli_celsius, Some(110_000));
-    // The timer's interrupt is each CPU's own.
+    // The timer's interrupt is private to each CPU.
     assert_eq!(s.irq.per_cpu, [(0, 1)].into());
     assert!(s.cpu.governor.is_empty() && s.tracing.is_none() && s.tasks_hidden);
 
@@ -299,7 +299,7 @@ fn the_fair_server_and_what_stands_in_for_missing_files() {
         t.put(&format!("{dir}/runtime"), format!("{}\n", cpu * 50_000_000)).put(&format!("{dir}/period"), "1000000000\n");
     }
     assert_eq!(t.snapshot().fair_server, Some(FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000 }));
-    // Before 4.x there is no list in sysfs: the command line then says what was asked for.
+    // Before 4.x there is no list in sysfs: the command line then shows what was asked for.
     t.remove("/sys/devices/system/cpu/isolated")
         .remove("/sys/devices/system/cpu/nohz_full")
         .remove("/sys/devices/system/cpu/online");
@@ -322,7 +322,7 @@ fn the_users_limits() {
     t.put("/proc/self/status", "CapEff:\t0000000000000000\n").remove("/dev/cpu_dma_latency");
     let limits = t.snapshot().limits;
     assert_eq!((limits.rtprio, limits.cap_sys_nice, limits.cap_ipc_lock, limits.cpu_dma_latency), (10, false, false, false));
-    // Started at a real-time priority: that one may be kept.
+    // Started at a real-time priority, which it may keep.
     t.put("/proc/self/stat", stat(4242, "rtscope", 0x40, 90, 1));
     assert_eq!(t.snapshot().limits.rtprio, 90);
 }

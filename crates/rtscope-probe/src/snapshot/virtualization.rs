@@ -1,12 +1,12 @@
-//! Whether the machine is a virtual one, and whether we are in a container.
+//! Whether the machine is virtual, and whether this process runs in a container.
 
 use super::processor::line;
 use super::root::Root;
 
-/// The hypervisor, `None` on bare metal as far as can be told.
+/// The hypervisor; `None` on bare metal, as far as can be told.
 ///
-/// On x86 the flag `hypervisor` of cpuinfo decides: vendors write the same names into the firmware tables of their bare-metal
-/// machines. Elsewhere the firmware tables and the device tree are all there is.
+/// On x86, cpuinfo's flag `hypervisor` decides, because vendors write the same names into the firmware tables
+/// of their bare-metal machines. Elsewhere, only the firmware tables and the device tree can tell.
 pub(super) fn hypervisor(root: &Root, cpuinfo: &str, clocksources: &[String]) -> Option<String> {
     let flags = line(cpuinfo, "flags");
     let flagged = flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -27,7 +27,7 @@ pub(super) fn hypervisor(root: &Root, cpuinfo: &str, clocksources: &[String]) ->
     by_firmware.or_else(by_kernel).or_else(|| device_tree(root)).or_else(by_clock).or_else(|| flagged.then(|| "hypervisor".into()))
 }
 
-/// From the names in DMI. `sure` where a name that bare metal of the vendor also has may be taken.
+/// The hypervisor by the names in DMI. With `sure`, names that the vendor also uses for bare metal are accepted.
 fn firmware(root: &Root, sure: bool) -> Option<String> {
     let names: Vec<String> = ["sys_vendor", "product_name", "board_vendor", "bios_vendor"]
         .into_iter()
@@ -67,7 +67,7 @@ fn device_tree(root: &Root) -> Option<String> {
     board.contains("linux,dummy-virt").then(|| "qemu".into())
 }
 
-/// The kind of container, `None` outside of any as far as can be told.
+/// The kind of container; `None` outside of any, as far as can be told.
 pub(super) fn container(root: &Root) -> Option<String> {
     if let Some(name) = root.value("/run/systemd/container") {
         return Some(name);
@@ -78,7 +78,7 @@ pub(super) fn container(root: &Root) -> Option<String> {
     if root.exists("/.dockerenv") {
         return Some("docker".into());
     }
-    // What started process 1 told it so (systemd's container interface); readable for root only.
+    // Set for process 1 by whatever started it (systemd's container interface). Only root can read it.
     let environment = root.bytes("/proc/1/environ", 64 * 1024).unwrap_or_default();
     let told = environment.split(|&b| b == 0).find_map(|entry| entry.strip_prefix(b"container="));
     if let Some(name) =

@@ -1,4 +1,4 @@
-//! A device under test as the work of a keeper: says when it listens, and at its end what it did.
+//! A DUT as the work of a keeper: it reports when it listens, and at its end what it did.
 
 use super::events::say;
 use crate::line_tests::device::{Device, Duty};
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How often it looks whether its device still is, ms.
+/// How often it checks whether its device is still there, ms.
 const POLL_INTERVAL: i32 = 50;
 
-/// Is the device of the plan in `file` until SIGINT or SIGTERM; the exit code.
+/// Acts as the DUT of the plan in `file` until SIGINT or SIGTERM. Returns the exit code.
 pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
     let event = match read_plan(file).and_then(|plan| serve_dut(&plan, &signals()?, out)) {
         Ok(done) => done,
@@ -24,23 +24,23 @@ pub fn dut(file: &Path, out: &mut dyn Write) -> u8 {
     if say(out, &event).is_ok() && fine { 0 } else { 3 }
 }
 
-/// Reads the plan of a device.
+/// Reads the plan of a DUT.
 pub fn read_plan(file: &Path) -> Result<DutPlan, Failure> {
     let wrong = |e: String| Failure::usage(format!("the DUT's plan is not understood: {e}"), "use one version of rtscope");
     let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(|e| wrong(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))
 }
 
-/// Takes the signals that end a device. Before any other thread is started, which would else die of them.
+/// Takes over the signals that end a DUT. Call it before any other thread is started, which would otherwise die of them.
 pub fn signals() -> Result<Signals, Failure> {
     rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))
 }
 
-/// Is the device of `plan` until SIGINT or SIGTERM; what it did. That it listens is said to `out`.
+/// Acts as the DUT of `plan` until SIGINT or SIGTERM. Writes to `out` that it listens, and returns what it did.
 pub fn serve_dut(plan: &DutPlan, signals: &Signals, out: &mut dyn Write) -> Result<Event, Failure> {
     rt::one_arena();
     let locked = rt::lock_memory();
-    // Before there is anything of ours that it would see.
+    // Before the device starts, so that the snapshot does not see it.
     let system = Some(Box::new(crate::snapshot::collect(&Root::of_this_machine())));
     let mut device = Device::start(&plan.settings, plan.wave.map_or(Duty::Respond, Duty::Wave), None)?;
     let machine = Root::of_this_machine().facts.uname;

@@ -1,4 +1,4 @@
-//! The spool's events: written a line each, and which of them is the last.
+//! The spool's events: one per line, and which of them is the last.
 
 use crate::protocol::Event;
 use serde::Deserialize;
@@ -14,20 +14,20 @@ pub(super) fn say(out: &mut dyn Write, event: &Event) -> io::Result<()> {
     out.flush()
 }
 
-/// Of an event, only which one it is: what reads a whole record is a fifth of the program, and for its driver.
+/// Only the kind of an event: the code that reads a whole record is a fifth of the program, and belongs to the driver.
 #[derive(Deserialize)]
 struct Word {
     event: String,
 }
 
-/// Whether the spool's last event is there whole, and the last that there can be.
+/// Whether the spool's last line is complete and one of the final events.
 pub(super) fn has_last_word(dir: &Path) -> io::Result<bool> {
     let (_, line) = last_line(dir)?;
     let word: Option<Word> = line.ends_with(b"\n").then(|| serde_json::from_slice(&line).ok()).flatten();
     Ok(word.is_some_and(|w| Event::LAST.contains(&w.event.as_str())))
 }
 
-/// The spool's last line, whole or not, and where it begins. The spool may be long: it is read from its end.
+/// The spool's last line, complete or not, and its offset. The spool may be long, so it is read from the end.
 pub(super) fn last_line(dir: &Path) -> io::Result<(u64, Vec<u8>)> {
     let mut spool = File::open(dir.join("events"))?;
     let all = spool.metadata()?.len();

@@ -1,4 +1,4 @@
-//! The follower: passes a spool on over one connection, and orders back to the keeper.
+//! The follower: passes a spool on over one connection, and forwards orders to the keeper.
 
 use super::events::{has_last_word, say};
 use super::files::{POLL_INTERVAL, put, read};
@@ -12,22 +12,22 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A driver that says nothing for so long is not there: it says something every five seconds.
+/// A driver that sends nothing for this long is gone: it sends something every five seconds.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a keeper may take to end its work and itself.
 const END_LIMIT: Duration = Duration::from_secs(15);
 
-/// What a driver says to a follower, a line each; an empty line only says that it is there.
+/// An order of a driver to a follower, one per line. An empty line only shows that the driver is there.
 #[derive(Debug, PartialEq, Eq)]
 enum Order {
     Here,
-    /// End the work, and pass on what it was.
+    /// End the work, and pass on its result.
     Stop,
-    /// End it, and remove everything.
+    /// End the work, and remove everything.
     Drop,
 }
 
-/// Says hello, then passes on the spool in `dir` from byte `at` on, until its driver lets go of it; the exit code.
+/// Says hello, then passes on the spool in `dir` from byte `at` on until the driver lets go. Returns the exit code.
 pub fn follow(dir: &Path, at: u64, input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
     if say(out, &hello(Vec::new())).is_err() {
         return 3;
@@ -68,7 +68,7 @@ fn orders(input: impl Read + Send + 'static) -> Receiver<Order> {
 struct Follower<'a> {
     dir: &'a Path,
     spool: File,
-    /// Of a line whose end is not there yet.
+    /// A line whose end is still missing.
     part: Vec<u8>,
     me: Identity,
 }
@@ -86,7 +86,7 @@ impl<'a> Follower<'a> {
         let mut heard = Instant::now();
         let mut told = false;
         loop {
-            // Looked at before the spool: whoever is dead then has written all that it will.
+            // Checked before reading the spool: a process that is dead by then has written everything.
             let over = self.dir.join("done").exists() || !alive(self.dir);
             self.forward(out)?;
             if over && !told {
@@ -115,7 +115,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Passes on all whole lines that are there.
+    /// Passes on all complete lines.
     fn forward(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut room = vec![0; 64 << 10];
         loop {
@@ -132,7 +132,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Has the keeper end and remove everything, or does it where that one is dead.
+    /// Has the keeper end and remove everything. If the keeper is dead, removes it itself.
     fn remove(self) -> io::Result<()> {
         File::create(self.dir.join("drop"))?;
         let end = Instant::now() + END_LIMIT;

@@ -1,4 +1,4 @@
-//! Who is alive: processes by id and start time, and the directories that belong to them.
+//! Identifies processes by id and start time, and the directories that belong to them.
 
 use super::files::read;
 use crate::protocol::{Identity, Unattended};
@@ -8,30 +8,31 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How the name of a keeper's directory begins; the user's number and a random part follow.
+/// Prefix of the name of a keeper's directory; the user's number and a random part follow.
 pub const PREFIX: &str = "rtscope-ssh-";
-/// A directory without an owner may be about to get one for so long.
+/// A directory without an owner may still get one for this long.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// This process.
+/// The identity of this process.
 pub fn identity() -> Identity {
     of(std::process::id())
 }
 
-/// A process that runs here.
+/// The identity of a process that runs here.
 pub(super) fn of(pid: u32) -> Identity {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     Identity { boot, space, pid, start: start_time(pid).unwrap_or_default() }
 }
 
-/// Whether it runs on this machine, in this boot.
+/// Whether the process is running, on this machine and in this boot.
 pub fn is_alive(who: &Identity) -> bool {
     let here = of(who.pid);
     start_time(who.pid).is_some() && here == *who
 }
 
-/// Whether it ran on this machine and does no more. Of another PID namespace's processes (a container's) nothing is known.
+/// Whether the process ran on this machine and has ended. `false` for processes of another PID namespace (a
+/// container's), of which nothing is known.
 fn is_dead(who: &Identity) -> bool {
     let here = of(who.pid);
     who.boot != here.boot || (who.space == here.space && !is_alive(who))
@@ -45,7 +46,8 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.get(19)?.parse().ok().filter(|_| !matches!(fields.first(), Some(&("Z" | "X" | "x"))))
 }
 
-/// Whether the shell that made a directory may be about to become its keeper. It can only say its number and start (`PID START`).
+/// Whether the shell that made a directory may still become its keeper. The shell can only record its process
+/// id and start time (`PID START`).
 fn is_young(dir: &Path, made: &fs::Metadata) -> bool {
     let shell = fs::read_to_string(dir.join("shell")).unwrap_or_default();
     let shell = shell.trim().split_once(' ').and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
@@ -53,8 +55,8 @@ fn is_young(dir: &Path, made: &fs::Metadata) -> bool {
     lives || made.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < YOUNG))
 }
 
-/// Removes what dead keepers of this user left in the places where they lie, `own` spared; returns the work that lives and that nobody
-/// follows.
+/// Removes what dead keepers of this user left in the usual places, except `own`. Returns the running work that
+/// nobody follows.
 pub(super) fn sweep(own: &Path) -> Vec<Unattended> {
     let Ok(me) = fs::metadata("/proc/self").map(|m| m.uid()) else { return Vec::new() };
     let places = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
@@ -75,7 +77,7 @@ pub(super) fn sweep(own: &Path) -> Vec<Unattended> {
             }
             Some(owner) if !is_dead(&owner) => {}
             None if is_young(&dir, &meta) => {}
-            // What can't be removed is tried again at the next run.
+            // Directories that can't be removed are tried again in the next run.
             _ => drop(fs::remove_dir_all(&dir)),
         }
     }
@@ -87,7 +89,7 @@ pub(super) fn is_followed(dir: &Path) -> bool {
     read::<Identity>(dir, "follower").is_some_and(|f| is_alive(&f))
 }
 
-/// The keeper of `dir`, if it lives.
+/// Whether the keeper of `dir` is running.
 pub(super) fn alive(dir: &Path) -> bool {
     read::<Identity>(dir, "owner").is_some_and(|o| is_alive(&o))
 }

@@ -1,4 +1,4 @@
-//! The keeper: takes a work order, has it done apart from any connection, and ends and removes everything in every case.
+//! The keeper: accepts a work order, runs it independently of any connection, and in every case ends and removes everything.
 
 use super::events::{has_last_word, last_line, say};
 use super::files::{POLL_INTERVAL, put, read};
@@ -14,18 +14,20 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// First arguments of the program for a plan, and for a DUT's, with a load: more than the probe alone can do (`rtscope-board`).
+/// First arguments of the program for a plan and a DUT plan that need a load, which the probe alone can't do
+/// (`rtscope-board` can).
 pub const LOADED: [&str; 2] = ["session", "loaded-dut"];
-/// A work order is a line of at most this many bytes.
+/// Longest work order (one line), bytes.
 const LONGEST_ORDER: u64 = 1 << 20;
-/// How long work that was asked to end may take before it is killed.
+/// How long work may take to end on request before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// The same for work whose result nobody wants any more.
+/// The same for work whose result is no longer wanted.
 const DROP_LIMIT: Duration = Duration::from_secs(2);
-/// How much of the last words is told, bytes.
+/// How much of the end of standard error is reported, bytes.
 const TAIL: usize = 2000;
 
-/// Says hello, reads a work order from `input`, starts its keeper and follows it; what dead keepers left is removed first. The exit code.
+/// Removes what dead keepers left, says hello, reads a work order from `input`, starts its keeper and follows
+/// it. Returns the exit code.
 pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Write) -> u8 {
     let unattended = identity::sweep(dir);
     if say(out, &hello(unattended)).is_err() {
@@ -45,7 +47,7 @@ pub fn keep(dir: &Path, mut input: impl Read + Send + 'static, out: &mut dyn Wri
 
 fn read_order(input: &mut impl Read) -> io::Result<WorkOrder> {
     let mut line = Vec::new();
-    // One byte at a time: what follows is for the follower.
+    // One byte at a time, because what follows is for the follower.
     io::BufReader::with_capacity(1, input.take(LONGEST_ORDER)).read_until(b'\n', &mut line)?;
     let order: WorkOrder = serde_json::from_slice(&line)?;
     if order.protocol == PROTOCOL {
@@ -58,7 +60,7 @@ fn read_order(input: &mut impl Read) -> io::Result<WorkOrder> {
 fn start(dir: &Path, order: &WorkOrder) -> io::Result<()> {
     for abandoned in &order.abandoned {
         let abandoned = Path::new(abandoned);
-        // Only what `sweep` could have named.
+        // Accept only names that `sweep` can return.
         let named = abandoned.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(identity::PREFIX));
         if named && !identity::is_followed(abandoned) {
             end_other(abandoned);
@@ -74,7 +76,7 @@ fn start(dir: &Path, order: &WorkOrder) -> io::Result<()> {
     put(dir, "owner", &serde_json::to_vec(&identity::of(keeper.id()))?)
 }
 
-/// Ends work whose driver is dead, and waits for its end.
+/// Ends work whose driver is dead, and waits until it is gone.
 fn end_other(dir: &Path) {
     if File::create(dir.join("drop")).is_err() {
         return;
@@ -85,9 +87,9 @@ fn end_other(dir: &Path) {
     }
 }
 
-/// Does the work order in `dir`; the exit code.
+/// Carries out the work order in `dir`. Returns the exit code.
 pub fn keeper(dir: &Path) -> u8 {
-    // A terminal's signals, and those to the connection's processes, are not for it.
+    // Signals from a terminal, or to the connection's processes, must not reach the keeper.
     let _ = sys::process::new_session();
     let outcome =
         read::<WorkOrder>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|order| {
@@ -122,7 +124,7 @@ fn begin(dir: &Path, work: &Work) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Looks after the work until its directory is to go.
+/// Looks after the work until its directory is removed.
 fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
     let mut followed = Instant::now();
     let mut stopping: Option<Instant> = None;
@@ -155,7 +157,7 @@ fn tend(dir: &Path, mut child: Child, patience: Duration) -> io::Result<()> {
     }
 }
 
-/// The child has not been waited for, so that its number is still its own.
+/// The child has not been waited for, so its process id is still its own.
 fn signal(child: &Child, signal: i32) {
     let _ = i32::try_from(child.id()).map(|pid| sys::kill(pid, signal));
 }
@@ -172,7 +174,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The work has ended: where its last word is missing, it is said here.
+/// Called when the work has ended. Writes the final event if it is missing.
 fn conclude(dir: &Path, status: ExitStatus) -> io::Result<()> {
     if has_last_word(dir)? {
         return fs::write(dir.join("done"), b"");
@@ -193,7 +195,7 @@ fn conclude(dir: &Path, status: ExitStatus) -> io::Result<()> {
     finish(dir, &Failure::machine(message, remedy).into())
 }
 
-/// Takes half a line from the spool's end and writes the last event.
+/// Removes an incomplete line from the spool's end and writes the final event.
 fn finish(dir: &Path, event: &Event) -> io::Result<()> {
     let (begin, line) = last_line(dir)?;
     let whole = if line.ends_with(b"\n") { begin + line.len() as u64 } else { begin };

@@ -1,9 +1,10 @@
-//! What a run asks of the machine for its own time: no deep idle states, and its memory locked.
+//! What a run asks of the machine while it lasts: no deep idle states, and locked memory.
 
 use rtscope_record::{Effect, Settings, Warning};
 use std::io::Write;
 
-/// Keeps the CPUs out of deep idle states while the file is open (kernel `Documentation/power/pm_qos_interface.rst`).
+/// Keeps the CPUs out of deep idle states while the returned file is open (kernel
+/// `Documentation/power/pm_qos_interface.rst`).
 pub(crate) fn hold_dma_latency(s: &Settings, warnings: &mut Vec<Warning>) -> Option<std::fs::File> {
     if !s.hold_dma_latency {
         return None;

@@ -1,8 +1,8 @@
-//! The absolute grid of wake-ups: where the next point is, and how many were passed over. Pure arithmetic in ns.
+//! The absolute grid of wake-ups: the next point, and how many points were passed over. Pure arithmetic in ns.
 
 use rtscope_samples::passed::Passed;
 
-/// Where a thread is on its grid.
+/// A thread's position on its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     next: u64,
@@ -29,7 +29,7 @@ impl Grid {
         self.next
     }
 
-    /// Whether every point was passed.
+    /// Whether all points are behind.
     #[inline]
     pub fn done(&self) -> bool {
         self.next >= self.end
@@ -41,15 +41,15 @@ impl Grid {
         self.missed
     }
 
-    /// The point [`Self::next`] was sampled at `now`: goes on to the first point after `now`, and counts and books those passed over.
-    /// Returns whether any was.
+    /// Advances from the point [`Self::next`], which was sampled at `now`, to the first point after `now`. Counts
+    /// and books the points passed over, and returns whether there were any.
     #[inline]
     pub fn advance(&mut self, now: u64, passed: &mut Passed) -> bool {
         self.next += self.interval;
         now >= self.next && self.pass_over(now, passed)
     }
 
-    /// Counts and books the points up to `now` as passed over, without a sample; `next` becomes the first point after `now`.
+    /// Counts and books the points up to `now` as passed over without a sample. `next` becomes the first point after `now`.
     #[cold]
     pub fn pass_over(&mut self, now: u64, passed: &mut Passed) -> bool {
         if now < self.next || self.done() {

@@ -1,4 +1,5 @@
-//! The timer test in the kernel: the module rtscope_timer expires a timer on each CPU and stamps its callback; here its records are booked.
+//! The timer test in the kernel. The module rtscope_timer expires a timer on each CPU and stamps its callback;
+//! this module books its records.
 
 use super::conditions::hold_dma_latency;
 use super::live::live;
@@ -15,18 +16,18 @@ use rtscope_sys::wire_device::ABI;
 use std::io;
 use std::sync::Arc;
 
-/// From START to the first grid point, ns.
+/// Time from START to the first grid point, ns.
 const LEAD: u64 = 1_000_000;
-/// Shortest interval that the module takes, ns.
+/// Shortest interval that the module accepts, ns.
 const SHORTEST: u64 = 10_000;
-/// Longest, ns.
+/// Longest interval, ns.
 const LONGEST: u64 = 3_600_000_000_000;
-/// Records of 32 bytes in all rings together, and at least in each.
+/// Records (32 bytes each) in all rings together at most, and in each ring at least.
 const RINGS: (u64, u64) = (1 << 17, 1 << 10);
-/// How often it is looked after, ms.
+/// How often the run is checked, ms.
 const POLL_INTERVAL: i32 = 50;
 
-/// Runs the test. As [`super::run`].
+/// Runs the test. Parameters as in [`super::run`].
 pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let s = &plan.settings;
     let config = config(s)?;
@@ -35,7 +36,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let mut timer = Timer::open().map_err(failed("open"))?;
     timer.configure(&config).map_err(failed("configure"))?;
     let mut cpus = Cpus::new(s);
-    // Nothing comes before a hard interrupt; the soft one's thread, where it has one, is at FIFO 1.
+    // Nothing precedes a hard interrupt. The thread of the soft one, if there is one, runs at FIFO 1.
     let ours = (s.handler == Some(Handler::Soft)).then_some((Policy::Fifo, 1));
     let order = Order {
         cpus: s.cpus.clone(),
@@ -87,7 +88,7 @@ fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Failure {
     }
 }
 
-/// What the module is told; refuses what it can't do.
+/// The module's configuration. Fails for settings that the module does not support.
 fn config(s: &Settings) -> Result<TimerConfig, Failure> {
     let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
     if !(SHORTEST..=LONGEST).contains(&s.interval.0) {
@@ -112,7 +113,7 @@ fn config(s: &Settings) -> Result<TimerConfig, Failure> {
         };
         *word |= 1 << (cpu % 64);
     }
-    // Room for all of it where that is possible, so that nobody need read meanwhile.
+    // Room for all records if possible, so that nothing has to be read during the run.
     let most = (RINGS.0 / s.cpus.len() as u64).max(RINGS.1);
     let ring = count.clamp(64, most).next_power_of_two();
     let ring_records = u32::try_from(ring).unwrap_or(1 << 17);
@@ -129,16 +130,16 @@ fn config(s: &Settings) -> Result<TimerConfig, Failure> {
     })
 }
 
-/// What one CPU's timer did.
+/// The records of one CPU's timer.
 struct CpuSamples {
     cpu: u32,
     sampler: Sampler,
     cell: Arc<LiveCell>,
     /// The latest record.
     last: Option<TimerEvent>,
-    /// Points passed over, as the records say.
+    /// Points passed over, according to the records.
     said: u64,
-    /// Of these: those whose latency is known.
+    /// Those of them whose latency is known.
     known: u64,
 }
 
@@ -146,7 +147,8 @@ impl CpuSamples {
     fn take(&mut self, e: &TimerEvent, began: u64) {
         self.said += u64::from(e.missed);
         if let Some(last) = self.last.replace(*e) {
-            // A record says how many points were passed over before it. When that was, the record before says; it may be lost.
+            // A record says how many points were passed over before it; when, follows from the previous record, which may
+            // be lost.
             let step = e.expected_ns.wrapping_sub(last.expected_ns);
             let regular = Some(step) == (u64::from(e.missed) + 1).checked_mul(self.sampler.passed.interval());
             if e.seq == last.seq.wrapping_add(1) && regular {
@@ -157,7 +159,7 @@ impl CpuSamples {
         self.sampler.show_missed(self.known);
     }
 
-    /// Books the points that the callback of this record passed over; not more than there can be.
+    /// Books the points that this record's callback passed over, but not more than are possible.
     fn passed_after(&mut self, e: &TimerEvent, points: u64) {
         let interval = self.sampler.passed.interval();
         let late = e.actual_ns.saturating_sub(e.expected_ns);
@@ -167,18 +169,19 @@ impl CpuSamples {
         }
     }
 
-    /// The distribution; `counts` are the module's own, which must be ours.
+    /// Makes the distribution. `counts` are the module's own, which must agree with the records.
     fn finish(mut self, s: &Settings, counts: &TimerStatus) -> Result<Distribution, Failure> {
         let (cpu, read) = (self.cpu, self.sampler.count());
         if read + counts.lost != counts.samples || counts.samples + counts.missed != counts.due {
             let message = format!("cpu{cpu}: the module's counts do not add up: {read} read, {counts:?}");
             return Err(Failure::machine(message, "report this"));
         }
-        // What the last callback passed over is in no record, but in the count.
+        // What the last callback passed over is in no record, but in the counts.
         if let (Some(last), 0) = (self.last, counts.lost) {
             self.passed_after(&last, counts.missed.saturating_sub(self.said));
         }
-        // Points that a lost record's callback passed over are as lost as its sample: nobody knows how late they were.
+        // Points passed over by the callback of a lost record count as dropped like its sample, because their latency
+        // is unknown.
         let missed = self.known.min(counts.missed);
         let dropped = counts.lost + (counts.missed - missed);
         let interval = s.interval.0;
@@ -192,7 +195,7 @@ impl CpuSamples {
     }
 }
 
-/// What each CPU's timer did.
+/// The records of all CPUs' timers.
 struct Cpus {
     all: Vec<CpuSamples>,
 }
@@ -216,7 +219,7 @@ impl Cpus {
         self.all.iter().map(|b| live(&b.cell, &format!("cpu{}", b.cpu), 0, 0, s.interval.0)).collect()
     }
 
-    /// The distributions; `status` gives the module's counts.
+    /// Makes the distributions; `status` gives the module's counts for a CPU.
     fn finish(self, s: &Settings, status: impl Fn(u32) -> Result<TimerStatus, Failure>) -> Result<Vec<Distribution>, Failure> {
         self.all.into_iter().map(|cpu| status(cpu.cpu).and_then(|counts| cpu.finish(s, &counts))).collect()
     }
@@ -289,7 +292,8 @@ mod tests {
         }
     }
 
-    /// The module's records of a timer that is so late, again and again, for `points` grid points; its counts; and what each point waited.
+    /// The module's records of a timer with the latencies `lates`, repeated for `points` grid points; its counts;
+    /// and the true wait of each point.
     fn module(lates: &[u64], interval: u64, points: u64) -> (Vec<TimerEvent>, TimerStatus, Vec<u64>) {
         let (mut events, mut c, mut truth, mut passed) = (Vec::new(), TimerStatus::default(), Vec::new(), 0);
         for (seq, late) in (0..).zip(lates.iter().cycle()) {
@@ -329,7 +333,7 @@ mod tests {
             prop_assert!((c.mean.unwrap() - mean).abs() <= 1e-9 * mean.max(1.0));
         }
 
-        /// Whatever records are lost: nothing that is booked is untrue, and all that is not booked is dropped.
+        /// Whichever records are lost, everything that is booked is true, and everything else is dropped.
         #[test]
         fn what_is_lost_with_a_record_is_dropped(
             lates in prop::collection::vec(0u64..100_000, 1..20), lost in prop::collection::vec(0usize..60, 0..12), points in 1u64..200,
@@ -358,7 +362,7 @@ mod tests {
         let mut cpus = Cpus::new(&s);
         let event =
             |cpu, expected_ns, late, missed, seq| TimerEvent { cpu, expected_ns, actual_ns: expected_ns + late, missed, seq };
-        // The second record of cpu1 is lost, and with it when two points were passed over.
+        // The second record of cpu1 is lost, and with it the time at which two points were passed over.
         for e in [event(1, 100, 7, 0, 0), event(1, 4_000_100, 9, 2, 2), event(70, 100, 5, 0, 0)] {
             cpus.take(&e, 100);
         }

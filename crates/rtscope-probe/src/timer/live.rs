@@ -1,10 +1,10 @@
-//! The figures of one measuring thread while it runs.
+//! Live figures of one measuring thread.
 
 use crate::protocol::Live;
 use rtscope_samples::sampler::LiveCell;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The figures of one thread, for a progress event.
+/// The figures of one thread for a progress event.
 pub(crate) fn live(cell: &LiveCell, label: &str, tid: u32, priority: u8, interval: u64) -> Live {
     let count = cell.count.load(Relaxed);
     Live {

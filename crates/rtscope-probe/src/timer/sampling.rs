@@ -1,19 +1,19 @@
-//! The sampling loop, generic over what sleeps and tells the time: the kernel, or a fake that needs no clock.
+//! The sampling loop, generic over its clock: the kernel's, or a fake one that takes no time.
 
 use super::grid::Grid;
 use rtscope_samples::sampler::Sampler;
 use rtscope_sys::rt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the loop needs of a clock.
+/// The loop's view of a clock.
 pub trait Clock {
-    /// Sleeps until `at` (ns); `false` when woken by a signal instead.
+    /// Sleeps until `at` (ns). Returns `false` when a signal ended the sleep.
     fn sleep_until(&mut self, at: u64) -> bool;
-    /// Now, ns.
+    /// The time now, ns.
     fn now(&mut self) -> u64;
 }
 
-/// `CLOCK_MONOTONIC` of the kernel.
+/// The kernel's `CLOCK_MONOTONIC`.
 #[derive(Debug, Default)]
 pub struct Kernel;
 
@@ -32,8 +32,8 @@ impl Clock for Kernel {
 /// When the loop ends before its grid does.
 #[derive(Debug)]
 pub struct Until<'a> {
-    /// After this many samples; `u64::MAX` for never. The driver stops the loop by setting it to 0 and waking the thread by a signal:
-    /// one check for both.
+    /// After this many samples; `u64::MAX` for never. To stop the loop, the driver sets it to 0 and wakes the
+    /// thread with a signal, so that one check serves both.
     pub samples: &'a AtomicU64,
     /// At the first latency above this, ns; `u64::MAX` for never.
     pub break_above: u64,
@@ -42,15 +42,15 @@ pub struct Until<'a> {
 /// How the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Grid or number of samples complete.
+    /// The grid or the number of samples is complete.
     Complete,
-    /// Told to stop.
+    /// It was told to stop.
     Stopped,
-    /// A latency above the limit, ns.
+    /// A latency, ns, was above the limit.
     Broken(u64),
 }
 
-/// Samples the grid until it ends. `start` is the run's start, ns, that the times of worst samples count from.
+/// Samples the grid until it ends. The times of the worst samples count from `start`, ns, the start of the run.
 ///
 /// Per point: one sleep, one clock read, no allocation, no lock, no other call.
 pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Ended {
@@ -60,7 +60,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         let now = clock.now();
         if !slept {
             if until.samples.load(Relaxed) == 0 {
-                // The points that a stopped thread slept through have passed without a sample.
+                // Points that passed during the sleep of a stopped thread have no sample.
                 grid.pass_over(now, &mut sampler.passed);
                 sampler.show_missed(grid.missed());
                 return Ended::Stopped;
@@ -76,7 +76,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         if grid.advance(now, &mut sampler.passed) {
             sampler.show_missed(grid.missed());
         }
-        // The first latency above the limit is the highest so far, so that no other sample need be held against it.
+        // The first latency above the limit is the highest so far, so other samples need no check.
         if highest && latency > until.break_above {
             return Ended::Broken(latency);
         }
@@ -88,7 +88,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
     Ended::Complete
 }
 
-/// A clock that wakes the loop exactly as late as the injected latencies say, again and again from the first.
+/// A clock that wakes the loop with exactly the given latencies, repeated from the first.
 #[derive(Debug, Clone)]
 pub struct Fake {
     now: u64,
@@ -97,7 +97,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// A fake at time 0. `latencies` in ns; none means never late.
+    /// A fake clock at time 0. `latencies` in ns; if empty, it is never late.
     pub fn new(latencies: std::sync::Arc<[u64]>) -> Self {
         Self { now: 0, latencies, at: 0 }
     }
@@ -140,7 +140,7 @@ mod tests {
             .unwrap()
     }
 
-    /// What each point of the grid waited, one by one: a late task is woken for every point that has come by then.
+    /// How long each point of the grid waited: a late task is woken for every point that has come by then.
     fn truth(latencies: &[u64], interval: u64, points: u64) -> Vec<u64> {
         let (mut point, mut wakes, mut all) = (1, latencies.iter().cycle(), Vec::new());
         while point <= points {
@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn what_a_stall_hides_comes_back() {
-        // Nine of ten points 10 us late, then one 1.5 ms: of 10,000 points a millisecond apart 909 are passed over, each 500 us late.
+        // Nine of ten points 10 us late, then one 1.5 ms: of 10,000 points a millisecond apart, 909 are passed over,
+        // each 500 us late.
         let mut latencies = [10_000; 10];
         latencies[9] = 1_500_000;
         let d = run(&latencies, 1_000_000, 10_000);
@@ -187,13 +188,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
 
-        /// Brute force: the corrected view has what each point waited, to the sample.
+        /// Brute force: the corrected view contains exactly the time that each point waited.
         #[test]
         fn the_corrected_view_is_what_each_point_waited(
             interval in 1_000u64..2_000_000, points in 1u64..600,
             wakes in prop::collection::vec((0u64..1_000, 0u64..20, 0u64..3_000), 1..30),
         ) {
-            // Mostly in time, some late by a few intervals or thousands.
+            // Mostly in time, some late by a few intervals or by thousands.
             let latency = |&(in_time, kind, far): &(u64, u64, u64)| match kind {
                 0 => interval * far + in_time * interval / 1_000,
                 1 | 2 => interval * (far % 5) + in_time,
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!((ended, sampler.count()), (Ended::Complete, 4));
     }
 
-    /// Wakes one after the other: whether slept to the end, and the time then.
+    /// Successive wake-ups: whether the sleep was complete, and the time then.
     struct Wakes(std::vec::IntoIter<(bool, u64)>, u64);
 
     impl Clock for Wakes {

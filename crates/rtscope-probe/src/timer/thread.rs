@@ -1,4 +1,4 @@
-//! The measuring threads: what each gets (policy, priority, CPU, grid), how they start together, and what each leaves.
+//! The measuring threads: their roles (policy, priority, CPU, grid), their common start, and their results.
 
 use super::grid::Grid;
 use super::live::live;
@@ -15,15 +15,15 @@ use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long after the last thread is ready the grid starts.
+/// Time from the moment the last thread is ready to the start of the grid.
 const LEAD: Duration = Duration::from_millis(2);
-/// Stack of a measuring thread: `MCL_FUTURE` locks all of it.
+/// Stack size of a measuring thread; `MCL_FUTURE` locks all of it.
 const STACK: usize = 64 * 1024;
 const PREFAULT: usize = 24 * 1024;
 
 type SharedRing = Option<Arc<Ring>>;
 
-/// What a thread is to do.
+/// The role of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Role {
     label: String,
@@ -32,11 +32,11 @@ struct Role {
     priority: u8,
     interval: u64,
     offset: u64,
-    /// Grid points; `u64::MAX` without a duration.
+    /// Number of grid points; `u64::MAX` without a duration.
     points: u64,
 }
 
-/// Thread `i` of the settings.
+/// The role of thread `i` in these settings.
 fn role(s: &Settings, i: u32) -> Role {
     let interval = s.interval.0 + s.distance.0 * u64::from(i);
     let offset = s.start_offset.0 * u64::from(i);
@@ -53,7 +53,7 @@ fn role(s: &Settings, i: u32) -> Role {
     Role { label, cpu, policy: s.policy, priority, interval, offset, points }
 }
 
-/// What a thread really got, and what it measured.
+/// The measurements of a thread, and what it was refused.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) distribution: Distribution,
@@ -61,7 +61,7 @@ pub(super) struct Outcome {
     refused: Option<(Policy, u8, String)>,
 }
 
-/// The starting line that main and all threads share.
+/// The starting line shared by main and all threads.
 #[derive(Debug)]
 struct Line {
     ready: Barrier,
@@ -69,7 +69,7 @@ struct Line {
     start: AtomicU64,
 }
 
-/// A thread on its way.
+/// A thread that was started.
 #[derive(Debug)]
 pub(super) struct Worker {
     role: Role,
@@ -100,14 +100,15 @@ impl Worker {
     }
 }
 
-/// Starts every thread; each sets itself up and waits at the starting line.
+/// Starts all threads. Each sets itself up and waits at the starting line.
 pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>, witness: &Witness) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
         ready: Barrier::new(s.threads as usize + 1),
         go: Barrier::new(s.threads as usize + 1),
         start: AtomicU64::new(0),
     });
-    // Samplers first: nothing may be allocated once a thread has started, and one that can't be had must not strand the others.
+    // Samplers first: nothing may be allocated once a thread has started, and a failed allocation must not leave
+    // other threads waiting.
     let sampler = |i| Sampler::new(s.worst, s.linear_bins, s.samples).on_grid(role(s, i).interval);
     let samplers: Vec<Sampler> = (0..s.threads).map(sampler).collect();
     let mut workers = Vec::new();
@@ -128,17 +129,17 @@ pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>, witness: &Witness) -
             std::thread::Builder::new().name(format!("rts-{}", role.label)).stack_size(STACK).spawn(move || job.run(sampler));
         let handle = match spawned {
             Ok(handle) => Some(handle),
-            // The threads that exist wait at a line that will never be complete; the process ends with this error.
+            // The threads started so far wait at a line that is never complete; the process ends with this error.
             Err(e) => return Err(Failure::machine(format!("thread {i} of {}: {e}", s.threads), "ask for fewer threads")),
         };
         workers.push(Worker { role, line: Arc::clone(&line), handle, live, ring, tid, broken });
     }
-    // All are set up (their stacks mapped and touched) once they are at the line.
+    // At the line, all threads are set up, with their stacks mapped and touched.
     line.ready.wait();
     Ok(workers)
 }
 
-/// Lets all threads go; returns the common start, ns.
+/// Releases all threads. Returns the common start, ns.
 pub(super) fn start(workers: &[Worker]) -> u64 {
     let start = rt::now() + u64::try_from(LEAD.as_nanos()).unwrap_or(0);
     if let Some(w) = workers.first() {
@@ -217,7 +218,7 @@ impl Job {
         Ok(Outcome { distribution, broken, refused })
     }
 
-    /// Takes the policy; when it is refused, says what was refused and what is in force instead.
+    /// Sets the policy. If it is refused, returns the policy and priority in force instead, and what was refused.
     fn take_policy(&self) -> Option<(Policy, u8, String)> {
         let r = &self.role;
         let error: io::Error = rt::set_policy(r.policy, r.priority, r.interval).err()?;
@@ -225,7 +226,7 @@ impl Job {
     }
 }
 
-/// What the threads' fate means for the record.
+/// The warnings that follow from how the threads fared.
 pub(super) fn warnings(s: &Settings, outcomes: &[Outcome]) -> Vec<Warning> {
     let mut all = Vec::new();
     if let Some((.., what)) = outcomes.iter().find_map(|o| o.refused.as_ref()) {
@@ -282,7 +283,7 @@ pub(super) fn warnings(s: &Settings, outcomes: &[Outcome]) -> Vec<Warning> {
     all
 }
 
-/// Ordinary tasks have one, 50 us unless somebody set another.
+/// A remark about the timer slack of ordinary tasks, which is 50 us unless changed.
 fn slack() -> String {
     let ns = rtscope_sys::sched::timer_slack().unwrap_or(0);
     if ns == 0 { String::new() } else { format!(", and the timer slack of {} is in each latency", rtscope_record::Nanos(ns)) }

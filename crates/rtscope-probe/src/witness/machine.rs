@@ -1,23 +1,24 @@
-//! What of the machine can change while it is measured, read from files that a test may replace.
+//! The changes of the machine during a run, read from files that a test can replace.
 
 use super::order::Order;
 use crate::snapshot::{Root, heat};
 use rtscope_record::witness::{Change, Changed, CpuSeen};
 use std::collections::BTreeMap;
 
-/// `USER_HZ`: the unit of times in `/proc/stat`, on every machine.
+/// Length of a tick in `/proc/stat` (`USER_HZ`), ns; the same on every machine.
 const TICK: u64 = 10_000_000;
-/// The register that counts system management interrupts on Intel's processors (Software Developer's Manual, volume 4, `MSR_SMI_COUNT`).
+/// The register that counts system management interrupts on Intel processors (Software Developer's Manual,
+/// volume 4, `MSR_SMI_COUNT`).
 const SMI_COUNT: u64 = 0x34;
-/// A machine that slept for less did not sleep, ns: the two clocks are read one after the other.
+/// A shorter sleep of the machine, ns, does not count: the two clocks are read one after the other.
 const SLEPT: u64 = 10_000_000;
 /// Kinds of cooling devices that slow a processor down; others are fans and the like.
 const SLOWS: [&str; 5] = ["processor", "cpufreq", "cpuidle", "powerclamp", "cpu-throttle"];
 
-/// What does not change on a machine that is left alone: (what, of which) to its value.
+/// Facts that do not change on an undisturbed machine: (kind, instance) to value.
 type Facts = BTreeMap<(Changed, String), String>;
 
-/// The machine as it was at the last look.
+/// The machine at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     facts: Facts,
@@ -30,7 +31,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The look before the run. `slept`: how long the machine has slept so far, ns.
+    /// Takes the look before the run. `slept`: how long the machine has slept so far, ns.
     pub(super) fn before(root: &Root, order: &Order, slept: u64) -> Self {
         let counts_smis = root.text("/proc/cpuinfo").is_some_and(|text| text.contains("GenuineIntel"));
         let mut machine = Self { cpus: order.cpus.clone(), slept, counts_smis, ..Self::default() };
@@ -41,12 +42,12 @@ impl Machine {
         machine
     }
 
-    /// What changed since the look before; `thorough` reads more files.
+    /// What changed since the previous look. `thorough` reads more files.
     pub(super) fn look(&mut self, root: &Root, at: u64, slept: u64, thorough: bool) -> Vec<Change> {
         let now = facts(root, &self.cpus, thorough);
         let mut changes = Vec::new();
         for ((what, of), value) in now {
-            // A fact that appears was only unreadable before (a CPU that comes back, a file that root alone may read).
+            // A fact that appears was only unreadable before (a CPU that comes back, a file that only root may read).
             if let Some(was) = self.facts.insert((what, of.clone()), value.clone()) {
                 if was != value {
                     changes.push(Change { at, what, of, from: was, to: value });
@@ -64,7 +65,7 @@ impl Machine {
         changes
     }
 
-    /// The measured CPUs, at the end.
+    /// The figures of the measured CPUs at the end of the run.
     pub(super) fn cpus(&self, root: &Root) -> Vec<CpuSeen> {
         let (steal, smis) = (steal(root), self.smi_counts(root));
         let since = |now: &BTreeMap<u32, u64>, before: &BTreeMap<u32, u64>, cpu: u32| {
@@ -94,7 +95,7 @@ impl Machine {
     }
 }
 
-/// A register of one CPU, where the module `msr` is loaded and this is root.
+/// A model-specific register of one CPU, if the module `msr` is loaded and this is root.
 fn register(root: &Root, cpu: u32, number: u64) -> Option<u64> {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::open(root.path(&format!("/dev/cpu/{cpu}/msr"))).ok()?;
@@ -135,7 +136,7 @@ fn facts(root: &Root, cpus: &[u32], thorough: bool) -> Facts {
         ] {
             let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
             if let Some(count) = root.number::<u64>(&path) {
-                // All CPUs of a package have the same count.
+                // All CPUs of a package show the same count.
                 let sum = events.entry(why).or_default();
                 *sum = if why.ends_with("package") { count.max(*sum) } else { sum.saturating_add(count) };
             }
@@ -156,7 +157,7 @@ fn facts(root: &Root, cpus: &[u32], thorough: bool) -> Facts {
     all
 }
 
-/// Time stolen so far, ticks, by CPU.
+/// Time stolen so far by CPU, ticks.
 fn steal(root: &Root) -> BTreeMap<u32, u64> {
     let text = root.bytes("/proc/stat", 256 * 1024).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

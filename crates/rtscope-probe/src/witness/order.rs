@@ -1,32 +1,34 @@
-//! What is to be witnessed of a run.
+//! The order to the witness of a run.
 
 use crate::protocol::Plan;
 use rtscope_record::{Policy, Settings};
 
-/// What is to be witnessed.
+/// What to witness.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Order {
-    /// The measured CPUs, and those of the device under test.
+    /// The measured CPUs, including the DUT's.
     pub cpus: Vec<u32>,
-    /// Tasks that come before or beside this policy and priority on these CPUs are rivals; `None`: none do, as in a hard interrupt.
+    /// Tasks on these CPUs at or above this policy and priority are rivals; `None`: there are no rivals, as for a
+    /// hard interrupt.
     pub ours: Option<(Policy, u8)>,
-    /// How long the run is to take, ns.
+    /// Planned duration of the run, ns.
     pub planned: Option<u64>,
-    /// The grid's interval, ns, where the CPUs have one in common.
+    /// The grid's interval, ns, if all CPUs share one.
     pub grid: Option<u64>,
-    /// Looks only before and after, and none meanwhile: for a guest in virtual time, which has one CPU that every look would be taken from, and
-    /// which nobody reaches from outside.
+    /// Look only before and after the run, for a guest in virtual time: every look would take time from its only
+    /// CPU, and nothing reaches it from outside.
     pub ends_only: bool,
 }
 
 impl Order {
-    /// This order as `plan` wants it: where progress is not to be told, since that would cost the guest, looks would cost it as well.
+    /// This order, adapted to `plan`: without progress reports, which would cost the guest time, there are no looks
+    /// during the run either.
     #[must_use]
     pub fn for_plan(self, plan: &Plan) -> Self {
         Self { ends_only: plan.progress_ms == 0, ..self }
     }
 
-    /// That of the timer test.
+    /// The order for the timer test.
     pub fn of(s: &Settings, allowed: &[u32]) -> Self {
         let cpus = if s.cpus.is_empty() { allowed } else { &s.cpus };
         let mut cpus: Vec<u32> = cpus.iter().copied().take(if s.migrate { usize::MAX } else { s.threads as usize }).collect();

@@ -1,4 +1,4 @@
-//! The posts that a run's threads take, and what these threads, the tick and the watchdog share.
+//! The posts of a run's threads, and the state that these threads, the tick and the watchdog share.
 
 use super::threads::OwnLook;
 use rtscope_record::Policy;
@@ -9,7 +9,7 @@ use rtscope_sys::sched::Alarm;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// One thread that is looked after: it says itself when it is ready and when it is done.
+/// The post of one watched thread, which itself reports when it is ready and when it is done.
 #[derive(Debug)]
 pub struct Post {
     pub(super) label: String,
@@ -17,38 +17,38 @@ pub struct Post {
     pub(super) left: AtomicBool,
     pub(super) first: OnceLock<OwnLook>,
     pub(super) last: OnceLock<OwnLook>,
-    /// Where its progress can be read.
+    /// Shows its progress.
     pub(super) cell: Option<Arc<LiveCell>>,
-    /// Without a sample for so long it is starved, ns.
+    /// Without a sample for this long, ns, it is starved.
     pub(super) patience: u64,
     pub(super) shared: Arc<Shared>,
 }
 
 impl Post {
-    /// The calling thread is this one.
+    /// Registers the calling thread at this post.
     pub fn arrive(&self) {
         self.tid.store(rt::tid(), SeqCst);
     }
 
-    /// The calling thread has its priority and CPU, and is about to begin.
+    /// Called by the thread when it has its priority and CPU and is about to begin.
     pub fn enter(&self) {
         self.arrive();
         let _: Result<(), _> = self.first.set(OwnLook::take());
     }
 
-    /// The loop is over; the thread still has what it had in it.
+    /// Called by the thread after its loop, before it gives up its priority and CPU.
     pub fn leave(&self) {
         let _: Result<(), _> = self.last.set(OwnLook::take());
         self.left.store(true, SeqCst);
     }
 
-    /// As which the thread began, as the kernel said.
+    /// Policy and priority with which the thread began, according to the kernel.
     pub fn began_as(&self) -> Option<(Policy, u8)> {
         let state = self.first.get()?.state.as_ref()?;
         Some((state.kind(), state.priority))
     }
 
-    /// The watchdog ended the run: whoever gives up his priority now may wait for ever.
+    /// Whether the watchdog ended the run. A thread that then gives up its priority may wait forever.
     pub fn is_emergency(&self) -> bool {
         self.shared.ended.load(SeqCst)
     }
@@ -58,34 +58,34 @@ impl Post {
     }
 }
 
-/// What the run's threads, the tick and the watchdog share.
+/// The state shared by the run's threads, the tick and the watchdog.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// When the run started, ns; 0 before.
+    /// Start of the run, ns; 0 before it.
     pub(super) start: AtomicU64,
     pub(super) posts: Mutex<Vec<Arc<Post>>>,
     /// The run is over.
     pub(super) stop: AtomicBool,
     /// The watchdog ended the run.
     pub(super) ended: AtomicBool,
-    /// The tick is done: the watchdog may go.
+    /// The tick is done, so the watchdog may end.
     pub(super) over: AtomicBool,
     pub(super) starved: Mutex<Option<Starved>>,
     pub(super) alarm: Alarm,
-    /// When the tick looked last, ns.
+    /// Time of the tick's last look, ns.
     pub(super) looked: AtomicU64,
     /// The tick's thread id.
     pub(super) tick: AtomicU32,
-    /// The reporter's.
+    /// Thread id of the reporter.
     pub(super) main: u32,
-    /// All CPUs that the process may use.
+    /// All CPUs that this process may use.
     pub(super) allowed: Vec<u32>,
     /// The priority just below the run's own threads.
     pub(super) below: u8,
 }
 
 impl Shared {
-    /// ns since the start of the run.
+    /// Time since the start of the run, ns.
     pub(super) fn since_start(&self, now: u64) -> u64 {
         match self.start.load(SeqCst) {
             0 => 0,

@@ -1,7 +1,7 @@
-//! The watchdog, and what it does: nobody of this run may wait for a CPU for ever.
+//! The watchdog and its rescue measures: no thread of this run may wait for a CPU forever.
 //!
-//! A deadline task comes before every FIFO and RR task. Where that is refused (no privilege, or the kernel has given all its deadline
-//! bandwidth away) FIFO 99 must do, which a hog of the same priority keeps out.
+//! A deadline task precedes every FIFO and RR task. If it is refused (no privilege, or all deadline bandwidth
+//! is given away), FIFO 99 must do, which a busy task of the same priority can block.
 
 use super::post::{Post, Shared, lock};
 use rtscope_record::Policy;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-/// Who is not seen for so long is starved, unless its interval says otherwise, ns.
+/// Minimum time without progress after which a thread is starved, ns; longer for long intervals.
 const SHORTEST_TIMEOUT: u64 = 3_000_000_000;
-/// Intervals without any progress of a thread.
+/// Number of intervals that a thread may make no progress.
 const INTERVALS: u64 = 5;
-/// How long an ordinary task may wait for its turn, ns.
+/// How long an ordinary task may wait for a CPU, ns.
 pub(super) const ORDINARY: u64 = 60_000_000_000;
 /// How long the tick may be silent before the watchdog wakes up, ns.
 pub(super) const SILENCE: u64 = 4_000_000_000;
-/// What a starving tick is given to come back after each step.
+/// Time that a starving tick gets to recover after each step.
 const STEP: Duration = Duration::from_millis(500);
-/// Run time in each period of a thread that is to finish its work, ns.
+/// Deadline parameters of a thread that shall finish its work: runtime and period, ns.
 const SHARE: (u64, u64) = (20_000_000, 100_000_000);
-/// The same of the reporter, who has a record to write.
+/// The same for the reporter, which has a record to write.
 const WRITER: (u64, u64) = (40_000_000, 100_000_000);
-/// That of the watchdog itself.
+/// The same for the watchdog itself.
 const DOG: (u64, u64) = (5_000_000, 50_000_000);
 
 /// How long a thread with this interval may make no progress, ns.
@@ -42,24 +42,24 @@ fn fifo(priority: u8) -> Wanted {
     Wanted { policy: Policy::Fifo, priority, share: (0, 0), reset_on_fork: true }
 }
 
-/// Before all others, as far as it is allowed.
+/// Raises a thread above all others, as far as permitted.
 fn lift(tid: u32, share: (u64, u64)) {
     if sched::set(tid, &deadline(share)).is_err() {
         let _ = sched::set(tid, &fifo(99));
     }
 }
 
-/// The watchdog's thread.
+/// The watchdog thread's main function.
 pub(super) fn watch(shared: &Shared) {
     lift(0, DOG);
     while shared.alarm.wait().is_ok() && !shared.over.load(SeqCst) {
-        // Who was only paused goes on by himself.
+        // A tick that was only paused recovers on its own.
         if looks_again(shared) {
             continue;
         }
         let tick = shared.tick.load(SeqCst);
         let _ = sched::allow(tick, &shared.allowed);
-        // As little as will do: the run itself may be well, and must not be disturbed.
+        // The mildest measure first: the run itself may be healthy, and must not be disturbed.
         let _ = sched::set(tick, &fifo(shared.below));
         if !looks_again(shared) {
             lift(tick, SHARE);
@@ -74,12 +74,12 @@ fn looks_again(shared: &Shared) -> bool {
     shared.over.load(SeqCst) || shared.looked.load(SeqCst) != before
 }
 
-/// Ends the run, and gets the reporter and those threads on their way that are still at work.
+/// Ends the run, and gives CPUs to the reporter and to the threads that are still at work.
 pub(super) fn end(shared: &Shared, posts: &[Arc<Post>], starved: Starved) {
     lock(&shared.starved).get_or_insert(starved);
     shared.ended.store(true, SeqCst);
     free(shared, shared.main, WRITER);
-    // The one that waits for the record, when it is of this program: it may wait behind the same rival.
+    // The driver that waits for the record, if it is rtscope, may wait behind the same rival.
     if let Some(driver) = driver() {
         lift(driver, WRITER);
     }
@@ -88,23 +88,23 @@ pub(super) fn end(shared: &Shared, posts: &[Arc<Post>], starved: Starved) {
     }
 }
 
-/// Any CPU, before all others.
+/// Allows a thread on any CPU, and raises it above all others.
 pub(super) fn free(shared: &Shared, tid: u32, share: (u64, u64)) {
     let _ = sched::allow(tid, &shared.allowed);
     lift(tid, share);
 }
 
-/// The reporter waits for a CPU for too long.
+/// Rescues the reporter, which has waited too long for a CPU.
 pub(super) fn free_reporter(shared: &Shared) {
     free(shared, shared.main, WRITER);
 }
 
-/// A thread that was told to end still waits for a CPU.
+/// Rescues a thread that was told to end and still waits for a CPU.
 pub(super) fn free_thread(shared: &Shared, post: &Post) {
     free(shared, post.tid.load(SeqCst), SHARE);
 }
 
-/// The parent, when it is rtscope.
+/// The parent process, if it is rtscope.
 fn driver() -> Option<u32> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let parent: u32 = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;

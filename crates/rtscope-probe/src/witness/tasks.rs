@@ -1,4 +1,4 @@
-//! Tasks of others: real-time rivals with what they took, other runs of rtscope, and who has a CPU.
+//! Tasks of other programs: real-time rivals and their CPU time, other runs of rtscope, and which task occupies a CPU.
 
 use super::threads::policy_name;
 use crate::snapshot::Root;
@@ -8,20 +8,20 @@ use rtscope_record::Policy;
 use rtscope_record::witness::{MOST, OtherRun, Rival};
 use std::collections::{BTreeMap, HashMap};
 
-/// How the names begin of what watches over runs and loads of this program.
+/// Name prefixes of the threads that watch over runs and loads of this program.
 const WATCHERS: [&str; 2] = ["rtscope", "rt-load-"];
 
-/// `USER_HZ`: the unit of times in `stat`, on every machine.
+/// Length of a tick in `stat` (`USER_HZ`), ns; the same on every machine.
 const TICK: u64 = 10_000_000;
-/// The longest command line that is kept, characters.
+/// Longest command line that is kept, characters.
 const LONGEST: usize = 200;
 
-/// Tasks that were seen, by thread id and start time: ids are used again.
+/// Tasks that were seen, by thread id and start time, because ids are reused.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     cpus: Vec<u32>,
     ours: Option<(Policy, u8)>,
-    /// When the look before the run was taken, ns since boot.
+    /// Time of the look before the run, ns since boot.
     born: u64,
     tracks: HashMap<(u32, u64), Track>,
     runs: BTreeMap<u32, OtherRun>,
@@ -31,18 +31,18 @@ pub(super) struct Table {
 #[derive(Debug)]
 struct Track {
     rival: Rival,
-    /// CPU time that it had taken when it was seen first, or 0 when it began later than the run, ns.
+    /// Its CPU time when it was first seen, ns; 0 if it started after the run began.
     before: u64,
 }
 
 impl Table {
-    /// Nothing seen yet. `born`: now, ns since boot.
+    /// An empty table. `born`: the time now, ns since boot.
     pub(super) fn new(cpus: &[u32], ours: Option<(Policy, u8)>, born: u64) -> Self {
         Self { cpus: cpus.to_vec(), ours, born, ..Self::default() }
     }
 
-    /// A walk over all tasks; `at` ns since the start, 0 for the look before. Costs about 10 us for each thread of the machine, after each
-    /// of which `breathe` is called.
+    /// Walks over all tasks, `at` ns after the start, 0 for the look before the run. Takes about 10 us for each
+    /// thread of the machine, and calls `breathe` for each.
     pub(super) fn look(&mut self, root: &Root, at: u64, breathe: &mut dyn FnMut()) {
         for pid in root.numbers("/proc", "") {
             if pid == root.facts.pid {
@@ -83,10 +83,10 @@ impl Table {
         }
     }
 
-    /// Whether such a task comes before, or beside, the run's own.
+    /// Whether this task is a rival: at or above the run's own policy and priority.
     fn is_above(&self, stat: &Stat) -> bool {
         let (Some((ours, priority)), Some(theirs)) = (self.ours, stat.policy) else { return false };
-        // What watches over runs of this program is at FIFO 1, and works seldom.
+        // Watchers of this program's own runs are at FIFO 1 and rarely work.
         let own = stat.priority == 1 && WATCHERS.iter().any(|name| stat.name.starts_with(name));
         let above = match (ours, theirs) {
             (_, Policy::Other) | (Policy::Deadline, Policy::Fifo | Policy::Rr) => false,
@@ -112,7 +112,7 @@ impl Table {
             (track.rival.cpu, track.rival.priority) = (stat.cpu, stat.priority);
             return;
         }
-        // A tick of tolerance: start times are rounded down to one.
+        // Tolerate one tick, because start times are rounded down.
         let began_later = at > 0 && stat.start.saturating_mul(TICK) + TICK >= self.born;
         let before = if began_later { 0 } else { ran };
         let policy = stat.policy.map_or_else(|| policy_name(0), |p| p.as_str().into());
@@ -131,25 +131,25 @@ impl Table {
         self.tracks.insert((tid, stat.start), Track { rival, before });
     }
 
-    /// Who has `cpu` at this moment, ready to run and above: the one that took most.
+    /// The rival last seen on `cpu` that took the most CPU time.
     pub(super) fn culprit(&self, cpu: u32) -> Option<Rival> {
         let on = |t: &&Track| t.rival.cpu == cpu && t.rival.ran_ns > 0;
         self.tracks.values().filter(on).max_by_key(|t| t.rival.ran_ns).map(|t| t.rival.clone())
     }
 
-    /// Rivals that ran, and other runs; how many more there were.
+    /// The rivals that ran, the other runs, and how many more there were.
     pub(super) fn told(self) -> (Vec<Rival>, Vec<OtherRun>, u32) {
         let mut rivals: Vec<Rival> = self.tracks.into_values().map(|t| t.rival).filter(|r| r.ran_ns > 0).collect();
         rivals.sort_by_key(|r| (std::cmp::Reverse(r.ran_ns), r.tid));
         let more = u32::try_from(rivals.len().saturating_sub(MOST)).unwrap_or(u32::MAX);
         rivals.truncate(MOST);
-        // A device under test on its own belongs to whoever measures it.
+        // A DUT on its own belongs to whoever measures it.
         let measures = |run: &OtherRun| run.threads.iter().any(|name| name != "rts-dut");
         (rivals, self.runs.into_values().filter(measures).collect(), self.left_out.saturating_add(more))
     }
 }
 
-/// What asked for a run: the command line of the probe's parent where that is rtscope, else its own.
+/// The command line behind a run: that of the probe's parent if it is rtscope, else its own.
 fn command(root: &Root, pid: u32, parent: u32) -> String {
     let driver = root.value(&format!("/proc/{parent}/comm")).is_some_and(|name| name.starts_with("rtscope"));
     let of = if driver { parent } else { pid };

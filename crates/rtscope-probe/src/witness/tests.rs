@@ -1,4 +1,4 @@
-//! Machines as trees of files that change between two looks; and a witness of this very process.
+//! Machines as directory trees that change between two looks, and a witness of this process.
 
 use super::machine::Machine;
 use super::tasks::Table;
@@ -44,7 +44,7 @@ impl Tree {
     }
 }
 
-/// A machine with two CPUs, every file that is looked at included.
+/// A machine with two CPUs, including every file that is looked at.
 fn machine() -> Tree {
     let t = Tree::new();
     t.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n")
@@ -152,7 +152,7 @@ fn cpus_with_what_was_stolen_their_frequencies_and_smis() {
     let cpus = m.cpus(&t.root());
     assert_eq!((cpus[0].steal_ns, cpus[0].khz, cpus[0].smis), (Some(40_000_000), Some((800_000, 3_000_000)), Some(0)));
     assert_eq!((cpus[1].steal_ns, cpus[1].khz, cpus[1].smis), (Some(0), Some((3_000_000, 3_000_000)), Some(3)));
-    // Others' processors have another register there, or none.
+    // Other vendors' processors have another register there, or none.
     t.put("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
     assert_eq!(Machine::before(&t.root(), &order(), 0).cpus(&t.root())[0].smis, None);
 }
@@ -184,7 +184,7 @@ fn rivals_that_ran_by_what_they_took() {
     table.look(&t.root(), 0, &mut || ());
     t.task((10, 10), "was-there", (1, 99), 0, (9 * second, 50)).task((12, 12), "elsewhere", (1, 99), 5, (second, 50));
     t.task((13, 13), "below", (1, 94), 0, (second, 50)).task((4242, 4242), "ourselves", (1, 99), 0, (second, 50));
-    // Began in mid-run; was an ordinary task before.
+    // The first began in mid-run, the second was an ordinary task before.
     t.task((20, 21), "late", (6, 0), 1, (second / 2, 1200)).task((14, 14), "ordinary", (2, 95), 1, (2 * second, 50));
     let mut calm = 0;
     table.look(&t.root(), 3 * second, &mut || calm += 1);
@@ -255,7 +255,7 @@ fn a_witness_that_is_dropped_ends() {
 }
 
 proptest! {
-    // Each makes some forty files.
+    // Each case makes some forty files.
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn no_content_of_any_file_makes_a_look_fail(text in "\\PC{0,60}|[0-9 ,\n-]{0,60}", which in 0usize..9) {

@@ -1,9 +1,9 @@
-//! What the kernel says of a thread: how it is scheduled, where it runs, what it took and waited for.
+//! A thread according to the kernel: its scheduling, its CPU, its CPU time and waiting time.
 
 use rtscope_record::witness::{ThreadSeen, ThreadState};
 use rtscope_sys::sched;
 
-/// The kernel's numbers of policies (`include/uapi/linux/sched.h`).
+/// Names of the kernel's policy numbers (`include/uapi/linux/sched.h`).
 pub(super) fn policy_name(number: u32) -> String {
     match number {
         0 => "other".into(),
@@ -17,14 +17,14 @@ pub(super) fn policy_name(number: u32) -> String {
     }
 }
 
-/// How the thread `tid` (0: the caller) is scheduled at present; `None` when it is gone, or the kernel does not say.
+/// How the thread `tid` (0: the caller) is currently scheduled; `None` if it is gone, or the kernel does not say.
 pub(super) fn state(tid: u32, at: u64) -> Option<ThreadState> {
     let (policy, priority) = sched::get(tid).ok()?;
     let priority = u8::try_from(priority).unwrap_or(0);
     Some(ThreadState { at, policy: policy_name(policy), priority, cpus: sched::affinity(tid).ok()? })
 }
 
-/// What a thread of this process did so far.
+/// State and CPU time of a thread of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Doing {
     /// Its state: `R` is running or ready to run.
@@ -35,7 +35,7 @@ pub(super) struct Doing {
     pub(super) ran: Option<u64>,
 }
 
-/// That of the thread `tid` of this process.
+/// Reads it for the thread `tid` of this process.
 pub(super) fn doing(tid: u32) -> Option<Doing> {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).ok()?;
     let rest = stat.get(stat.rfind(')')? + 1..)?;
@@ -47,14 +47,14 @@ pub(super) fn doing(tid: u32) -> Option<Doing> {
     Some(Doing { state, cpu, ran: ran.and_then(|text| text.split_ascii_whitespace().next()?.parse().ok()) })
 }
 
-/// CPU time and time spent waiting for a CPU, of the calling thread, ns; `None` in kernels without `CONFIG_SCHED_INFO`.
+/// CPU time of the calling thread and the time it waited for a CPU, ns; `None` in kernels without `CONFIG_SCHED_INFO`.
 pub(super) fn own_times() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let mut fields = text.split_ascii_whitespace();
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// What a thread knows of itself, by the kernel's accounts.
+/// A thread's look at itself, from the kernel's accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct OwnLook {
     pub(super) state: Option<ThreadState>,
@@ -62,14 +62,14 @@ pub(super) struct OwnLook {
     times: Option<(u64, u64)>,
     migrations: Option<u64>,
     preempted: Option<u64>,
-    /// When the scheduler of ordinary tasks dealt with it last, as text.
+    /// Text that changes whenever the scheduler handles the thread as an ordinary task.
     ordinary: Option<String>,
     cgroup: String,
     slack: Option<u64>,
 }
 
 impl OwnLook {
-    /// That of the calling thread, now.
+    /// Takes the look for the calling thread, now.
     pub(super) fn take() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
         let figure = |name: &str| figure(&text, name);
@@ -92,7 +92,7 @@ fn figure<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':').map(str::trim))
 }
 
-/// The thread from its own first look to its own last, without what was seen from outside.
+/// What a thread's own first and last look say of it, without observations from outside.
 pub(super) fn seen(label: &str, tid: u32, first: Option<&OwnLook>, last: Option<&OwnLook>) -> ThreadSeen {
     let mut t = ThreadSeen { label: label.into(), tid, ..ThreadSeen::default() };
     let Some(first) = first else { return t };
@@ -106,7 +106,7 @@ pub(super) fn seen(label: &str, tid: u32, first: Option<&OwnLook>, last: Option<
     t.ran_ns = since(|l| l.times.map(|t| t.0));
     t.waited_ns = since(|l| l.times.map(|t| t.1));
     t.was_ordinary = match (&first.ordinary, &last.ordinary) {
-        // To move a thread to another CPU or group is its business too, of whatever policy the thread is.
+        // The same scheduler also moves threads of any policy to other CPUs or groups, so those cases prove nothing.
         (Some(a), Some(b)) if is_real_time(first) && t.migrations == Some(0) && first.cgroup == last.cgroup => Some(a != b),
         _ => None,
     };

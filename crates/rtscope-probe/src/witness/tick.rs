@@ -1,4 +1,4 @@
-//! The tick: a look at threads and machine every half a second, who is starved, and what came of it.
+//! The tick: looks at threads and machine every half second, finds starved threads, and collects what was seen.
 
 use super::machine::Machine;
 use super::order::Order;
@@ -16,29 +16,29 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
-/// From one look to the next, ns.
+/// Time between two looks, ns.
 const EVERY: u64 = 500_000_000;
-/// The same where there are none during a run.
+/// The same if there are no looks during a run: longer than any run.
 const NEVER: u64 = 366 * 86_400 * 1_000_000_000;
-/// A wake-up that is later by so much than waiting for a CPU explains was a pause, ns.
+/// A wake-up that is late by this much more than waiting for a CPU explains was a pause, ns.
 const PAUSE: u64 = 100_000_000;
-/// All tasks are looked through at most for this share of the time (one part in so many).
+/// Looking through all tasks may take at most one part in this many of the time.
 const SHARE: u64 = 50;
-/// What a run may take beyond its plan, ns, and as a share.
+/// How far a run may exceed its plan: by this many ns, or by one part in this many of the plan, whichever is more.
 const BEYOND: (u64, u64) = (5_000_000_000, 10);
-/// A shorter grid has no gaps to work in, ns.
+/// A shorter grid has no usable gaps, ns.
 const SHORTEST: u64 = 200_000;
-/// From a grid point to where its gap begins, at most, and what is left at its end, at least, ns.
+/// A gap begins at most this long after a grid point, and ends at least this long before the next one, ns.
 const MARGIN: (u64, u64) = (50_000, 100_000);
 
-/// What was seen of one thread from outside.
+/// Observations of one thread from outside.
 #[derive(Debug, Default)]
 struct Seen {
     states: Vec<ThreadState>,
     ran_on: Vec<u32>,
 }
 
-/// When somebody was last seen to get on.
+/// The last known progress of a thread.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     ran: Option<u64>,
@@ -46,7 +46,7 @@ struct Progress {
     since: u64,
 }
 
-/// What the tick leaves.
+/// The results of the tick.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     every: u64,
@@ -64,9 +64,9 @@ pub(super) struct Tick {
     root: Root,
     ours: Option<(Policy, u8)>,
     planned: Option<u64>,
-    /// The grid in whose gaps to work.
+    /// The grid whose gaps to work in.
     grid: Option<u64>,
-    /// From one look to the next, ns.
+    /// Time between two looks, ns.
     every: u64,
     continued: Continued,
     machine: Machine,
@@ -74,12 +74,12 @@ pub(super) struct Tick {
     progress: HashMap<u32, Progress>,
     notes: Notes,
     looked: u64,
-    /// All tasks are looked through again from then on, ns.
+    /// When all tasks may be looked through again, ns.
     thorough_from: u64,
 }
 
 impl Tick {
-    /// Takes the look before the run. `crowded`: it will share its CPU with measured threads.
+    /// Takes the look before the run. `crowded`: the tick shares its CPU with measured threads.
     pub(super) fn new(shared: Arc<Shared>, root: Root, order: &Order, continued: Continued, crowded: bool) -> Self {
         let slept = sched::slept();
         let mut table = Table::new(&order.cpus, order.ours, rt::now().saturating_add(slept));
@@ -93,7 +93,7 @@ impl Tick {
         Self { shared, root, ours, planned, grid, every, continued, machine, table, progress, notes, looked: 0, thorough_from: 0 }
     }
 
-    /// The tick's thread, on the CPUs of `place`, until the run is over.
+    /// The main function of the tick's thread, on the CPUs in `place`, until the run is over.
     pub(super) fn run(mut self, place: &[u32]) -> Notes {
         self.shared.tick.store(rt::tid(), SeqCst);
         let _ = rt::come_before_ordinary_tasks();
@@ -117,7 +117,7 @@ impl Tick {
         self.shared.stop.load(SeqCst)
     }
 
-    /// Sleeps until `at`; notices when it was more than a sleep.
+    /// Sleeps until `at`, and detects pauses of the machine.
     fn rest(&mut self, at: u64) {
         let waited = threads::own_times().map_or(0, |t| t.1);
         loop {
@@ -133,7 +133,7 @@ impl Tick {
             let explained = threads::own_times().map_or(0, |t| t.1).saturating_sub(waited);
             if late.saturating_sub(explained) > PAUSE {
                 self.change(Changed::Paused, rtscope_record::Nanos((late - explained) / 1_000_000 * 1_000_000).to_string(), now);
-                // Nobody could get on.
+                // No thread could make progress during the pause.
                 self.progress.values_mut().for_each(|p| p.since = now);
             }
         }
@@ -192,13 +192,13 @@ impl Tick {
         }
     }
 
-    /// One thread of the run from outside; `None` when it is done.
+    /// Looks at one thread of the run from outside; `None` when it is done.
     fn thread(&mut self, post: &Post, now: u64) -> Option<Doing> {
         let tid = post.tid.load(SeqCst);
         // Until it has entered, it is still being set up.
         let entered = post.first.get().is_some();
         let (state, doing) = (threads::state(tid, self.shared.since_start(now)), threads::doing(tid)?);
-        // A thread gives its priority back once it has left: what was read meanwhile says nothing.
+        // A thread gives up its priority after it has left, so what was read meanwhile means nothing.
         if post.left.load(SeqCst) {
             return None;
         }
@@ -218,7 +218,7 @@ impl Tick {
         Some(doing)
     }
 
-    /// Since when a thread waits for a CPU in vain, if it has done so for too long.
+    /// If a thread has waited for a CPU for too long, since when.
     fn is_starving(&mut self, post: &Post, doing: Doing, now: u64) -> Option<u64> {
         let count = post.cell.as_ref().map_or(0, |c| c.count.load(Relaxed).wrapping_add(c.missed.load(Relaxed)));
         let since = self.progressed(post.tid.load(SeqCst), doing, count, now);
@@ -231,7 +231,8 @@ impl Tick {
             post.patience
         };
         let ready = doing.state == 'R' && now.saturating_sub(since) >= patience;
-        // Not even ready: stopped by a debugger, frozen ... A run that never ends is none either.
+        // Not even runnable: stopped by a debugger, frozen ... End the run all the same, because one that never ends
+        // gives no record.
         let stuck = post.cell.is_some() && now.saturating_sub(since) >= patience.saturating_mul(4).max(rescue::SILENCE);
         (ready || stuck).then_some(since)
     }
@@ -244,7 +245,7 @@ impl Tick {
         p.since
     }
 
-    /// Who reports must not starve either: without him no run ends.
+    /// The reporter must not starve either: without it no run ends.
     fn reporter(&mut self, now: u64) {
         let Some(doing) = threads::doing(self.shared.main) else { return };
         let since = self.progressed(self.shared.main, doing, 0, now);
@@ -282,7 +283,7 @@ impl Tick {
             self.notes.longest_gap = self.notes.longest_gap.max(now.saturating_sub(self.looked));
         }
         if !self.shared.ended.load(SeqCst) {
-            // Nobody is measured any more.
+            // No thread is measured any more.
             self.grid = None;
             self.conditions(now, true);
         }
@@ -291,8 +292,8 @@ impl Tick {
     }
 }
 
-/// Where the CPU is a measured one: waits for the gap between two points of the grid, so that reading a file, which some kernels do not
-/// interrupt, delays no sample.
+/// On a measured CPU, waits for the gap between two grid points, so that reading a file, which some kernels do
+/// not interrupt, delays no sample.
 fn breathe(shared: &Shared, grid: Option<u64>) {
     let (Some(interval), start) = (grid, shared.start.load(SeqCst)) else { return };
     let now = rt::now();
@@ -309,7 +310,7 @@ fn breathe(shared: &Shared, grid: Option<u64>) {
 }
 
 impl Notes {
-    /// Everything together: threads by their own looks, with what was seen of them meanwhile.
+    /// Assembles the result: the threads' own looks, with what was seen of them from outside.
     pub(super) fn told(mut self, shared: &Shared, starved: Option<Starved>, planned: Option<u64>, real: u64) -> Witness {
         let mut w = Witness {
             looks: self.looks,
@@ -328,7 +329,7 @@ impl Notes {
             let (first, last) = (post.first.get(), post.last.get());
             let mut t = threads::seen(&post.label, tid, first, last);
             if starved.is_some() {
-                // What its rescue changed was not done to it by others.
+                // Changes made by the rescue are not others' doing.
                 (t.migrations, t.was_ordinary) = (None, None);
                 t.ran_on.truncate(1);
             }
@@ -348,7 +349,7 @@ impl Notes {
     }
 }
 
-/// A thread that was there several times (the instrument, in each trial of a search) is told as one.
+/// Merges the looks at a thread that ran several times (the instrument, in each trial of a search).
 fn join(all: &mut Vec<rtscope_record::witness::ThreadSeen>, t: rtscope_record::witness::ThreadSeen) {
     let Some(same) = all.iter_mut().find(|old| old.label == t.label) else { return all.push(t) };
     let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));

@@ -1,5 +1,5 @@
-//! The instrument of the target `fake:FILE`: answers, or a wave's edges, whose latencies are given beforehand, in simulated time. By it the
-//! way from an instrument to the report is validated: loop, pairing and counts are the real ones.
+//! The instrument of the target `fake:FILE`: answers, or edges of a wave, with given latencies in simulated
+//! time. It validates the way from an instrument to the report; loop, pairing and counts are the real ones.
 
 use crate::fake::latencies;
 use crate::line_tests::checked::LineTest;
@@ -16,18 +16,18 @@ use rtscope_samples::outcome::Sink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// When simulated time begins, ns.
+/// Start of simulated time, ns.
 const START: u64 = 1_000_000;
-/// Most stimuli, or edges of a wave, of a run.
+/// Most stimuli, or edges of a wave, in a run.
 const MOST: u64 = 100_000_000;
 
-/// What comes next of the list; it starts over at its end.
+/// The list of latencies, repeated from the start when it ends, and the position in it.
 struct Fake {
     latencies: Arc<[u64]>,
     next: usize,
 }
 
-/// Opens the instrument, where the target is a fake.
+/// Opens the instrument if the target is a fake.
 pub(super) fn open(plan: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let file = plan.target.strip_prefix("fake:")?;
     let (s, shortest) = (test.settings, test.settings.interval.0.max(1));

@@ -1,4 +1,4 @@
-//! The FPGA instrument: it gives the stimuli and stamps all edges; here its stream is paired and booked.
+//! The FPGA instrument. The board gives the stimuli and stamps all edges; this module pairs and books its stream.
 
 use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
@@ -20,25 +20,25 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The longest that is waited without looking whether to stop.
+/// Longest wait before checking whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often the instrument is asked whether it is alive, ns of the host.
+/// How often the instrument must prove that it is alive, ns of the host.
 const HEARTBEAT: u64 = 500_000_000;
-/// How long a mark may take to come through all that is before it, ns of the host.
+/// How long a mark may take to pass everything queued before it, ns of the host.
 const MARK_TIMEOUT: u64 = 2_000_000_000;
-/// How often a mark is asked for at the end: one may be lost with other things.
+/// How often a mark is requested at the end, because a mark may be lost like anything else.
 const MARKS: u32 = 5;
-/// How long a device may take to answer the last stimulus of a calibration that it heard, ns.
+/// Longest wait for a device to answer the last stimuli of a calibration, ns.
 const CALIBRATION_REST: u64 = 1_000_000_000;
-/// A device that answered nothing for so many stimuli and so long is taken for dead.
+/// A device that answers nothing for this many stimuli and this long, ns, counts as dead.
 const SILENT: (u64, u64) = (20, 2_000_000_000);
-/// How long a device has to answer the edge to a new level of rest: the time-out, but at least and at most this, ns.
+/// Bounds of the time that a device gets to answer the edge to a new rest level, ns. Within them it is the time-out.
 const SETTLE: (u64, u64) = (10_000_000, 1_000_000_000);
 
-/// The instrument at the end of a serial port.
+/// The instrument on a serial port.
 pub type Fpga = rtscope_fpga::Instrument<Serial>;
 
-/// In words, for the line `line`.
+/// Converts an error of the instrument, for the line `line`.
 pub fn failed(line: &str, e: FpgaError) -> LineError {
     match e {
         FpgaError::Port { act, source } => LineError::io(line, act)(source),
@@ -52,14 +52,14 @@ pub fn failed(line: &str, e: FpgaError) -> LineError {
     }
 }
 
-/// Opens the instrument at `path`, and asks who it is.
+/// Opens the instrument at `path` and reads its identity.
 pub fn open(path: &str) -> Result<Fpga, LineError> {
     let line = format!("fpga:{path}");
     let port = Serial::open(Path::new(path)).map_err(|e| match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => {
             LineError::Busy { line: line.clone(), by: "another program has the port".into() }
         }
-        // What is no terminal has no speed.
+        // A file that is not a terminal has no baud rate.
         _ if e.raw_os_error() == Some(libc::ENOTTY) => {
             LineError::Instrument { line: line.clone(), why: "it is not a serial port".into(), remedy: rtscope_fpga::BOARD.into() }
         }
@@ -68,7 +68,7 @@ pub fn open(path: &str) -> Result<Fpga, LineError> {
     Fpga::open(port).map_err(|e| failed(&line, e))
 }
 
-/// What a record must say of losses between instrument and host.
+/// The warning about losses between instrument and host.
 pub fn lost(line: &str, lost: &Losses) -> Option<Warning> {
     let Losses { damaged, missing, overflowed, inconsistent } = lost;
     (!lost.is_none()).then(|| {
@@ -84,7 +84,7 @@ pub fn lost(line: &str, lost: &Losses) -> Option<Warning> {
     })
 }
 
-/// The instrument of a run, and its line's name.
+/// The instrument of a run, with the name of its line.
 struct AtPort {
     fpga: Fpga,
     line: String,
@@ -93,7 +93,7 @@ struct AtPort {
     emulated: bool,
 }
 
-/// Opens the instrument, where the lines are its own.
+/// Opens the instrument if the lines are its own.
 pub(super) fn entry(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let port = test.answer.fpga_port()?;
     let opened = |fpga: Fpga| {
@@ -115,8 +115,8 @@ impl Instrument for AtPort {
         }
     }
 
-    /// Its stimuli, stamped, stored, sent and paired as answers of their own, without a pin. What the loop inside it adds on purpose is
-    /// taken off.
+    /// Loops the stimuli back inside the instrument, without a pin: they are stamped, stored, sent and paired like
+    /// answers. The delay that the loop adds on purpose is subtracted.
     fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError> {
         let shape = Shape { active_low: self.active_low, ..Shape::default() };
         self.carry_out(&Order { shape, ..*order }, stop, &mut Collector::Responses(sink))
@@ -129,13 +129,13 @@ impl Instrument for AtPort {
 
     fn prepare(&mut self, order: &Order, calibrated: bool) -> Result<(), LineError> {
         if calibrated {
-            // The stimuli were on the pin too: the device's last answers are not the run's.
+            // The stimuli were on the pin too, so wait until the device has answered them before the run.
             std::thread::sleep(Duration::from_nanos(order.timeout.min(CALIBRATION_REST)));
         }
         Ok(())
     }
 
-    /// Ends by the number of stimuli or intervals, so that the time is the instrument's.
+    /// Ends by the number of stimuli or intervals, so that the duration is measured by the instrument's clock.
     fn run(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
         collector.start_at(now());
         self.carry_out(order, stop, collector)
@@ -155,7 +155,7 @@ impl Instrument for AtPort {
 impl AtPort {
     fn carry_out(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
         let result = measure(&mut self.fpga, order, stop, collector).map_err(|e| failed(&self.line, e));
-        // At rest whatever happened; a port that is gone says so above.
+        // Back to rest in every case. If the port is gone, `result` says so.
         let _ = self.fpga.stop();
         result
     }
@@ -169,7 +169,7 @@ fn measure(fpga: &mut Fpga, order: &Order, stop: &AtomicBool, collector: &mut Co
     run.loop_adds = if loopback { fpga.identity().loop_adds() } else { 0 };
     let Shape { pulse, active_low, .. } = order.shape;
     if fpga.rest_at(active_low)? {
-        // That was an edge: a device that answers it shall have done so before anything is stamped.
+        // The change of level was an edge: let a device answer it before anything is stamped.
         std::thread::sleep(Duration::from_nanos(order.timeout.clamp(SETTLE.0, SETTLE.1)));
     }
     fpga.start(if order.capture { 1 << ANSWER } else { CHANNELS }, loopback)?;
@@ -180,7 +180,7 @@ fn measure(fpga: &mut Fpga, order: &Order, stop: &AtomicBool, collector: &mut Co
     }
     let outcome = follow(fpga, &mut run, stop, collector).and_then(|ended| finish(fpga, &mut run, order, ended, collector));
     let ended = match outcome {
-        // What was measured until then is kept, and says how it ended.
+        // What was measured until then is kept, and the record says how the run ended.
         Err(FpgaError::Port { .. } | FpgaError::Silent(_)) if run.edges > 0 => Ended::Gone,
         outcome => outcome?,
     };
@@ -188,7 +188,7 @@ fn measure(fpga: &mut Fpga, order: &Order, stop: &AtomicBool, collector: &mut Co
     Ok((ended, run.counts(&lost, fpga.identity().resolution_ps().div_ceil(1000), collector)))
 }
 
-/// Takes the stream until it is over; why.
+/// Reads the stream until the run is over. Returns why it ended.
 fn follow(fpga: &mut Fpga, run: &mut Run, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Ended, FpgaError> {
     let mut asked = now();
     loop {
@@ -202,7 +202,7 @@ fn follow(fpga: &mut Fpga, run: &mut Run, stop: &AtomicBool, collector: &mut Col
         if stop.load(Relaxed) {
             return Ok(Ended::Stopped);
         }
-        // Proof that it is alive; a reply is awaited, and sought again.
+        // A heartbeat: the reply to this mark is awaited, with retries.
         if now() - asked >= HEARTBEAT {
             asked = now();
             fpga.mark(&mut |item| run.take(item, collector))?;
@@ -210,7 +210,7 @@ fn follow(fpga: &mut Fpga, run: &mut Run, stop: &AtomicBool, collector: &mut Col
     }
 }
 
-/// Gives no more stimuli, and takes what is still under way.
+/// Ends the stimuli, and collects what is still under way.
 fn finish(fpga: &mut Fpga, run: &mut Run, order: &Order, ended: Ended, collector: &mut Collector<'_>) -> Result<Ended, FpgaError> {
     fpga.rest(&mut |item| run.take(item, collector))?;
     if !run.complete && ended == Ended::Complete && !order.capture {
@@ -219,7 +219,7 @@ fn finish(fpga: &mut Fpga, run: &mut Run, order: &Order, ended: Ended, collector
             fpga.listen(Duration::from_nanos(wait - now()).min(POLL_INTERVAL), &mut |item| run.take(item, collector))?;
         }
     }
-    // What comes before a mark is all there was.
+    // Once a mark arrives, everything sent before it has arrived too.
     for _ in 0..MARKS {
         run.marked = false;
         fpga.mark(&mut |item| run.take(item, collector))?;
@@ -234,25 +234,26 @@ fn finish(fpga: &mut Fpga, run: &mut Run, order: &Order, ended: Ended, collector
     Ok(ended)
 }
 
-/// A run's stream, taken apart.
+/// The stream of a run, decoded.
 struct Run {
     clock: u32,
-    /// What the loop inside adds to an answer, half ticks; 0 without it.
+    /// The delay that the internal loop adds to an answer, half ticks; 0 without the loop.
     loop_adds: u64,
     capture: bool,
-    /// Stimuli, or intervals of a wave; 0: no end.
+    /// Number of stimuli, or of intervals of a wave; 0: no end.
     count: u64,
     stimuli: Vec<Stimuli>,
-    /// What is too narrow to be meant.
+    /// Removes pulses that are too narrow.
     narrow: Narrow,
-    /// Edges lost before the next one.
+    /// Edges were lost before the next one.
     gap: bool,
     complete: bool,
     marked: bool,
     edges: u64,
     unanswered: u64,
     quiet_since: u64,
-    /// The instrument's first time, and what the host's clock said then, so that times of both have one origin.
+    /// The first time stamp of the instrument, ns. `origin` is the host's clock at that moment, so that times of
+    /// both have one origin.
     first: Option<u64>,
     origin: u64,
     latest: u64,
@@ -302,7 +303,7 @@ impl Run {
         }
     }
 
-    /// What `step` lets through is paired.
+    /// Passes the edges that `step` lets through to [`Self::edge`].
     fn through(&mut self, collector: &mut Collector<'_>, step: impl FnOnce(&mut Narrow, &mut dyn FnMut(Of))) {
         let mut narrow = std::mem::replace(&mut self.narrow, Narrow::new(0));
         step(&mut narrow, &mut |(channel, edge)| self.edge(channel, edge, collector));
@@ -325,7 +326,7 @@ impl Run {
         }
     }
 
-    /// The time of half ticks, ns of the host's clock as far as it began, then of the instrument's.
+    /// Converts half ticks to ns: the host's clock at the beginning, plus the instrument's time since then.
     fn at(&mut self, half_ticks: u64) -> u64 {
         let ns = rtscope_fpga::stream::nanos(half_ticks, self.clock);
         let first = *self.first.get_or_insert(ns);
@@ -365,7 +366,7 @@ impl Run {
         }
     }
 
-    /// Nothing came back for long.
+    /// Whether nothing came back for long.
     fn silent(&self) -> bool {
         let quiet = self.latest.saturating_sub(self.quiet_since);
         if self.capture { false } else { self.unanswered >= SILENT.0 && quiet >= SILENT.1 }

@@ -17,7 +17,7 @@ fn order(capture: bool, count: u64) -> Order {
     }
 }
 
-/// An edge at a time in us, of a clock whose half tick is 1 us.
+/// An edge at `at` us, for a clock with half ticks of 1 us.
 fn edge(channel: u8, at: u64, level: bool) -> Item {
     Item::Edge { channel, level, at }
 }
@@ -48,12 +48,12 @@ fn what_a_gap_hides_is_neither_missed_nor_spurious() {
             edge(0, 1000, true),
             edge(1, 1050, true),
             edge(0, 2000, false),
-            // Its answer is lost; the next stimulus too, and its answer comes.
+            // Its answer is lost, and the next stimulus too; that one's answer arrives.
             Item::Gap,
             edge(1, 3050, true),
             edge(0, 4000, false),
             edge(1, 4070, false),
-            // Nothing is missing here: this one is missed.
+            // Nothing is lost here, so this stimulus is missed.
             edge(0, 5000, true),
             edge(0, 6000, false),
             Item::Time { at: 6500, mark: true, levels: 0 },
@@ -61,7 +61,7 @@ fn what_a_gap_hides_is_neither_missed_nor_spurious() {
         0,
     );
     assert_eq!(outcomes, ["1 50000", "2 70000", "3 missed"]);
-    // The last one's time was not over.
+    // The time-out of the last stimulus was not over.
     assert_eq!((counts.stimuli, counts.edges), (3, 3));
 }
 

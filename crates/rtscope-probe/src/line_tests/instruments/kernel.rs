@@ -1,4 +1,5 @@
-//! The instrument in the kernel module rtscope_wire: drives stimuli and stamps answers in hard-IRQ context; here its records are booked.
+//! The instrument in the kernel module rtscope_wire, which drives stimuli and stamps answers in hard-IRQ
+//! context. This module books its records.
 
 use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
@@ -14,14 +15,14 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The longest that is waited without looking whether to stop, ns.
+/// Longest wait before checking whether to stop, ns.
 const POLL_INTERVAL: u64 = 50_000_000;
-/// From START to the first stimulus, ns.
+/// Time from START to the first stimulus, ns.
 const LEAD: u64 = 1_000_000;
 /// Largest ring, records of 64 bytes.
 const RING: u64 = 1 << 17;
 
-/// Who answers, in the module's words.
+/// Converts who answers into the module's terms.
 fn own_answers(answers: Answers) -> WireInject {
     let every = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     match answers {
@@ -53,12 +54,12 @@ fn failed(act: &str) -> impl FnOnce(io::Error) -> LineError {
     }
 }
 
-/// The module's device, open.
+/// The module's open device.
 struct Kernel {
     wire: Wire,
 }
 
-/// Opens the instrument, where the lines are its own.
+/// Opens the instrument if the lines are its own.
 pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let open = || Ok(Box::new(Kernel { wire: Wire::open(Path::new(DEVICE)).map_err(failed("open"))? }) as Box<dyn Instrument>);
     test.answer.is_wire().then(open)
@@ -80,13 +81,13 @@ impl Instrument for Kernel {
     fn run(&mut self, order: &Order, stop: &AtomicBool, collector: &mut Collector<'_>) -> Result<Report, LineError> {
         let start = now();
         collector.start_at(start);
-        // The number of stimuli is the end, so that runs are the same; the time is for a DUT that hangs the machine.
+        // Stimuli end by their number, so that runs are repeatable; only a capture also ends by time.
         let end = order.duration.filter(|_| order.capture).map_or(u64::MAX, |d| start.saturating_add(d));
         carry_out(&mut self.wire, order, end, stop, collector)
     }
 }
 
-/// Carries out `order`, hands over what comes of it, and ends at `end` (ns) at the latest.
+/// Carries out `order` and hands the outcomes to `collector`; ends at `end` (ns) at the latest.
 fn carry_out(
     wire: &mut Wire,
     order: &Order,
@@ -94,7 +95,7 @@ fn carry_out(
     stop: &AtomicBool,
     collector: &mut Collector<'_>,
 ) -> Result<Report, LineError> {
-    // Room for all of it where that is possible, so that nobody need read meanwhile: reading would disturb the DUT.
+    // Room for all records if possible, so that nothing has to be read during the run: reading would disturb the DUT.
     let all = if order.count == 0 { RING } else { order.count.saturating_mul(2).saturating_add(64) };
     let ring = all.min(RING).next_power_of_two();
     let config = WireConfig {
@@ -141,7 +142,7 @@ fn carry_out(
     Ok((ended, tally.counts(&status)))
 }
 
-/// What goes through the records.
+/// Running totals of the records.
 #[derive(Debug, Default)]
 struct Tally {
     next: u64,

@@ -14,19 +14,19 @@ use rtscope_samples::outcome::Sink;
 use rtscope_sys::rt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// How long a device may go on answering after a run, ns.
+/// How long a device may continue to answer after a run, ns.
 const BACKLOG: u64 = 2_000_000_000;
 
-/// The lines, and those of them that are open.
+/// The lines, and which of them are open.
 struct Lines {
     answer: LineSpec,
     null_wire: Option<LineSpec>,
-    /// Until the wires have it.
+    /// The stimulus, until `wires` takes it.
     stimulus: Option<Box<dyn Output>>,
     wires: Option<Real>,
 }
 
-/// Opens the stimulus, where there is one. Any lines will do that no other instrument has for its own.
+/// Opens the stimulus, if there is one. Accepts any lines that do not belong to another instrument.
 pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     if test.answer.is_autonomous() {
         return None;
@@ -38,7 +38,7 @@ pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instr
 }
 
 impl Lines {
-    /// Stimulus and answer; opens the answer, when it is not yet.
+    /// Stimulus and answer. Opens the answer if it is not open yet.
     fn wires(&mut self) -> Result<&mut Real, LineError> {
         let wires = match self.wires.take() {
             Some(wires) => wires,
@@ -53,7 +53,7 @@ impl Instrument for Lines {
         facts.what = "a task in user space on this machine".into();
     }
 
-    /// How long it takes itself to see its own stimulus, on a line that is wired straight to it.
+    /// Measures how long it takes to see its own stimulus, on a line that is wired directly to it.
     fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError> {
         let line = self.null_wire.as_ref().unwrap_or(&self.answer);
         let mut wires = Real { answer: line.input()?, stimulus: self.stimulus.take() };
@@ -68,7 +68,7 @@ impl Instrument for Lines {
         Some((message, "wire it straight to the stimulus line, or name the line that is: --calibrate=LINE"))
     }
 
-    /// Opens the answer: in a calibration its edges would have waited to be read.
+    /// Opens the answer only now: edges of a calibration would have queued up in it.
     fn prepare(&mut self, _: &Order, _: bool) -> Result<(), LineError> {
         self.wires().map(|_| ())
     }
@@ -102,7 +102,7 @@ fn until<'a>(order: &Order, stop: &'a AtomicBool) -> Until<'a> {
     Until { stimuli: order.stimuli.unwrap_or(u64::MAX), end, stop }
 }
 
-/// Lets a device that fell behind in the run before catch up, so that its answers do not count against this one.
+/// Lets a device that fell behind in the previous run catch up, so that its answers do not count in this one.
 fn settle(wires: &mut Real, interval: u64, stop: &AtomicBool) -> Result<(), LineError> {
     let end = rt::now() + BACKLOG;
     while rt::now() < end && !stop.load(Relaxed) {

@@ -1,11 +1,11 @@
-//! Damage to any of the files, of any kind: there is a snapshot all the same.
+//! Damages files in every way: there is a snapshot all the same.
 
 use super::trees::{debian_12, files, raspberry_pi};
 use proptest::prelude::*;
 use rtscope_record::{Settings, System, findings};
 use std::fs;
 
-/// What may be done to a file's content.
+/// A kind of damage to a file's content.
 #[derive(Debug, Clone)]
 enum Damage {
     Replace(Vec<u8>),
@@ -32,7 +32,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// The damaged content; `None` is not a file.
+    /// The damaged content; `None` if it is no longer a file.
     fn apply(&self, content: &[u8]) -> Option<Vec<u8>> {
         let mut lines: Vec<&[u8]> = content.split_inclusive(|&b| b == b'\n').collect();
         Some(match self {
@@ -65,7 +65,7 @@ impl Damage {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the files say, there is a snapshot, findings, and a record of them that can be written and read back.
+    /// Whatever the files contain, there are a snapshot, findings, and a record that can be written and read back.
     #[test]
     fn any_content_of_any_file(
         pi in any::<bool>(),

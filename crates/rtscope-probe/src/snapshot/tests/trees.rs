@@ -1,4 +1,4 @@
-//! Trees of files that look like machines.
+//! Directory trees that look like machines.
 
 use crate::snapshot::tasks::tests::stat;
 use crate::snapshot::{Facts, Root, collect};
@@ -10,7 +10,7 @@ use std::fs;
 const KERNEL_THREAD: u64 = 0x0020_8040;
 const DEBIAN_12: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.153-1 (2025-09-20)";
 
-/// A tree in a directory of its own, gone with the value.
+/// A tree in its own directory, removed when dropped.
 pub(super) struct Tree {
     pub(super) dir: tempfile::TempDir,
     pub(super) facts: Facts,
@@ -64,7 +64,7 @@ impl Tree {
     }
 }
 
-/// A PC with a stock Debian 12, every file that the snapshot reads included.
+/// A PC with a stock Debian 12, including every file that the snapshot reads.
 pub(super) fn debian_12() -> Tree {
     let t = Tree::new("6.1.0-40-amd64", DEBIAN_12, "x86_64");
     t.put("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-6.1.0-40-amd64 root=/dev/sda1 ro quiet isolcpus=3 rcu_nocbs=3\n")
@@ -142,7 +142,7 @@ pub(super) fn debian_12() -> Tree {
     t
 }
 
-/// A Raspberry Pi 4 with its maker's 64-bit kernel.
+/// A Raspberry Pi 4 with the manufacturer's 64-bit kernel.
 pub(super) fn raspberry_pi() -> Tree {
     let t = Tree::new("6.12.47+rpt-rpi-v8", "#1 SMP PREEMPT Debian 1:6.12.47-1+rpt1 (2025-09-16)", "aarch64");
     t.put("/proc/cmdline", "console=serial0,115200 root=PARTUUID=1-02 rootfstype=ext4 fsck.repair=yes rootwait\n")
@@ -168,7 +168,7 @@ pub(super) fn raspberry_pi() -> Tree {
     t
 }
 
-/// The files of a tree, by their paths in it, sorted.
+/// The files of a tree by path, sorted.
 pub(super) fn files(tree: &Tree) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     let mut dirs = vec![tree.dir.path().to_owned()];
