@@ -55,8 +55,8 @@ pub struct Comparison {
     pub note: String,
 }
 
-/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
-/// compared also when it is not the same, since what a load costs is a question too.
+/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load. Where each side has
+/// a single load, the two are compared even if they differ: what a load costs is a valid question too.
 ///
 /// ```
 /// use rtscope_analysis::compare;

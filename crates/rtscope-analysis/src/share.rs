@@ -3,7 +3,8 @@
 use rtscope_record::Distribution;
 use serde::Serialize;
 
-/// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. One that gave none is not below it.
+/// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. A stimulus without a sample is
+/// not below.
 ///
 /// ```
 /// use rtscope_analysis::Share;
