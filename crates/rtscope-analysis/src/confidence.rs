@@ -2,9 +2,9 @@
 //! assume that samples are independent, and nothing about the distribution.
 //!
 //! Of n samples, the number above the q-quantile is at most binomial (n, 1 - q), ties included. The sample with k samples
-//! above it is therefore at or above the quantile unless k or fewer samples are, which has the probability P(Bin(n, 1 -
-//! q) <= k). The largest k for which that is at most 1 - confidence gives the upper bound; the lower bound follows in the
-//! same way from below. Source: David and Nagaraja, Order Statistics (2003), 7.1.
+//! above it is therefore at or above the quantile unless k or fewer samples are, which has the probability
+//! P(Bin(n, 1 - q) <= k). The largest k for which that is at most 1 - confidence gives the upper bound; the lower bound
+//! follows in the same way from below. Source: David and Nagaraja, Order Statistics (2003), 7.1.
 
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Distribution, Histogram, Quantile, Record};

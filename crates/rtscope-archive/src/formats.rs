@@ -36,7 +36,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let format = options.format.or_else(|| detect(bytes)).ok_or(ImportError::Unknown)?;
     let records = match format {
-        // Native records keep their own verdict and warnings: a reader of a file must not change them.
+        // Whether a native record's origin can be believed is for the caller to decide.
         Format::Json => return native::read(bytes),
         Format::CyclictestA | Format::CyclictestB => vec![cyclictest::read_text(bytes, options)?],
         Format::CyclictestV => vec![cyclictest::read_verbose(bytes, options)?],

@@ -121,7 +121,7 @@ impl Archive {
         self.keys(&Filter { limit: Some(1), ..Filter::default() })?.pop().ok_or(ArchiveError::Empty)
     }
 
-    /// The runs that pass `filter`, newest first.
+    /// The runs that match `filter`, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, ArchiveError> {
         let mut all = Vec::new();
         self.each_summary(filter, |summary| {

@@ -31,7 +31,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 
 pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
     let mut hashed = Hashed::new(input)?;
-    // Columns without any value are not channels, which is known only at the end. Guess that there are none; hardly any
+    // Columns without any value are not channels, which is known only at the end. Assume that there is none: hardly any
     // table has one.
     let guess = |head: &Head| named(head, request, |_| true).meant();
     let survey = |places: Vec<(usize, String)>| places.into_iter().map(|(column, _)| (column, Survey::default())).collect();

@@ -24,7 +24,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Record>, ImportError> {
 }
 
 pub(super) fn write(record: &Record) -> Result<Vec<u8>, ExportError> {
-    // Escapes control characters as `\u`, which JSON readers turn back into the same record.
+    // Characters that could act on a terminal are written as `\u`; a JSON reader gets the same record.
     let mut text = rtscope_record::text::json(&serde_json::to_string_pretty(record)?).into_owned();
     text.push('\n');
     Ok(text.into_bytes())

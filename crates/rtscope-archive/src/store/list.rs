@@ -183,7 +183,7 @@ pub(super) struct Found {
     pub(super) sound: bool,
 }
 
-/// Passes the runs of `filter` to `each`, one at a time, newest first.
+/// Gives `each` the runs that match `filter`, one at a time, newest first.
 pub(super) fn each<E: From<rusqlite::Error>>(
     db: &Connection,
     filter: &Filter,
@@ -198,7 +198,7 @@ pub(super) fn each<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// Passes all runs to `each`, oldest first: the key, and the id as an error where the columns were changed since they
+/// Gives `each` all runs, oldest first: the key, and the id as an error where the columns were changed since they
 /// were written.
 pub(super) fn each_key<E: From<rusqlite::Error>>(
     db: &Connection,

@@ -45,7 +45,7 @@ impl Archive {
         Ok(done)
     }
 
-    /// Passes the runs that pass `filter` to `each`, newest first. A run whose summary was changed independently of its
+    /// Gives `each` the runs that match `filter`, newest first. A run whose summary was changed independently of its
     /// record is replaced by an error.
     pub fn each_summary<E: From<ArchiveError>>(
         &self,
@@ -79,7 +79,7 @@ impl Archive {
         }
     }
 
-    /// The runs that pass `filter`, oldest first. Fails if a run's summary was changed independently of its record.
+    /// The runs that match `filter`, oldest first. Fails if a run's summary was changed independently of its record.
     pub fn keys(&self, filter: &Filter) -> Result<Vec<Key>, ArchiveError> {
         let mut keys = Vec::new();
         if filter.passes_all() {
