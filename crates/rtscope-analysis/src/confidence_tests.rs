@@ -62,8 +62,8 @@ fn risks_far_out_where_no_distribution_is_normal() {
 
 #[test]
 fn ten_to_the_twelve_samples() {
-    // Compared with the normal approximation and its first correction (Cornish and Fisher): k + 1/2 = np - z sd + (z^2 -
-    // 1)(1 - 2p)/6.
+    // Compared with the normal approximation and its first correction (Cornish and Fisher):
+    // k + 1/2 = np - z sd + (z^2 - 1)(1 - 2p)/6.
     let z = 1.644_853_626_951_472_2_f64;
     for p in [0.5, 0.1, 1e-3, 1e-5] {
         let n = 1_000_000_000_000u64;

@@ -33,7 +33,7 @@ pub struct Group {
     pub arch: String,
     /// Where the device's task ran.
     pub space: Space,
-    /// In kernel space, what answered: the kind of handler, in words. Empty in user space.
+    /// What answered in kernel space, in words, with the kind of handler; empty in user space.
     pub device: String,
     /// Interval between two stimuli, or semi-period of the wave, ns.
     pub interval: Nanos,

@@ -185,8 +185,8 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     })
 }
 
-/// The clock of a record's figures in words, with the virtual machine where there was one, and whether the record was
-/// imported: "host", "host in kvm", "virtual in qemu, model 2", "host, imported".
+/// The clock of a record's figures in words, with the virtual machine where there was one, and the origin where it is an
+/// emulator or an import: "host", "host in kvm", "virtual in qemu, model 2", "host, imported".
 pub fn clock_words(record: &Record) -> String {
     let words = clock_and_machine(record.parts().clock, record.parts().system.virtualization.as_deref(), record.origin());
     match record.parts().lab.as_ref().and(time_model(record)) {

@@ -1,5 +1,5 @@
-//! Fills an archive with small but valid records, through the archive's own interface: `many_records RECORD.json ARCHIVE
-//! COUNT`.
+//! Fills an archive with small but valid records, through the archive's own interface:
+//! `many_records RECORD.json ARCHIVE COUNT`.
 //!
 //! Every record is RECORD.json with its own id, start and samples; loads, kernels and tests alternate.
 
