@@ -63,7 +63,8 @@ fn open(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connection,
     Ok(db)
 }
 
-/// Refuses FIFOs and links in place of SQLite's companion files: SQLite would wait for the former and follow the latter.
+/// Refuses a FIFO in place of any of SQLite's files, and a link in place of a companion file: SQLite would wait for the
+/// former and follow the latter.
 fn plain(path: &Path) -> Result<(), ArchiveError> {
     // If the name is a link, the companion files are next to the target.
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());

@@ -17,7 +17,7 @@ fn raw(r: &Row, percentile: &str) -> Cell<'static> {
     us_opt(r.percentile(percentile).and_then(|p| p.raw)).into()
 }
 
-/// A counter: marked unless 0.
+/// The cell of a counter, whose column is left out where all rows have 0.
 fn counter(n: u64) -> Cell<'static> {
     Cell::marked(count(n), if n > 0 { Mark::Doubtful } else { Mark::Quiet })
 }

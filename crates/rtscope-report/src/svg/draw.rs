@@ -287,7 +287,7 @@ pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> Stri
     d
 }
 
-/// Ticks of a linear axis from 0 to `high`, labelled in units of `unit`: about `most` at the most.
+/// Ticks of a linear axis from 0 to `high`, labelled in units of `unit`; at most about `most` of them.
 pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)> {
     if high <= 0.0 || !high.is_finite() {
         return vec![(0.0, "0".into())];

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const LABEL: [f64; 2] = [90.0, 245.0];
 const VALUES: f64 = 190.0;
 const ROW: f64 = 30.0;
-/// Row height from `MANY` runs on.
+/// Row height for more than `MANY` runs.
 const LOW_ROW: f64 = 20.0;
 const MANY: usize = 24;
 

@@ -106,7 +106,7 @@ fn time(lines: &Lines<'_>, key: &str) -> Result<Option<u64>, ImportError> {
     whole.checked_add(part).map(Some).ok_or_else(wrong)
 }
 
-/// A mean, which is below zero where samples were.
+/// A mean in ns, which may be negative, as samples may; `None` as for [`time`].
 fn mean(lines: &Lines<'_>, key: &str) -> Result<Option<f64>, ImportError> {
     let Some((line, rest)) = behind(lines, key)? else { return Ok(None) };
     if rest.trim_start().trim_start_matches('-').starts_with("nan") {
