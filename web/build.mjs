@@ -1,5 +1,5 @@
 // Bundles the report's script and style: `node build.mjs OUT_DIR` writes OUT_DIR/report.js and OUT_DIR/report.css.
-// One script without modules or imports, so that the page that carries it asks nobody for anything.
+// A single script without modules or imports, so that the page that contains it makes no requests.
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ if (!out) {
   console.error("usage: node build.mjs OUT_DIR");
   process.exit(2);
 }
-// uPlot's licence asks that its notice goes wherever its code goes.
+// uPlot's licence requires its notice to accompany its code.
 const uplot = join(here, "node_modules", "uplot");
 const { version } = JSON.parse(readFileSync(join(uplot, "package.json"), "utf8"));
 const licence = readFileSync(join(uplot, "LICENSE"), "utf8").trim().replaceAll("*/", "* /");

@@ -1,5 +1,5 @@
-//! Bundles the report's script (web/) into OUT_DIR with npm and esbuild, so that no generated file lives in the repository.
-#![allow(clippy::disallowed_methods)] // at build time, by hand
+//! Bundles the report's script (web/) into OUT_DIR with npm and esbuild, so that the repository holds no generated file.
+#![allow(clippy::disallowed_methods)] // at build time, children may inherit any signal state
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn bundle() -> Result<(), String> {
     run(Command::new("node").arg(web.join("build.mjs")).arg(&out).current_dir(&web), "nodejs")?;
     for name in ["report.js", "report.css"] {
         let text = fs::read_to_string(Path::new(&out).join(name)).map_err(|e| format!("web/build.mjs left no {name}: {e}"))?;
-        // The browser would end the element there; the page inlines both.
+        // The page inlines both files, and the browser would end the element at such a tag.
         if text.contains("</script") || text.contains("</style") {
             return Err(format!("{name} holds a closing tag and can't be inlined"));
         }
@@ -41,19 +41,21 @@ fn env(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|_| format!("{name} is not set: this script is run by cargo"))
 }
 
-/// `npm ci`, unless web/node_modules is at least as new as the lock file. Two builds at a time (other target folders) take turns.
+/// Runs `npm ci`, unless web/node_modules is at least as new as the lock file. Concurrent builds (with other target
+/// directories) take turns.
 fn install(web: &Path) -> Result<(), String> {
     let _turn = Turn::take(&web.join("node_modules.lock"))?;
     let modified = |path: PathBuf| fs::metadata(path).and_then(|m| m.modified());
     let lock = modified(web.join("package-lock.json")).map_err(|e| format!("web/package-lock.json: {e}"))?;
-    // npm writes this file last, so it is there only when an installation was finished.
+    // npm writes this file last, so it exists only after a complete installation.
     if modified(web.join("node_modules/.package-lock.json")).is_ok_and(|installed| installed >= lock) {
         return Ok(());
     }
-    // What bundling takes (esbuild, uplot), without install scripts; tests and type check need a plain `npm ci` in web/.
+    // Only what bundling needs (esbuild, uplot), without install scripts; tests and the type check need a plain `npm ci`
+    // in web/.
     let args = ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     run(Command::new("npm").args(args).current_dir(web), "npm")?;
-    // npm keeps an older time stamp when it finds nothing to do; the next build shall not ask again.
+    // npm keeps the old time stamp when it has nothing to do; renew it, so that the next build does not run npm again.
     let marker = web.join("node_modules/.package-lock.json");
     let file = fs::File::options().append(true).open(&marker).map_err(|e| format!("{}: {e}", marker.display()))?;
     file.set_modified(SystemTime::now()).map_err(|e| format!("{}: {e}", marker.display()))
@@ -74,7 +76,7 @@ fn run(command: &mut Command, package: &str) -> Result<(), String> {
     ))
 }
 
-/// A lock file with the owner's process id; one whose owner is gone is taken over.
+/// A lock file with the owner's process id; a lock whose owner has ended is taken over.
 struct Turn(PathBuf);
 
 impl Turn {

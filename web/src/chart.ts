@@ -1,4 +1,5 @@
-// What the three charts share: a frame with buttons, axes in the page's colours, drag to zoom, double click to reset, legend by keyboard.
+// What the three charts share: a frame with buttons, axes in the page's colours, zoom by dragging, reset by double click,
+// a legend with keyboard control.
 import uPlot from "uplot";
 import { colour } from "./theme";
 
@@ -8,9 +9,9 @@ export const HEIGHT = 340;
 /** A drawn chart. */
 export interface Chart {
   plot: uPlot;
-  /** Shows x from `min` to `max`. */
+  /** Shows the range of x from `min` to `max`. */
   zoom: (min: number, max: number) => void;
-  /** Shows everything. */
+  /** Shows the whole range of x. */
   reset: () => void;
 }
 
@@ -27,7 +28,7 @@ export function axis(label: string, more: uPlot.Axis = {}): uPlot.Axis {
   };
 }
 
-/** A dashed vertical with a text, drawn over the series. */
+/** Draws a dashed vertical line with a text over the series. */
 export function mark(u: uPlot, x: number, text: string): void {
   const { min, max } = u.scales.x as uPlot.Scale;
   if (min == null || max == null || x < min || x > max) return;
@@ -50,7 +51,7 @@ export function mark(u: uPlot, x: number, text: string): void {
   ctx.restore();
 }
 
-/** Options that every chart has. Zooming goes through `zoom` so that a chart can compute finer data for what it shows. */
+/** The options that all charts share. Zooming calls the chart's `zoom`, which may compute finer data for the visible range. */
 export function base(width: number, chart: () => Chart | undefined): Pick<uPlot.Options, "width" | "height" | "cursor" | "legend" | "hooks"> {
   return {
     width,
@@ -69,7 +70,7 @@ export function base(width: number, chart: () => Chart | undefined): Pick<uPlot.
     hooks: {
       setSelect: [
         (u) => {
-          // A click leaves a selection without width.
+          // A mere click gives a selection without width.
           if (u.select.width < 4) return;
           const from = u.posToVal(u.select.left, "x");
           const to = u.posToVal(u.select.left + u.select.width, "x");
@@ -81,7 +82,7 @@ export function base(width: number, chart: () => Chart | undefined): Pick<uPlot.
   };
 }
 
-/** Lets the legend be used by keyboard and be understood by a screen reader. */
+/** Makes the legend usable by keyboard and by a screen reader. */
 export function accessibleLegend(u: uPlot): void {
   u.root.querySelectorAll<HTMLElement>(".u-legend tr.u-series").forEach((row, i) => {
     const head = row.querySelector<HTMLElement>("th");

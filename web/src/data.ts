@@ -1,4 +1,4 @@
-// The page's chart data, as crates/rtscope-report/src/html/data.rs writes them, and how bins are made of them.
+// The page's chart data, as written by crates/rtscope-report/src/html/data.rs, and the bins made from them.
 
 /** One distribution. */
 export interface Series {
@@ -9,41 +9,41 @@ export interface Series {
   res: number;
   /** Width of every bin, ns, where a tool kept equal-width bins; 0 for the histogram's own slots. */
   unit: number;
-  /** Non-empty slots: distance of the lowest value from the one before (ns), count, and so on. */
+  /** For each non-empty slot: distance of its lowest value from the previous slot's (ns), then its count. */
   bins: number[];
 }
 
-/** One line of a percentile chart, us at each position. */
+/** One line of a percentile chart: the latency in us at each position. */
 export interface Line {
   label: string;
   kind: "raw" | "corrected" | "one";
-  /** Colour, for "one". */
+  /** Index of the colour, for "one". */
   index: number;
   values: (number | null)[];
 }
 
-/** What the charts of one record show. */
+/** The data of one record's charts. */
 export interface RecordData {
   id: string;
-  /** What the samples are: "Latency" or "Jitter". */
+  /** What the samples are called: "Latency" or "Jitter". */
   quantity: string;
   /** Length of the run, s. */
   elapsed: number;
   series: Series[];
   positions: number[];
   lines: Line[];
-  /** For each series its worst samples: [at in s, latency in us]. */
+  /** The worst samples of each series: [time in s, latency in us]. */
   worst: [number, number][][];
 }
 
-/** Slots of a series: highest value each may hold (ns) and its count. */
+/** Slots of a series: lowest and highest value of each (ns), and its count. */
 export interface Slots {
   low: Float64Array;
   high: Float64Array;
   count: Float64Array;
 }
 
-/** Width in ns of the histogram's slot that begins at `low`: 1 below 2048, then at most 1/1024 of the value. */
+/** Width in ns of the histogram slot that begins at `low`: 1 below 2048, then at most 1/1024 of the value. */
 export function slotWidth(low: number): number {
   return low < 2048 ? 1 : 2 ** (Math.floor(Math.log2(low)) - 10);
 }
@@ -55,7 +55,7 @@ export function decode(s: Series): Slots {
   for (let i = 0; i < n; i++) {
     low += s.bins[2 * i] ?? 0;
     slots.low[i] = low;
-    // Equal-width bins hold values that were rounded down: they count where they begin.
+    // Equal-width bins hold values that were rounded down, so count them at their lower end.
     const high = s.unit > 0 ? low : low + slotWidth(low) - 1;
     slots.high[i] = s.max === null ? high : Math.min(high, Math.max(s.max, low));
     slots.count[i] = s.bins[2 * i + 1] ?? 0;
@@ -63,7 +63,7 @@ export function decode(s: Series): Slots {
   return slots;
 }
 
-/** The 1-2-5 number at or above `v`. */
+/** The smallest number of the 1-2-5 series at or above `v`. */
 export function nice(v: number): number {
   if (!(v > 1)) return 1;
   const power = 10 ** Math.floor(Math.log10(v));
@@ -71,13 +71,13 @@ export function nice(v: number): number {
   return 10 * power;
 }
 
-/** Below every count, so that a stair line falls under the axis where there is no sample. */
+/** Plotted instead of a count of 0: a stair line drops below the axis where there is no sample. */
 export const FLOOR = 0.1;
 
-/** Left edges in us, then counts of each series. */
+/** Left edges of the bins (us), and the counts of each series. */
 export type Binned = { x: number[]; y: number[][]; width: string };
 
-/** Equal-width bins over [from, to] ns: about `wanted` of them, never finer than the slots there or than the data. */
+/** Equal-width bins over [from, to] ns: about `wanted` of them, never finer than the slots in that range or the data. */
 export function linearBins(all: Slots[], resolution: number, from: number, to: number, wanted: number): Binned {
   const finest = Math.max(resolution, 2 * slotWidth(to));
   let width = nice(Math.max((to - from) / wanted, to < 2048 ? resolution : finest));
@@ -111,7 +111,7 @@ function fill(s: Slots, n: number, bin: (i: number) => number): number[] {
   return y;
 }
 
-/** A time in the unit that suits it. */
+/** A time in a suitable unit. */
 export function time(ns: number): string {
   if (ns < 1e3) return `${ns} ns`;
   if (ns < 1e6) return `${+(ns / 1e3).toPrecision(4)} µs`;
@@ -119,7 +119,7 @@ export function time(ns: number): string {
   return `${+(ns / 1e9).toPrecision(4)} s`;
 }
 
-/** Short form of a count on an axis. */
+/** Short form of a number on an axis. */
 export function short(v: number): string {
   for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
     if (v >= scale) return `${+(v / scale).toPrecision(6)}${unit}`;

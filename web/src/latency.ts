@@ -1,4 +1,5 @@
-// The field's plot: latency across, samples up on a logarithmic axis, a stair line for each CPU. Bins get finer as one zooms in.
+// The field's usual plot: latency across, samples up on a logarithmic axis, a stair line for each CPU.
+// Zooming in makes the bins finer.
 import uPlot from "uplot";
 import { accessibleLegend, axis, base, mark, type Chart } from "./chart";
 import { decode, FLOOR, linearBins, logBins, short, type Binned, type RecordData } from "./data";
@@ -62,7 +63,7 @@ export function latencyChart(host: HTMLElement, data: RecordData, log: boolean, 
     zoom: (min, max) => {
       const from = Math.max(min, full[0]);
       const to = Math.min(max, full[1]);
-      // Two bins of the finest data are the most that can be told apart.
+      // Zooming ends at 4 ns: two bins at the finest resolution.
       if ((to - from) * 1e3 >= 4) show(from, to);
     },
     reset: () => show(...full),

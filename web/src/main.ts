@@ -1,4 +1,4 @@
-// Replaces the static pictures of an rtscope report by charts that zoom. Without this script the page shows the pictures.
+// Replaces the static pictures of an rtscope report with zoomable charts. Without this script the page shows the pictures.
 import "uplot/dist/uPlot.min.css";
 import type uPlot from "uplot";
 import type { Chart } from "./chart";
@@ -12,7 +12,7 @@ import { worstChart } from "./worst";
 
 const KINDS = { latency: latencyChart, percentile: percentileChart, worst: worstChart };
 
-/** A place in the page that a chart is drawn into. */
+/** An element of the page into which a chart is drawn. */
 class Figure {
   private chart: Chart | undefined;
   private log: boolean;
@@ -35,7 +35,7 @@ class Figure {
       this.draw();
     });
     resetButton?.addEventListener("click", () => this.chart?.reset());
-    // What is folded away has no width to draw in, and a hundred runs would take long: it is drawn when it is opened.
+    // A folded run is drawn when it is opened: before that it has no width, and drawing a hundred runs would take long.
     const folded = figure.closest<HTMLDetailsElement>("details.whole");
     if (!folded || folded.open) this.draw();
     else folded.addEventListener("toggle", () => this.drawn || this.draw(), { once: true });
@@ -52,7 +52,7 @@ class Figure {
   draw(): void {
     const hidden = this.chart?.plot.series.map((s) => s.show === false) ?? [];
     this.chart?.plot.destroy();
-    // The host must have its width before uPlot measures it.
+    // The element must have its width before uPlot measures it.
     this.figure.classList.add("drawn");
     this.chart = this.make(this.live, this.data, this.log, this.width());
     this.figure.classList.toggle("drawn", this.chart !== undefined);
@@ -63,7 +63,7 @@ class Figure {
     (plot.hooks.setScale ??= []).push((u, key) => key === "x" && this.say(u));
   }
 
-  /** States what is shown, for tests and for whoever inspects the page. */
+  /** States the visible range in attributes, for tests and for inspecting the page. */
   private say(u: uPlot): void {
     const { min, max } = u.scales.x!;
     if (min != null && max != null) {
@@ -90,7 +90,7 @@ function read<T>(id: string): T | undefined {
 function download(id: string): void {
   const text = document.getElementById(`record-${id}`)?.textContent;
   if (!text) return;
-  // As it stands: parsing would round integers beyond 2^53.
+  // The text is saved unparsed: parsing would round integers above 2^53.
   const url = URL.createObjectURL(new Blob([`${text.trim()}\n`], { type: "application/json" }));
   const a = document.createElement("a");
   a.href = url;

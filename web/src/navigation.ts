@@ -1,6 +1,6 @@
-// The way about a page of many runs: words that narrow them down, and links that open what is folded away.
+// Navigation in a page of many runs: a filter by words, and links that unfold the run they lead to.
 
-/** Runs whose words hold all that was typed; undefined when nothing was. */
+/** The runs that match every word typed; undefined when nothing was typed. */
 function wanted(typed: string): Set<string> | undefined {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return undefined;
@@ -16,7 +16,7 @@ function narrow(typed: string, found: HTMLElement | null): void {
   document.querySelectorAll<HTMLElement>("[data-run]").forEach((e) => {
     e.classList.toggle("away", runs !== undefined && !runs.has(e.dataset.run!));
   });
-  // A kernel or a table without a run that is left goes too.
+  // Also hide kernels and tables whose runs are all hidden.
   document.querySelectorAll<HTMLElement>("nav .kernel, .kernel-runs, #summary .scroll").forEach((group) => {
     group.classList.toggle("away", !group.querySelector("[data-run]:not(.away)"));
   });
@@ -28,7 +28,7 @@ function narrow(typed: string, found: HTMLElement | null): void {
   }
 }
 
-/** Opens the run that the address names. */
+/** Unfolds the run that the address names. */
 function open(): void {
   const folded = document.getElementById(location.hash.slice(1))?.querySelector<HTMLDetailsElement>("details.whole");
   if (!folded || folded.open) return;
@@ -44,14 +44,14 @@ export function wayAbout(): void {
     filter.hidden = false;
     const apply = () => narrow(filter.value, found);
     filter.addEventListener("input", apply);
-    // A browser may keep what was typed over a reload.
+    // A browser may keep the typed text when the page is reloaded.
     apply();
   }
   const close = () => menu && (menu.open = false);
   menu?.querySelector(".panel")?.addEventListener("click", (e) => (e.target as HTMLElement).closest("a") && close());
   document.addEventListener("click", (e) => !(e.target as HTMLElement).closest("nav") && close());
   document.addEventListener("keydown", (e) => e.key === "Escape" && close());
-  // A link to the run that is shown already changes no address.
+  // A link to the current run does not change the address, so there is no hashchange event.
   document.addEventListener("click", (e) => (e.target as HTMLElement).closest("a[href^='#run-']") && setTimeout(open));
   addEventListener("hashchange", open);
   open();

@@ -1,4 +1,4 @@
-// The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw beside omission-corrected.
+// The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw and corrected.
 import uPlot from "uplot";
 import { accessibleLegend, axis, base, type Chart } from "./chart";
 import { short, type RecordData } from "./data";
@@ -12,7 +12,7 @@ function percent(x: number): string {
   return decade === 1 ? "90%" : decade === 2 ? "99%" : `99.${"9".repeat(decade - 2)}%`;
 }
 
-/** Any position as a percentile with as many digits as tell it from 100 %. */
+/** Any position as a percentile, with enough digits to distinguish it from 100 %. */
 function exact(x: number): string {
   const q = 100 * (1 - 1 / x);
   return `${q.toFixed(Math.max(1, Math.ceil(Math.log10(x)) - 1))}%`;
@@ -31,7 +31,7 @@ export function percentileChart(host: HTMLElement, data: RecordData, log: boolea
     axes: [
       axis("Percentile (1/(1-q), logarithmic)", {
         size: 32,
-        // On a phone the labels of 0 % and 50 % would touch.
+        // On a narrow screen the labels of 0 % and 50 % would touch.
         splits: (u, _i, min, max) => [1, ...(u.width < 500 ? [] : [2]), ...Array.from({ length: 19 }, (_, i) => 10 ** (i + 1))].filter((x) => x >= min && x <= max),
         filter: (_u, splits) => splits,
         values: (_u, splits) => splits.map((x) => (x == null ? "" : percent(x))),

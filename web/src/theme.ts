@@ -1,4 +1,4 @@
-// Colours out of the page's CSS variables, and the switch between dark and light.
+// Colours from the page's CSS variables, and the switch between dark and light.
 
 const COLOURS = 8;
 
@@ -10,12 +10,12 @@ export function seriesColour(i: number): string {
   return colour(`s${i % COLOURS}`);
 }
 
-/** Dashes of series beyond the palette. */
+/** The dash pattern of a series; it distinguishes series that repeat a colour. */
 export function seriesDash(i: number): number[] {
   return [[], [5, 3], [2, 2], [8, 3, 2, 3]][Math.floor(i / COLOURS) % 4] ?? [];
 }
 
-/** Calls `changed` whenever the theme in force changes: by the button, or by the system while nobody pressed it. */
+/** Calls `changed` when the theme changes: by the button, or by the system as long as the button was not used. */
 export function watchTheme(button: HTMLButtonElement | null, changed: () => void): void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;

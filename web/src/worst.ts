@@ -1,4 +1,4 @@
-// The worst samples over time: whether the tail comes in bursts, at a period, or once.
+// The worst samples over time: shows whether the tail comes in bursts, periodically or once.
 import uPlot from "uplot";
 import { accessibleLegend, axis, base, type Chart } from "./chart";
 import { short, type RecordData } from "./data";
@@ -12,7 +12,7 @@ export function worstChart(host: HTMLElement, data: RecordData, log: boolean, wi
     const y = new Array<number | null>(times.length).fill(null);
     for (const [at, us] of w) {
       const i = index.get(at);
-      // Two of one series at one time: the higher one.
+      // Of two samples of a series at the same time, show the higher one.
       if (i !== undefined) y[i] = Math.max(us, y[i] ?? 0);
     }
     return y;

@@ -1,4 +1,4 @@
-// A headless Chromium for the tests, and a page in it.
+// Starts a headless Chromium for the tests, with a page in it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -117,7 +117,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     assert.equal(fetched, false);
     assert.equal(await page.evaluate(() => window.intruder), undefined);
     assert.ok(said.some((s) => s.includes("Content Security Policy")), said.join("\n"));
-    // The server does answer: what arrived nowhere was stopped by the policy.
+    // The server does answer: requests that did not arrive were stopped by the policy.
     assert.equal(await (await fetch(`${beacon}/control`)).text(), "caught");
     assert.deepEqual(arrived, ["/control"]);
     server.close();
@@ -172,7 +172,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     await settle(page);
     assert.ok(await off());
     assert.equal(await row.locator("th").getAttribute("aria-pressed"), "false");
-    // Not where the pointer is, since the pointer may highlight something.
+    // Away from the pointer, which may highlight something.
     await page.mouse.move(0, 0);
     await settle(page);
     assert.notEqual((await pixels(figure)).hash, before.hash, "the series is still drawn");
@@ -313,7 +313,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
       assert.ok(over <= 0, `${over} pixels too wide`);
       const canvas = await page.locator("figure.chart.drawn canvas").first().boundingBox();
       assert.ok(canvas.width <= width, `canvas ${canvas.width}`);
-      // The charts follow the window.
+      // The charts follow the window's size.
       await page.setViewportSize({ width: 800, height: 800 });
       await settle(page);
       await settle(page);
@@ -362,7 +362,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
         const load = await rows.nth(r).locator("th").textContent();
         const maxima = await rows.nth(r).locator("td.strong").allTextContents();
         const wanted = releases.map((release) => highest(release, load));
-        // Half a hundredth may be rounded either way.
+        // Half of a hundredth may be rounded either way.
         const near = wanted.every((ns, k) => Math.abs(Number(maxima[k]) - ns / 1000) < 0.00501);
         assert.ok(near && maxima.length === wanted.length, `${releases} under ${load}: ${maxima}, not ${wanted}`);
         const ratio = Number(await rows.nth(r).locator(".ratio").textContent());
@@ -405,7 +405,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
         places.add(Math.round(box.x));
       }
       assert.equal(places.size, width > 1000 ? 2 : 1, "columns of plots");
-      // The name of the load stays in sight when the table is moved aside.
+      // The name of the load stays in sight when the table is scrolled sideways.
       const scroll = page.locator("#versus .scroll").last();
       const name = scroll.locator("tbody th").first();
       const before = (await name.boundingBox()).x;
@@ -429,7 +429,7 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
   });
 
   test("a page whose script was changed does not run it", async () => {
-    // The policy's hash is of the script as built: a changed byte must leave the static page.
+    // The policy has the hash of the built script: with a single byte changed, the page must stay static.
     const text = readFileSync(report, "utf8");
     const at = text.lastIndexOf("<script>") + "<script>".length;
     const changed = join(chromium.profile, "changed.html");

@@ -1,8 +1,9 @@
-//! One run seen by two instruments: by how much they differ, and how that spreads, for each edge (Adam 2021, Table 2: software beside an
-//! oscilloscope).
+//! One run measured by two instruments: for each edge, how far their figures differ and how much the difference spreads
+//! (Adam 2021, Table 2: software next to an oscilloscope).
 //!
-//! Where both records keep every pulse, pulses are paired and the differences are those of the pairs. Else only the distributions can be
-//! compared: their mean and median differ as those of the pairs would, but the spread is known as bounds only.
+//! Where both records keep every pulse, pulses are paired and each pair gives a difference. Otherwise only the
+//! distributions can be compared: the differences of their means and medians stand in for those of the pairs, but only
+//! bounds of the spread are known.
 
 mod pairs;
 
@@ -22,29 +23,29 @@ pub enum How {
     Distributions,
 }
 
-/// B minus A, ns.
+/// By how much B's figures differ from A's: B minus A, ns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Offset {
-    /// How it is known.
+    /// How the difference was found.
     pub how: How,
     /// Why pulses are not paired; empty where they are.
     pub why: String,
-    /// Pulses that both saw; 0 by distributions.
+    /// Pulses that both instruments saw; 0 without pairing.
     pub pairs: u64,
-    /// Pulses of A and of B without a partner; 0 by distributions.
+    /// Pulses of A and of B without a partner; 0 without pairing.
     pub alone: [u64; 2],
     /// Mean of the differences: the offset.
     pub mean: f64,
-    /// Median of the differences; by distributions: the difference of the medians.
+    /// Median of the differences; without pairing, the difference of the medians.
     pub median: f64,
-    /// Standard deviation of the differences (population form), lowest and highest it can be: the same by pairs. `None` where a
-    /// deviation is not known.
+    /// Lowest and highest possible standard deviation of the differences (population form). The two are equal where
+    /// pulses are paired. `None` where a side's own deviation is unknown.
     pub stddev: Option<[f64; 2]>,
-    /// Lowest and highest difference of a pair; by distributions: of their percentiles from 1 to 99.
+    /// Lowest and highest difference of a pair; without pairing, of the percentiles 1 to 99.
     pub range: [f64; 2],
 }
 
-/// What both saw of an edge.
+/// What both instruments saw of one edge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EdgeAgreement {
     /// "both", "rising", "falling".
@@ -57,18 +58,19 @@ pub struct EdgeAgreement {
     pub offset: Option<Offset>,
 }
 
-/// An instrument of the two.
+/// One of the two instruments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Witness {
     /// What held its clock, or the format of the file it was imported from.
     pub what: String,
-    /// What it says of its own error: a latency is at most so much too high, ns. `None` where it does not say.
+    /// The instrument's stated error, ns: a latency may be too high by at most this much. `None` where the record does
+    /// not say.
     pub uncertainty: Option<u64>,
-    /// Median of its null wire, ns: its own share. `None` where it was not calibrated.
+    /// Median latency of the instrument's null wire (its own share), ns. `None` where it was not calibrated.
     pub null_wire: Option<u64>,
 }
 
-/// One run, or several under one load, seen by two instruments.
+/// One run, or several under one load, measured by two instruments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
     /// Name of the load.
@@ -79,9 +81,9 @@ pub struct Agreement {
     pub a: Witness,
     /// The second.
     pub b: Witness,
-    /// Both edges together, then each that both have.
+    /// Both edges together, then each edge that both instruments saw.
     pub edges: Vec<EdgeAgreement>,
-    /// What to beware of.
+    /// What the reader must beware of.
     pub findings: Vec<Finding>,
 }
 
@@ -98,9 +100,10 @@ fn witness(records: &[&Record]) -> Witness {
     }
 }
 
-/// What two instruments saw of the same runs under `load`; `None` where that makes no sense: another test, or one test not over lines; and
-/// unless it is `asked` for, where both sides have the same instrument, or measured at
-/// different times.
+/// Compares what two instruments saw of the same runs under `load`.
+///
+/// `None` where that makes no sense: the records are not all of one test, or the test is not one over lines. Also `None`,
+/// unless the comparison was `asked` for, where both sides have the same instrument or were measured at different times.
 pub fn agreement(load: &str, a: &[&Record], b: &[&Record], asked: bool) -> Result<Option<Agreement>, DistributionError> {
     let (Some(first), Some(second)) = (a.first(), b.first()) else { return Ok(None) };
     let test = first.parts().test;
@@ -124,7 +127,7 @@ pub fn agreement(load: &str, a: &[&Record], b: &[&Record], asked: bool) -> Resul
     let ((both_a, edges_a), (both_b, edges_b)) = (merged_figures(a)?, merged_figures(b)?);
     let names = |edges: &[EdgeFigures]| edges.iter().map(|e| e.edge.clone()).collect::<Vec<_>>();
     let (of_one, of_other) = (names(&edges_a), names(&edges_b));
-    // Both edges of one against one edge of the other would be no agreement of instruments.
+    // Comparing both edges of one instrument with a single edge of the other would say nothing about the instruments.
     let mut views = Vec::new();
     if of_one.iter().all(|n| of_other.contains(n)) && of_one.len() == of_other.len() {
         views.push((None, both_a, both_b));
@@ -156,7 +159,7 @@ pub fn agreement(load: &str, a: &[&Record], b: &[&Record], asked: bool) -> Resul
     Ok(Some(Agreement { load: load.into(), test, a: of_a, b: of_b, edges: edges.collect(), findings }))
 }
 
-/// B minus A of an edge, or of both, by pairs where that is possible.
+/// B minus A for one edge (`None`: both edges), from pairs where pairing is possible.
 fn offset(sides: [(&[&Record], &EdgeFigures); 2], edge: Option<&str>) -> Option<Offset> {
     if sides.iter().any(|s| s.1.samples == 0) {
         return None;
@@ -174,11 +177,11 @@ fn offset(sides: [(&[&Record], &EdgeFigures); 2], edge: Option<&str>) -> Option<
     Some(by_distributions(why, sides, edge))
 }
 
-/// How far apart the times of two runs may be that are one, ns: a start is known to the second, and what comes before the first stimulus
-/// takes its time.
+/// How far apart the recorded times of one run may be on the two sides, ns: start times have a resolution of a second,
+/// and the setup before the first stimulus takes time.
 const SLACK: i128 = 30_000_000_000;
 
-/// Whether two runs were taken at the same time, as far as their times can be read.
+/// Whether two runs were taken at the same time; `true` where a time can't be read.
 fn overlap(a: &Record, b: &Record) -> bool {
     let span = |r: &Record| {
         let start = r.parts().started.parse::<jiff::Timestamp>().ok()?.as_nanosecond();
@@ -192,7 +195,7 @@ fn of_edge<'a>(records: &[&'a Record], edge: Option<&str>) -> Vec<&'a Distributi
     records.iter().flat_map(|r| r.distributions()).filter(is).collect()
 }
 
-/// Every pulse of an edge in order of time; `None` where the record does not keep all.
+/// Every pulse of an edge in order of time; `None` where the record does not keep them all.
 fn pulses<'a>(record: &'a Record, edge: Option<&str>) -> Option<Vec<Pulse<'a>>> {
     let mut found = Vec::new();
     for d in of_edge(&[record], edge) {
@@ -202,7 +205,7 @@ fn pulses<'a>(record: &'a Record, edge: Option<&str>) -> Option<Vec<Pulse<'a>>> 
         let (name, early) = edge_of(d.label());
         for w in d.worst() {
             let value = i64::try_from(w.value).ok()?;
-            // Of an answer the moment of its stimulus, which both saw alike.
+            // For an answer, use the moment of its stimulus, which both instruments saw alike.
             let at = i128::from(w.at) - if record.parts().test == Test::Response { i128::from(value) } else { 0 };
             found.push(Pulse { at, value: if early { -value } else { value }, edge: name });
         }
@@ -243,14 +246,14 @@ fn by_distributions(why: Unpaired, sides: [(&[&Record], &EdgeFigures); 2], edge:
         alone: [0, 0],
         mean: y.mean.unwrap_or(0.0) - x.mean.unwrap_or(0.0),
         median: difference(0.5),
-        // Of a difference of two variables nothing else follows from their own deviations.
+        // The deviations of two variables give only these bounds for the deviation of their difference.
         stddev: x.stddev.zip(y.stddev).map(|(s, t)| [(s - t).abs(), s + t]),
         range: [low, high],
     }
 }
 
-/// Samples in ascending order with their numbers, each in the middle of its slot; what lies beyond an imported histogram at the mean of
-/// its ends.
+/// Samples in ascending order with their counts. Each sample is placed in the middle of its histogram slot; samples above
+/// the range of an imported histogram are placed midway between minimum and maximum.
 fn points(parts: &[&Distribution]) -> Vec<(f64, u64)> {
     let mut found = Vec::new();
     for d in parts {

@@ -1,4 +1,4 @@
-//! Two views of one run: differences worked out by hand, and pulses that find their partners or do not.
+//! Two views of one run: differences worked out by hand, and pulses that do or do not find their partners.
 
 use super::*;
 use crate::fixtures::Build;
@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use rtscope_record::Worst;
 use rtscope_record::lines::Instrument;
 
-/// A record of an instrument that saw these pulses (moment of the stimulus, latency) as rising edges; all kept, or none.
+/// A record of an instrument that saw these pulses (moment of the stimulus, latency) as rising edges, keeping all of them
+/// or none.
 fn seen(id: &str, what: &str, pulses: &[(u64, u64)], kept: bool) -> Record {
     let values: Vec<u64> = pulses.iter().map(|p| p.1).collect();
     let mut b = Build::lines(id, Test::Response, &[("rising", &values, 0)]);
@@ -28,7 +29,7 @@ fn rising(a: &Record, b: &Record) -> Offset {
 #[test]
 fn pulses_are_paired_whatever_the_clocks_say() {
     let a = seen("a", "software", &[(1_000_000, 50_000), (2_500_000, 60_000), (3_200_000, 70_000)], true);
-    // Another start, a rate that is 100 ppm higher, and latencies that are 3, 1 and 2 us shorter.
+    // A different start, a rate 100 ppm higher, and latencies shorter by 3, 1 and 2 us.
     let b = seen("b", "scope", &[(9_000_100, 47_000), (10_500_250, 59_000), (11_200_320, 68_000)], true);
     let o = rising(&a, &b);
     assert_eq!(
@@ -98,7 +99,8 @@ fn jitter_has_a_sign_here_too() {
     assert_eq!((o.mean, o.range), (60.0, [60.0, 60.0]));
 }
 
-/// A record of an instrument called `what` with these distributions, whose worst samples are all kept: (label, (moment, value)).
+/// A record of an instrument called `what` with these distributions, (label, (moment, value)); every sample is kept among
+/// the worst.
 fn kept(test: Test, what: &str, parts: &[(&str, &[(u64, u64)])]) -> Record {
     let values: Vec<Vec<u64>> = parts.iter().map(|(_, pulses)| pulses.iter().map(|p| p.1).collect()).collect();
     let lines: Vec<_> = parts.iter().zip(&values).map(|((label, _), v)| (*label, v.as_slice(), 0)).collect();
@@ -115,7 +117,7 @@ fn kept(test: Test, what: &str, parts: &[(&str, &[(u64, u64)])]) -> Record {
 
 #[test]
 fn answers_are_paired_by_the_moments_of_their_stimuli() {
-    // Latencies that differ by more than the times may: the stimuli were at 1, 2 and 3 ms.
+    // The latencies differ by more than the pairing tolerance: the stimuli were at 1, 2 and 3 ms.
     let a = kept(Test::Response, "software", &[("rising", &[(1_050_000, 50_000), (2_450_000, 450_000), (3_050_000, 50_000)])]);
     let b = kept(Test::Response, "scope", &[("rising", &[(1_450_000, 450_000), (2_050_000, 50_000), (3_060_000, 60_000)])]);
     let o = rising(&a, &b);
@@ -148,7 +150,7 @@ fn jitter_is_paired_with_its_sign_and_edge() {
 
 #[test]
 fn earlier_than_early_is_less() {
-    // 70 ns early to one and 50 ns to the other: that is 20 ns later.
+    // 70 ns early for one instrument and 50 ns early for the other, which is 20 ns later.
     let wave = |what: &str, early| kept(Test::Periodic, what, &[("rising early", &[(5_000_000, early)])]);
     let o = rising(&wave("software", 70), &wave("scope", 50));
     assert_eq!((o.pairs, o.range), (1, [20.0, 20.0]));
@@ -158,7 +160,7 @@ fn earlier_than_early_is_less() {
 fn the_median_of_an_even_number_is_between_the_middle_ones() {
     let o = by_pairs(&[(0, 10), (5, 5), (100, 200), (-30, 0)], [5, 6]);
     assert_eq!((o.pairs, o.alone, o.mean, o.median, o.range), (4, [1, 2], 35.0, 20.0, [0.0, 100.0]));
-    // 25, 35, 65 and 5 from the mean: 6,100 over 4.
+    // The differences are 25, 35, 65 and 5 away from the mean: 6,100 over 4.
     assert_eq!(o.stddev, Some([1525f64.sqrt(); 2]));
 }
 
@@ -186,7 +188,7 @@ fn edges_that_only_one_saw_are_not_compared() {
     let f = agreement("none", &[&a], &[&b], false).unwrap().unwrap();
     assert!(f.edges.iter().all(|e| e.offset.is_none()) && f.findings[0].code == "counts-differ");
     assert!(f.findings[0].message.contains("(both 0 and 1, rising 0 and 1)"), "{}", f.findings[0].message);
-    // Several runs of a side: by distributions.
+    // Several runs on a side: compared by distributions.
     let (one, other) = (of("software", &["rising"]), of("scope", &["rising"]));
     let mut again = of("scope", &["rising"]).into_parts();
     again.id = "again".into();
@@ -267,7 +269,7 @@ fn runs_are_one_within_half_a_minute_at_each_end() {
         assert_eq!(agreement("none", &[&a], &[&b], false).unwrap().is_some(), together, "{started}");
         let asked = agreement("none", &[&a], &[&b], true).unwrap().unwrap();
         assert_eq!(asked.findings.iter().map(|f| f.code.as_str()).eq(["runs-apart"]), !together, "{started}");
-        // A file that was imported has no time of its own.
+        // An imported file has no time of its own.
         let mut imported = b.into_parts();
         imported.source = Some(source());
         let imported = Record::new(imported).unwrap();

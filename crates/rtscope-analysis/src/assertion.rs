@@ -1,7 +1,7 @@
-//! Assertions such as `p99.9<80us` or `missed==0`: their grammar; their evaluation against a record is in `held.rs`.
+//! Assertions such as `p99.9<80us` or `missed==0`: their grammar. `held.rs` evaluates them against a record.
 //!
-//! An assertion must hold for every distribution of a record; the worst one decides. It fails closed: what the record cannot show does not
-//! pass, and no figure of an INVALID record passes.
+//! An assertion must hold for every distribution of a record; the worst one decides. It fails closed: what the record
+//! cannot show does not pass, and an INVALID record never passes.
 
 mod held;
 
@@ -15,19 +15,19 @@ use std::str::FromStr;
 /// Which figure is asserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// A percentile: claimed with confidence. The others are facts about the run.
+    /// A percentile: a claim about the machine, made with a confidence. The other metrics are facts about the run.
     Percentile(Quantile),
     /// The lowest seen.
     Min,
-    /// Mean of what was seen.
+    /// The mean of the samples or events.
     Mean,
     /// The highest seen.
     Max,
     /// Events that gave no sample.
     Missed,
-    /// Events that nobody asked for.
+    /// Edges that answer no stimulus.
     Spurious,
-    /// Samples beyond an imported histogram.
+    /// Samples above the range of an imported histogram.
     Overflow,
     /// Samples taken and lost.
     Dropped,
@@ -58,7 +58,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// How figure and bound are compared.
+/// How the figure is compared with the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// `<`
@@ -119,23 +119,23 @@ impl Op {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Assertion {
-    /// It is of the samples alone; else of all events that were expected and not lost (the corrected view).
+    /// `true`: about the samples alone. `false`: about all events that were expected and not lost (the corrected view).
     pub raw: bool,
     /// Which figure.
     pub metric: Metric,
     /// How it is compared.
     pub op: Op,
-    /// With what: ns for a time, else events.
+    /// The bound: ns for a time, otherwise a number of events.
     pub bound: u64,
 }
 
 /// Why a text is not an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseAssertionError {
-    /// No operator.
+    /// There is no operator.
     #[error("`{0}` compares nothing: write FIGURE OPERATOR VALUE, such as p99.9<80us or missed==0 (operators < <= > >= ==)")]
     Operator(String),
-    /// A count is the same in each view.
+    /// `raw` before a count, which is the same in both views.
     #[error("`raw` is for times, and {0} is a count: leave it out")]
     Raw(String),
     /// The figure is unknown.
@@ -162,7 +162,7 @@ pub enum ParseAssertionError {
 impl Problem for ParseAssertionError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message already says what to do.
             Self::Operator(_) | Self::Raw(_) | Self::Metric(_) => String::new(),
             Self::Time { error, .. } => error.remedy(),
             Self::Count { .. } => "write a number of events, such as missed==0".into(),
@@ -185,7 +185,7 @@ impl FromStr for Assertion {
             Some(("raw", name)) => (true, name.trim_start()),
             _ => (false, name),
         };
-        // The two-character operators first: `<` is a prefix of `<=`.
+        // Try the two-character operators first: `<` is a prefix of `<=`.
         let (op, value) = [Op::AtMost, Op::AtLeast, Op::Equal, Op::Below, Op::Above]
             .into_iter()
             .find_map(|op| rest.strip_prefix(op.as_str()).map(|value| (op, value.trim())))
@@ -208,7 +208,7 @@ impl FromStr for Assertion {
             value.parse::<Nanos>().map_err(|error| ParseAssertionError::Time { metric: name.into(), error })?.0
         } else {
             let wrong = || ParseAssertionError::Count { metric: name.into(), text: value.into() };
-            // `parse` alone would take a leading plus.
+            // `parse` would accept a leading plus.
             if value.starts_with('+') {
                 return Err(wrong());
             }
@@ -230,14 +230,14 @@ impl fmt::Display for Assertion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It holds for every distribution: for a percentile, with the confidence that was asked for.
+    /// It holds for every distribution; for a percentile, with the requested confidence.
     Pass,
-    /// The samples show neither that the percentile keeps its limit nor that it does not.
+    /// The samples show neither that the percentile keeps its limit nor that it breaks it.
     #[serde(rename = "not shown")]
     NotShown,
     /// The record cannot show whether it holds.
     Refused,
-    /// It does not hold: for a percentile, with the same confidence.
+    /// It does not hold; for a percentile, shown with the same confidence.
     Fail,
 }
 
@@ -266,9 +266,10 @@ pub struct Evaluation {
     pub label: Option<String>,
     /// The figure of that distribution: ns for a time, else events.
     pub value: Option<f64>,
-    /// Of a percentile: how sure the outcome is.
+    /// For a percentile: the confidence of the outcome.
     pub confidence: Option<String>,
-    /// Of a percentile that is not shown: samples that this distribution lacks, if what was seen goes on.
+    /// For a percentile that is not shown: how many more samples this distribution needs if they keep coming as they did
+    /// so far.
     pub more: Option<u64>,
     /// One sentence for people.
     pub text: String,

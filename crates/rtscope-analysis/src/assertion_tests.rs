@@ -99,10 +99,10 @@ fn a_percentile_takes_as_many_samples_as_its_claim() {
     assert!(e.text.ends_with("p99.9 is 5.000 us, at most 5.000 us with 95 % confidence"), "{}", e.text);
     let sure = "p99.9<80us".parse::<Assertion>().unwrap().evaluate(&of(2_995), "99".parse().unwrap());
     assert_eq!((sure.outcome, sure.more), (Outcome::NotShown, Some(4_603 - 2_995)));
-    // p100 is the maximum: a fact about the run.
+    // p100 is the maximum, a fact about the run.
     let e = check("p100<80us", &of(1));
     assert_eq!((e.outcome, e.confidence), (Outcome::Pass, None));
-    // A failure on another distribution outweighs what is not shown.
+    // A failure of another distribution outweighs one that is not shown.
     let r = Build::new("none").cpu(0, 1_000_000, &[5_000; 999]).cpu(1, 1_000_000, &[90_000; 1000]).record();
     let e = check("p99.9<80us", &r);
     assert_eq!((e.outcome, e.label.as_deref()), (Outcome::Fail, Some("cpu1")));
@@ -111,13 +111,13 @@ fn a_percentile_takes_as_many_samples_as_its_claim() {
 
 #[test]
 fn neither_pass_nor_fail_is_said_by_chance() {
-    // 12 of 10,000 above the limit, where 10 are to be expected: neither is shown.
+    // 12 of 10,000 are above the limit, where p99.9 allows 10: neither pass nor FAIL is shown.
     let mut samples = vec![5_000; 9_988];
     samples.extend([90_000; 12]);
     let e = check("p99.9<80us", &Build::new("none").cpu(0, 1_000_000, &samples).record());
     assert_eq!((e.outcome, e.more, e.value), (Outcome::NotShown, None, Some(90_000.0)));
     assert!(e.text.contains("no number of samples shows it"), "{}", e.text);
-    // 4 pass, 8 do not yet, 30 fail; `>` is the mirror image.
+    // With 4 it passes, 8 are not enough to tell, 30 fail; `>` is the mirror image.
     for (beyond, below, above) in
         [(4, Outcome::Pass, Outcome::Fail), (8, Outcome::NotShown, Outcome::NotShown), (30, Outcome::Fail, Outcome::Pass)]
     {
@@ -155,17 +155,17 @@ fn limits_hold_for_events_that_gave_no_sample() {
     assert_eq!(e.outcome, Outcome::Pass);
     assert!(e.text.contains("raw p99 is 1.000 ms"), "{}", e.text);
     assert_eq!((outcome("mean<20ms", &canonical()), outcome("raw mean<20ms", &canonical())), (Outcome::Fail, Outcome::Pass));
-    // The last point passed over was met at once.
+    // The last grid point that was passed over was reached with almost no delay.
     assert_eq!((outcome("min>1us", &canonical()), outcome("raw min>1us", &canonical())), (Outcome::Fail, Outcome::Pass));
     assert_eq!(outcome("missed<5", &canonical()), Outcome::Fail);
     assert_eq!(outcome("max<1s", &canonical()), Outcome::Fail);
-    // A stall of 300 ms in every 1000, and in time but for that.
+    // A stall of 300 ms in every 1000 ms, otherwise on time.
     let second: Vec<u64> = std::iter::repeat_n(10_000, 700).chain([300_010_000]).collect();
     let r = Build::new("none").cpu(0, 1_000_000, &second.repeat(100)).record();
     assert_eq!((outcome("p99.9<25us", &r), outcome("p90<25us", &r)), (Outcome::Fail, Outcome::Fail));
-    // One sample of 701 is above: of the samples alone not even p99 would tell.
+    // One sample in 701 is high: the samples alone would pass even p99.
     assert_eq!(outcome("raw p99<25us", &r), Outcome::Pass);
-    // What another tool measured says nothing of what it omitted; a rule guesses, and is named.
+    // A record from another tool does not say what it omitted; HdrHistogram's rule guesses, and the text names the rule.
     let e = check("p99.9<25us", &Build::new("none").cpu(0, 1_000_000, &second.repeat(100)).import().record());
     assert!(e.outcome == Outcome::Fail && e.text.contains("by HdrHistogram's rule"), "{}", e.text);
 }
@@ -176,7 +176,7 @@ fn what_lies_among_unanswered_stimuli_is_not_known() {
         Build::lines("a", Test::Response, &[("rising", &vec![50_000; answered], missed)]).timeout(1_000_000).record()
     };
     assert_eq!(outcome("p99.9<100us", &of(5_000, 0)), Outcome::Pass);
-    // One in 5,000 is allowed by p99.9, but not shown by so few.
+    // p99.9 allows one in 5,000, but so few samples do not show it.
     assert_eq!((outcome("p99.9<100us", &of(4_999, 1)), outcome("p99<100us", &of(4_999, 1))), (Outcome::Pass, Outcome::Pass));
     assert_eq!(outcome("p99.9<100us", &of(4_992, 8)), Outcome::NotShown);
     let r = of(4_900, 100);
@@ -184,7 +184,7 @@ fn what_lies_among_unanswered_stimuli_is_not_known() {
         (outcome("p99.9<100us", &r), outcome("p99.9<1ms", &r), outcome("p99.9>1ms", &r)),
         (Outcome::Fail, Outcome::Fail, Outcome::NotShown)
     );
-    // Above the time-out nobody knows.
+    // Latencies above the time-out are unknown.
     assert_eq!(
         (outcome("p99.9<2ms", &r), outcome("max<2ms", &r), outcome("raw max<2ms", &r)),
         (Outcome::NotShown, Outcome::Refused, Outcome::Pass)
@@ -320,7 +320,7 @@ proptest! {
     }
 }
 
-/// splitmix64: a seed is a sequence.
+/// splitmix64: the seed determines the sequence.
 fn uniform(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -329,8 +329,8 @@ fn uniform(state: &mut u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Of 10,000 runs of `n` samples, how many pass `pQ < limit` and how many fail it, where a sample is at or above the limit with the
-/// chance `above` exactly.
+/// Of 10,000 runs of `n` samples each, how many pass `pQ < limit` and how many fail it, where each sample is at or above
+/// the limit with probability `above`.
 fn runs(q: &str, n: usize, above: f64, draw: impl Fn(f64) -> u64, limit: u64) -> (u32, u32) {
     let assertion: Assertion = format!("{q}<{limit}ns").parse().unwrap();
     let record = Build::new("none").record();
@@ -347,11 +347,13 @@ fn runs(q: &str, n: usize, above: f64, draw: impl Fn(f64) -> u64, limit: u64) ->
     (pass, fail)
 }
 
-/// A false pass, and a false FAIL, in at most 5 % of 10,000 runs (and three standard deviations of their number, 66).
+/// A false pass and a false FAIL each happen in at most 5 % of 10,000 runs (plus 66, three standard deviations of that
+/// number).
 #[test]
 fn a_false_pass_in_at_most_one_run_of_twenty() {
     const MOST: u32 = 500 + 66;
-    // Continuous, with ties, and in wide slots; the true percentile is at the limit or just above it.
+    // Continuous values, values with ties, and values in wide slots; the true percentile is at the limit or just above
+    // it.
     type Draw = fn(f64) -> u64;
     let exponential: Draw = |u| (-(1.0 - u).ln() * 10_000.0) as u64;
     let tied: Draw = |u| if u < 0.9 { 5_000 } else { 9_000 };
@@ -368,7 +370,7 @@ fn a_false_pass_in_at_most_one_run_of_twenty() {
         assert!(pass <= MOST, "{q} of {n}: {pass} passed");
         assert!(fail <= MOST, "{q} of {n}: {fail} failed");
     }
-    // What keeps its limit well passes nearly always, what breaks it fails.
+    // A distribution well within its limit passes nearly always; one well beyond it fails.
     let (pass, fail) = runs("p90", 200, 0.02, |u| if u < 0.98 { 5_000 } else { 9_000 }, 9_000);
     assert!(pass > 9_900 && fail == 0, "{pass} {fail}");
     let (pass, fail) = runs("p90", 200, 0.3, |u| if u < 0.7 { 5_000 } else { 9_000 }, 9_000);

@@ -1,25 +1,26 @@
-//! What becomes of a ratio under other time models: its range, and whether the conclusion would be another.
+//! How a ratio varies over the time models of the lab: its range, and whether the conclusion changes.
 
 use crate::finding::{Finding, finding};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A ratio under each of several time models.
+/// A ratio in each of several time models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Band {
-    /// What is compared, where there are several: "6.12 x86_64"; may be empty.
+    /// What is compared, where there are several comparisons: "6.12 x86_64"; may be empty.
     pub of: String,
     /// Name of the load.
     pub load: String,
-    /// Of which figure: "mean", "max" ...
+    /// The figure: "mean", "max" ...
     pub metric: String,
-    /// The ratio under each model.
+    /// The ratio in each model.
     pub ratios: BTreeMap<u32, f64>,
     /// The lowest of them.
     pub low: f64,
     /// The highest.
     pub high: f64,
-    /// One model has it above 1 and another below: which of both is the better one depends on what things cost.
+    /// The ratio is above 1 in one model and below 1 in another: which side is better depends on the costs that the model
+    /// assumes.
     pub flips: bool,
 }
 
@@ -37,7 +38,7 @@ impl Band {
     }
 }
 
-/// What to beware of, where a conclusion flips.
+/// A finding, where a conclusion flips.
 pub(crate) fn findings(bands: &[Band]) -> Vec<Finding> {
     let flips: Vec<String> = bands.iter().filter(|b| b.flips).map(|b| format!("{} under {}", b.metric, b.load)).collect();
     if flips.is_empty() {
@@ -60,7 +61,7 @@ mod tests {
         let b = band(&[(2, Some(0.9)), (1, Some(1.1))]).unwrap();
         assert!(b.flips);
         assert_eq!(findings(&[b]).len(), 1);
-        // Equal in one model is not a different conclusion.
+        // A ratio of 1 in one model does not flip the conclusion.
         assert!(!band(&[(2, Some(1.0)), (1, Some(1.1))]).unwrap().flips);
         assert_eq!(band(&[(2, Some(1.0)), (1, None)]), None);
         assert_eq!(band(&[(2, Some(1.0)), (1, Some(f64::INFINITY))]), None);

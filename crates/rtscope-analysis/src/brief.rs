@@ -1,12 +1,12 @@
-//! What comparisons take of a record: what they tell of it, and its figures as one. Small, so that of very many records these are kept and not
-//! the records, and made wherever a record is read.
+//! What comparisons keep of a record: its description, and its figures as one distribution. Both are small, so that a
+//! comparison of very many records need not hold the records, and both can be made on the thread that reads the record.
 
 use crate::differences::Aspects;
 use crate::kernel::Kernel;
 use crate::summary::{clock_words, virtual_machine};
 use rtscope_record::{Distribution, DistributionError, Record, Verdict};
 
-/// What is told of a record beside its figures.
+/// The description of a record, without its figures.
 #[derive(Debug, Clone)]
 pub(crate) struct Brief {
     pub(crate) id: String,
@@ -34,7 +34,7 @@ impl Brief {
     }
 }
 
-/// All distributions of some records as one; or why they can't be.
+/// All distributions of some records merged into one, or why they can't be merged.
 #[derive(Debug, Clone)]
 pub(crate) struct Sum(Result<Option<Distribution>, DistributionError>);
 
@@ -49,7 +49,7 @@ impl Sum {
         Self(r.merged())
     }
 
-    /// Adds what came later, and keeps the `worst` highest samples. The first failure is kept, since nothing can be added to it.
+    /// Adds later records and keeps the `worst` highest samples. The first error is kept: nothing can be added to it.
     pub(crate) fn add(&mut self, later: &Self, worst: usize) {
         let sum = std::mem::take(self).0;
         self.0 = match (sum, &later.0) {

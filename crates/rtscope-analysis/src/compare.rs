@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// The figures under one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadRows {
-    /// Name of the load; `A's / B's` where each side has one load and they differ.
+    /// Name of the load; `A's / B's` where each side has one load and the two differ.
     pub load: String,
     /// The time model of both sides, in virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,21 +42,21 @@ pub struct Comparison {
     pub a: Side,
     /// The second selection.
     pub b: Side,
-    /// The loads that both sides have, in A's order; or the one load of each.
+    /// The loads that both sides have, in A's order; or the only load of each side.
     pub loads: Vec<LoadRows>,
-    /// Ratios that several time models have: their ranges.
+    /// Ranges of the ratios that exist in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
-    /// Tests over lines that two instruments saw: what they differ in, for each of these loads.
+    /// For tests over lines that two instruments measured: how the instruments differ, for each load.
     pub agreement: Vec<Agreement>,
-    /// What to beware of.
+    /// What the reader must beware of.
     pub findings: Vec<Finding>,
-    /// What the comparison does not say: there are no intervals yet.
+    /// What the comparison does not show: it computes no confidence intervals.
     pub note: String,
 }
 
-/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load; two sides of one load each are
-/// compared also when it is not the same, since what a load costs is a question too.
+/// Compares selection `a` with selection `b`. The records of a side are merged exactly, load by load. Where each side has
+/// a single load, the two are compared even if they differ: what a load costs is a valid question too.
 ///
 /// ```
 /// use rtscope_analysis::compare;
@@ -88,12 +88,12 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, CompareError> {
     compare_views(a, b, false)
 }
 
-/// [`compare`]; `same_runs` says that both sides are views of the same runs, also where they do not name two instruments.
+/// [`compare`]; `same_runs` says that both sides are views of the same runs, even where they do not name two instruments.
 pub fn compare_views(a: &[Record], b: &[Record], same_runs: bool) -> Result<Comparison, CompareError> {
     compare_tallies(&Tally::of(a), &Tally::of(b), same_runs)
 }
 
-/// [`compare_views`] of sides that were added up record by record.
+/// [`compare_views`] for sides whose records were added one by one.
 pub fn compare_tallies(a: &Tally, b: &Tally, same_runs: bool) -> Result<Comparison, CompareError> {
     for (side, name) in [(a, "A"), (b, "B")] {
         if side.is_empty() {
@@ -143,7 +143,7 @@ pub fn compare_tallies(a: &Tally, b: &Tally, same_runs: bool) -> Result<Comparis
         let load = if load_a == load_b { load_a.to_owned() } else { format!("{load_a} / {load_b}") };
         let error = |error| CompareError::Merge { side: "A or B", load: load.clone(), error };
         for &pick in &models {
-            // A load that one side may have in another model only.
+            // A side may have this load only in another model.
             let (Some(of_a), Some(of_b)) = (a.under(load_a, pick), b.under(load_b, pick)) else { continue };
             let (fa, fb) = (of_a.figures(load_a, "A")?, of_b.figures(load_b, "B")?);
             if let (Some(x), Some(y)) = (of_a.lines(), of_b.lines()) {
@@ -164,8 +164,9 @@ pub fn compare_tallies(a: &Tally, b: &Tally, same_runs: bool) -> Result<Comparis
     Ok(Comparison { a: a.side(), b: b.side(), loads: rows, bands, agreement: views, findings, note: note.into() })
 }
 
-/// The time models in which both sides have records, each to be compared apart; any where it does not matter: virtual time against that of a
-/// host is told as such. Refused where both sides are in virtual time only and have no model in common.
+/// The time models in which both sides have records, each to be compared separately; host time counts as one. With fewer
+/// than two models there is nothing to separate, and all records are taken together: a finding reports virtual time
+/// against host time. Refused where there are several models and the sides share none.
 fn common_models(a: &Tally, b: &Tally) -> Result<Vec<Pick>, CompareError> {
     let (of_a, of_b) = (&a.models, &b.models);
     let common: Vec<Option<u32>> = of_a.intersection(of_b).copied().collect();
@@ -183,7 +184,7 @@ fn common_models(a: &Tally, b: &Tally) -> Result<Vec<Pick>, CompareError> {
     Ok(common.into_iter().map(Pick::In).collect())
 }
 
-/// The ranges of each ratio over the time models that have it.
+/// The range of each ratio over the time models that have it.
 fn bands(rows: &[LoadRows]) -> Vec<Band> {
     let mut found = Vec::new();
     for (i, first) in rows.iter().enumerate() {

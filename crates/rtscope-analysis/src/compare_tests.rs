@@ -115,7 +115,7 @@ fn jitter_is_compared_with_its_sign_and_late_answers_are_counted() {
     assert!(c.loads[0].rows.iter().any(|r| (r.metric.as_str(), r.a) == ("late", Some(1.0))));
 }
 
-/// A record whose threads have these intervals, 0 where that is not known; its settings say 1 ms.
+/// A record whose threads have these intervals (0: unknown), while its settings say 1 ms.
 fn of_threads(id: &str, intervals: &[u64]) -> Record {
     let mut b = Build::new("none");
     for (cpu, &interval) in (0..).zip(intervals) {
@@ -151,7 +151,7 @@ fn a_side_tells_its_kernels_and_whether_it_is_a_virtual_machine() {
     };
     let bare = named("c", Build::new("none").cpu(0, 1_000_000, &[10_000]));
     let c = compare(&[guest("a", "6.12"), guest("b", "6.1"), bare.clone()], &[bare]).unwrap();
-    // A record that does not say its kernel adds no name.
+    // A record that does not name its kernel adds no kernel.
     assert_eq!((&c.a.kernels[..], &c.b.kernels[..]), (&["6.1".to_owned(), "6.12".to_owned()][..], &[][..]));
     assert_eq!((c.a.virtual_machine, c.b.virtual_machine), (true, false));
     assert_eq!(codes(&c).iter().filter(|c| **c == "virtual-machine").count(), 1);
@@ -209,7 +209,7 @@ fn jitter_is_shown_where_every_run_of_a_side_is_a_wave() {
 fn in_model(id: &str, model: Option<u32>, load: &str, samples: &[u64]) -> Record {
     let mut b = Build::new(load).cpu(0, 1_000_000, samples);
     (b.0.id, b.0.clock) = (id.into(), Clock::Virtual);
-    // A record that names no model is of the first.
+    // A record that names no model is of model 1.
     b.0.lab = Some(
         model.map_or_else(rtscope_record::Lab::default, |model| rtscope_record::Lab { model, ..rtscope_record::Lab::default() }),
     );
@@ -222,12 +222,12 @@ fn records_of_two_time_models_have_no_ratio() {
     let e = compare(std::slice::from_ref(&old), std::slice::from_ref(&new)).unwrap_err();
     assert!(e.to_string().contains("A is in time model 1 of the lab, B in time model 2"), "{e}");
     assert!(compare(std::slice::from_ref(&old), &[in_model("c", Some(1), "none", &[5_000])]).is_ok());
-    // What both have is compared, the rest is named and in no figure.
+    // Models that both sides have are compared; the others are named and enter no figure.
     let c = compare(&[old, new.clone()], &[in_model("c", Some(2), "none", &[20_000])]).unwrap();
     assert_eq!((c.loads.len(), c.loads[0].model, c.loads[0].a_runs, row(&c, 0, "max").ratio), (1, Some(2), 1, Some(4.0)));
     assert!(codes(&c).contains(&"model-on-one-side"), "{:?}", codes(&c));
     assert_eq!(c.bands, []);
-    // The time of a host is told from virtual time, as before.
+    // Host time against virtual time is reported by a finding.
     let host = named("h", Build::new("none").cpu(0, 1_000_000, &[10_000]));
     assert!(codes(&compare(&[host], &[new]).unwrap()).contains(&"clock-differs"));
 }
@@ -242,7 +242,7 @@ fn several_models_on_both_sides_give_each_ratio_its_range() {
     let max = c.bands.iter().find(|b| b.metric == "max").unwrap();
     assert_eq!((max.low, max.high, max.flips), (0.5, 2.0, true));
     assert!(codes(&c).contains(&"model-flips"), "{:?}", codes(&c));
-    // Of two loads each has its ranges, once.
+    // With two loads, each has its ranges once.
     let under = |id: &str, load, max| [1, 2].map(|model| in_model(&format!("{id}{load}{model}"), Some(model), load, &[5_000, max]));
     let both = |id: &str, max| [under(id, "none", max), under(id, "disk", max)].concat();
     let c = compare(&both("a", 10_000), &both("b", 30_000)).unwrap();
@@ -276,7 +276,7 @@ fn of_many_runs_the_first_are_named_and_the_rest_counted() {
     assert_eq!(c.a.ids.len(), 12);
 }
 
-/// Kind, load, time model (3: of the host), samples, and whether another tool took them.
+/// Kind, load, time model (3: host time), samples, and whether another tool took them.
 type Made = (u8, usize, u32, Vec<u64>, bool);
 
 fn made(side: &str, all: &[Made]) -> Vec<Record> {
@@ -297,7 +297,7 @@ fn made(side: &str, all: &[Made]) -> Vec<Record> {
     all.iter().enumerate().map(one).collect()
 }
 
-/// The rows of some records that are all there at once.
+/// The rows of records that are merged all at once.
 fn whole(of_load: [&[&Record]; 2]) -> Result<Vec<MetricRow>, DistributionError> {
     let mut both = Vec::new();
     for records in of_load {
@@ -324,7 +324,7 @@ fn whole(of_load: [&[&Record]; 2]) -> Result<Vec<MetricRow>, DistributionError> 
 }
 
 proptest! {
-    /// What is added up record by record is what all records at once give, to the last digit.
+    /// Adding records one by one gives the same result as merging all at once, to the last digit.
     #[test]
     fn a_tally_is_the_whole(
         a in prop::collection::vec((0u8..8, 0usize..3, 1u32..4, prop::collection::vec(0u64..3_000_000, 0..6), prop::bool::ANY), 1..12),

@@ -1,9 +1,10 @@
-//! How far a percentile of the samples tells that of the machine: exact one-sided bounds by order statistics, free of any assumption about the
-//! distribution but that samples are independent.
+//! What a percentile of the samples says about the machine's percentile: exact one-sided bounds by order statistics. They
+//! assume that samples are independent, and nothing about the distribution.
 //!
-//! Of n samples, the number above the q-quantile is at most binomial (n, 1 - q), ties included. So the sample with k samples above it is
-//! at or above the quantile unless k or fewer are, which happens with P(Bin(n, 1 - q) <= k): the largest k for which that is at most
-//! 1 - confidence gives the upper bound. The lower bound is the same from below. Source: David and Nagaraja, Order Statistics (2003), 7.1.
+//! Of n samples, the number above the q-quantile is at most binomial (n, 1 - q), ties included. The sample with k samples
+//! above it is therefore at or above the quantile unless k or fewer samples are, which has the probability
+//! P(Bin(n, 1 - q) <= k). The largest k for which that is at most 1 - confidence gives the upper bound; the lower bound
+//! follows in the same way from below. Source: David and Nagaraja, Order Statistics (2003), 7.1.
 
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Distribution, Histogram, Quantile, Record};
@@ -11,12 +12,12 @@ use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// How sure a claim is to be: above 50 % and below 100 %.
+/// The confidence of a claim: 50 % to 99.9999 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Confidence(Quantile);
 
 impl Confidence {
-    /// The chance of a false claim that it leaves.
+    /// The probability of a false claim: 1 - confidence.
     pub fn risk(self) -> f64 {
         1.0 - self.0.as_f64()
     }
@@ -32,7 +33,7 @@ impl Default for Confidence {
 impl FromStr for Confidence {
     type Err = String;
 
-    /// A number of per cent: `95`, `99.9`, `99.9%`.
+    /// Parses a percentage: `95`, `99.9`, `99.9%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let error = || format!("`{text}` is not a confidence: write a percentage from 50 to 99.9999, such as 95 or 99.9");
         let number = text.trim();
@@ -67,12 +68,13 @@ impl fmt::Display for Confidence {
 pub struct Ranks {
     /// The quantile is at or above the sample of this rank; `None`: too few samples for a lower bound.
     pub low: Option<u64>,
-    /// It is at or below this one; `None`: too few for an upper bound.
+    /// The quantile is at or below the sample of this rank; `None`: too few samples for an upper bound.
     pub high: Option<u64>,
 }
 
 impl Ranks {
-    /// Of `q` among `n` samples, each bound wrong with a chance of at most `risk`. None for p100: no sample bounds a maximum.
+    /// Bounds of `q` among `n` samples, each wrong with a probability of at most `risk`. Both are `None` for p100: no
+    /// sample bounds a maximum.
     pub fn of(q: Quantile, n: u64, risk: f64) -> Self {
         let below = q.as_f64();
         if below >= 1.0 {
@@ -82,17 +84,18 @@ impl Ranks {
     }
 }
 
-/// A percentile with its bounds, ns.
+/// Bounds of a percentile, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Interval {
-    /// The percentile is at least this, never too high.
+    /// The percentile is at least this; rounded down.
     pub low: Option<u64>,
-    /// It is at most this, never too low.
+    /// The percentile is at most this; rounded up.
     pub high: Option<u64>,
 }
 
 impl Interval {
-    /// Of `q` among `count` events, of which the histogram holds the lowest, from `min` to `max`; the others are above `beyond`.
+    /// Bounds of `q` among `count` events. The histogram holds the lowest of them, from `min` to `max`; the others are
+    /// above `beyond`.
     pub fn of(q: Quantile, histogram: &Histogram, count: u64, (min, max): (u64, u64), beyond: u64, risk: f64) -> Self {
         let ranks = Ranks::of(q, count, risk);
         let slot = |rank: u64| {
@@ -109,19 +112,19 @@ impl Interval {
     }
 }
 
-/// A percentile of one distribution, in its corrected view (that of the samples where there is no other), with its bounds.
+/// A percentile of one distribution with its bounds, in the corrected view where there is one, else of the samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Bounded {
     /// "p99.9"
     pub percentile: String,
-    /// Of what was seen, ns, never too low.
+    /// The percentile of what was seen, ns; rounded up.
     pub value: Option<u64>,
-    /// Where the machine's lies.
+    /// Bounds of the machine's percentile.
     #[serde(flatten)]
     pub interval: Interval,
 }
 
-/// The standard percentiles of a distribution of `record` that were seen, with their bounds.
+/// The standard percentiles of a distribution of `record` that have a value, with their bounds.
 pub fn bounded(record: &Record, d: &Distribution, confidence: Confidence) -> Vec<Bounded> {
     let view = Corrected::of(record.parts(), d);
     let (histogram, count, ends) = match (&view, d.min().zip(d.max())) {
@@ -139,9 +142,10 @@ pub fn bounded(record: &Record, d: &Distribution, confidence: Confidence) -> Vec
         .collect()
 }
 
-/// Samples that are needed in all for an upper bound of `q` below a limit (`above`: a lower bound above it), when of every `n` samples
-/// `beyond` were not on the right side and that goes on. `None`: no number of samples shows it, or more than 10^15. To one in a million;
-/// where more than 10^9 of them may be beyond, by the normal approximation, to half a per cent.
+/// How many samples are needed in all to show that `q` is below a limit (`above`: above it), if of every `n` samples
+/// `beyond` continue to fall on the wrong side. `None` when no number of samples shows it, or more than 10^15 are needed.
+/// Exact to one in a million; where more than 10^9 of the samples may be on the wrong side, to half a per cent, by the
+/// normal approximation.
 pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Option<u64> {
     const MOST: u64 = 1_000_000_000_000_000;
     let share = if above { q.as_f64() } else { 1.0 - q.as_f64() };
@@ -149,7 +153,7 @@ pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Optio
     if rate >= share {
         return None;
     }
-    // Roughly: z standard deviations lie between what is expected and what is allowed.
+    // First estimate: z standard deviations lie between the expected and the allowed number.
     let rough = normal(risk).powi(2) * share * (1.0 - share) / (share - rate).powi(2);
     if rough * share > 1e9 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 10^9 and 10^15
@@ -171,19 +175,20 @@ pub fn needed(q: Quantile, n: u64, beyond: u64, above: bool, risk: f64) -> Optio
     Some(high)
 }
 
-/// The largest k with P(Bin(n, p) <= k) <= `risk`; `None` when there is none, as without samples, or where `p` is 0.
+/// The largest k with P(Bin(n, p) <= k) <= `risk`; `None` when there is none, such as without samples or with `p` = 0.
 ///
-/// The probability of k by Loader's saddle-point expansion, which is exact to some 10^-14 for any n; the others from it by their ratios.
+/// The probability of k is computed by Loader's saddle-point expansion, which is exact to about 10^-14 for any n, and
+/// those of its neighbours from it by their ratios.
 pub fn most(n: u64, p: f64, risk: f64) -> Option<u64> {
     if (n as f64 * (-p).ln_1p()).exp() > risk {
         return None;
     }
     let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
-    // Somewhere near: a normal distribution's quantile, roughly. The loops below find the place itself.
+    // Start near the result, at the quantile of a normal distribution. The loops below find the exact k.
     let z = normal(risk);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not below 0, and clamped
     let mut k = ((mean - z * sd).max(0.0) as u64).min(n);
-    // From k - 1 to k.
+    // The ratio P(k) / P(k - 1).
     let ratio = |k: u64| (n - k + 1) as f64 / k as f64 * (p / (1.0 - p));
     let mut at = probability(n, k, p);
     let (mut sum, mut term, mut j) = (at, at, k);
@@ -208,7 +213,8 @@ pub fn most(n: u64, p: f64, risk: f64) -> Option<u64> {
     Some(k)
 }
 
-/// How many standard deviations a normal distribution exceeds with this chance, to 0.003 (Abramowitz and Stegun 26.2.22).
+/// The number of standard deviations that a normal distribution exceeds with probability `risk`, to 0.003 (Abramowitz and
+/// Stegun 26.2.22).
 fn normal(risk: f64) -> f64 {
     let far = (-2.0 * risk.ln()).sqrt();
     far - (2.307_53 + 0.270_61 * far) / (1.0 + 0.992_29 * far + 0.044_81 * far * far)
@@ -228,7 +234,7 @@ fn probability(n: u64, k: u64, p: f64) -> f64 {
     exponent.exp() * (nf / (2.0 * std::f64::consts::PI * kf * rest)).sqrt()
 }
 
-/// ln n! less Stirling's approximation of it.
+/// ln n! minus Stirling's approximation of it.
 fn stirling_error(n: f64) -> f64 {
     if n <= 15.0 {
         let factorial = (1..=15).map(f64::from).take_while(|&i| i <= n).product::<f64>();

@@ -1,4 +1,4 @@
-//! Bounds of percentiles: their ranks, the samples they take, and the arithmetic below.
+//! Bounds of percentiles: their ranks, the samples they need, and the arithmetic behind them.
 
 use super::*;
 use crate::fixtures::Build;
@@ -23,7 +23,7 @@ fn a_confidence_is_a_percentage() {
 
 #[test]
 fn how_many_samples_a_claim_takes() {
-    // By the maximum: q^n <= 5 %.
+    // All samples below the limit: q^n <= 5 %.
     for (p, n) in [("p50", 5), ("p90", 29), ("p95", 59), ("p99", 299), ("p99.9", 2_995), ("p99.99", 29_956), ("p99.999", 299_572)] {
         let risk = Confidence::default().risk();
         assert_eq!(needed(q(p), 0, 0, false, risk), Some(n), "{p}");
@@ -43,7 +43,8 @@ fn plain(n: u64, p: f64, k: u64) -> f64 {
 
 #[test]
 fn values_of_r() {
-    // R 4.2.2: qbinom(0.05, n, p) is the smallest k with P(X <= k) >= 0.05: here the one before, but where P is 0.05 itself.
+    // R 4.2.2: qbinom(0.05, n, p) is the smallest k with P(X <= k) >= 0.05. `most` gives the k before that, except where
+    // P is exactly 0.05.
     for (n, p, k) in [(1_000u64, 0.01, 4u64), (10_000, 0.001, 4), (1_000_000, 0.001, 947), (100, 0.5, 41)] {
         assert_eq!(most(n, p, 0.05), Some(k), "{n} {p}");
         assert!(plain(n.min(20_000), p, k.min(60)) <= 0.05 || n > 20_000);
@@ -52,7 +53,8 @@ fn values_of_r() {
 
 #[test]
 fn risks_far_out_where_no_distribution_is_normal() {
-    // Summed term by term with 40 digits. A normal distribution's quantile lies five below the first and six above the last.
+    // Reference values: summed term by term with 40 digits. A normal distribution's quantile is five below the first and
+    // six above the last.
     for (n, p, risk, k) in [(1_000_000, 0.001, 1e-9, 815), (10_000, 0.5, 1e-9, 4_699), (10_000, 0.999, 1e-9, 9_965)] {
         assert_eq!(most(n, p, risk), Some(k), "{n} {p}");
     }
@@ -60,7 +62,8 @@ fn risks_far_out_where_no_distribution_is_normal() {
 
 #[test]
 fn ten_to_the_twelve_samples() {
-    // Against the normal approximation with its first correction (Cornish and Fisher): k + 1/2 = np - z sd + (z^2 - 1)(1 - 2p)/6.
+    // Compared with the normal approximation and its first correction (Cornish and Fisher):
+    // k + 1/2 = np - z sd + (z^2 - 1)(1 - 2p)/6.
     let z = 1.644_853_626_951_472_2_f64;
     for p in [0.5, 0.1, 1e-3, 1e-5] {
         let n = 1_000_000_000_000u64;
@@ -153,7 +156,7 @@ fn percentiles_that_were_seen_have_their_bounds() {
 
 #[test]
 fn so_many_are_needed_and_one_fewer_is_not_enough() {
-    // In exact fractions, n of 1 on.
+    // Computed in exact fractions, for n from 1 up.
     for (p, n, beyond, above, all) in [
         ("p90", 100, 2, false, 46),
         ("p90", 200, 8, false, 89),
@@ -179,7 +182,7 @@ fn without_an_exception_a_rare_one_takes_as_many_as_its_power_says() {
 
 #[test]
 fn the_nearer_to_the_limit_the_more_are_needed_and_that_is_told_at_once() {
-    // A search among so many would take minutes.
+    // A search over so many samples would take minutes.
     let z = 1.644_853_626_951_472_2_f64;
     for beyond in 49_999_980..=49_999_997u32 {
         let near = 0.5 - f64::from(beyond) / 1e8;
@@ -199,7 +202,8 @@ fn a_chance_that_is_just_the_risk_is_allowed() {
     assert_eq!((most(0, 0.5, 0.5), most(9, 0.0, 0.5)), (None, None));
 }
 
-/// Of throws of a coin, counted out: 436 of 2^29 have two heads at most, 6,018 of 2^33 three, 66,712 of 2^36 four.
+/// Coin throws, counted: 436 of 2^29 sequences have at most two heads, 6,018 of 2^33 at most three, 66,712 of 2^36 at
+/// most four.
 #[test]
 fn a_bound_above_where_the_search_begins_is_found() {
     assert_eq!([29, 33, 36].map(|n| most(n, 0.5, 1e-6)), [Some(2), Some(3), Some(4)]);
@@ -212,13 +216,13 @@ fn standard_deviations_of_a_normal_distribution() {
     }
 }
 
-/// To this part of what it should be.
+/// `is` equals `should` to within the fraction `part`.
 #[track_caller]
 fn near(is: f64, should: f64, part: f64) {
     assert!((is - should).abs() <= should.abs() * part, "{is:e} {should:e}");
 }
 
-// From here on the values are computed with 60 digits.
+// The reference values below are computed with 60 digits.
 
 #[test]
 fn the_error_of_stirlings_formula() {

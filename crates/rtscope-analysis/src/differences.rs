@@ -1,10 +1,11 @@
-//! What was measured differently, so that a ratio compares the measurements and not the machines.
+//! Finds what was measured differently on two sides, since a ratio should compare the measurements and not the machines.
 
 use crate::finding::{Finding, finding};
 use rtscope_record::Record;
 use std::collections::BTreeSet;
 
-/// Its code, what it is called, what mends a difference, and what it is of a record; empty where that does not say.
+/// Code of the finding, name of the aspect, remedy for a difference, and the aspect's value in a record (empty where the
+/// record does not say).
 type Aspect = (&'static str, &'static str, &'static str, fn(&Record) -> String);
 
 const ASPECTS: [Aspect; 9] = [
@@ -39,7 +40,7 @@ const ASPECTS: [Aspect; 9] = [
     }),
 ];
 
-/// How some records were measured: of each aspect what they have, each once.
+/// How a set of records was measured: for each aspect, its distinct values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aspects([BTreeSet<String>; ASPECTS.len()]);
 
@@ -57,14 +58,15 @@ impl Aspects {
     }
 }
 
-/// Adds a text that is there mostly.
+/// Adds a text to a set, allocating only when it is new; empty texts are left out.
 pub(crate) fn note(set: &mut BTreeSet<String>, text: &str) {
     if !text.is_empty() && !set.contains(text) {
         set.insert(text.into());
     }
 }
 
-/// In what `a` and `b` were measured differently, or the runs of each among themselves; `names` are those of the sides.
+/// The aspects in which `a` and `b` differ, or in which the runs merged on each side differ; `names` are the names of the
+/// sides.
 pub(crate) fn differences(a: &Aspects, b: &Aspects, names: [&str; 2]) -> Vec<Finding> {
     let mut found = Vec::new();
     for ((code, what, remedy, _), (x, y)) in ASPECTS.into_iter().zip(a.0.iter().zip(&b.0)) {

@@ -1,23 +1,23 @@
-//! The figures of an edge: of a latency, or of a jitter that has a sign; and of both edges of some records together.
+//! The figures of an edge, of latencies or of signed jitter, and of both edges of several records together.
 
 use crate::share::Share;
 use rtscope_record::{Distribution, DistributionError, Moments, Nanos, Quantile, Record, Test};
 use serde::Serialize;
 
-/// What was measured of an edge; times in ns. Jitter is signed: early is below zero.
+/// The figures of an edge; times in ns. Jitter is signed: early is below zero.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EdgeFigures {
     /// "rising", "falling", or "both".
     pub edge: String,
     /// Samples.
     pub samples: u64,
-    /// Stimuli or intervals that should have given one; `None` where a record does not say.
+    /// Stimuli or intervals that should have given a sample; `None` where a record does not say.
     pub expected: Option<u64>,
-    /// Of them: without a sample.
+    /// How many of the expected gave no sample.
     pub missed: u64,
-    /// Of the missed: answered after the time-out.
+    /// How many of the missed were answered after the time-out.
     pub late: u64,
-    /// Edges that nobody asked for.
+    /// Edges that answer no stimulus.
     pub spurious: u64,
     /// Lowest.
     pub min: Option<i64>,
@@ -27,22 +27,22 @@ pub struct EdgeFigures {
     pub mean: Option<f64>,
     /// Standard deviation (population form); `None` where only a mean was reported.
     pub stddev: Option<f64>,
-    /// Its square, ns².
+    /// Variance (population form), ns².
     pub variance: Option<f64>,
     /// Median; `None` for a jitter, and where the count does not support it.
     pub p50: Option<u64>,
-    /// 90 % are at most this; as the median.
+    /// 90th percentile; `None` as for the median.
     pub p90: Option<u64>,
-    /// 95 % are at most this; as the median.
+    /// 95th percentile; `None` as for the median.
     pub p95: Option<u64>,
-    /// 99.99 % are at most this; as the median.
+    /// 99.99th percentile; `None` as for the median.
     #[serde(rename = "p99.99")]
     pub p99_99: Option<u64>,
-    /// Of the stimuli, for each threshold; of a jitter the amount counts.
+    /// The share of stimuli below each threshold; for jitter, its absolute amount is compared.
     pub shares: Vec<Share>,
 }
 
-/// The edge that a distribution is of, and whether its samples are amounts below zero.
+/// The edge of a distribution, and whether its samples are amounts below zero ("early").
 pub(crate) fn edge_of(label: &str) -> (&str, bool) {
     match label.rsplit_once(' ') {
         Some((edge, "early")) => (edge, true),
@@ -56,7 +56,7 @@ fn signed(v: u64) -> i64 {
 }
 
 impl EdgeFigures {
-    /// From distributions of one edge or of both.
+    /// Figures of the distributions of one edge, or of both.
     pub(crate) fn of(edge: &str, parts: &[&Distribution], shares: Vec<Share>) -> Result<Self, DistributionError> {
         let sum = |f: fn(&Distribution) -> u64| parts.iter().map(|d| f(d)).fold(0, u64::saturating_add);
         let samples = sum(Distribution::count);
@@ -101,10 +101,11 @@ impl EdgeFigures {
     }
 }
 
-/// The figures of both edges, and of each, of records that are of one test.
+/// The figures of both edges together, and of each, for records of one test.
 pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
     let mut labels: Vec<Distribution> = Vec::new();
-    // Of each run before it is merged: its worst samples decide more than the histogram does.
+    // Shares are computed for each run before merging: a run's worst samples decide more precisely than the merged
+    // histogram.
     let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
     for r in records {
         let timeout = r.parts().settings.lines.as_ref().filter(|_| r.parts().test == Test::Response).map(|l| l.timeout.0);
@@ -141,7 +142,7 @@ pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(Edge
     Ok((make("both", &all)?, edges))
 }
 
-/// The figures of both edges of one record, and of each, with their signs; without shares.
+/// The figures of both edges of one record together, and of each, signed where they are jitter; without shares.
 pub fn edge_figures(record: &Record) -> Result<(EdgeFigures, Vec<EdgeFigures>), DistributionError> {
     figures(&[record], &[])
 }
@@ -151,7 +152,7 @@ pub(crate) fn merged_figures(records: &[&Record]) -> Result<(EdgeFigures, Vec<Ed
     figures(records, &[])
 }
 
-/// Mean and variance over distributions with signs.
+/// Mean and variance over signed distributions.
 struct Sums {
     mean: Option<f64>,
     variance: Option<f64>,
@@ -179,7 +180,7 @@ impl Sums {
             return Self { mean: Some(weighed / n), variance: None };
         }
         let mean = sum as f64 / n;
-        // n * sum_sq - sum² in integers where it fits, so that nothing cancels.
+        // n * sum_sq - sum² in integers where it fits, to avoid cancellation.
         let square = sum.unsigned_abs().checked_mul(sum.unsigned_abs());
         let variance = match (u128::from(samples).checked_mul(sum_sq), square) {
             (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (n * n),

@@ -1,15 +1,16 @@
-//! What a reader of a comparison or a table must beware of: a code, the words and the remedy; and lists of names that stay short.
+//! What a reader of a comparison or table must beware of: a code, a message and a remedy. Also shortens long lists of
+//! names.
 
 use serde::Serialize;
 
-/// Why a comparison must be read with care, or which part of it is absent.
+/// Why a comparison must be read with care, or which part of it is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A stable name for programs, such as `clock-differs`.
+    /// Stable name for programs, such as `clock-differs`.
     pub code: String,
     /// What was found and why it matters.
     pub message: String,
-    /// What mends it.
+    /// What to do about it.
     pub remedy: String,
 }
 
@@ -17,7 +18,7 @@ pub(crate) fn finding(code: &str, message: String, remedy: impl Into<String>) ->
     Finding { code: code.into(), message, remedy: remedy.into() }
 }
 
-/// Names that a message holds; of more only the number is told.
+/// How many names a message lists; beyond that only a number is given.
 pub const NAMED: usize = 10;
 
 /// The first `most` of `names`, and how many more there are.

@@ -26,7 +26,7 @@ impl Build {
         self
     }
 
-    /// A record of a test over lines: a distribution of each label with these samples, and so many missed stimuli.
+    /// A record of a test over lines: for each label a distribution of these samples and this number of missed stimuli.
     pub(crate) fn lines(id: &str, test: Test, parts: &[(&str, &[u64], u64)]) -> Self {
         let mut b = Self::new("none");
         (b.0.id, b.0.test) = (id.into(), test);
@@ -38,7 +38,7 @@ impl Build {
         b
     }
 
-    /// With answers waited for so long, ns.
+    /// Sets the time-out for answers, ns.
     pub(crate) fn timeout(mut self, ns: u64) -> Self {
         self.0.settings.lines = Some(LineSettings {
             stimulus: Some("soft:a".into()),
@@ -49,7 +49,7 @@ impl Build {
         self
     }
 
-    /// As if another tool had taken it: nothing but its samples is known.
+    /// Makes it a record imported from another tool, of which only the samples are known.
     pub(crate) fn import(mut self) -> Self {
         self.0.source = Some(Source { format: "cyclictest-json".into(), file: "x".into(), sha256: "0".into(), kept: Vec::new() });
         for d in &mut self.0.distributions {

@@ -1,23 +1,23 @@
-//! Which kernel a record is of, what it is called for short, and whether it is stock or RT.
+//! The kernel of a record, its short name, and whether it is stock or RT.
 
 use rtscope_record::Record;
 use rtscope_record::system::Preemption;
 use serde::Serialize;
 
-/// What a kernel is in the comparison.
+/// A kernel's role in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Any preemption model but PREEMPT_RT.
+    /// Any preemption model other than PREEMPT_RT.
     Stock,
     /// PREEMPT_RT.
     Rt,
-    /// The record does not say, so it can be neither.
+    /// The record does not say, so it counts as neither.
     Unknown,
 }
 
 impl Role {
-    /// As people write it.
+    /// The name as people write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stock => "stock",
@@ -57,7 +57,7 @@ impl Kernel {
         }
     }
 
-    /// Major and minor number as numbers; `None` where the release does not begin with both.
+    /// Major and minor number; `None` where the release does not begin with both.
     pub(crate) fn numbers(&self) -> Option<(u64, u64)> {
         Version::of(&self.release).series()
     }
@@ -68,7 +68,7 @@ impl Kernel {
     }
 }
 
-/// The release without the words for flavour and architecture: "6.1.0-42-rt-amd64" becomes "6.1.0-42".
+/// The release without flavour and architecture: "6.1.0-42-rt-amd64" becomes "6.1.0-42".
 fn short(release: &str) -> String {
     let mut parts = release.split('-');
     let mut out = parts.next().filter(|p| !p.is_empty()).unwrap_or("unknown").to_owned();
@@ -83,7 +83,7 @@ fn short(release: &str) -> String {
     out
 }
 
-/// The numbers of a release, for order and series: those of "6.1.0-42-rt-amd64" are 6, 1, 0, 42.
+/// The numbers of a release, used for sorting and for the series: "6.1.0-42-rt-amd64" gives 6, 1, 0, 42.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version {
     numbers: Vec<u64>,

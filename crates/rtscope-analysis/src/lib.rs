@@ -1,7 +1,7 @@
 //! Summaries, comparisons and assertions: records in, findings out.
 //!
-//! Pure: no input or output, no clock. Everything here is computed from [`rtscope_record::Record`]s, so that live and archived
-//! records give the same answer.
+//! Pure: no I/O and no clock. Everything is computed from [`rtscope_record::Record`]s, so live and archived records give
+//! the same results.
 #![forbid(unsafe_code)]
 
 pub mod agreement;

@@ -1,7 +1,8 @@
-//! Response and periodic tests in the manner of Adam 2021, Tables 1 and 2: for each kernel and space minimum, maximum, spread and the
-//! share below a threshold, of both edges and of each.
+//! Response and periodic tests as in Adam 2021, Tables 1 and 2: for each kernel and space the minimum, maximum, spread
+//! and share below a threshold, for both edges together and for each.
 //!
-//! The runs of one kernel on one machine, of one space, load and clock are merged exactly; nothing else is.
+//! Runs are merged exactly where they agree in test, machine, OS, kernel, space, load, clock, interval, device and
+//! instrument; others never are.
 
 pub use crate::edges::{EdgeFigures, edge_figures};
 
@@ -14,10 +15,10 @@ use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Verdi
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The threshold where none is asked for, ns: Adam's upper bound, "an acceptable safety margin".
+/// The default threshold, ns: Adam's upper bound, "an acceptable safety margin".
 pub const THRESHOLD: Nanos = Nanos(160_000);
 
-/// The runs of one kernel, machine, space, load and clock.
+/// The merged runs of one kernel, machine, space, load and clock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// `response` (latency) or `periodic` (signed jitter).
@@ -32,7 +33,7 @@ pub struct Group {
     pub arch: String,
     /// Where the device's task ran.
     pub space: Space,
-    /// What answered, in words; for kernel space it says which kind of handler.
+    /// What answered in kernel space, in words, with the kind of handler; empty in user space.
     pub device: String,
     /// Interval between two stimuli, or semi-period of the wave, ns.
     pub interval: Nanos,
@@ -40,18 +41,18 @@ pub struct Group {
     pub load: String,
     /// Whose time the figures are in.
     pub clock: Clock,
-    /// The time model of the lab, in virtual time.
+    /// The time model of the lab, for virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<u32>,
     /// Clock and machine in words.
     pub clock_words: String,
     /// Whether it is a virtual machine.
     pub virtual_machine: bool,
-    /// What held the clock, in words; empty where a record does not say.
+    /// What held the clock, in words; empty where the record does not say.
     pub instrument: String,
     /// Ids of the records that were merged.
     pub ids: Vec<String>,
-    /// Ids of INVALID records that were left out beside them.
+    /// Ids of INVALID records that were left out.
     pub left_out: Vec<String>,
     /// The worst verdict among the merged.
     pub verdict: Verdict,
@@ -63,7 +64,7 @@ pub struct Group {
     pub external: Option<External>,
 }
 
-/// What another instrument saw: the oscilloscope's columns of Table 2.
+/// What another instrument saw of a group's runs: the oscilloscope's columns of Table 2.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct External {
     /// What held its clock, in words.
@@ -81,15 +82,15 @@ pub struct External {
 /// The groups of a selection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineTests {
-    /// By machine and kernel; of a kernel RT before stock, user space before kernel space, as the paper has them.
+    /// By machine and kernel; RT before stock, user space before kernel space, as in the paper.
     pub groups: Vec<Group>,
     /// The thresholds of every share, ns.
     pub thresholds: Vec<Nanos>,
-    /// What to beware of.
+    /// What the reader must beware of.
     pub findings: Vec<Finding>,
 }
 
-/// Why there is no such table.
+/// Why the groups can't be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LineTestsError {
     /// No record of these tests.
@@ -110,7 +111,7 @@ pub enum LineTestsError {
 impl Problem for LineTestsError {
     fn remedy(&self) -> String {
         match self {
-            // Says it.
+            // The message already says what to do.
             Self::Empty => String::new(),
             Self::Merge { error, .. } => error.remedy(),
         }
@@ -148,7 +149,7 @@ impl Key {
         let facts = p.instrument.as_ref();
         Self {
             clock: p.clock,
-            // The kernel has a place of its own: stock and RT of one lab stand together.
+            // The kernel is a key of its own: stock and RT kernels of one lab belong next to each other.
             machine: match &p.lab {
                 Some(lab) => format!("lab, time model {}", lab.model),
                 None => named(&s.board).or_else(|| named(&s.cpu.model)).unwrap_or_else(|| machine_name(r)),
@@ -161,7 +162,7 @@ impl Key {
             stock: kernel.role != Role::Rt,
             release: kernel.release,
             test: p.test,
-            // Who answers in user space is named with its CPU and priority, which the settings have; in kernel space it is the handler.
+            // In user space the settings describe who answers, by CPU and priority; in kernel space it is the handler.
             device: facts.filter(|_| p.space == Space::Kernel).map(|i| i.dut.clone()).unwrap_or_default(),
             interval: p.settings.interval.0,
             clock_words: clock_words(r),
@@ -170,9 +171,9 @@ impl Key {
     }
 }
 
-/// Makes the groups of the response and periodic records among `records`; a record that is given twice counts once. `external` are
-/// records of the same runs by another instrument; they go beside the group whose test, space and load they share, and whose kernel
-/// where they name one. `thresholds` none: [`THRESHOLD`].
+/// Groups the response and periodic records among `records`; a record that is given twice counts once. `external` holds
+/// records of the same runs by another instrument: they are attached to the one group with the same test, space and load,
+/// and with the same kernel where they name one. Without `thresholds`, [`THRESHOLD`] is used.
 pub fn line_tests(records: &[Record], external: &[Record], thresholds: &[Nanos]) -> Result<LineTests, LineTestsError> {
     let thresholds = if thresholds.is_empty() { vec![THRESHOLD] } else { thresholds.to_vec() };
     let mut ids = BTreeSet::new();
@@ -281,7 +282,7 @@ fn remarks(groups: &[Group]) -> Vec<Finding> {
     found
 }
 
-/// Puts the records of another instrument beside the groups that they are of.
+/// Attaches the records of another instrument to the groups that they belong to.
 fn beside(groups: &mut [Group], external: &[Record], thresholds: &[Nanos]) -> Result<Vec<Finding>, LineTestsError> {
     let of_lines: Vec<&Record> = external.iter().filter(|r| matches!(r.parts().test, Test::Response | Test::Periodic)).collect();
     let mut found = Vec::new();

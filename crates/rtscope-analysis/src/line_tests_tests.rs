@@ -1,4 +1,4 @@
-//! Figures worked out by hand, and which records meet in a row.
+//! Figures worked out by hand, and which records share a row.
 
 use super::*;
 use crate::fixtures::Build;
@@ -117,10 +117,10 @@ fn a_reported_mean_is_weighed_and_has_no_deviation() {
         }
         Distribution::new(p).unwrap()
     };
-    // 3 times 10 late, 2 times 5 early: 20 over 5.
+    // Three samples with mean 10, late, and two with mean 5, early: 20 over 5.
     let f = of(&[part("rising late", &[9, 10, 11], Some(10.0)), part("rising early", &[4, 6], None)]);
     assert_eq!((f.mean, f.variance, f.stddev), (Some(4.0), None, None));
-    // Early alone: below zero; what has no sample weighs nothing, whatever it reports.
+    // Early samples alone are below zero; a distribution without samples has no weight, whatever mean it reports.
     let f = of(&[part("rising early", &[4, 6], None), part("rising late", &[], Some(0.0))]);
     assert_eq!((f.mean, f.variance), (Some(-5.0), Some(1.0)));
     let f = of(&[part("rising", &[], None)]);
@@ -130,10 +130,10 @@ fn a_reported_mean_is_weighed_and_has_no_deviation() {
 #[test]
 fn deviations_are_exact_as_long_as_integers_hold_them() {
     let part = |samples: &[u64]| of(&[Distribution::from_samples("rising", samples, 0).unwrap()]);
-    // Half an ns to each side of a mean of 20 minutes: nothing cancels.
+    // Half a nanosecond to each side of a mean of 20 minutes: nothing must cancel.
     let f = part(&[1_200_000_000_000, 1_200_000_000_001]);
     assert_eq!((f.variance, f.stddev), (Some(0.25), Some(0.5)));
-    // Past 2^128 in floating point: 2^62 to each side of 2^63.
+    // Above 2^128, computed in floating point: 2^62 to each side of 2^63.
     let f = part(&[1 << 62, 1 << 63, 3 << 62]);
     let expected = (2.0f64).powi(125) / 3.0;
     assert!((f.variance.unwrap() / expected - 1.0).abs() < 1e-9, "{f:?}");
@@ -198,6 +198,6 @@ fn another_instruments_records_need_one_row_to_be_of() {
     assert_eq!(beside(&[scope("o", &|b| b.0.space = Space::Kernel)]), no);
     assert_eq!(beside(&[scope("o", &|b| b.0.load = "full".into())]), no);
     assert_eq!(beside(&[Build::new("none").cpu(0, 1_000, &[1]).record()]), (None, Vec::new()), "a timer is of no row");
-    // The second of two has none left.
+    // Two runs for one row: the second finds no row left.
     assert_eq!(beside(&[scope("o", &|_| ()), scope("p", &|_| ())]), (Some("o".into()), vec!["no-partner".into()]));
 }

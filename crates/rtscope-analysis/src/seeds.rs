@@ -1,4 +1,5 @@
-//! Runs of the lab over their seeds: a run in virtual time is one of many, and its maximum is that of one seed.
+//! Maxima over the lab's seeds: a run in virtual time is one of many possible ones, and its maximum holds for its seed
+//! only.
 
 use crate::summary::time_model;
 use rtscope_record::Record;
@@ -12,23 +13,23 @@ pub struct Seeds {
     pub seeds: usize,
     /// The lowest of their maxima, ns.
     pub lowest: u64,
-    /// The middle one; of an even number the mean of both, ns.
+    /// Their median, ns: for an even number, the mean of the two in the middle.
     pub median: u64,
     /// The highest, ns.
     pub highest: u64,
 }
 
-/// The maxima of some records by their seeds, record by record.
+/// The maximum of each seed, collected record by record.
 #[derive(Debug, Clone, Default)]
 pub struct Maxima {
-    /// What a seed gave in several runs counts once, by the highest.
+    /// The highest maximum of each seed, over all its runs.
     of_seed: BTreeMap<u64, u64>,
-    /// Another record than one of the lab in virtual time is among them.
+    /// A record that is not a lab run in virtual time is among them.
     other: bool,
 }
 
 impl Maxima {
-    /// That of a record.
+    /// The maximum of one record.
     pub fn of(r: &Record) -> Self {
         let Some(lab) = r.parts().lab.as_ref().filter(|_| time_model(r).is_some()) else {
             return Self { of_seed: BTreeMap::new(), other: true };
@@ -37,7 +38,7 @@ impl Maxima {
         Self { of_seed: max.map(|max| (lab.seed, max)).into_iter().collect(), other: false }
     }
 
-    /// Adds those of other records.
+    /// Adds the maxima of other records.
     pub fn add(&mut self, more: &Self) {
         self.other |= more.other;
         for (&seed, &max) in &more.of_seed {
@@ -46,7 +47,7 @@ impl Maxima {
         }
     }
 
-    /// `None` where a record is not a run of the lab in virtual time, or none has a sample.
+    /// `None` where a record is not a lab run in virtual time, or none has a sample.
     pub fn seeds(&self) -> Option<Seeds> {
         if self.other {
             return None;
@@ -60,8 +61,8 @@ impl Maxima {
 }
 
 impl Seeds {
-    /// Of runs of the lab in virtual time; `None` where another record is among them, or none has a sample. What a seed gave in several runs
-    /// counts once, by the highest.
+    /// For lab runs in virtual time; `None` where another record is among them, or none has a sample. Several runs of one
+    /// seed count once, by the highest maximum.
     pub fn of(records: &[&Record]) -> Option<Self> {
         let mut all = Maxima::default();
         for r in records {
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(of(2), Some(Seeds { seeds: 2, lowest: 7, median: 18, highest: 30 }));
         assert_eq!((of(1).unwrap().words(), of(5).unwrap().words()), ("one seed".into(), "3 seeds".into()));
         assert_eq!(Seeds::of(&[&runs[4]]), None);
-        // A board has no seeds, and neither has a lab in the host's time.
+        // A board has no seeds, nor does the lab in host time.
         let board = Build::new("none").cpu(0, 1_000_000, &[5]).record();
         assert_eq!(Seeds::of(&[&runs[0], &board]), None);
         let mut host = Build::new("none").cpu(0, 1_000_000, &[5]);

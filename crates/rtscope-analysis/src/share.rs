@@ -1,9 +1,10 @@
-//! The share of stimuli that were answered below a threshold: exact where the record tells, else as bounds.
+//! The share of stimuli that were answered below a threshold: exact where the record allows it, otherwise as bounds.
 
 use rtscope_record::Distribution;
 use serde::Serialize;
 
-/// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. One that gave none is not below it.
+/// How many of the stimuli (`periodic`: of the intervals) gave a sample below a threshold. A stimulus without a sample is
+/// not below.
 ///
 /// ```
 /// use rtscope_analysis::Share;
@@ -22,22 +23,22 @@ use serde::Serialize;
 pub struct Share {
     /// The threshold, ns.
     pub threshold: u64,
-    /// Certainly below it.
+    /// Stimuli answered below the threshold for certain.
     pub below: u64,
-    /// Of which the record does not tell: in a slot of the histogram that holds the threshold, beyond an imported histogram, lost, or
-    /// answered after a time-out that is shorter than the threshold.
+    /// Stimuli that may be below: in a histogram slot that contains the threshold, above the range of an imported
+    /// histogram, lost, or answered after a time-out that is shorter than the threshold.
     pub undecided: u64,
-    /// All of them: samples, missed and lost.
+    /// All stimuli: samples, missed and lost.
     pub of: u64,
 }
 
 impl Share {
-    /// Of no stimulus.
+    /// The share of no stimuli.
     pub fn none(threshold: u64) -> Self {
         Self { threshold, below: 0, undecided: 0, of: 0 }
     }
 
-    /// Of `d`, whose stimuli were waited for `timeout` ns (`None`: not known, or nothing is asked).
+    /// The share of `d`, whose stimuli had a time-out of `timeout` ns (`None`: unknown, or the test has no stimuli).
     pub fn of(d: &Distribution, threshold: u64, timeout: Option<u64>) -> Self {
         let (below, held) = split(d, threshold);
         let late = if timeout.is_some_and(|t| t >= threshold) { 0 } else { d.late() };
@@ -45,7 +46,7 @@ impl Share {
         Self { threshold, below, undecided, of: d.count().saturating_add(d.missed()).saturating_add(d.dropped()) }
     }
 
-    /// Of both; the thresholds are the same.
+    /// The sum of both shares, which have the same threshold.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -57,10 +58,10 @@ impl Share {
     }
 }
 
-/// Samples certainly below `t`, and samples that may be.
+/// The number of samples certainly below `t`, and of those that may be.
 fn split(d: &Distribution, t: u64) -> (u64, u64) {
     let p = d.parts();
-    // A value that was rounded down to a unit stands for all of that unit.
+    // A value rounded down to a unit may be anywhere in that unit.
     let blur = p.resolution - 1;
     if p.max.is_some_and(|max| max.saturating_add(blur) < t) {
         return (d.count(), 0);
@@ -87,7 +88,8 @@ fn split(d: &Distribution, t: u64) -> (u64, u64) {
         });
         best = std::cmp::min_by_key(best, count(&mut bins.into_iter()), |c| c.1);
     }
-    // Every sample above the lowest of the worst is among them, with its very value.
+    // If the lowest of the worst samples is below `t`, every sample at or above `t` is among the worst, with its exact
+    // value.
     let all_above = p.worst.last().is_some_and(|w| w.value < t) || p.worst.len() as u64 == d.count();
     if blur == 0 && d.overflow() == 0 && all_above {
         let above = p.worst.iter().filter(|w| w.value >= t).count() as u64;
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // Slots of 64 ns hold 100 us: 99,968 to 100,031.
+        // The slot that contains 100 us is 64 ns wide: 99,968 to 100,031.
         let d = of(&[10_000, 99_990, 100_010, 150_000], 0);
         let share = |d: &Distribution, t| {
             let s = Share::of(d, t, None);
@@ -119,7 +121,7 @@ mod tests {
         assert_eq!(share(&d, 99_968), (1, 0, 4), "the slot's own lower end");
         assert_eq!([share(&d, 100_031), share(&d, 100_032)], [(1, 2, 4), (3, 0, 4)], "and its upper one");
         assert_eq!(share(&d, 150_000), (3, 1, 4), "the maximum is not below itself");
-        // Of the worst only one is kept, which equals the threshold: the other may be less.
+        // Only one worst sample is kept, and it equals the threshold: the other may be lower.
         assert_eq!(share(&of(&[10_000, 99_990, 100_000], 1), 100_000), (1, 2, 3));
         assert_eq!(share(&of(&[10_000, 99_990, 100_000], 1), 100_001), (3, 0, 3));
         assert_eq!([share(&d, 10_000), share(&d, 150_001)], [(0, 0, 4), (4, 0, 4)], "minimum and maximum are exact");
@@ -133,7 +135,7 @@ mod tests {
         (p.missed, p.late, p.dropped, p.expected) = (3, 2, 1, Some(6));
         let d = Distribution::new(p).unwrap();
         assert_eq!(Share::of(&d, 10_000, Some(1_000_000)), Share { threshold: 10_000, below: 2, undecided: 1, of: 6 });
-        // Waited for 8 us only: the two late ones came after that, perhaps before 10 us.
+        // With a time-out of 8 us, the two late answers came after that, perhaps before 10 us.
         assert_eq!(Share::of(&d, 10_000, Some(8_000)).undecided, 3);
     }
 
@@ -147,7 +149,7 @@ mod tests {
         assert_eq!([bounds(5_000), bounds(50_000), bounds(90_999), bounds(91_000)], [(0, 0), (0, 10), (0, 10), (10, 0)]);
     }
 
-    /// Whole microseconds, as cyclictest keeps them: bins of 1 us below 100 us, and what lies beyond.
+    /// Whole microseconds, as cyclictest keeps them: bins of 1 us below 100 us, and an overflow.
     fn imported(values: &[u64], beyond: u64, linear: bool) -> Distribution {
         let bins = LinearBins {
             unit_ns: 1_000,
@@ -171,7 +173,7 @@ mod tests {
         // 70 us stands for 70,000 to 70,999 ns; the slot that holds it ends later.
         assert_eq!((share(&with, 71_000), share(&without, 71_000)), ((2, 0), (1, 3)));
         assert_eq!((share(&with, 70_999), share(&with, 70_000)), ((1, 1), (1, 0)));
-        // What lies beyond the bins is at 100 us or more.
+        // Overflowed samples are at 100 us or more.
         assert_eq!((share(&with, 100_000), share(&with, 100_001)), ((3, 0), (3, 2)));
     }
 

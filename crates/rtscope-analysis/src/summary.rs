@@ -1,17 +1,19 @@
-//! The figures of one record: of each distribution and of all merged, raw beside corrected.
+//! The figures of one record: for each distribution and for all merged, raw and corrected.
 
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Clock, Distribution, DistributionError, Origin, Quantile, Record, Space, Test, Verdict};
 use serde::Serialize;
 
-/// One percentile, raw beside corrected.
+/// One percentile, raw and corrected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Percentile {
     /// "p99.9"
     pub name: String,
-    /// Of the samples taken, ns, never too low; `None` when the count does not support it or overflowed samples hide it.
+    /// Of the samples taken, ns, rounded up; `None` when there are too few samples, or when the percentile lies among
+    /// overflowed samples.
     pub raw: Option<u64>,
-    /// Of all events that were expected and not lost, ns; `None` when there is no basis for that, or where it lies among the unanswered.
+    /// Of all events that were expected and not lost, ns; `None` when there is no basis for a corrected view, or when the
+    /// percentile lies among unanswered stimuli.
     pub corrected: Option<u64>,
 }
 
@@ -22,7 +24,7 @@ pub struct Row {
     pub label: String,
     /// The CPU its thread was pinned to.
     pub cpu: Option<u32>,
-    /// Grid of its thread, ns; 0 when unknown.
+    /// Interval of its thread's grid, ns; 0 when unknown.
     pub interval: u64,
     /// Samples taken.
     pub count: u64,
@@ -30,11 +32,11 @@ pub struct Row {
     pub expected: Option<u64>,
     /// Events that gave none.
     pub missed: u64,
-    /// Of the missed: answered after the time-out.
+    /// How many of the missed were answered after the time-out.
     pub late: u64,
-    /// Events that nobody asked for.
+    /// Edges that answer no stimulus.
     pub spurious: u64,
-    /// Samples that an imported histogram does not hold.
+    /// Samples above the range of an imported histogram.
     pub overflow: u64,
     /// Samples taken and lost.
     pub dropped: u64,
@@ -46,19 +48,19 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Standard deviation (population form), ns.
     pub stddev: Option<f64>,
-    /// What the corrected figures rest on: "corrected" for what is known of each event, or "by HdrHistogram's rule".
+    /// What the corrected figures rest on: "corrected" where each event is known, or "by HdrHistogram's rule".
     pub corrected_basis: Option<&'static str>,
-    /// Mean of all events, ns.
+    /// Mean of the corrected view, ns.
     pub corrected_mean: Option<f64>,
-    /// Highest of all events, ns.
+    /// Maximum of the corrected view, ns.
     pub corrected_max: Option<u64>,
-    /// All events that were expected and not lost.
+    /// Events of the corrected view: expected and not lost.
     pub corrected_count: Option<u64>,
-    /// Of these: stimuli without an answer in time, later than all that is known.
+    /// How many of these were stimuli without an answer in time: they are later than every known latency.
     pub unanswered: u64,
     /// The standard percentiles (p50 to p99.999) that the count supports in either view.
     pub percentiles: Vec<Percentile>,
-    /// Upper bound, at 95 % confidence, of the chance that a further sample exceeds `max`; see [`rule_of_three`].
+    /// Upper bound, at 95 % confidence, of the probability that a further sample exceeds `max`; see [`rule_of_three`].
     pub exceedance: Option<f64>,
 }
 
@@ -93,7 +95,7 @@ impl Row {
         }
     }
 
-    /// Whether the corrected figures are `HdrHistogram`'s guess.
+    /// Whether the corrected figures are guessed by `HdrHistogram`'s rule.
     pub fn by_rule(&self) -> bool {
         self.corrected_basis == Some(Basis::Rule.as_str())
     }
@@ -104,9 +106,11 @@ impl Row {
     }
 }
 
-/// The rule of three: after `n` independent samples without an exceedance, its probability is below 3/n at 95 % confidence.
+/// The rule of three: if none of `n` independent samples exceeds a value, the probability that one does is below 3/n, at
+/// 95 % confidence.
 ///
-/// Source: Hanley and Lippman-Hand, JAMA 249 (1983), from (1-p)^n = 0.05. `None` below 30 samples, where it approximates badly.
+/// Source: Hanley and Lippman-Hand, JAMA 249 (1983), from (1-p)^n = 0.05. `None` below 30 samples, where the
+/// approximation is poor.
 pub fn rule_of_three(n: u64) -> Option<f64> {
     (n >= 30).then(|| 3.0 / n as f64)
 }
@@ -116,7 +120,7 @@ pub fn rule_of_three(n: u64) -> Option<f64> {
 pub struct Summary {
     /// The record's id.
     pub id: String,
-    /// RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
     /// Wall time of the measurement, ns.
     pub elapsed_ns: u64,
@@ -142,15 +146,15 @@ pub struct Summary {
     pub origin: Origin,
     /// Whether the figures may be trusted.
     pub verdict: Verdict,
-    /// The run was ended before its time.
+    /// The run was ended before its planned end.
     pub interrupted: bool,
-    /// All distributions as one; `None` when there is none.
+    /// All distributions merged; `None` when there are none.
     pub merged: Option<Row>,
     /// One row for each distribution.
     pub rows: Vec<Row>,
 }
 
-/// Computes the figures of `record`. Fails only when the counts of its distributions do not fit into a u64 together.
+/// Computes the figures of `record`. Fails only when the summed counts of its distributions exceed a u64.
 pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     let p = record.parts();
     let views: Vec<Option<Corrected>> = record.distributions().iter().map(|d| Corrected::of(p, d)).collect();
@@ -181,8 +185,8 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     })
 }
 
-/// Whose time a record's figures are in, in words that say so when it was no bare machine, or not measured by this program: "host",
-/// "host in kvm", "virtual in qemu, model 2", "host, imported".
+/// The clock of a record's figures in words, with the virtual machine where there was one, and the origin where it is an
+/// emulator or an import: "host", "host in kvm", "virtual in qemu, model 2", "host, imported".
 pub fn clock_words(record: &Record) -> String {
     let words = clock_and_machine(record.parts().clock, record.parts().system.virtualization.as_deref(), record.origin());
     match record.parts().lab.as_ref().and(time_model(record)) {
@@ -191,14 +195,15 @@ pub fn clock_words(record: &Record) -> String {
     }
 }
 
-/// The time model of a record in virtual time, 1 where it names none; `None` in the time of a host. No ratio is of two models.
+/// The time model of a record in virtual time, 1 where it names none; `None` for host time. A ratio never mixes two
+/// models.
 pub fn time_model(record: &Record) -> Option<u32> {
     let p = record.parts();
     (p.clock == Clock::Virtual).then(|| p.lab.as_ref().map_or(1, |lab| lab.model))
 }
 
-/// What a machine is called: a guest of the lab by its kernel and time model, another by its host name; empty where a record does not say.
-/// What a kernel is called that was given no name, `(none)`, is none.
+/// The name of a machine: for a guest of the lab its kernel and time model, otherwise the host name; empty where the
+/// record does not say. The kernel's default host name `(none)` counts as none.
 pub fn machine_name(record: &Record) -> String {
     let p = record.parts();
     match &p.lab {
@@ -208,7 +213,7 @@ pub fn machine_name(record: &Record) -> String {
     }
 }
 
-/// [`clock_words`] from the two facts themselves, for a listing that holds no records.
+/// [`clock_words`] from the facts themselves, for listings that hold no records.
 pub fn clock_and_machine(clock: Clock, virtualization: Option<&str>, origin: Origin) -> String {
     let words = match (virtualization, clock) {
         (Some(v), clock) => format!("{clock} in {v}"),
@@ -216,7 +221,7 @@ pub fn clock_and_machine(clock: Clock, virtualization: Option<&str>, origin: Ori
         (None, Clock::Host) => "host".into(),
     };
     match origin {
-        // Where nothing is said, this program measured it; what the lab made has its machine in the words already.
+        // Records of this program say nothing more; for the lab, the words already name the machine.
         Origin::Measured | Origin::Lab => words,
         Origin::Emulator | Origin::Imported => format!("{words}, {origin}"),
     }
@@ -225,14 +230,14 @@ pub fn clock_and_machine(clock: Clock, virtualization: Option<&str>, origin: Ori
 const CONTAINER_WORDS: [&str; 11] =
     ["", "in", "a", "container", "docker", "podman", "lxc", "nspawn", "systemd", "containerd", "kubernetes"];
 
-/// Whether the figures were taken in a virtual machine (a container shares its host's kernel and is none).
+/// Whether the figures were taken in a virtual machine. A container is not one: it shares its host's kernel.
 pub fn virtual_machine(record: &Record) -> bool {
     is_virtual(record.parts().clock, record.parts().system.virtualization.as_deref())
 }
 
-/// [`virtual_machine`] from the two facts themselves.
+/// [`virtual_machine`] from the facts themselves.
 pub fn is_virtual(clock: Clock, virtualization: Option<&str>) -> bool {
-    // "kvm", "container", "docker in kvm" ...: a machine unless every word of it names a container or is filler.
+    // "kvm", "container", "docker in kvm" ...: a virtual machine unless every word names a container or is filler.
     let words = |v: &str| v.to_ascii_lowercase().split(|c: char| !c.is_ascii_alphanumeric()).any(|w| !CONTAINER_WORDS.contains(&w));
     clock == Clock::Virtual || virtualization.is_some_and(words)
 }
@@ -249,7 +254,8 @@ mod tests {
         assert_eq!((row.count, row.missed, row.expected), (10_001, 10_000, Some(20_001)));
         assert_eq!((row.min, row.max), (Some(1_000_000), Some(100_000_000_000)));
         assert!((row.mean.unwrap() / 1e3 - 10_998.90).abs() < 0.01);
-        // Each of the 10,000 points passed over, down to 0 at the wake-up: the sum is that of the rule, over one event more.
+        // Each of the 10,000 points passed over has a latency, down to 0 at the wake-up: the same sum as by the rule,
+        // over one more event.
         assert_eq!((row.corrected_count, row.corrected_basis), (Some(20_001), Some("corrected")));
         assert!((row.corrected_mean.unwrap() - 25_003_000_000.0 * 20_000.0 / 20_001.0).abs() < 1.0);
         let p99 = row.percentile("p99").unwrap();
@@ -271,9 +277,9 @@ mod tests {
     #[test]
     fn each_thread_has_its_own_grid() {
         let r = Build::new("none").cpu(0, 1_000_000, &[10_000, 3_000_001]).cpu(1, 2_000_000, &[10_000, 3_000_001]).record();
-        // Of 3 ms at 1 ms three points were passed over, at 2 ms one.
+        // A latency of 3 ms passes over three points at 1 ms and one at 2 ms.
         assert_eq!(summarize(&r).unwrap().merged.unwrap().corrected_count, Some(4 + 3 + 1));
-        // An old record of its own says how many, but not how late.
+        // An old native record says how many points were passed over, but not how late they were.
         let mut parts = r.clone().into_parts();
         let mut d = parts.distributions.remove(0).into_parts();
         d.passed = None;

@@ -1,7 +1,8 @@
-//! Stock kernels against PREEMPT_RT: for each load the figures of one beside those of the other, and stock/RT.
+//! Stock kernels against PREEMPT_RT: for each load the figures of both and the ratio stock/RT.
 //!
-//! Records in host time and in virtual time, of different time models of the lab, of different machines, or of another space never meet in a
-//! ratio: they form blocks of their own. A block holds one stock kernel and the RT kernel of the same series, or a kernel that has no partner.
+//! Records that differ in clock (host or virtual time), in the lab's time model, in machine or in space never meet in one
+//! ratio: they form separate blocks. A block holds a stock kernel and the RT kernel of the same series, or a single
+//! kernel without a partner.
 
 mod block;
 mod figures;
@@ -26,12 +27,12 @@ use tally::{Group, Place};
 pub struct Versus {
     /// Pairs first, then kernels without a partner.
     pub blocks: Vec<Block>,
-    /// Ratios that pairs have in several time models: their ranges.
+    /// Ranges of the ratios that pairs have in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
-    /// What to beware of.
+    /// What the reader must beware of.
     pub findings: Vec<Finding>,
-    /// What the comparison does not say.
+    /// What the comparison does not show.
     pub note: String,
 }
 
@@ -62,7 +63,7 @@ pub enum VersusError {
 impl Problem for VersusError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message already says what to do.
             Self::Empty | Self::NoPair(_) => String::new(),
             Self::Merge { error, .. } => error.remedy(),
         }
@@ -73,8 +74,9 @@ impl Problem for VersusError {
     }
 }
 
-/// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, and a finding says so; a record that is given twice
-/// counts once. The runs of one kernel under one load are merged exactly; INVALID ones only where there is no other.
+/// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, which a finding reports; a record that is
+/// given twice counts once. The runs of one kernel under one load are merged exactly; INVALID ones only where there are
+/// no others.
 pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
     versus_tally(&Tally::of(records))
 }
@@ -112,7 +114,7 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
     Ok(Versus { blocks, bands, findings: found, note: note.into() })
 }
 
-/// The ranges of the ratios of pairs that differ in nothing but their time model.
+/// The range of the ratios of pairs that differ only in their time model.
 fn bands(blocks: &[Block]) -> Vec<Band> {
     type Of = fn(&Ratios) -> Option<f64>;
     const METRICS: [(&str, Of); 4] = [("mean", |r| r.mean), ("p99", |r| r.p99), ("p99.9", |r| r.p99_9), ("max", |r| r.max)];
@@ -138,12 +140,13 @@ fn bands(blocks: &[Block]) -> Vec<Band> {
     found
 }
 
-/// Stock kernels with their RT partners, pairs first; newer series after older ones.
+/// Pairs stock kernels with their RT partners: pairs first, then kernels without a partner; older series before newer
+/// ones.
 fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
     groups.sort_by(|a, b| (&a.place, &a.version, a.kernel.role).cmp(&(&b.place, &b.version, b.kernel.role)));
     let (mut stock, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.kernel.role == Role::Stock);
     let (mut found, mut alone) = (Vec::new(), Vec::new());
-    // The very same version first, so that what is left over of a series is what really has no twin.
+    // Identical versions are paired first, so that a series leaves over only kernels that have no exact partner.
     for exact in [true, false] {
         let mut left = Vec::new();
         for s in stock {

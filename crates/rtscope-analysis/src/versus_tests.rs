@@ -1,4 +1,4 @@
-//! Stock against RT: pairing, exact merging, what never meets in a ratio, and every finding.
+//! Stock against RT: pairing, exact merging, records that must never share a ratio, and every finding.
 
 use super::*;
 use crate::fixtures::Build;
@@ -71,7 +71,7 @@ fn what_the_samples_do_not_support_is_absent() {
     let l = &v.blocks[0].loads[0];
     assert_eq!((l.figures[0].as_ref().unwrap().p99_9, l.figures[1].as_ref().unwrap().p99_9), (None, Some(4_000)));
     assert_eq!((l.ratios.unwrap().p99_9, l.ratios.unwrap().p99), (None, Some(1.0)));
-    // A maximum of 0 has no ratio, and neither has a kernel without samples.
+    // A maximum of 0 gives no ratio, nor does a kernel without samples.
     let v = versus(&[run("s", STOCK, "none", &[4_000]), run("r", RT, "none", &[0])]).unwrap();
     assert_eq!(v.blocks[0].loads[0].ratios.unwrap().max, None);
     let v = versus(&[run("s", STOCK, "none", &[4_000]), run("r", RT, "none", &[])]).unwrap();
@@ -148,7 +148,7 @@ fn invalid_records_are_shown_without_a_ratio() {
     let f = l.figures[0].as_ref().unwrap();
     assert_eq!((f.verdict, f.max, l.ratios, &v.blocks[0].overall), (Verdict::Invalid, Some(900_000), None, &None));
     assert_eq!(codes(&v), ["invalid"]);
-    // Beside a sound run it is left out, and named.
+    // Next to a sound run it is left out, and named.
     let v = versus(&[invalid("s1"), run("s2", STOCK, "full", &[10_000]), rt()]).unwrap();
     let f = v.blocks[0].loads[0].figures[0].as_ref().unwrap();
     assert_eq!((f.verdict, f.max, f.left_out.as_slice()), (Verdict::Repeatable, Some(10_000), &["s1".to_owned()][..]));
@@ -199,7 +199,7 @@ fn what_holds_under_every_load_is_said_once() {
     let interrupted = |message: String| ("interrupted".to_owned(), message);
     assert_eq!(of(&|id, b| b.0.interrupted = id.starts_with('r')), [interrupted(early("RT"))]);
     assert_eq!(of(&|id, b| b.0.interrupted = id == "r2"), [interrupted(format!("under disk: {}", early("RT")))]);
-    // The same of another kernel under another load is another remark.
+    // The same finding for another kernel under another load is reported separately.
     let both = of(&|id, b| b.0.interrupted = id == "s1" || id == "r2");
     let expected = [format!("under none: {}", early("stock")), format!("under disk: {}", early("RT"))];
     assert_eq!(both, expected.map(interrupted));
@@ -324,7 +324,7 @@ proptest! {
 }
 
 proptest! {
-    /// What is added up record by record is what its records give all at once.
+    /// Adding records one by one gives the same result as merging all at once.
     #[test]
     fn a_tally_is_the_whole(
         runs in prop::collection::vec((0usize..2, 0usize..2, 0u8..6, 1u64..4, prop::collection::vec(0u64..3_000_000, 0..4)), 1..20),

@@ -1,6 +1,7 @@
-//! Fills an archive with small but real records, through the archive's own interface: `many_records RECORD.json ARCHIVE COUNT`.
+//! Fills an archive with small but valid records, through the archive's own interface:
+//! `many_records RECORD.json ARCHIVE COUNT`.
 //!
-//! Every record is RECORD.json with an id, a start and samples of its own; loads, kernels and tests take turns.
+//! Every record is RECORD.json with its own id, start and samples; loads, kernels and tests alternate.
 
 use rtscope_archive::Archive;
 use rtscope_record::system::Preemption;
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The `i`th of them.
+/// The `i`th record.
 fn variant(base: &Record, i: u64) -> Result<Record, Box<dyn Error>> {
     let mut p = base.clone().into_parts();
     p.id = format!("20260101T000000Z-{i:06x}");

@@ -1,4 +1,5 @@
-//! Times the summary of a file of packed little-endian u32 ns samples: `cargo run --release --example summarize_raw FILE`.
+//! Measures how long it takes to summarize a file of packed little-endian u32 samples (ns):
+//! `cargo run --release --example summarize_raw FILE`.
 use rtscope_archive::raw::{Width, summarize};
 use std::io::Write;
 

@@ -1,10 +1,12 @@
-//! Captures of logic analyzers and oscilloscopes: from their files to channels, and from a channel to its edges.
+//! Captures of logic analyzers and oscilloscopes: from files to channels, and from a channel to its edges.
 //!
-//! Every file is reduced to times and levels: whether it holds samples or transitions no longer matters then. A file that does not say when a
-//! row was taken (no column of times, no sample rate) is refused, since rows of transitions read as samples give wrong figures silently.
+//! Every file is reduced to times and levels, so that samples and transitions are treated alike from there on. A file
+//! that does not say when its rows were taken (neither a time column nor a sample rate) is refused: transitions misread
+//! as samples would silently give wrong figures.
 //!
-//! Files are read as streams, and of them only the edges of the channels that are asked for are kept: a file may be much larger than the
-//! memory. What can't be known before the end (the swing of a voltage, which tells its threshold) is found by reading once more.
+//! Files are streamed, and only the edges of the requested channels are kept, so a file may be much larger than memory.
+//! Where something is known only at the end (the swing of a voltage, which gives its threshold), the file is read a
+//! second time.
 
 mod analog;
 mod content;
@@ -32,7 +34,7 @@ use input::Patient;
 use std::io::{Read, Seek};
 
 impl Kind {
-    /// Finds the kind of a file by looking at its first bytes (1 MiB of them tell); `None` when it is not a capture.
+    /// Detects the kind of a file from its first bytes (1 MiB is enough); `None` when it is not a capture.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
             return Some(Self::Sigrok);
@@ -46,7 +48,7 @@ impl Kind {
 }
 
 impl Capture {
-    /// Reads a file of this kind: from its start to its end, and once more where voltages have to become levels.
+    /// Reads a file of this kind from start to end, and a second time where voltages must be turned into levels.
     pub fn read(input: impl Read + Seek, kind: Kind, request: &Request) -> Result<Self, CaptureError> {
         let mut input = Patient(input);
         let capture = match kind {

@@ -1,4 +1,5 @@
-//! Captures as streams: what is read in pieces of any size is what is read whole, and nothing is kept that has no end.
+//! Captures as streams: reading in pieces of any size gives the same as reading at once, and endless input is not
+//! collected.
 
 use super::{ANALOG, SR, TIMES, VCD, all, csv, edges, whole};
 use crate::capture::error::LONGEST;
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 use rtscope_failure::Problem;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
-/// A file that comes in pieces of these sizes, one after the other.
+/// A file that arrives in pieces of these sizes.
 struct Pieces<'a> {
     from: Cursor<&'a [u8]>,
     sizes: &'a [usize],
@@ -32,7 +33,7 @@ impl Seek for Pieces<'_> {
     }
 }
 
-/// All of a capture, or why there is none.
+/// All of a capture, or its error.
 fn said(read: Result<Capture, CaptureError>) -> String {
     read.map_or_else(|e| format!("{e:?}"), |capture| format!("{capture:?}"))
 }
@@ -42,7 +43,7 @@ fn in_pieces(bytes: &[u8], kind: Kind, sizes: &[usize]) -> String {
     said(Capture::read(pieces(), kind, &Request::default()).and_then(|c| Capture::read(pieces(), kind, &all(c.count()))))
 }
 
-/// A file with another byte at a place, or cut off there.
+/// A file with one byte changed at a position, or cut off there.
 fn damaged(bytes: &[u8], at: usize, to: Option<u8>) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let at = at % bytes.len();
@@ -109,7 +110,7 @@ fn what_is_longer_than_a_buffer_is_read_over_its_seams() {
     }
 }
 
-/// A file that never ends: some text, then the same over and over.
+/// A file that never ends: some text, then the same text over and over.
 struct Endless {
     text: Vec<u8>,
     at: usize,
@@ -159,7 +160,7 @@ fn what_has_no_end_is_refused_where_it_begins() {
         let said = Capture::read(file, kind, &all(1)).expect_err(what).to_string();
         assert!(said.contains(what), "{kind} {then} {what}: {said}");
     }
-    // A quote that is never closed takes the lines behind it for its cell.
+    // A quote that is never closed makes the following lines part of its cell.
     let quote = rows.to_owned() + "2,\"" + &"1\n".repeat(LONGEST);
     assert!(said(whole(quote.as_bytes(), Kind::Csv)).contains("longer than 1 MiB"));
 }
@@ -177,7 +178,7 @@ fn places_are_of_columns_that_have_values() {
     assert!(ask("#3").unwrap().channel("#3").is_err() && ask("B").unwrap().channel("B").is_err());
 }
 
-/// Only those names are kept that somebody will see.
+/// Only names that may be shown are kept.
 #[test]
 fn a_dump_may_have_very_many_variables() {
     let mut dump = String::from("$timescale 1 ns $end\n");

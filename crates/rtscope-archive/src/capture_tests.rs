@@ -33,7 +33,7 @@ fn csv(text: &str) -> Capture {
     whole(text.as_bytes(), Kind::Csv).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// The edges of one channel by a threshold and a hysteresis.
+/// The edges of one channel with a given threshold and hysteresis.
 fn sliced(text: &str, channel: &str, volts: f64, hysteresis: f64) -> Vec<(u64, bool)> {
     let request = Request { channels: vec![channel.into()], threshold: Some(volts), hysteresis: Some(hysteresis) };
     edges(&Capture::read(Cursor::new(text), Kind::Csv, &request).unwrap(), channel)
@@ -56,7 +56,7 @@ fn three_files_of_one_capture_by_sigrok_cli_are_the_same() {
     }
     let stimuli = edges(&sr, "stim");
     assert_eq!((stimuli.len(), stimuli[0], stimuli[39]), (40, (1_000_000_000, true), (40_000_000_000, false)));
-    // 40 stimuli less two of a dropped pulse, and a doubled answer of two edges.
+    // 40 stimuli, minus two edges of a dropped pulse, plus two of a doubled answer.
     assert_eq!(edges(&sr, "resp").len(), 40);
 }
 
@@ -80,10 +80,10 @@ fn saleae_writes_transitions() {
     let capture = csv(text);
     assert_eq!(capture.names(), ["Channel 0", "Channel 1"]);
     assert_eq!(edges(&capture, "channel 1"), [(1_000_008_000_000, true), (2_000_008_125_000, false)]);
-    // Not read as samples one after the other: all times are multiples of 125 ns.
+    // Not taken for consecutive samples: all times are multiples of 125 ns.
     assert_eq!(capture.resolution, 125_000);
     assert_eq!(capture.end, 2_000_008_125_000);
-    // A title more than once, tabs, quotes, and the byte order mark of spreadsheets.
+    // A repeated title, tabs, quotes, and the byte order mark that spreadsheets write.
     let other = "\u{feff}\"Time[s]\"\t\"CH\"\t\"CH\"\r\n-0.5\t1\t0\r\n0.25\t0\t1\r\n";
     let capture = csv(other);
     assert!(matches!(capture.channel("CH"), Err(CaptureError::Ambiguous { count: 2, all: 2, .. })));
@@ -97,16 +97,16 @@ fn oscilloscopes_write_voltages() {
     let capture = csv(rigol);
     assert_eq!((capture.names().to_vec(), capture.resolution), (vec!["CH1".into(), "CH2".into()], 1_000_000));
     assert_eq!((edges(&capture, "CH1"), edges(&capture, "CH2")), (vec![(500_000, true)], vec![(1_500_000, false)]));
-    // Start and increment in the titles, no column of times.
+    // Start and increment in the titles, without a time column.
     let newer = "CH1V,CH2V,t0 =-2.5e-03, tInc = 2e-09,\n0.1,0.2,\n3.1,0.2,\n3.1,3.2,\n";
     let capture = csv(newer);
     assert_eq!((capture.names().to_vec(), capture.resolution, capture.end), (vec!["CH1V".into(), "CH2V".into()], 2000, 4000));
-    // A head of key and value, then seconds.
+    // A head of keys and values, then seconds.
     let siglent = "Record Length,Analog:4\nSample Interval,Analog:1.0e-09\nVertical Units,CH1:V,CH2:V\nModel Number,SDS1104X-E\nSource,CH1,CH2\nSecond,Volt,Volt\n-1.00000E-09,0.04,0.00\n0.00000E+00,0.04,3.20\n1.00000E-09,3.16,3.20\n2.00000E-09,3.16,3.20\n";
     let capture = csv(siglent);
     assert_eq!((capture.names().to_vec(), capture.resolution), (vec!["CH1".into(), "CH2".into()], 1000));
     assert_eq!((edges(&capture, "CH1"), edges(&capture, "CH2")), (vec![(1500, true)], vec![(500, true)]));
-    // Units below the titles, and a comma for the point.
+    // Units below the titles, and a decimal comma.
     let pico = "Time;Channel A;Channel B\n(ms);(V);(V)\n\n0,00;0,0;0,0\n0,01;5,0;0,0\n0,02;5,0;5,0\n";
     let capture = csv(pico);
     assert_eq!((capture.names().to_vec(), capture.resolution), (vec!["Channel A".into(), "Channel B".into()], 10_000_000));
@@ -140,7 +140,7 @@ fn value_changes_are_tokens_not_lines() {
         l.set(0, true);
         l
     });
-    // The first level after x is no edge; what is undefined in between is counted, and the level before holds.
+    // The first level after x is not an edge; later undefined levels are counted, and the previous level holds.
     assert_eq!(edges(&capture, "in"), [(20_000, false)]);
     assert_eq!(edges(&capture, "dut.out"), [(20_000, true), (50_000, false)]);
     assert_eq!(capture.channel("dut.out").unwrap().levels.unknown(), 1);
@@ -150,7 +150,8 @@ fn value_changes_are_tokens_not_lines() {
 
 #[test]
 fn dumps_of_other_simulators_are_read() {
-    // Scopes and types of SystemVerilog and VHDL, attributes, a vector of one bit, blanks before a code, weak levels in capitals.
+    // Scopes and types of SystemVerilog and VHDL, attributes, a vector of one bit, a blank before a code, weak levels in
+    // capitals.
     let text = "$timescale 1us $end\n$attrbegin misc 02 x 1 $end\n$scope vhdl_architecture top $end\n$scope interface bus $end\n\
         $var logic 1 ! in $end\n$upscope $end\n$scope generate g $end\n$var logic 1 \" in $end\n$upscope $end\n$var bit 2 % two [0:1] $end\n\
         $var port 1 & pin [3] $end\n$var integer 32 ' count $end\n$upscope $end\n$enddefinitions $end\n\
@@ -180,13 +181,13 @@ fn dumps_of_other_simulators_are_read() {
     assert!(said(&format!("{head}b1")).contains("in the middle of a change"));
 }
 
-/// sigrok's time column adds an interval that was cut to an integer, and with labels does not say its unit.
+/// sigrok's time column adds a truncated interval, and its unit is not stated when the columns are labelled.
 #[test]
 fn times_of_sigroks_tables_are_its_samples() {
     let of = |rate: &str, rows: &str| {
         csv(&format!("; CSV generated by libsigrok 0.5.2\n; Channels (2/8): A, B\n; Samplerate: {rate}\n{rows}"))
     };
-    // 24 MHz: 41 ns for each of 41.67, rows that repeat left out.
+    // 24 MHz: 41 ns for each interval of 41.67; repeated rows are left out.
     let capture = of("24 MHz", "nanoseconds,logic,logic\n41,0,0\n41041,1,0\n984041,1,1\n");
     assert_eq!((edges(&capture, "A"), edges(&capture, "B")), (vec![(41_666_667, true)], vec![(1_000_000_000, true)]));
     assert_eq!(capture.resolution, 41_666);
@@ -202,32 +203,32 @@ fn times_of_sigroks_tables_are_its_samples() {
     let off = "; CSV generated by libsigrok\n; Channels (1/1): A\n; Samplerate: 24 MHz\nTime,A\n41,0\n83,1\n";
     let said = whole(off.as_bytes(), Kind::Csv).expect_err("no multiple").to_string();
     assert!(said.contains("line 6: `83` is not a multiple of the 41"), "{said}");
-    // Voltages without the rows that repeat: the edge is within the last sample, not half way over the gap.
+    // Voltages with repeated rows left out: the edge is within the last sample, not half way over the gap.
     let capture = of("1 MHz", "microseconds,V DC,mV DC\n1,0,0\n1001,2,0\n5001,2,3000\n");
     assert_eq!((edges(&capture, "A"), edges(&capture, "B")), (vec![(999_500_000, true)], vec![(4_999_500_000, true)]));
 }
 
 #[test]
 fn tables_of_other_instruments_are_read() {
-    // Channels by number, as Keysight and DSView name them, or by a letter that is also a unit.
+    // Channels named by a number, as Keysight and DSView do, or by a letter that is also a unit.
     assert_eq!(csv("x-axis,1,3\nsecond,Volt,Volt\n-1.0E-03,0.1,0\n0,3.3,0\n").names(), ["1", "3"]);
     assert_eq!(csv("; CSV, generated by DSView 1.2\n; Sample rate: 1 MHz\nTime(s),0,1\n0,0,0\n1e-6,1,0\n").names(), ["0", "1"]);
     assert_eq!(csv("Time [s],A,V\n0,0,0\n1,1,0\n").names(), ["A", "V"]);
-    // Millivolts are volts for a threshold, and what is over the range is as high as it gets.
+    // The threshold is in volts, whatever the column's unit; values over range are clamped to the swing.
     let pico = "Time,Channel A,B (mV)\n(us),(mV),(V)\n\n0,0,0\n1,0,0\n2,∞,0\n3,3000,-∞\n4,3000,-1\n5,3300,1\n";
     assert!((swing(&csv(pico), "Channel A").1 - 3.3).abs() < 1e-9);
     assert_eq!(sliced(pico, "Channel A", 1.65, 0.4), [(1_500_000, true)]);
-    // Over the range from 2 us on.
+    // Over range from 2 us on.
     assert_eq!(sliced(pico, "Channel A", 3.3 - 1e-9, 0.0), [(2_000_000, true), (2_000_000, false), (5_000_000, true)]);
     assert_eq!(swing(&csv(pico), "B"), (-1.0, 1.0), "the line of units counts, not the title");
-    // Key and value beside the first rows, which count.
+    // Keys and values to the left of the first rows, which are data too.
     let tek = csv("Record Length,4,,-0.001,0.0,\nSample Interval,1e-3,,0.000,3.0,\nSource,CH2,,0.001,3.0,\n,,,0.002,0.0,\n");
     assert_eq!((tek.names().to_vec(), tek.end), (vec!["CH2".into()], 3_000_000_000));
     assert_eq!(edges(&tek, "CH2"), [(500_000_000, true), (2_500_000_000, false)]);
-    // Rows are numbered besides.
+    // A column that only numbers the rows.
     let hantek = csv("nr,time,ch1,ch2\n0,0,0.1,0\n1,2e-05,3.1,1\n");
     assert_eq!((hantek.names().to_vec(), edges(&hantek, "ch2")), (vec!["ch1".into(), "ch2".into()], vec![(20_000_000, true)]));
-    // Dates, spreadsheets' UTF-16, quoted numbers with a comma for the point.
+    // Dates, UTF-16 from spreadsheets, quoted numbers with a decimal comma.
     let dates = csv("Time [s],A\n2026-01-02T10:00:59.999999999+00:00,0\n2026-01-02T10:01:00.000000124Z,1\n");
     assert_eq!(edges(&dates, "A"), [(125_000, true)]);
     let text = "\u{feff}Zeit [ms]\tA\r\n\"-0,5\"\t0\r\n\"0,5\"\t1\r\n";
@@ -242,7 +243,7 @@ fn tables_of_other_instruments_are_read() {
     assert!(said("LECROY,1,W\nSegments,2\n#1,0\nTime,Ampl\n0,0\n1e-6,3\n0,0\n").contains("each belongs into a file of its own"));
 }
 
-/// An analyzer at 24 MHz knows its edges to 42 ns, whatever digits their times have.
+/// An analyzer at 24 MHz resolves edges to 42 ns, however many digits its times have.
 #[test]
 fn transitions_have_the_resolution_of_their_sample_rate() {
     let at = |n: u64, khz: u64| (n * 1_000_000 + khz / 2) / khz;

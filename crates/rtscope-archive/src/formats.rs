@@ -1,7 +1,7 @@
-//! Foreign formats: one adapter per tool, from its files to records and from records to its files.
+//! Foreign formats: for each tool an adapter that reads its files into records and writes records as its files.
 //!
-//! The rule for all of them: every count that a file holds is in the record, and comes out again unchanged; what the file does not
-//! say is a warning in the record; what contradicts itself is refused with the line.
+//! The same rules hold for all formats: every count in a file is in the record, and is exported unchanged; what a file
+//! does not say becomes a warning in the record; a file that contradicts itself is refused, with the line.
 
 mod adam;
 mod csv;
@@ -19,7 +19,7 @@ pub use hdr::{write_hgrm, write_log};
 use rtscope_record::{Distribution, LinearBins, Record, RecordParts};
 use std::time::SystemTime;
 
-/// Finds the format of a file from its first bytes; `None` when it is like none.
+/// Detects the format of a file from its first bytes; `None` when it resembles none.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
     let rest = bytes.get(start..).unwrap_or_default();
@@ -27,16 +27,16 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
         let foreign = rest.windows(14).take(4096).any(|w| w == b"\"file_version\"");
         return Some(if foreign { Format::CyclictestJson } else { Format::Json });
     }
-    // Latin-1 in a comment must not hide the rest.
+    // Latin-1 in a comment must not prevent the detection.
     let text = String::from_utf8_lossy(bytes);
     if adam::detect(&text) { Some(Format::Adam) } else { cyclictest::detect(&text) }
 }
 
-/// Reads a file: the records in it (mostly one), each with a warning for everything the file does not say.
+/// Reads a file: its records (usually one), each with a warning for everything the file does not say.
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let format = options.format.or_else(|| detect(bytes)).ok_or(ImportError::Unknown)?;
     let records = match format {
-        // Whose they are is not for the reader of a file to say.
+        // Whether a native record's origin can be believed is for the caller to decide.
         Format::Json => return native::read(bytes),
         Format::CyclictestA | Format::CyclictestB => vec![cyclictest::read_text(bytes, options)?],
         Format::CyclictestV => vec![cyclictest::read_verbose(bytes, options)?],
@@ -44,17 +44,17 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
         Format::Adam => adam::read(bytes, options)?,
         Format::Csv | Format::Hdr | Format::Hgrm => return Err(ImportError::NotRead(format)),
     };
-    // The verdict is explained in the record itself.
+    // Keep the warnings that explain the verdict in the record itself.
     let explained = |r: Record| Record::new(RecordParts { warnings: r.findings().into_owned(), ..r.into_parts() });
     Ok(records.into_iter().map(explained).collect::<Result<_, _>>()?)
 }
 
 /// Writes a record as a file of `format`.
 ///
-/// As cyclictest's text with a histogram, unless the record itself holds none (it was imported from `T:` lines): the lines of a run
-/// without `-h` would leave out what the record knows. [`cyclictest::write_text`] writes them on request. A record measured without
-/// equal-width bins gets bins of 1 us from its histogram: every count is kept, and a sample within 0.1 % of a bin's edge may stand in the
-/// bin below.
+/// cyclictest's text is written with a histogram, unless the record holds none (because it was imported from `T:` lines):
+/// the output of a run without `-h` would leave out what the record knows. [`cyclictest::write_text`] writes that on
+/// request. A record measured without equal-width bins gets bins of 1 us from its histogram: every count is kept, but a
+/// sample within 0.1 % of a bin's edge may be counted in the bin below.
 pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
     use cyclictest::{Dialect, TextOptions, write_json, write_text};
     let binned = match format {
@@ -88,7 +88,7 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
     }
 }
 
-/// Whether cyclictest's text of an imported record is read as what it was written from.
+/// Checks that the cyclictest text of an imported record is read back with the same counts.
 fn reads_again(record: &Record, text: &str, nanoseconds: bool) -> Result<(), ExportError> {
     let options = ImportOptions { nanoseconds: Some(nanoseconds), ..ImportOptions::new("", SystemTime::UNIX_EPOCH) };
     let again = cyclictest::read_text(text.as_bytes(), &options).map_err(|e| ExportError::Kept(e.to_string()))?;
@@ -96,12 +96,13 @@ fn reads_again(record: &Record, text: &str, nanoseconds: bool) -> Result<(), Exp
     if counts(&again) == counts(record) { Ok(()) } else { Err(ExportError::Kept("other counts".into())) }
 }
 
-/// Bins that a record without any is given, at most: 100 ms of 1 us.
+/// Most bins that are made for a record without any: 100 ms in bins of 1 us.
 const MOST_BINS: u64 = 100_000;
 /// Their width, ns.
 const UNIT: u64 = 1000;
 
-/// A measured record that holds no equal-width bins, with bins of 1 us made from its histogram; `None` where there is nothing to add.
+/// A measured record without equal-width bins, with bins of 1 us made from its histogram; `None` where there is nothing
+/// to add.
 fn with_bins(record: &Record) -> Result<Option<Record>, ExportError> {
     let measured = |d: &Distribution| d.parts().linear.is_none() && d.parts().resolution == 1 && d.overflow() == 0;
     if record.parts().source.is_some() || !record.distributions().iter().all(measured) {

@@ -1,7 +1,7 @@
-//! Raw samples summarized in one pass: packed little-endian numbers of nanoseconds to a distribution with exact sums.
+//! Summarizes raw samples in one pass: packed little-endian nanoseconds become a distribution with exact sums.
 //!
-//! The caller's thread reads; one counting thread for each CPU works on what has been read. Each keeps a dense array of counts of its
-//! own, so that nothing is shared while counting; the arrays are added up at the end, which is exact.
+//! The caller's thread reads; several counting threads, at most one for each CPU, work on what has been read. Each has a
+//! dense array of counts of its own, so nothing is shared while counting; adding up the arrays at the end is exact.
 
 use rtscope_failure::Problem;
 use rtscope_record::histogram::{SLOTS, slot_of};
@@ -14,9 +14,9 @@ use std::thread;
 
 /// Bytes read at once: a multiple of both widths.
 const CHUNK: usize = 1 << 20;
-/// Samples worked on at once: few enough to stay in the nearest cache between the sums and the counts.
+/// Samples processed at once: few enough to stay in the L1 cache between summing and counting.
 const BLOCK: usize = 2048;
-/// More counting threads than this only wait for the reader.
+/// More counting threads than this would only wait for the reader.
 const MOST_WORKERS: usize = 4;
 
 /// Width of a sample in the file.
@@ -29,7 +29,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// In bytes.
+    /// Width in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::U32 => 4,
@@ -63,7 +63,7 @@ pub enum RawError {
     /// A counting thread could not be started.
     #[error("starting a counting thread failed: {0}")]
     Thread(io::Error),
-    /// The figures make no distribution.
+    /// The figures do not make a valid distribution.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
 }
@@ -79,9 +79,10 @@ impl Problem for RawError {
     }
 }
 
-/// Everything that is counted, by one thread.
+/// Everything that one thread counts.
 struct Tally {
-    /// Two arrays, for samples of even and of odd number: equal samples in a row, the common case, do not wait for one another.
+    /// Separate arrays for samples with even and odd index: otherwise a run of equal samples, the common case, would wait
+    /// for each increment.
     counts: [Vec<u64>; 2],
     count: u64,
     min: u64,
@@ -104,7 +105,7 @@ impl Tally {
                 *s = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
             }
             let (mut min, mut max) = (u32::MAX, 0u32);
-            // Squares are below 2^64: their halves can be added up without overflow, and by vector instructions.
+            // Squares are below 2^64: summing their halves separately avoids overflow and can be vectorized.
             let (mut sum, mut low, mut high) = (0u64, 0u64, 0u64);
             for &s in samples.iter() {
                 min = min.min(s);
@@ -169,7 +170,7 @@ impl Tally {
         let mut p = DistributionParts::empty(label);
         let [even, odd] = self.counts;
         let dense: Vec<u64> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
-        // Fewer than 2^64 samples fit in any file, so that neither these sums nor the histogram's can overflow.
+        // No file holds 2^64 samples, so neither these sums nor the histogram's can overflow.
         p.histogram = Histogram::from_dense(&dense).map_err(|_| RawError::Overflow)?;
         p.count = self.count;
         (p.min, p.max) = if self.count == 0 { (None, None) } else { (Some(self.min), Some(self.max)) };
@@ -178,16 +179,16 @@ impl Tally {
     }
 }
 
-/// Reads samples (ns, little-endian, packed) to the end and summarizes them under `label`: exact count, sums, minimum and maximum, and
-/// the histogram. The worst samples are not kept one by one.
+/// Reads samples (ns, little-endian, packed) to the end and summarizes them under `label`: exact count, sums, minimum and
+/// maximum, and the histogram. Individual worst samples are not kept.
 pub fn summarize(reader: impl Read, width: Width, label: &str) -> Result<Distribution, RawError> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_WORKERS);
     let (full, work) = channel::<Vec<u8>>();
     let (done, empty) = channel::<Vec<u8>>();
     let work = Mutex::new(work);
-    // One chunk with the reader, and two for each worker: one in work, one waiting.
+    // One buffer for the reader, and two for each worker: one in use, one waiting.
     for _ in 0..=2 * workers {
-        // The receiver lives to the end of this function.
+        // The receiver lives until the end of this function.
         let _ = done.send(Vec::new());
     }
     let tally = thread::scope(|scope| {
@@ -198,19 +199,19 @@ pub fn summarize(reader: impl Read, width: Width, label: &str) -> Result<Distrib
             match worker {
                 Ok(worker) => running.push(worker),
                 Err(e) => {
-                    // The workers that did start must see the end of the work.
+                    // Workers that did start must see the end of the work.
                     drop(full);
                     return Err(RawError::Thread(e));
                 }
             }
         }
-        // Without this one, `empty` ends when every worker has ended.
+        // With this sender gone, `empty` closes once every worker has ended.
         drop(done);
         let read = feed(reader, &full, &empty, width);
         drop(full);
         let mut all = Tally::new();
         for worker in running {
-            // A worker runs no code that can panic; if one did, its counts are lost and the summary must not be given.
+            // Workers run no code that can panic; if one did, its counts would be lost, so no summary may be given.
             match worker.join() {
                 Ok(part) => all.merge(&part),
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -221,7 +222,7 @@ pub fn summarize(reader: impl Read, width: Width, label: &str) -> Result<Distrib
     tally.finish(label)
 }
 
-/// Reads chunk after chunk into empty buffers and hands them on.
+/// Reads chunk after chunk into empty buffers and passes them on.
 fn feed(mut reader: impl Read, full: &Sender<Vec<u8>>, empty: &Receiver<Vec<u8>>, width: Width) -> Result<(), RawError> {
     let mut read = 0u64;
     loop {
@@ -248,7 +249,7 @@ fn feed(mut reader: impl Read, full: &Sender<Vec<u8>>, empty: &Receiver<Vec<u8>>
     }
 }
 
-/// One counting thread: takes full chunks, counts, gives the buffers back.
+/// A counting thread: takes full chunks, counts, and returns the buffers.
 fn count(work: &Mutex<Receiver<Vec<u8>>>, done: &Sender<Vec<u8>>, width: Width) -> Tally {
     let mut tally = Tally::new();
     loop {
@@ -258,7 +259,7 @@ fn count(work: &Mutex<Receiver<Vec<u8>>>, done: &Sender<Vec<u8>>, width: Width) 
             Width::U32 => tally.add_u32(&chunk),
             Width::U64 => tally.add_u64(&chunk),
         }
-        // Nobody takes it once the reader is done.
+        // The reader may be done and not receive it.
         let _ = done.send(chunk);
     }
 }
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Gives a few bytes at a time, as a pipe does.
+    /// A reader that gives a few bytes at a time, like a pipe.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

@@ -1,7 +1,8 @@
-//! Signatures of records: what is signed, in a form that does not depend on how it was written down, and whether a signature holds.
+//! Signatures of records: the canonical form that is signed, independent of how a record was written, and the
+//! verification.
 //!
-//! Signed is the record without what can be computed from the rest of it (`docs/record.md`, "Signature"): so a version of rtscope that prints
-//! other percentiles, or packs a histogram in another way, leaves every signature as good as it was.
+//! What can be computed from the rest of the record is not signed (`docs/record.md`, "Signature"): a version of rtscope
+//! that prints other percentiles, or packs histograms differently, leaves every signature valid.
 
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
 use rtscope_failure::Problem;
@@ -10,26 +11,26 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// What the signed text begins with: nothing else that a key ever signs does.
+/// Prefix of the signed text: it keeps a signature from being valid for anything else that the key might sign.
 const PURPOSE: &str = "rtscope-record-signature/1 sha256:";
-/// Keys of the record that follow from its other keys, or are the signature itself.
+/// Keys of the record that are derived from other keys, and the signature itself.
 const DERIVED: [&str; 3] = ["fingerprint", "signature", "verdict"];
-/// Keys of a distribution that follow from its other keys.
+/// Keys of a distribution that are derived from its other keys.
 const DERIVED_OF_DISTRIBUTION: [&str; 4] = ["corrected_percentiles", "mean", "percentiles", "stddev"];
 
-/// Why a signature is none.
+/// Why a signature is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// Not the letters that a key or signature has.
+    /// The key or signature is malformed.
     #[error("its signature is damaged: {0}")]
     Damaged(String),
-    /// The signature is of something else.
+    /// The signature is not of this record.
     #[error(
         "its signature is not of this record: the record was changed after it was signed, or the signature taken from another one (or a newer \
          version of rtscope wrote it)"
     )]
     Wrong,
-    /// It can't be written down.
+    /// The record can't be written as JSON.
     #[error("the record can't be written as JSON: {0}")]
     Json(String),
 }
@@ -43,7 +44,7 @@ impl Problem for SignatureError {
     }
 }
 
-/// A key that can sign.
+/// A secret key that signs records.
 pub struct SecretKey(SigningKey);
 
 impl std::fmt::Debug for SecretKey {
@@ -53,7 +54,7 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// From its 32 bytes, which are random and secret.
+    /// The key from its 32 bytes, which must be random and secret.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(bytes))
     }
@@ -63,7 +64,7 @@ impl SecretKey {
         crate::hex::hex(self.0.verifying_key().as_bytes())
     }
 
-    /// `record` with a signature of this key, in place of one that it may have. `name` is what the key's owner calls it here.
+    /// Signs `record`, replacing any signature it has. `name` is the owner's name for the key.
     pub fn sign(&self, record: Record, name: &str) -> Result<Record, SignatureError> {
         let text = signed_text(&record)?;
         let value = crate::hex::hex(&self.0.sign(text.as_bytes()).to_bytes());
@@ -73,12 +74,13 @@ impl SecretKey {
     }
 }
 
-/// Whether `key` is a public key that can have signed something: 64 hex digits of a point of the curve, and no weak one.
+/// Whether `key` is a usable public key: 64 hex digits of a point on the curve, and not a weak key.
 pub fn is_key(key: &str) -> bool {
     unhex::<32>(key).and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok()).is_some_and(|key| !key.is_weak())
 }
 
-/// Whether the record's signature, where it has one, is of this very record by the key that it names. Whose key that is, is another matter.
+/// Checks that the record's signature, if it has one, was made over this record by the key that it names. Who owns that
+/// key is not checked.
 pub fn check(record: &Record) -> Result<(), SignatureError> {
     let Some(signature) = &record.parts().signature else { return Ok(()) };
     let damaged = |what: &str| SignatureError::Damaged(what.into());
@@ -86,17 +88,17 @@ pub fn check(record: &Record) -> Result<(), SignatureError> {
     let value = unhex::<64>(&signature.value).ok_or_else(|| damaged("it is not 128 hex digits"))?;
     let key = VerifyingKey::from_bytes(&key).map_err(|_| damaged("its key is none"))?;
     let text = signed_text(record)?;
-    // Strict: for one text and one key there is one signature, and none fits a weak key.
+    // Strict verification: one key has only one valid signature for a text, and weak keys have none.
     key.verify_strict(text.as_bytes(), &ed25519_dalek::Signature::from_bytes(&value)).map_err(|_| SignatureError::Wrong)
 }
 
-/// The text that is signed: its purpose, and the SHA-256 of the record's canonical form.
+/// The text that is signed: the purpose, and the SHA-256 of the record's canonical form.
 fn signed_text(record: &Record) -> Result<String, SignatureError> {
     Ok(format!("{PURPOSE}{}", crate::hex::hex(&Sha256::digest(canonical_form(record)?.as_bytes()))))
 }
 
-/// The record as RFC 8785 (JCS) writes it, but for integers beyond 2^53, which are written in full; without what is derived, and with
-/// the histograms as lists of `[lowest value of a slot, count]`.
+/// The record as RFC 8785 (JCS) writes it, except that integers above 2^53 are written in full; without derived keys, and
+/// with the histograms as lists of `[lowest value of a slot, count]`.
 pub fn canonical_form(record: &Record) -> Result<String, SignatureError> {
     let mut value = serde_json::to_value(record).map_err(|e| SignatureError::Json(e.to_string()))?;
     let fault = || SignatureError::Json("it is not an object".into());
@@ -133,7 +135,7 @@ fn write(value: &Value, to: &mut String) -> Result<(), SignatureError> {
             to.push_str(&float(n.as_f64().unwrap_or_default()));
             Ok(())
         }
-        // JSON's own way of writing them is RFC 8785's.
+        // `serde_json` writes these as RFC 8785 requires.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             to.push_str(&serde_json::to_string(value).map_err(|e| SignatureError::Json(e.to_string()))?);
             Ok(())
@@ -143,7 +145,7 @@ fn write(value: &Value, to: &mut String) -> Result<(), SignatureError> {
 
 fn object(of: &Map<String, Value>, to: &mut String) -> Result<(), SignatureError> {
     let mut keys: Vec<&String> = of.keys().collect();
-    // In the order of their UTF-16, RFC 8785, 3.2.3.
+    // Sorted by UTF-16 code units: RFC 8785, 3.2.3.
     keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
     to.push('{');
     for (i, key) in keys.into_iter().enumerate() {
@@ -167,7 +169,7 @@ fn float(n: f64) -> String {
         return if text.contains("e-") { text } else { text.replace('e', "e+") };
     }
     let mut text = String::new();
-    // Writing to a String can't fail. A negative zero is 0.
+    // Writing to a String can't fail. Negative zero becomes 0.
     let _ = write!(text, "{}", if n == 0.0 { 0.0 } else { n });
     text
 }

@@ -1,4 +1,4 @@
-//! Signatures: what they hold for, and the canonical form that they are over.
+//! Signatures: which changes they detect, and the canonical form that they cover.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn key() -> SecretKey {
     SecretKey::from_bytes(&[7; 32])
 }
 
-/// As a file has it, and read again.
+/// The record written as a file would be, and read again.
 fn through_text(record: &Record) -> Record {
     serde_json::from_str(&serde_json::to_string_pretty(record).unwrap()).unwrap()
 }
@@ -33,7 +33,7 @@ fn a_signature_holds_for_its_record_alone() {
     check(&signed).unwrap();
     check(&through_text(&signed)).unwrap();
     assert_eq!(check(&record()), Ok(()), "no signature is no bad one");
-    // Of another record, by another key, cut, with other letters.
+    // The signature of another record, by another key, truncated, with invalid characters.
     let signature = signed.parts().signature.clone();
     let other = RecordParts { id: "other".into(), signature: signature.clone(), ..record().into_parts() };
     assert_eq!(check(&Record::new(other).unwrap()), Err(SignatureError::Wrong));
@@ -51,15 +51,15 @@ fn a_signature_holds_for_its_record_alone() {
         assert_eq!(found == Err(SignatureError::Wrong), wrong, "{found:?}");
         assert!(found.is_err());
     }
-    // A weak key, for which everything would be signed, is none.
+    // A weak key, which would accept any signature, is refused.
     assert!(!is_key(&("01".to_owned() + &"00".repeat(31))) && is_key(&key().public()));
-    // The name is not signed: who is meant by a key is its reader's to say.
+    // The name is not signed: each reader decides who a key belongs to.
     let mut renamed = signed.into_parts();
     renamed.signature.as_mut().unwrap().name = "you".into();
     check(&Record::new(renamed).unwrap()).unwrap();
 }
 
-/// The text that others have to make to verify a signature; it may never change.
+/// The text that others must produce to verify a signature; it must never change.
 #[test]
 fn the_canonical_form_is_that_of_the_manual() {
     let text = canonical_form(&record()).unwrap();
@@ -71,7 +71,7 @@ fn the_canonical_form_is_that_of_the_manual() {
     for derived in ["verdict", "fingerprint", "signature", "percentiles", "mean", "stddev"] {
         assert!(!text.contains(&format!("\"{derived}\":")), "{derived}");
     }
-    // `sha256sum` of it, and the key of 32 bytes 07.
+    // The result of `sha256sum`, and the key made of 32 bytes 07.
     let signed = key().sign(record(), "me").unwrap();
     let text = signed_text(&signed).unwrap();
     assert!(text.starts_with("rtscope-record-signature/1 sha256:") && text.len() == 34 + 64);
@@ -98,7 +98,7 @@ fn numbers_are_written_as_ecmascript_does() {
 }
 
 proptest! {
-    /// Whatever is changed in a signed document: it is refused, or what was changed follows from the rest.
+    /// Any change in a signed document either makes it refused, or changes only what is derived from the rest.
     #[test]
     fn no_change_keeps_a_signature(at in 0usize..4000, byte in 0x20u8..0x7f) {
         let signed = key().sign(record(), "me").unwrap();

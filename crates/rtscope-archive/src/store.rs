@@ -1,9 +1,11 @@
-//! The archive: one SQLite file with every record, found by its summary and given back bit for bit.
+//! The archive: a single SQLite file that holds every record, lists them by their summaries and gives them back bit for
+//! bit.
 //!
-//! A record is kept as its JSON text without the histograms, which lie in a table of their own as HdrHistogram V2 (compressed, without
-//! base64), beside summary columns for listings. The SHA-256 of the whole text is checked on reading, and the text is read by the same
-//! code that refuses counts that do not add up. Commits are synced to the disk (`synchronous = FULL`, write-ahead log), so that what
-//! [`Archive::insert`] has accepted survives SIGKILL and a power cut.
+//! A record is stored as its JSON text without the histograms; these are in a table of their own, as HdrHistogram V2
+//! (compressed, without base64). Summary columns serve the listings. On reading, the SHA-256 of the whole text is
+//! checked, and the text is parsed by the code that refuses counts which do not add up. Commits are synced to the disk
+//! (`synchronous = FULL`, write-ahead log), so that what [`Archive::insert`] has accepted survives SIGKILL and a power
+//! cut.
 
 mod connection;
 mod error;
@@ -32,23 +34,23 @@ use rusqlite::OptionalExtension;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Records in one commit of [`Archive::insert_many`].
+/// Records per commit of [`Archive::insert_many`].
 const BATCH: usize = 256;
 
-/// What [`Archive::check`] found sound.
+/// The result of a successful [`Archive::check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sound {
     /// Number of records.
     pub runs: u64,
-    /// Of those that are signed, oldest first: id and public key. Each signature holds.
+    /// The signed records, oldest first: id and public key. Each signature holds.
     pub signed: Vec<(String, String)>,
 }
 
 impl Archive {
-    /// Reads everything: the database's own structure, indices and references, and at the same time every record with its checksum, counts
-    /// and signature.
+    /// Reads everything: the database's structure, indices and references, and at the same time every record with its
+    /// checksum, counts and signature.
     ///
-    /// The first fault found is the error; one of the database's structure comes before those of records.
+    /// Returns the first fault found; a fault of the database's structure is returned before any of a record.
     pub fn check(&self) -> Result<Sound, ArchiveError> {
         let path = &self.path;
         thread::scope(|scope| {
@@ -84,14 +86,15 @@ impl Archive {
         })
     }
 
-    /// Puts a record in, all of it or nothing, on the disk when this returns.
+    /// Inserts a record, completely or not at all; it is on the disk when this returns.
     pub fn insert(&mut self, record: &Record) -> Result<Inserted, ArchiveError> {
         let row = rows::Row::of(record)?;
         let done = self.in_transaction(|db| rows::insert(db, &row))?;
         Ok(done)
     }
 
-    /// Puts many records in, a few hundred in one commit; returns how many were new. On an error, whole batches before it stay in.
+    /// Inserts many records, a few hundred per commit; returns how many were new. On an error, the batches committed
+    /// before it stay.
     pub fn insert_many<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> Result<u64, ArchiveError> {
         let mut records = records.into_iter().peekable();
         let mut new = 0;
@@ -103,22 +106,22 @@ impl Archive {
         Ok(new)
     }
 
-    /// The record with this id, or the only one whose id starts like this.
+    /// The record with this id, or the only one whose id starts with it.
     pub fn get(&self, id_or_prefix: &str) -> Result<Record, ArchiveError> {
         self.fetch(self.key(id_or_prefix)?)?.record()
     }
 
-    /// The record that started last.
+    /// The record with the latest start.
     pub fn latest(&self) -> Result<Record, ArchiveError> {
         self.fetch(self.latest_key()?)?.record()
     }
 
-    /// The run that started last.
+    /// The run with the latest start.
     pub fn latest_key(&self) -> Result<Key, ArchiveError> {
         self.keys(&Filter { limit: Some(1), ..Filter::default() })?.pop().ok_or(ArchiveError::Empty)
     }
 
-    /// The runs that pass `filter`, newest first.
+    /// The runs that match `filter`, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, ArchiveError> {
         let mut all = Vec::new();
         self.each_summary(filter, |summary| {
@@ -128,12 +131,12 @@ impl Archive {
         Ok(all)
     }
 
-    /// Removes the record with this id, or the only one whose id starts like this; returns its id.
+    /// Removes the record with this id, or the only one whose id starts with it; returns its id.
     pub fn remove(&mut self, id_or_prefix: &str) -> Result<String, ArchiveError> {
         Ok(self.remove_all(&[id_or_prefix])?.remove(0))
     }
 
-    /// Removes the records of all these ids or their beginnings, or none of them; returns their ids.
+    /// Removes the records with all these ids or prefixes, or none of them; returns their ids.
     pub fn remove_all<S: AsRef<str>>(&mut self, ids: &[S]) -> Result<Vec<String>, ArchiveError> {
         let found = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
         self.in_transaction(|db| {
@@ -146,7 +149,7 @@ impl Archive {
         Ok(found.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// The run with this id, or the only one whose id starts like this.
+    /// The run with this id, or the only one whose id starts with it.
     pub fn key(&self, id_or_prefix: &str) -> Result<Key, ArchiveError> {
         self.resolve(id_or_prefix).map(|(key, _)| key)
     }
@@ -158,8 +161,8 @@ impl Archive {
     }
 
     fn resolve(&self, prefix: &str) -> Result<(Key, String), ArchiveError> {
-        // No character is above the last one, so these bounds hold every id that starts like this, and an index finds them. LIKE would take
-        // `%` and `_` for wildcards and ignore case.
+        // No character sorts above U+10FFFF, so these bounds hold every id with this prefix, and the index is used. LIKE
+        // would treat `%` and `_` as wildcards and ignore case.
         let end = format!("{prefix}\u{10ffff}");
         let mut some = self
             .db
@@ -167,7 +170,7 @@ impl Archive {
             .map_err(|e| self.sql(e))?;
         let some = some.query_map([prefix, &end], |r| Ok((Key(r.get(0)?), r.get::<_, String>(1)?))).and_then(Iterator::collect);
         let mut some: Vec<(Key, String)> = some.map_err(|e| self.sql(e))?;
-        // In order, the id itself is the first of those that start with it.
+        // In sorted order, an exact match is the first of the ids with this prefix.
         match some.as_slice() {
             [] => return Err(ArchiveError::NotFound(prefix.into())),
             [first, ..] if first.1 == prefix => return Ok(some.swap_remove(0)),

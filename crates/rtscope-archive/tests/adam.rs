@@ -1,4 +1,4 @@
-//! Adam's text: read as his program prints it, written with figures worked out by hand, and read again.
+//! Adam's text: read as the programs print it, written with figures worked out by hand, and read again.
 
 use rtscope_archive::Format;
 use rtscope_archive::formats::{ExportError, ImportError, ImportOptions, detect, export, import};
@@ -48,7 +48,7 @@ fn written(r: &Record) -> String {
 
 #[test]
 fn the_programs_own_text() {
-    // 2000 samples from 40,000 to 99,977 ns whose mean, without the first, is 68,109 ns.
+    // 2000 samples from 40,000 to 99,977 ns; without the first, their mean is 68,109 ns.
     let r = read(&fixture("adam-plain.txt")).unwrap();
     let d = &r.distributions()[0];
     assert_eq!((r.parts().test, r.parts().space, r.parts().elapsed_ns), (Test::Response, Space::User, 12_000_000_000));
@@ -77,7 +77,7 @@ fn the_programs_own_text() {
 
 #[test]
 fn samples_that_it_calls_bad() {
-    // Samples of 612, 801 and 530 us: the text has the last of them only.
+    // Samples of 612, 801 and 530 us: the text has only the last one.
     let r = read(&fixture("adam-bad.txt")).unwrap();
     let d = &r.distributions()[0];
     assert_eq!((d.count(), d.min(), d.max()), (1_999, Some(40_000), Some(530_500)));
@@ -86,7 +86,7 @@ fn samples_that_it_calls_bad() {
     let r = read(&fixture("adam-negative.txt")).unwrap();
     let d = &r.distributions()[0];
     assert_eq!((d.count(), d.dropped()), (1_998, 2));
-    // 68.2 us of 1996 denominators are 1995 good samples.
+    // 68.2 us times the denominator 1996 is the sum of 1995 good samples.
     assert!((d.mean().unwrap() - 68_234.2).abs() < 1.0, "{:?}", d.mean());
     assert!(codes(&r).contains(&"dropped"));
 }
@@ -97,7 +97,8 @@ fn a_response_record_in_its_layout() {
         record(Test::Response, &[("rising", &[60_000, 110_000, 250_000], [2, 1, 0]), ("falling", &[40_000, 800_000], [0, 0, 3])]);
     let text = written(&r);
     let lines: Vec<&str> = text.lines().collect();
-    // Of the four below 500 us: mean 115 us, deviations -55, -5, 135, -75, variance 26,900 / 4. Means of slots: 0.1 %.
+    // The four below 500 us: mean 115 us, deviations -55, -5, 135, -75, variance 26,900 / 4. Slots limit the precision
+    // to 0.1 %.
     assert_eq!(
         lines[..6],
         [

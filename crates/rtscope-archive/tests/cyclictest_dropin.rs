@@ -1,5 +1,5 @@
-//! What `rtscope cyclictest` prints: the same kinds of lines as the real cyclictest, and what plotting scripts make of them.
-#![allow(clippy::disallowed_methods)] // what a test starts for itself may take signals as it likes
+//! The output of `rtscope cyclictest`: the same kinds of lines as the real cyclictest's, and usable by plotting scripts.
+#![allow(clippy::disallowed_methods)] // processes that tests start may inherit any signal state
 
 use rtscope_archive::Format;
 use rtscope_archive::formats::cyclictest::{
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 const BINS: u64 = 20;
 
-/// A thread as the probe reports it: samples in ns, exact bins of 1 us, the cycles that overflowed them.
+/// A thread as the probe reports it: samples in ns, exact bins of 1 us, and the cycles that overflowed them.
 fn thread(i: u32, samples: &[u64], missed: u64) -> Distribution {
     let mut p = Distribution::from_samples(&format!("cpu{i}"), samples, 4).unwrap().into_parts();
     let mut counts = std::collections::BTreeMap::new();
@@ -77,8 +77,8 @@ fn options() -> TextOptions {
     }
 }
 
-/// The kind of a line: every number becomes `9`, and the blanks that pad it become one, or none in a `T:` line, where any field may be
-/// full. (Widths are compared elsewhere: real `T:` lines are written again to the byte.)
+/// The kind of a line: every number becomes `9`, and padding becomes one blank, or none in a `T:` line, where any field
+/// may be full. (Widths are tested elsewhere: real `T:` lines are reproduced to the byte.)
 fn kind(line: &str) -> String {
     let most = usize::from(!line.starts_with("T:"));
     let mut out = String::new();
@@ -95,7 +95,7 @@ fn kind(line: &str) -> String {
     out
 }
 
-/// The kinds of lines in order, repeated ones once, and without the lists of cycle numbers.
+/// The kinds of lines in order, without repetitions and without the lists of cycle numbers.
 fn kinds(text: &str) -> Vec<String> {
     let mut kinds: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -124,12 +124,12 @@ fn the_lines_are_those_of_cyclictest() {
     assert_eq!(kinds(&with(TextOptions { histogram: None, nanoseconds: true, ..options() })), kinds(&fixture("a24-quiet-ns.txt")));
     let broke = record(r.distributions().to_vec(), Settings { break_above: Some(Nanos(25_000)), ..Settings::default() });
     assert_eq!(kinds(&write_text(&broke, &options()).unwrap()), kinds(&fixture("a24-break.txt")));
-    // Widths are fixed for single figures.
+    // The exact line for some figures, to test the widths.
     let lines = with(TextOptions { histogram: None, ..options() });
     assert_eq!(lines.lines().nth(1), Some("T: 0 ( 4000) P:90 I:1000 C:    400 Min:      3 Act:   17 Avg:   10 Max:      17"));
 }
 
-/// Runs the real thing, where it is installed and may run, and compares everything but the figures.
+/// Runs the real cyclictest, where it is installed and allowed to run, and compares everything but the figures.
 #[test]
 fn the_lines_are_those_of_the_cyclictest_that_is_installed() {
     let run = |args: &[&str]| {
@@ -155,7 +155,7 @@ fn the_lines_are_those_of_the_cyclictest_that_is_installed() {
         let all = [args, &["-l", "20", "-i", "1000", "-t", "2", "-m", "-p", "5"]].concat();
         let real = run(&all).unwrap();
         assert_eq!(kinds(&write_text(&r, &o).unwrap()), kinds(&real), "{args:?}");
-        // And the real output, read and written again, is the same to the byte.
+        // The real output, read and written again, is the same to the byte.
         let read = import(real.as_bytes(), &ImportOptions::new("x", SystemTime::now())).unwrap().remove(0);
         let format = if dialect == Dialect::A { Format::CyclictestA } else { Format::CyclictestB };
         assert_eq!(String::from_utf8(export(&read, format).unwrap()).unwrap(), real);
@@ -249,8 +249,8 @@ fn what_can_not_be_printed_exactly_is_refused() {
     assert!(matches!(export(&Record::new(p).unwrap(), Format::CyclictestB), Err(ExportError::Test(t)) if t == "response"));
 }
 
-/// OSADL's plotting script: the maximum by grep and sort, the data lines by dropping comments and blank lines, one column for each core
-/// by cut. The same steps with the same tools.
+/// OSADL's plotting script: the maximum by grep and sort, the data lines by dropping comments and blank lines, one column
+/// for each core by cut. The test runs the same steps with the same tools.
 #[test]
 fn the_plotting_script_of_osadl_finds_its_columns() {
     let text = write_text(&two(), &TextOptions { missed: true, ..options() }).unwrap();

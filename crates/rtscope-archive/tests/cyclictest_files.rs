@@ -1,4 +1,5 @@
-//! Files that cyclictest wrote: what is in them is in the record, and comes out of the archive and the exporters unchanged.
+//! Files written by cyclictest: their contents are in the record, and come out of the archive and the exporters
+//! unchanged.
 
 use rtscope_archive::formats::{ImportError, ImportOptions, detect, export, import};
 use rtscope_archive::{Archive, Format};
@@ -29,7 +30,7 @@ fn read(text: &str) -> Result<Record, ImportError> {
     import(text.as_bytes(), &options("x.txt")).map(|mut r| r.remove(0))
 }
 
-/// Through the archive and back, so that every comparison is of what was kept.
+/// Puts the record into an archive and reads it back, so that comparisons test what was stored.
 fn archived(r: &Record) -> Record {
     let dir = tempfile::tempdir().unwrap();
     let mut a = Archive::open(&dir.path().join("a.db")).unwrap();
@@ -49,7 +50,7 @@ fn codes(r: &Record) -> Vec<&str> {
     r.parts().warnings.iter().map(|w| w.code.as_str()).collect()
 }
 
-/// What is counted: bins, overflows and their cycles, extremes, averages.
+/// The counts: bins, overflows and their cycles, extremes, averages.
 type Counts = Vec<(Vec<(u64, u64)>, u64, u64, Vec<u64>, Option<u64>, Option<u64>)>;
 
 fn counts(r: &Record) -> Counts {
@@ -89,7 +90,7 @@ fn counts_survive_the_other_dialect_and_json() {
             if name.contains("live") {
                 continue;
             }
-            // Dialect B does not say how many empty rows there were; every other line comes back.
+            // Dialect B leaves empty rows out, so their number is lost; every other line comes back.
             let full = |t: &str| t.lines().filter(|l| !is_empty_row(l)).map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(full(&exported(&again, dialect_of(&record))), full(&text), "{name} as {format} and back");
         }
@@ -104,7 +105,7 @@ fn is_empty_row(line: &str) -> bool {
     cells.next().is_some_and(|c| c.bytes().all(|b| b.is_ascii_digit())) && cells.all(|c| c == "000000")
 }
 
-/// The totals by an adder of its own, which knows nothing but columns.
+/// Adds up the totals independently, knowing only columns.
 #[test]
 fn the_counts_are_those_of_the_columns() {
     for name in named(".txt") {
@@ -166,7 +167,7 @@ fn the_unit_is_read_off_the_width_of_the_fields() {
     let ns = import(text.as_bytes(), &o).unwrap().remove(0);
     assert_eq!(ns.distributions()[0].parts().resolution, 1);
     assert_eq!(exported(&archived(&ns), Format::CyclictestB), text);
-    // With its command line the file says it itself.
+    // With its command line the file states the unit itself.
     let said = format!("# cyclictest -q -N -h 40000 -l 300 -i 1000 -t 2 -m -p 90\n{text}");
     let said = read(&said).unwrap();
     assert_eq!((said.distributions()[0].parts().resolution, codes(&said)), (1, vec!["missed-unknown", "overflow"]));
@@ -181,7 +182,7 @@ fn json_files() {
         let record = archived(&read(&text).unwrap_or_else(|e| panic!("{name}: {e}")));
         let again = exported(&record, Format::CyclictestJson);
         let json: serde_json::Value = serde_json::from_str(&again).unwrap_or_else(|e| panic!("{name}: {e}"));
-        // Every line of the file that is valid JSON at all is in what is written, but for the commas of keys that were added.
+        // Every line of the file that is valid JSON is in the output, apart from commas before added keys.
         let lines = |t: &str| t.lines().map(|l| l.trim().trim_end_matches(',').to_owned()).collect::<Vec<_>>();
         let written = lines(&again);
         for line in lines(&text) {
@@ -212,7 +213,7 @@ fn json_overflows_are_what_no_bin_holds() {
     assert_eq!(r.distributions()[0].label(), "cpu0");
     assert!(codes(&r).contains(&"overflow"));
     assert_eq!(r.parts().settings.linear_bins, Some((8, 1000)));
-    // The text of the same run says the same.
+    // The text of the same run has the same figures.
     let text = read(&fixture("a24-with-json.txt")).unwrap();
     let json = read(&fixture("a24.json")).unwrap();
     let bins = |r: &Record| r.distributions().iter().map(|d| d.parts().linear.clone().unwrap().counts).collect::<Vec<_>>();
@@ -301,20 +302,20 @@ fn lost_samples_of_a_stream_are_counted() {
     let r = read(&(lines.join("\n") + "\n")).unwrap();
     assert_eq!((r.distributions()[0].count(), r.distributions()[0].dropped()), (199, 1));
     assert_eq!((r.verdict(), r.distributions()[1].dropped()), (Verdict::Invalid, 0));
-    // Every fourth sample only, with -o 4.
+    // Only every fourth sample, with -o 4.
     let reduced = read(&fixture("a24-verbose-reduced.txt")).unwrap();
     let d = &reduced.distributions()[0];
     assert_eq!(d.count(), 50);
     assert!((147..=150).contains(&d.dropped()), "{}", d.dropped());
     let swapped = "       0:       5:       6\n       0:       4:       6\n";
     assert!(read(swapped).unwrap_err().to_string().starts_with("line 2: cycle 4 after cycle 5"));
-    // A latency of 0 comes under the number of the cycle before.
+    // A latency of 0 is printed under the number of the previous cycle.
     let zeros = "       0:       0:       6\n       0:       0:       0\n       0:       0:       0\n       0:       3:       1\n";
     let zeros = read(zeros).unwrap();
     assert_eq!((zeros.distributions()[0].count(), zeros.distributions()[0].dropped()), (4, 0));
 }
 
-/// Changes to a file, and a piece of the message that each must lead to.
+/// Changes to a file, each with a part of the message that it must cause.
 #[test]
 fn files_that_contradict_themselves_are_refused_with_the_line() {
     let a = fixture("a24-sum-overflow.txt");
@@ -375,7 +376,7 @@ fn cut_off_files_are_refused() {
         let counted = text.find("# Histogram Overflows:").unwrap();
         for cut in 0..text.len() {
             match read(&text[..cut]) {
-                // The counts are all there; only cycle numbers of overflows may be gone.
+                // The counts are all there; only the cycle numbers of overflows may be missing.
                 Ok(r) => assert!(cut > counted && sums(&r) == whole, "{name} cut at {cut}"),
                 Err(_) => assert!(cut < text.trim_end().len(), "{name} cut at {cut}"),
             }

@@ -1,4 +1,4 @@
-//! Every importer against arbitrary bytes and against damaged files: an error or a record whose counts add up, never a panic.
+//! Every importer with arbitrary bytes and with damaged files: an error or a record whose counts add up, never a panic.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -27,7 +27,7 @@ fn options(format: Option<Format>) -> ImportOptions {
     ImportOptions { format, ..ImportOptions::new("fuzz", SystemTime::UNIX_EPOCH) }
 }
 
-/// What must hold for everything that is accepted: it can be read again, and be exported or be refused with a reason.
+/// What must hold for every accepted file: the record can be read again, and is exported or refused with a reason.
 fn survives(bytes: &[u8], format: Option<Format>) {
     let Ok(records) = import(bytes, &options(format)) else { return };
     for r in records {
@@ -38,7 +38,7 @@ fn survives(bytes: &[u8], format: Option<Format>) {
         }
         for to in Format::ALL {
             let Ok(file) = export(&r, to) else { continue };
-            // What one exporter writes of a record, the importer of the same format accepts, with the same counts.
+            // The output of an exporter is accepted by the importer of the same format, with the same counts.
             if to.is_read() {
                 let shown = to == Format::CyclictestJson && r.distributions().iter().any(|d| d.parts().linear.is_none());
                 let again = import(&file, &ImportOptions { nanoseconds: Some(unit_is_ns(&r)), ..options(Some(to)) });
@@ -55,7 +55,7 @@ fn survives(bytes: &[u8], format: Option<Format>) {
     }
 }
 
-/// Adam's text has both edges in one, tenths of a us, and no way back to a jitter.
+/// Adam's text merges both edges, has a resolution of 0.1 us, and can't be read back as jitter.
 fn adam_keeps(r: &Record, again: Result<&[Record], &rtscope_archive::formats::ImportError>) {
     if r.parts().test == Test::Periodic {
         assert!(again.is_err());
@@ -76,7 +76,7 @@ fn formats() -> impl Strategy<Value = Option<Format>> {
     prop_oneof![Just(None), prop::sample::select(Format::ALL.to_vec()).prop_map(Some)]
 }
 
-/// One way to damage a file.
+/// A way to damage a file.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip(Index, u8),
@@ -144,7 +144,7 @@ fn damaged(file: &[u8], by: &[Damage]) -> Vec<u8> {
     bytes
 }
 
-/// Text made of the pieces that the formats are made of.
+/// Text assembled from fragments of the formats.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("# Histogram\n".to_owned()),
@@ -238,7 +238,7 @@ fn every_whole_file_is_read() {
     }
 }
 
-/// A comment that `-v`'s reader keeps as it is has a meaning in cyclictest's other texts.
+/// A comment that the `-v` reader keeps may have a meaning in cyclictest's other texts.
 #[test]
 fn what_was_kept_of_one_format_is_not_misread_in_another() {
     for comment in ["# Thread Ids: \u{8a}", "# Thread Ids: x"] {

@@ -1,4 +1,4 @@
-//! CSV, HdrHistogram and rtscope's own JSON, each checked by a reader that is not ours where there is one.
+//! CSV, HdrHistogram and rtscope's own JSON, each checked by an independent reader where there is one.
 
 use base64::Engine as _;
 use hdrhistogram::Histogram as Oracle;
@@ -93,7 +93,7 @@ fn the_percentile_table_agrees_with_the_hdrhistogram_crate() {
     for row in &rows {
         let (value, level, seen) = (row[0], row[1], row[2]);
         assert!(seen / 5000.0 >= level - 1e-12);
-        // At 0 the crate gives the lowest value of the slot, the table the highest as everywhere.
+        // At level 0 the crate gives the lowest value of the slot; the table gives the highest, as at every level.
         let expected = if level == 0.0 { oracle.highest_equivalent(3_000) } else { oracle.value_at_quantile(level).min(max) };
         assert!((value - expected as f64).abs() < 0.5, "{row:?}: {expected}");
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

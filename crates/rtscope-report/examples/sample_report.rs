@@ -1,7 +1,7 @@
 //! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|15|100]`.
 //!
-//! The browser tests in web/test open it; `big` is the largest page the tests measure (6 records, 4 CPUs, about 10,000 slots each); a number is a page of so many
-//! runs of many kernels and loads, the same run again among them.
+//! The browser tests in web/test open it. `big` is the largest page that they measure (6 records, 4 CPUs, about 10,000
+//! slots each); a number makes a page of that many runs of many kernels and loads, some of them repeated.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/sample/mod.rs"]
@@ -10,7 +10,7 @@ mod sample;
 use rtscope_record::Record;
 use rtscope_report::html::{Options, page};
 
-/// Samples that fill about ten thousand slots of every distribution.
+/// Records whose distributions fill about ten thousand slots each.
 fn big() -> Vec<Record> {
     let wide = |load: &str| {
         let mut p = sample::parts(load);
@@ -30,7 +30,7 @@ fn big() -> Vec<Record> {
 /// `n` runs of many kinds.
 fn many(n: usize) -> Vec<Record> {
     let kinds = [sample::kernels(1_200), sample::board(1_200), sample::virtual_machine(600), sample::responses(300)].concat();
-    // A few of each first, so that fifteen are of several kernels too.
+    // Mixes the kinds, so that even fifteen runs are of several kernels.
     let order: Vec<usize> = (0..kinds.len()).map(|i| i * 7 % kinds.len()).collect();
     let run = |i: usize| {
         let mut p = kinds[order[i % order.len()]].clone().into_parts();

@@ -1,5 +1,5 @@
-//! What a reader of figures must know of the records that they are of, record by record: machines that are virtual, verdicts with the warnings
-//! that made them, runs that were ended early.
+//! What a reader must know about the records behind the figures, collected record by record: virtual machines, verdicts
+//! with the warnings that caused them, runs that were ended early.
 
 use rtscope_analysis::seeds::Maxima;
 use rtscope_analysis::virtual_machine;
@@ -8,16 +8,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What there is to know of some records. That of one is small, and can be made on any thread.
+/// The caveats of some records. Those of one record are small and can be made on any thread.
 #[derive(Debug, Clone, Default)]
 pub struct Caveats {
-    /// One was taken in a virtual machine that reads the host's clock.
+    /// At least one record was taken in a virtual machine, in host time.
     host: bool,
-    /// One was taken in virtual time; of those models and seeds.
+    /// At least one record was taken in virtual time, in these models and seeds.
     counted: bool,
     models: BTreeSet<u32>,
     maxima: Maxima,
-    /// The loads under which each warning was given, the worst warnings first.
+    /// The loads under which each warning was given, worst warnings first.
     pub(crate) by_code: BTreeMap<(Reverse<Effect>, String), Vec<String>>,
     pub(crate) loads: BTreeSet<String>,
     /// Loads of runs that were ended early.
@@ -25,7 +25,7 @@ pub struct Caveats {
 }
 
 impl Caveats {
-    /// Those of a record.
+    /// The caveats of one record.
     pub fn of(r: &Record) -> Self {
         let p = r.parts();
         let counted = p.clock == Clock::Virtual;
@@ -42,7 +42,7 @@ impl Caveats {
         }
     }
 
-    /// Those of all `records`.
+    /// The caveats of all `records`.
     pub fn of_all<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut all = Self::default();
         for r in records {
@@ -51,7 +51,7 @@ impl Caveats {
         all
     }
 
-    /// Adds those of the records that come next.
+    /// Adds the caveats of the next records.
     pub fn add(&mut self, more: Self) {
         self.host |= more.host;
         self.counted |= more.counted;
@@ -69,7 +69,8 @@ impl Caveats {
         self.cut.extend(more.cut);
     }
 
-    /// What a virtual machine means for the figures, in what is stressed and what follows: host and virtual time apart.
+    /// What a virtual machine means for the figures, as emphasized text and explanation, for host time and virtual time
+    /// separately.
     pub(crate) fn of_machines(&self) -> Vec<[String; 2]> {
         let mut found = Vec::new();
         if self.host {
@@ -92,7 +93,7 @@ impl Caveats {
         found
     }
 
-    /// Whose virtual time that is: its models and seeds, as a headline and as a sentence.
+    /// The models and seeds of the virtual time, as a headline and a sentence.
     fn lab_words(&self) -> (String, &'static str) {
         let mut head = String::from("Virtual time");
         for (i, model) in self.models.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! What the plots draw of a histogram: equal-width bins and percentile curves, computed once for SVG and HTML.
+//! The data that plots draw of a histogram: equal-width bins and percentile curves, computed alike for SVG and HTML.
 
 use rtscope_record::{Distribution, Histogram};
 use std::collections::BTreeMap;
 
-/// Points of a percentile curve for each decade of 1/(1-q).
+/// Points of a percentile curve per decade of 1/(1-q).
 const PER_DECADE: u32 = 16;
 
-/// The 1-2-5 number at or above `v` (at least 1).
+/// The smallest number of the 1-2-5 series at or above `v` (at least 1).
 pub(crate) fn nice(v: f64) -> u64 {
     let mut step = 1u64;
     while step < u64::MAX / 10 {
@@ -20,18 +20,19 @@ pub(crate) fn nice(v: f64) -> u64 {
     step
 }
 
-/// Bin width in ns for a plot whose linear axis ends at `end`: about 400 bins, never finer than the data are.
+/// Bin width in ns for a plot whose linear axis ends at `end`: about 400 bins, never finer than the data.
 ///
-/// Slots are at most 1/1024 of their value wide, so a bin of end/400 holds two of the widest at least, and no comb appears.
+/// Slots are at most 1/1024 of their value wide, so a bin of end/400 holds at least two of the widest slots: the plot
+/// shows no comb.
 pub(crate) fn bin_width(end: u64, resolution: u64) -> u64 {
     let width = nice(end as f64 / 400.0);
-    // Whole multiples of what the values were rounded to, else every second bin is empty.
+    // A multiple of the unit that values were rounded to; otherwise every second bin would be empty.
     let resolution = resolution.max(1);
     width.div_ceil(resolution).saturating_mul(resolution)
 }
 
-/// Samples by bin of `width` ns: (bin, count), without empty bins. A slot counts where its highest value lies, as in percentiles;
-/// where the tool kept exact bins, these count.
+/// Counts of samples in bins of `width` ns: (bin, count), without empty bins. A slot is counted at its highest value, as
+/// for percentiles; where the tool kept exact bins, those are used.
 pub(crate) fn bins(d: &Distribution, width: u64) -> Vec<(u64, u64)> {
     let mut bins = BTreeMap::<u64, u64>::new();
     let max = d.max().unwrap_or(u64::MAX);
@@ -50,7 +51,7 @@ pub(crate) fn bins(d: &Distribution, width: u64) -> Vec<(u64, u64)> {
     bins.into_iter().collect()
 }
 
-/// Positions of a percentile curve for up to `count` samples: x = 1/(1-q), from 1 up, the last one `count` itself.
+/// Positions of a percentile curve for up to `count` samples: x = 1/(1-q), from 1 to `count`.
 pub(crate) fn positions(count: u64) -> Vec<f64> {
     let mut x = Vec::new();
     for i in 0.. {
@@ -66,7 +67,8 @@ pub(crate) fn positions(count: u64) -> Vec<f64> {
     x
 }
 
-/// Value in ns at each of `positions`, never too low; `None` beyond what `count` samples can say or among overflowed samples.
+/// Value in ns at each of `positions`, rounded up; `None` where `count` samples are too few, and among overflowed
+/// samples.
 pub(crate) fn curve(h: &Histogram, count: u64, max: u64, positions: &[f64]) -> Vec<Option<u64>> {
     let mut slots = h.iter();
     let (mut seen, mut highest) = (0u64, 0u64);

@@ -1,9 +1,9 @@
-//! Numbers and foreign text as people read them.
+//! Formats numbers and foreign text for people.
 
 use rtscope_analysis::Share;
 use std::fmt::Write as _;
 
-/// What stands where a figure is unknown.
+/// Shown where a figure is unknown.
 pub(crate) const NONE: &str = "-";
 
 /// Microseconds with two decimals, from ns.
@@ -26,8 +26,9 @@ pub(crate) fn seconds(ns: u64) -> String {
     decimals(ns, 1_000, 1_000_000).unwrap_or_else(|| format!("{:.6}", rtscope_record::Nanos(ns).as_secs_f64()))
 }
 
-/// `n` parts, of which `lost` make the last decimal and `last` of those the unit, as a float would be written, sooner. `None` where the
-/// float's value in binary decides: between two decimals, and beyond its digits.
+/// Formats `n` with decimals: `lost` of them are one in the last decimal, and `last` of those are a whole unit. The text
+/// is that of float formatting, but made faster. `None` where the float's binary value decides: half way between two
+/// decimals, and beyond its precision.
 fn decimals(n: u64, lost: u64, last: u64) -> Option<String> {
     if n % lost == lost / 2 || n > 1 << 40 {
         return None;
@@ -37,7 +38,7 @@ fn decimals(n: u64, lost: u64, last: u64) -> Option<String> {
     let mut text = String::with_capacity(16);
     text.push_str(digits.format(shown / last));
     text.push('.');
-    // A 1 ahead keeps the zeros at the start.
+    // A leading 1 keeps the zeros at the start.
     text.push_str(&digits.format(last + shown % last)[1..]);
     Some(text)
 }
@@ -47,7 +48,7 @@ pub(crate) fn us_f64(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.into(), us)
 }
 
-/// A time in the unit that suits it, three significant digits or more: "12.3 µs", "4.56 ms", "1.20 s".
+/// A time in a suitable unit: whole ns, else at least three significant digits: "12.3 µs", "4.56 ms", "1.20 s".
 pub(crate) fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         v if v < 1e3 => return format!("{v:.0} ns"),
@@ -59,7 +60,8 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// A share in percent: `99.98 %`, or `99.90 to 99.98 %` where it is not decided. Cut off, never rounded up: 100 % are all of them.
+/// A share in percent: `99.98 %`, or bounds such as `99.90 to 99.98 %`. A share and a lower bound are rounded down, so that
+/// 100 means all of them; an upper bound is rounded up.
 pub(crate) fn share(s: &Share) -> String {
     if s.of == 0 {
         return NONE.into();
@@ -79,7 +81,7 @@ pub(crate) fn share(s: &Share) -> String {
     if s.undecided == 0 || low == high { format!("{low} %") } else { format!("{low} to {high} %") }
 }
 
-/// Whole number with a comma between thousands.
+/// A whole number with a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(n);
@@ -93,7 +95,7 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
-/// A ratio with three digits or more, or a dash: "0.82", "14.8", "1,250".
+/// A ratio with at most two decimals, fewer from 10 on, or a dash: "0.82", "14.8", "1,250".
 pub(crate) fn times(ratio: Option<f64>) -> String {
     match ratio {
         None => NONE.into(),
@@ -106,7 +108,7 @@ pub(crate) fn times(ratio: Option<f64>) -> String {
     }
 }
 
-/// Short form of a power of ten and its neighbours on an axis: 1, 10, 1k, 2M, 1G, 1T, 1e15.
+/// Short form of a number on an axis: 1, 10, 1k, 2M, 1G, 1T, 1e15.
 pub(crate) fn short(n: f64) -> String {
     for (scale, unit) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if n >= 1e15 {
@@ -119,7 +121,7 @@ pub(crate) fn short(n: f64) -> String {
     format!("{n}")
 }
 
-/// A percentage with as many nines as it has: "50%", "99.9%".
+/// A percentage of that many nines: "0%", "90%", "99.9%".
 pub(crate) fn nines(decade: usize) -> String {
     match decade {
         0 => "0%".into(),
@@ -129,12 +131,13 @@ pub(crate) fn nines(decade: usize) -> String {
     }
 }
 
-/// Text from a record on one line: what could move a cursor or start a colour on a terminal becomes visible and harmless.
+/// Text from a record on one line: characters that could move a terminal's cursor or start a colour are made visible and
+/// harmless.
 pub(crate) fn clean(text: &str) -> String {
     rtscope_record::text::visible_line(text).into_owned()
 }
 
-/// `text` in at most `longest` characters, the last of them an ellipsis where there were more.
+/// `text` in at most `longest` characters; the last one is an ellipsis where text was cut.
 pub(crate) fn cut(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.into();
@@ -144,8 +147,8 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
     t
 }
 
-/// Text for the content or an attribute of XML or HTML. What would reorder or hide text there is written out, as on a terminal; other
-/// characters that XML 1.0 forbids are replaced.
+/// Escapes text for the content or an attribute of XML or HTML. Characters that would reorder or hide text are written
+/// out, as on a terminal; other characters that XML 1.0 forbids are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let text = rtscope_record::text::visible(text);
     let mut out = String::with_capacity(text.len() + 8);
@@ -173,7 +176,7 @@ pub(crate) fn coordinate(out: &mut String, v: f64) {
     }
 }
 
-/// A command with its arguments, quoted as a shell needs it.
+/// A command with its arguments, quoted for a shell.
 pub(crate) fn command(args: &[String]) -> String {
     let plain = |a: &String| !a.is_empty() && a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c));
     let quoted = args.iter().map(|a| if plain(a) { a.clone() } else { format!("'{}'", a.replace('\'', r"'\''")) });

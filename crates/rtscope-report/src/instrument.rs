@@ -1,4 +1,4 @@
-//! What stimulated and timed, for a test over lines: lines, uncertainty, and the results that are no distribution.
+//! The instrument of a test over lines: lines, uncertainty, and results that are not distributions.
 
 use crate::format::{clean, count, time, us};
 use crate::properties::Fact;
@@ -6,7 +6,7 @@ use rtscope_analysis::agreement::Witness;
 use rtscope_record::lines::{LineFacts, Phase, Stamp};
 use rtscope_record::{Nanos, Record};
 
-/// Results that are no distribution, a sentence each: the sustained frequency, and the wave against its grid.
+/// Results that are not distributions, a sentence each: the sustained frequency, and the wave compared with its grid.
 pub(crate) fn results(record: &Record) -> Vec<String> {
     let Some(i) = &record.parts().instrument else { return Vec::new() };
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn results(record: &Record) -> Vec<String> {
     found
 }
 
-/// The instrument of a record; empty where there was none.
+/// Facts about the instrument of a record; empty where it had none.
 pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     let Some(i) = &record.parts().instrument else { return Vec::new() };
     let mut facts: Vec<Fact> = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     fact("DUT", clean(&i.dut));
     if i.stimulus.is_some() {
         let (most, mean) = (time(i.uncertainty as f64), time(i.uncertainty_mean as f64));
-        // A line of the kernel's instrument has a programmed time, and no clock reads around it.
+        // A line of the kernel's instrument has a programmed time, without clock reads around it.
         fact(
             "uncertainty",
             if i.stimulus.as_ref().is_some_and(|l| l.stamp == Stamp::Outside) {
@@ -91,7 +91,7 @@ pub(crate) fn facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// Every step of a search: how it ended, and its figures.
+/// Every step of the search for the sustained frequency: its outcome and figures.
 pub(crate) fn search(record: &Record) -> Vec<Fact> {
     let trials = record.parts().instrument.iter().flat_map(|i| &i.search);
     trials

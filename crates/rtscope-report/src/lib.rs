@@ -1,7 +1,7 @@
-//! Tables, SVG and self-contained HTML, made from records alone.
+//! Tables, SVG and self-contained HTML, computed from records alone.
 //!
-//! No input or output: every function returns a `String`. What is printed of a live record and of the same record out of the
-//! archive is the same. Wherever a figure stands, its clock, machine and verdict stand beside it.
+//! No I/O: every function returns a `String`. A live record and the same record from the archive give the same output.
+//! Clock, machine and verdict are shown next to every figure.
 #![forbid(unsafe_code)]
 
 pub mod html;
@@ -27,7 +27,7 @@ pub enum ReportError {
     /// There is nothing to report on.
     #[error("no record is selected: measure first (`rtscope measure timer`), or see `rtscope list` for what the archive holds")]
     Empty,
-    /// The distributions of one record exceed a u64 together.
+    /// The summed counts of a record's distributions exceed a u64.
     #[error("the distributions of {id} can't be merged: {error}")]
     Merge {
         /// Which record.
@@ -38,7 +38,7 @@ pub enum ReportError {
     /// Stock kernels and PREEMPT_RT can't be compared.
     #[error(transparent)]
     Versus(#[from] rtscope_analysis::VersusError),
-    /// Tests over lines can't be put beside each other.
+    /// Tests over lines can't be compared.
     #[error(transparent)]
     LineTests(#[from] rtscope_analysis::LineTestsError),
     /// A record can't be written as JSON.
@@ -54,7 +54,7 @@ pub enum ReportError {
 impl Problem for ReportError {
     fn remedy(&self) -> String {
         match self {
-            // Says it.
+            // The message already says what to do.
             Self::Empty => String::new(),
             Self::Merge { error, .. } => error.remedy(),
             Self::Versus(e) => e.remedy(),

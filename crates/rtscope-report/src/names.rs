@@ -1,4 +1,4 @@
-//! What runs are called where several are listed: short, and no two alike.
+//! Short, unique names for runs in tables and plots.
 
 use crate::format::cut;
 use crate::properties::handler;
@@ -6,8 +6,8 @@ use rtscope_analysis::versus::Kernel;
 use rtscope_record::{Record, Space};
 use std::collections::BTreeMap;
 
-/// What each record is called where all of them are listed: its load, as much of its kernel as tells the kernels apart, and test, space,
-/// handler, time model and seed where they differ. Runs that all of this does not tell apart are numbered.
+/// The name of each record in a list of them all: its load, as much of its kernel as distinguishes the kernels, and test,
+/// space, handler, time model and seed where they differ. Runs that are still alike are numbered.
 pub(crate) fn run_names(records: &[&Record]) -> Vec<String> {
     let seed = |r: &Record| r.parts().lab.as_ref().map(|lab| lab.seed);
     let differ = records.windows(2).any(|w| seed(w[0]) != seed(w[1]));
@@ -21,20 +21,20 @@ pub(crate) struct Group {
     pub(crate) runs: Vec<Run>,
 }
 
-/// A run among those of its kernel.
+/// A run among those of one kernel.
 pub(crate) struct Run {
-    /// Which of all records.
+    /// Index among all records.
     pub(crate) index: usize,
-    /// What tells it from the others of its kernel.
+    /// A name that is unique among the runs of its kernel.
     pub(crate) name: String,
-    /// The same in at most [`LONGEST`] characters.
+    /// The name in at most [`LONGEST`] characters.
     pub(crate) label: String,
 }
 
-/// Characters of a label.
+/// Most characters of a label.
 pub(crate) const LONGEST: usize = 30;
 
-/// The runs by kernel, both in the order of the records.
+/// The runs by kernel; kernels and runs are in the order of the records.
 pub(crate) fn groups(records: &[Record]) -> Vec<Group> {
     let mut members: Vec<(String, Vec<usize>)> = Vec::new();
     for (i, r) in records.iter().enumerate() {
@@ -53,11 +53,11 @@ pub(crate) fn groups(records: &[Record]) -> Vec<Group> {
     members.into_iter().map(group).collect()
 }
 
-/// `names` in at most `longest` characters each, no two alike.
+/// `names` in at most `longest` characters each, kept unique.
 fn labels(names: &[String], longest: usize) -> Vec<String> {
     let room = |names: &[String], longest| names.iter().map(|n| cut(n, longest)).collect::<Vec<_>>();
     let short = room(names, longest);
-    // Cut names may be alike: the numbers take the place of their ends.
+    // Names may become alike when cut: numbers then replace their ends.
     let digits = names.len().to_string().len() + 2;
     if several(&short) { numbered(room(names, longest.saturating_sub(digits))) } else { short }
 }
@@ -66,7 +66,7 @@ fn several(names: &[String]) -> bool {
     names.iter().collect::<std::collections::BTreeSet<_>>().len() < names.len()
 }
 
-/// With numbers behind those that are alike.
+/// Appends numbers to names that are alike.
 fn numbered(names: Vec<String>) -> Vec<String> {
     let mut seen: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     for n in &names {
@@ -82,7 +82,7 @@ fn numbered(names: Vec<String>) -> Vec<String> {
     names.into_iter().map(number).collect()
 }
 
-/// [`run_names`] without seeds: runs of one name are of one kind.
+/// [`run_names`] without seeds: runs of one kind share a name.
 pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
     let kernels: Vec<Kernel> = records.iter().map(|r| Kernel::of(r)).collect();
     let ways: [fn(&Kernel) -> String; 4] = [
@@ -95,7 +95,7 @@ pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
         let mut named: BTreeMap<String, &Kernel> = BTreeMap::new();
         kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
     };
-    // Where all have one name, it tells nothing.
+    // If all kernels have the same name, it is left out.
     let alike = kernels.windows(2).all(|k| k[0].label == k[1].label);
     let way = if alike { ways[0] } else { ways.into_iter().find(apart).unwrap_or(ways[3]) };
     let more: [fn(&Record) -> String; 4] = [

@@ -1,14 +1,14 @@
-//! Settings, system and load proof of a record as (name, value) lines, for the terminal and the page alike.
+//! Settings, system and load proof of a record as (name, value) pairs, for terminal and page alike.
 
 use crate::format::{count, time};
 use rtscope_record::load::{LoadCourse, LoadStep, LoadWorkers};
 use rtscope_record::{Lab, LoadProcess, Record, Test};
 use std::collections::BTreeMap;
 
-/// Name and value of one fact.
+/// Name and value of a fact.
 pub(crate) type Fact = (&'static str, String);
 
-/// How a task in kernel space is called, from the words for the device: "hardirq".
+/// The kind of a kernel-space task, taken from the description of the device: "hardirq".
 pub(crate) fn handler(device: &str) -> &str {
     let how = device.rsplit_once(", ").map_or(device, |d| d.1);
     ["handler ", "context "].iter().find_map(|p| how.strip_prefix(p)).unwrap_or(how)
@@ -30,7 +30,7 @@ pub(crate) fn cpu_list(cpus: &[u32]) -> String {
     text.collect::<Vec<_>>().join(",")
 }
 
-/// Values that CPUs share, each with its CPUs: `performance (0-3)`.
+/// Values with the CPUs that share them: `performance (0-3)`.
 fn by_value<V: Ord + Clone>(map: &BTreeMap<u32, V>, show: impl Fn(&V) -> String) -> String {
     let mut groups: BTreeMap<V, Vec<u32>> = BTreeMap::new();
     for (cpu, value) in map {
@@ -44,7 +44,7 @@ fn yes_no(b: bool) -> String {
     if b { "yes".into() } else { "no".into() }
 }
 
-/// All that was asked for.
+/// Everything that was requested for the run.
 pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     let s = &record.parts().settings;
     let signed = record.parts().signature.as_ref();
@@ -96,7 +96,7 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// What was seen of the run while it ran; nothing for records of programs that did not look.
+/// What the witness saw of the run; empty for records without one.
 pub(crate) fn witness_facts(record: &Record) -> Vec<Fact> {
     let Some(w) = &record.parts().witness else { return Vec::new() };
     let mut facts: Vec<Fact> = vec![("in short", w.in_words())];
@@ -133,7 +133,7 @@ pub(crate) fn witness_facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// What the machine was like, as far as it said.
+/// The machine, as far as the record describes it.
 pub(crate) fn system_facts(record: &Record) -> Vec<Fact> {
     let s = &record.parts().system;
     let (k, c) = (&s.kernel, &s.cpu);
@@ -211,7 +211,7 @@ pub(crate) fn system_facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// What a guest of the lab was.
+/// The guest of a lab run.
 fn lab_facts(lab: &Lab, put: &mut impl FnMut(&'static str, Option<String>)) {
     put("time model", Some(format!("{}: {}", lab.model, rtscope_record::time_model_meaning(lab.model))));
     put("seed", Some(format!("{}, one of the possible runs", lab.seed)));
@@ -228,7 +228,7 @@ fn lab_facts(lab: &Lab, put: &mut impl FnMut(&'static str, Option<String>)) {
     }
 }
 
-/// How a process of a load ended, and whether that is bad.
+/// How a process of a load ended, and whether that is a fault.
 pub(crate) fn process_end(p: &LoadProcess) -> (String, bool) {
     let end = match (p.exit_code, p.signal) {
         (Some(code), _) => format!("exit status {code}"),
@@ -238,7 +238,7 @@ pub(crate) fn process_end(p: &LoadProcess) -> (String, bool) {
     if p.died_early { (format!("DIED EARLY: {end}"), true) } else { (end, false) }
 }
 
-/// What the kernel saw of a load, by CPU; empty where nobody looked.
+/// CPU time of a load as the kernel saw it, by CPU; empty where it was not watched.
 pub(crate) fn load_course(course: &LoadCourse) -> String {
     let [load, idle] =
         [|s: &LoadStep| s.load_ns, |s: &LoadStep| s.idle_ns].map(|of| course.steps.iter().map(of).fold(0u64, u64::saturating_add));
@@ -251,7 +251,7 @@ pub(crate) fn load_course(course: &LoadCourse) -> String {
     format!("CPU time {cpus}; {share} % of what others left")
 }
 
-/// What the kernel saw of the workers of a load's process.
+/// CPU time of the workers of a load's process, as the kernel saw it.
 fn load_workers(w: &LoadWorkers) -> String {
     let part = |n: u32, what: &str| if n == 0 { String::new() } else { format!(", {n} {what}") };
     let idle =

@@ -1,12 +1,12 @@
-//! The one model of a table: columns, cells, marks and notes, which the terminal and the page draw alike. A column is declared once, with
-//! its head, when it may be left out, and what its cells say of a row.
+//! The single model of a table: columns, cells, marks and notes, drawn on the terminal and on the page. Each column is
+//! declared once: its head, how expendable it is, and how its cells are made from a row.
 
 use crate::format::{NONE, count};
 use rtscope_analysis::versus::Role;
 use rtscope_record::Verdict;
 use std::borrow::Cow;
 
-/// To which side a column's cells stand.
+/// Alignment of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -16,27 +16,27 @@ pub(crate) enum Align {
 /// What a cell means beyond its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// The figure that one looks for first.
+    /// The most important figure of its row.
     Main,
-    /// How many times one kernel's highest figure is the other's.
+    /// The ratio of two kernels' highest figures.
     Ratio,
-    /// Nothing to see.
+    /// Unremarkable.
     Quiet,
     Good,
     Doubtful,
     Bad,
-    /// A figure of an INVALID run: it means something else than it says.
+    /// A figure of an INVALID run, which does not mean what it says.
     Invalid,
     Verdict(Verdict),
 }
 
-/// A cell; text of its row is borrowed.
+/// A cell; its text may be borrowed from its row.
 pub(crate) struct Cell<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) mark: Option<Mark>,
-    /// Which of the shown records the row is of, where a page has a section for it.
+    /// The index of the record that the row is about, where a page has a section for it.
     pub(crate) run: Option<usize>,
-    /// Of the text in characters, once a renderer has measured it.
+    /// Width of the text in characters, once a renderer has measured it.
     pub(crate) width: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Cell<'a> {
         Self::marked_if(true, text, mark)
     }
 
-    /// Marked where that `applies`.
+    /// Marked if `applies`.
     pub(crate) fn marked_if(applies: bool, text: impl Into<Cow<'a, str>>, mark: Mark) -> Self {
         Self { mark: applies.then_some(mark), ..text.into().into() }
     }
@@ -64,17 +64,17 @@ impl<'a> Cell<'a> {
         Self::marked(v.as_str(), Mark::Verdict(v))
     }
 
-    /// A clock in words, and whether it is that of a virtual machine.
+    /// A clock in words, marked if it belongs to a virtual machine.
     pub(crate) fn clock(words: impl Into<Cow<'a, str>>, virtual_machine: bool) -> Self {
         Self::marked_if(virtual_machine, words, Mark::Doubtful)
     }
 
-    /// A number of what went wrong: none is nothing to see.
+    /// A count of problems: unmarked if 0.
     pub(crate) fn trouble(n: u64) -> Self {
         Self::marked_if(n > 0, count(n), Mark::Doubtful)
     }
 
-    /// What stands where there is no figure.
+    /// The cell for a missing figure.
     pub(crate) fn none() -> Self {
         NONE.into()
     }
@@ -84,27 +84,27 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// A head that neighbouring columns share; empty for none.
+/// A head shared by neighbouring columns; empty for none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Group<'a> {
     pub(crate) head: Cow<'a, str>,
-    /// The kernel that these columns are of, which has a colour on a page.
+    /// The kernel that these columns are about, which has a colour on a page.
     pub(crate) role: Option<Role>,
 }
 
-/// What stands above the cells of a column.
+/// The head of a column, and how the column is shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Column<'a> {
     pub(crate) head: Cow<'a, str>,
     pub(crate) align: Align,
-    /// 0 stays always; where there is too little room, the highest number goes first, with all columns of that number.
+    /// 0: always shown. Where there is too little room, all columns with the highest number are left out first.
     pub(crate) expendable: u8,
     pub(crate) group: Group<'a>,
 }
 
 type Make<'a, R> = Box<dyn for<'r> Fn(&'r R) -> Cell<'r> + 'a>;
 
-/// The columns of a table whose rows are made of `R`s.
+/// The columns of a table, whose rows are made from `R`s.
 pub(crate) struct Columns<'a, R> {
     heads: Vec<Column<'a>>,
     cells: Vec<Make<'a, R>>,
@@ -116,12 +116,12 @@ impl<'a, R> Columns<'a, R> {
         Self { heads: Vec::with_capacity(16), cells: Vec::with_capacity(16), group: Group::default() }
     }
 
-    /// A column of texts.
+    /// Adds a column of text.
     pub(crate) fn left(self, head: impl Into<Cow<'a, str>>, expendable: u8, cell: impl for<'r> Fn(&'r R) -> Cell<'r> + 'a) -> Self {
         self.column(head.into(), Align::Left, expendable, Box::new(cell))
     }
 
-    /// A column of numbers.
+    /// Adds a column of numbers.
     pub(crate) fn right(
         self,
         head: impl Into<Cow<'a, str>>,
@@ -137,19 +137,19 @@ impl<'a, R> Columns<'a, R> {
         self
     }
 
-    /// The common head of the columns that follow; an empty one ends it.
+    /// Begins a group of columns with a common head; an empty head ends it.
     pub(crate) fn group(mut self, head: impl Into<Cow<'a, str>>) -> Self {
         self.group = Group { head: head.into(), role: None };
         self
     }
 
-    /// The columns that follow are figures of the kernel of this role, in us.
+    /// Begins a group of columns with the figures of the kernel with this role, in us.
     pub(crate) fn kernel(mut self, role: Role) -> Self {
         self.group = Group { head: format!("{} us", role.as_str()).into(), role: Some(role) };
         self
     }
 
-    /// With what `more` adds where that is `wanted`.
+    /// Adds the columns of `more` if `wanted`.
     pub(crate) fn when(self, wanted: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if wanted { more(self) } else { self }
     }
@@ -163,7 +163,7 @@ impl<'a, R> Columns<'a, R> {
         self.cells.iter().map(|cell| cell(of)).collect()
     }
 
-    /// The table of `rows`, which it borrows from.
+    /// The table of `rows`, from which it borrows.
     pub(crate) fn sheet<'r>(self, rows: impl IntoIterator<Item = &'r R>) -> Sheet<'r>
     where
         R: 'r,
@@ -173,7 +173,7 @@ impl<'a, R> Columns<'a, R> {
         Sheet { rows, columns: self.heads, ..Sheet::default() }
     }
 
-    /// The table of `rows` that are not kept.
+    /// The table of temporary `rows`.
     pub(crate) fn sheet_of(self, rows: impl IntoIterator<Item = R>) -> Sheet<'a> {
         let owned = |r: R| self.row(&r).into_iter().map(Cell::into_owned).collect();
         let rows = rows.into_iter().map(owned).collect();
@@ -185,11 +185,11 @@ impl<'a, R> Columns<'a, R> {
 #[derive(Default)]
 pub(crate) struct Sheet<'a> {
     pub(crate) title: String,
-    /// What follows the title on its line, with what parts it from that.
+    /// Follows the title on its line, including the separator.
     pub(crate) about: String,
     pub(crate) columns: Vec<Column<'a>>,
     pub(crate) rows: Vec<Vec<Cell<'a>>>,
-    /// Sentences below it.
+    /// Sentences below the table.
     pub(crate) notes: Vec<String>,
 }
 

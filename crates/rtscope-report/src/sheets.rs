@@ -1,4 +1,4 @@
-//! Every table, made once of records or of what the analysis makes of them, for the terminal and the page alike.
+//! Every table, made once from records or analyses, for terminal and page alike.
 
 pub(crate) mod campaign;
 pub(crate) mod comparison;

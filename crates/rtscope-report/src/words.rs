@@ -1,4 +1,4 @@
-//! What the samples of a test are, in the words of headings, axes and columns.
+//! How a test's samples are named in headings, axes and columns.
 
 use crate::ReportError;
 use crate::format::{NONE, count, us, us_f64, us_opt};
@@ -10,7 +10,7 @@ use rtscope_analysis::{Summary, machine_name};
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Quantile, Record, Test};
 
-/// What a test measures.
+/// The quantity that a test measures.
 pub(crate) fn quantity(test: Test) -> &'static str {
     match test {
         Test::Timer | Test::Response => "latency",
@@ -19,7 +19,7 @@ pub(crate) fn quantity(test: Test) -> &'static str {
     }
 }
 
-/// What its samples are: those of a sustained frequency are the latencies of the run that confirmed it.
+/// What a test's samples are called. Those of a sustained frequency are latencies of the run that confirmed it.
 pub(crate) fn samples(test: Test) -> &'static str {
     if test == Test::Periodic { "Jitter" } else { "Latency" }
 }
@@ -33,14 +33,14 @@ pub(crate) fn title(test: Test) -> String {
     text
 }
 
-/// Where the task ran: "user space", "kernel space, hard handler".
+/// Where the task ran, as in "kernel space, hard handler".
 pub(crate) fn space(record: &Record) -> String {
     let p = record.parts();
     let handler = p.settings.handler.map_or_else(String::new, |h| format!(", {h} handler"));
     format!("{} space{handler}", p.space)
 }
 
-/// What was measured, and where, as far as `records` agree: as a title, and as what follows it.
+/// What was measured, and where, as far as `records` agree: a title, and the text that follows it.
 pub(crate) fn headline(records: &[&Record]) -> [String; 2] {
     let one = |f: &dyn Fn(&Record) -> String| {
         let mut all: Vec<String> = records.iter().map(|r| f(r)).filter(|s| !s.is_empty()).collect();
@@ -55,7 +55,7 @@ pub(crate) fn headline(records: &[&Record]) -> [String; 2] {
     [what, rest.into_iter().flatten().flat_map(|part| [" · ".to_owned(), part]).collect()]
 }
 
-/// What `records` measure, each quantity once: "Latency", "Latency and jitter".
+/// The quantities that `records` measure, each once: "Latency", "Latency and jitter".
 pub(crate) fn quantities(records: &[&Record]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for r in records {
@@ -84,7 +84,7 @@ pub(crate) fn by_test<R: std::borrow::Borrow<Record>>(records: &[R]) -> Vec<(Tes
     tests
 }
 
-/// The figures of both edges with their signs, for a test whose samples have one; `None` for the others.
+/// The signed figures of both edges, for a test with jitter; `None` for other tests.
 pub(crate) fn signed(record: &Record) -> Result<Option<EdgeFigures>, ReportError> {
     if record.parts().test != Test::Periodic {
         return Ok(None);
@@ -93,7 +93,7 @@ pub(crate) fn signed(record: &Record) -> Result<Option<EdgeFigures>, ReportError
     edge_figures(record).map(|f| Some(f.0)).map_err(merge)
 }
 
-/// What the corrected figures beside these are, in a sentence; `None` where there are none.
+/// What the corrected figures rest on, in a sentence; `None` where there are none.
 pub(crate) fn corrected(test: Test, all: &Row) -> Option<String> {
     all.corrected_basis?;
     Some(if all.by_rule() {
@@ -111,17 +111,18 @@ pub(crate) fn corrected(test: Test, all: &Row) -> Option<String> {
     })
 }
 
-/// A corrected percentile among those of other records, where a guess by `HdrHistogram`'s rule is marked; [`RULE_NOTE`] says how.
+/// A corrected percentile for a table with other records. One guessed by `HdrHistogram`'s rule is marked; [`RULE_NOTE`]
+/// explains the mark.
 pub(crate) fn corrected_cell(all: Option<&Row>, p: Option<&Percentile>) -> String {
     let value = us_opt(p.and_then(|p| p.corrected));
     let guess = all.is_some_and(Row::by_rule) && p.is_some_and(|p| p.corrected.is_some());
     if guess { format!("{value}*") } else { value }
 }
 
-/// What the mark of [`corrected_cell`] says.
+/// Explains the mark of [`corrected_cell`].
 pub(crate) const RULE_NOTE: &str = "* by HdrHistogram's rule: a guess from the samples alone";
 
-/// Whether any of these is marked so.
+/// Whether any of these records gets the mark.
 pub(crate) fn any_guess<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
     records
         .into_iter()
@@ -129,18 +130,18 @@ pub(crate) fn any_guess<'a>(records: impl IntoIterator<Item = &'a Record>) -> bo
         .any(|c| c.basis == Basis::Rule && Quantile::STANDARD[4].supported_by(c.count()))
 }
 
-/// Late answers and unasked edges of all distributions.
+/// Numbers of late answers and spurious edges over all distributions.
 pub(crate) fn troubles(s: &Summary) -> [u64; 2] {
     let all = s.merged.as_ref();
     [all.map_or(0, |a| a.late), all.map_or(0, |a| a.spurious)]
 }
 
-/// Hz of an interval between edges, ns.
+/// The frequency in Hz of edges at this interval, ns.
 pub(crate) fn hertz(interval: u64) -> String {
     format!("{:.0}", 1e9 / interval.max(1) as f64)
 }
 
-/// Whether a kernel is PREEMPT_RT, as Adam's column has it.
+/// Whether a kernel is PREEMPT_RT, in the words of Adam's column.
 pub(crate) fn preempt_rt(role: Role) -> &'static str {
     match role {
         Role::Rt => "yes",
@@ -161,7 +162,7 @@ pub(crate) fn space_name(g: &Group) -> String {
     }
 }
 
-/// us of a latency, or with its sign of a jitter.
+/// A latency in us, or a jitter in us with its sign.
 pub(crate) fn signed_us(test: Test, ns: Option<i64>) -> String {
     let Some(ns) = ns else { return NONE.into() };
     let text = us(ns.unsigned_abs() as f64);
@@ -172,12 +173,12 @@ pub(crate) fn signed_us(test: Test, ns: Option<i64>) -> String {
     }
 }
 
-/// Minimum and maximum as Adam writes them: "49.00/147.00".
+/// Minimum and maximum in Adam's notation: "49.00/147.00".
 pub(crate) fn min_max(test: Test, e: &EdgeFigures) -> String {
     format!("{}/{}", signed_us(test, e.min), signed_us(test, e.max))
 }
 
-/// Mean of a latency, or with its sign of a jitter, us.
+/// The mean of a latency in us, or that of a jitter in us with its sign.
 pub(crate) fn mean(test: Test, mean: Option<f64>) -> String {
     if test == Test::Periodic { mean.map_or_else(|| NONE.into(), |m| format!("{:+.2}", m / 1e3)) } else { us_f64(mean) }
 }

@@ -1,4 +1,4 @@
-//! The HTML page: its skeleton, its policy, what it embeds, and that nothing of a record becomes markup.
+//! The HTML page: its skeleton, its policy, its embedded data, and that nothing in a record becomes markup.
 
 mod sample;
 
@@ -11,7 +11,7 @@ fn make(records: &[Record]) -> String {
     page(records, &Options { title: "", comparison: None, below: &[], version: "0.1.0" }).unwrap()
 }
 
-/// The bodies of every element opened by `open`.
+/// The contents of all elements opened by `open`.
 fn bodies<'a>(html: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     html.split(open).skip(1).map(|rest| rest.split(close).next().unwrap()).collect()
 }
@@ -37,7 +37,7 @@ fn skeleton(html: &str) -> String {
         }
         out = next + rest;
     }
-    // The templates write no ends of lines; a difference is read by lines.
+    // The templates write no line breaks; add some, so that differences can be read line by line.
     for tag in
         ["section", "h2", "h3", "p", "div", "table", "caption", "thead", "tr", "ul", "li", "dt", "details", "figure", "nav", "main"]
     {

@@ -1,4 +1,4 @@
-//! Every plot: whole from fixed records, and well-formed from odd and random ones.
+//! Every plot: complete from fixed records, and well-formed from odd and random ones.
 
 mod sample;
 
@@ -22,7 +22,7 @@ fn all(r: &Record) -> Vec<(&'static str, String)> {
     plots
 }
 
-/// Well-formed, no numbers that are none, nothing that acts.
+/// Checks that the plots are well-formed XML, and contain neither NaN nor anything active.
 fn check(plots: &[(&'static str, String)]) {
     for (name, svg) in plots {
         let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}\n{svg}"));
@@ -31,7 +31,7 @@ fn check(plots: &[(&'static str, String)]) {
             for a in node.attributes() {
                 assert!(!a.value().contains("NaN") && !a.value().contains("inf"), "{name}: {}=\"{}\"", a.name(), a.value());
                 assert!(!a.name().starts_with("on"), "{name}: {}", a.name());
-                // The page's policy forbids inline style.
+                // The page's policy forbids inline styles.
                 assert_ne!(a.name(), "style", "{name}");
             }
             assert!(!["script", "image", "foreignObject", "a"].contains(&node.tag_name().name()), "{name}");
@@ -167,12 +167,12 @@ proptest! {
         let mut p = sample::parts("none");
         p.load = load;
         p.system.hostname = host;
-        // At an interval above every sample nothing is put back, so that the fuzz is quick.
+        // With an interval above every sample the correction adds nothing, which keeps the fuzzing fast.
         p.settings.interval = rtscope_record::Nanos(1 << 51);
         for (i, s) in samples.iter().enumerate() {
             p.distributions.push(Distribution::from_samples(&format!("{label}{i}"), s, 8).unwrap());
         }
-        // The same of a stock kernel, so that there is a pair.
+        // The same record of a stock kernel, to make a pair.
         let mut stock = p.clone();
         stock.id.push_str("-stock");
         stock.system.kernel.preemption = rtscope_record::system::Preemption::Voluntary;

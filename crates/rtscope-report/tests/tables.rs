@@ -1,4 +1,4 @@
-//! Every table, whole, from fixed records (insta; review a change with `cargo insta review` or by the diff).
+//! Every table in full, from fixed records (insta; review a change with `cargo insta review` or in the diff).
 
 mod sample;
 
@@ -74,7 +74,7 @@ fn response_and_periodic_tests() {
 
 #[test]
 fn tasks_load_by_load() {
-    // Loads in the order of the paper, others after them; a task of another kernel, space or handler has its own table.
+    // Loads in the paper's order, then others; a task of another kernel, space or handler has its own table.
     let mut records = Vec::new();
     for (i, load) in ["full", "stress-ng:--cpu 1", "none", "disk"].into_iter().enumerate() {
         records.extend(sample::responses(200 + 10 * i as u64).into_iter().map(|r| {
@@ -178,7 +178,7 @@ fn assertions_held_against_a_record() {
     insta::assert_snapshot!(evaluations(&all, PLAIN) + &intervals(std::slice::from_ref(r), Confidence::default(), PLAIN));
 }
 
-/// A figure of a virtual machine says so in every table that prints it, at any width.
+/// Every table that prints a figure of a virtual machine says so, at any width.
 #[test]
 fn a_virtual_machine_shows_everywhere() {
     let vm = sample::virtual_machine(300);
@@ -200,7 +200,7 @@ fn a_virtual_machine_shows_everywhere() {
     }
 }
 
-/// The clock stands in the table of kernels itself, at any width.
+/// The table of kernels itself shows the clock, at any width.
 #[test]
 fn stock_against_rt_names_its_clock() {
     for width in [None, Some(200), Some(110), Some(80), Some(10)] {
@@ -222,7 +222,7 @@ fn stock_against_rt_names_its_clock() {
     assert!(wide.is_empty(), "{wide:?}");
 }
 
-/// Lines of a table fit the terminal where the columns that stay do.
+/// Tables fit the terminal, provided the columns that can't be left out do.
 #[test]
 fn tables_fit_eighty_columns() {
     let style = Style { colour: false, width: Some(80) };
@@ -251,7 +251,7 @@ fn odd_records_and_archived_records_make_every_table() {
         };
         assert_eq!(all(&r), all(&archived), "live and archived differ");
         for text in all(&r) {
-            // Only our own colours; nothing of a record drives the terminal.
+            // Only our own colours; nothing in a record controls the terminal.
             for escape in text.split('\x1b').skip(1) {
                 assert!(["[0m", "[1m", "[2m", "[32m", "[33m", "[1;31m"].iter().any(|c| escape.starts_with(c)), "{escape:?}");
             }

@@ -1,9 +1,10 @@
-//! Assertions held against a record.
+//! Evaluates assertions against a record.
 //!
-//! A figure of the run (a count, the highest and lowest seen, the mean of what was seen) is compared as it is. A percentile is a claim about
-//! the machine: it passes when its upper confidence bound keeps the limit, fails when its lower bound breaks it, and else is not shown. So
-//! each of the two words is wrong with a chance of at most 1 - confidence. A record passes when each of its distributions does, so the
-//! chance of a false pass is that of the one that breaks the limit, however many there are.
+//! A figure of the run (a count, the minimum, maximum or mean of what was seen) is compared as it is. A percentile is a
+//! claim about the machine: it passes when its upper confidence bound keeps the limit, fails when its lower bound breaks
+//! it, and otherwise is not shown. So a pass and a FAIL are each wrong with a probability of at most 1 - confidence. A
+//! record passes only when each of its distributions does, so the chance of a false pass is at most that of the one
+//! distribution that breaks the limit, however many there are.
 
 use super::{Assertion, Evaluation, Metric, Op, Outcome};
 use crate::confidence::{Confidence, Interval, needed};
@@ -12,17 +13,17 @@ use rtscope_record::{Distribution, Effect, Histogram, Nanos, Quantile, Record, T
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What is held against the limit.
+/// The events whose figure is compared with the limit.
 struct Events<'a> {
-    /// What the view is called, before the figure and after it.
+    /// Names the view in messages: text before the figure, and text after it.
     name: (&'static str, &'static str),
     histogram: Cow<'a, Histogram>,
-    /// All of them: those that the histogram does not hold lie above it.
+    /// All events; those that the histogram does not hold lie above it.
     count: u64,
     min: u64,
     max: u64,
     mean: Option<f64>,
-    /// Those that the histogram does not hold are above this, ns.
+    /// Events that the histogram does not hold are above this, ns.
     beyond: u64,
 }
 
@@ -51,20 +52,20 @@ impl<'a> Events<'a> {
         Some(Self { name, count, min: c.min, max: c.max, mean: c.mean, beyond, histogram: Cow::Owned(c.histogram) })
     }
 
-    /// How many have no value.
+    /// How many events have no known value.
     fn unknown(&self) -> u64 {
         self.count - self.histogram.total()
     }
 }
 
-/// An outcome with its figure, what more it takes, and one sentence.
+/// The outcome, the figure, how many more samples are needed, and a sentence.
 type Held = (Outcome, Option<f64>, Option<u64>, String);
 
 impl Assertion {
-    /// Holds the assertion against every distribution of `record`.
+    /// Evaluates the assertion against every distribution of `record`.
     ///
-    /// A percentile is known to within its histogram slot (0.1 %): `<` and `<=` are held against the slot's upper end, `>` and `>=`
-    /// against its lower end, so that rounding never turns into a pass.
+    /// A percentile is known to within its histogram slot (0.1 %): `<` and `<=` are compared with the slot's upper end,
+    /// `>` and `>=` with its lower end, so that rounding never turns a failure into a pass.
     pub fn evaluate(&self, record: &Record, confidence: Confidence) -> Evaluation {
         let whole = |outcome, text: String| Evaluation {
             assertion: self.to_string(),
@@ -84,7 +85,7 @@ impl Assertion {
             return whole(Outcome::Fail, text);
         }
         let all = record.distributions().iter().map(|d| self.of_distribution(record, d, confidence));
-        // The worst outcome decides; among equals the one farthest on the wrong side of the bound.
+        // The worst outcome decides; among equal outcomes, the figure farthest on the wrong side of the bound.
         let worst = all.max_by(|a, b| a.outcome.cmp(&b.outcome).then(self.badness(a).total_cmp(&self.badness(b))));
         worst.unwrap_or_else(|| whole(Outcome::Refused, "the record holds no figures".into()))
     }
@@ -98,11 +99,11 @@ impl Assertion {
         }
     }
 
-    /// The same for one distribution, whatever the record's verdict.
+    /// Evaluates one distribution, whatever the record's verdict.
     pub(super) fn of_distribution(&self, record: &Record, d: &Distribution, confidence: Confidence) -> Evaluation {
         let refused = |why| (Outcome::Refused, None, None, why);
         let claimed = match self.metric {
-            // The highest seen: nothing can be claimed of a maximum.
+            // p100 is the maximum seen: no claim about the machine follows from it.
             Metric::Percentile(q) if q.samples_needed() > 1 => Some(q),
             _ => None,
         };
@@ -146,12 +147,12 @@ impl Assertion {
         }
     }
 
-    /// The events that a time is of, or why nobody knows them.
+    /// The events that a time metric refers to, or why they are not known.
     fn events<'a>(&self, record: &Record, d: &'a Distribution) -> Result<Events<'a>, String> {
         if d.dropped() > 0 {
             return Err(format!("{} samples were lost, and nobody knows how high they were", d.dropped()));
         }
-        // Jitter is of edges that came: there is no other view of it.
+        // Jitter is measured between edges that came, so it has no corrected view.
         let periodic = record.parts().test == Test::Periodic;
         let events = if self.raw || periodic { Events::raw(d, self.raw) } else { Events::corrected(record, d) };
         if let Some(events) = events {
@@ -173,7 +174,7 @@ impl Assertion {
         Err(why)
     }
 
-    /// Holds a figure of the run.
+    /// Evaluates a figure of the run.
     fn fact(&self, e: &Events<'_>) -> Result<Held, String> {
         let unknown = e.unknown();
         let value = match self.metric {
@@ -198,7 +199,7 @@ impl Assertion {
         (if holds { Outcome::Pass } else { Outcome::Fail }, Some(value), None, text)
     }
 
-    /// Whether all that lies between the two keeps the limit.
+    /// Whether every value from `low` to `high` keeps the limit; `None` is unbounded.
     fn keeps(&self, low: Option<f64>, high: Option<f64>) -> bool {
         let bound = self.bound as f64;
         let (low, high) = (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY));
@@ -211,7 +212,7 @@ impl Assertion {
         }
     }
 
-    /// Whether all that lies between the two breaks the limit.
+    /// Whether every value from `low` to `high` breaks the limit; `None` is unbounded.
     fn breaks(&self, low: Option<f64>, high: Option<f64>) -> bool {
         let bound = self.bound as f64;
         let (low, high) = (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY));
@@ -224,7 +225,7 @@ impl Assertion {
         }
     }
 
-    /// Holds a percentile: with confidence, or not at all.
+    /// Evaluates a percentile: pass or FAIL only with the confidence, else not shown.
     fn claim(&self, q: Quantile, e: &Events<'_>, confidence: Confidence) -> Held {
         let risk = confidence.risk();
         let Interval { low, high } = Interval::of(q, &e.histogram, e.count, (e.min, e.max), e.beyond, risk);
@@ -259,7 +260,7 @@ impl Assertion {
         (Outcome::NotShown, value, more, format!("{what}; {lack}"))
     }
 
-    /// Samples that are lacking, if those to come are like those that came.
+    /// How many more samples are needed if those to come are like those that came; `None` where no number suffices.
     fn more(&self, q: Quantile, e: &Events<'_>, risk: f64) -> Option<u64> {
         let above = match self.op {
             Op::Below | Op::AtMost => false,
@@ -281,7 +282,7 @@ impl Assertion {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with a comma between thousands.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();

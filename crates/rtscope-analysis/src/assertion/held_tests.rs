@@ -1,4 +1,4 @@
-//! What is held against a limit, and what is said of it.
+//! What is compared with a limit, and the messages about it.
 
 use super::*;
 use crate::fixtures::Build;
@@ -17,7 +17,7 @@ fn cpu(samples: &[u64]) -> Record {
     Build::new("none").cpu(0, 1_000_000_000, samples).record()
 }
 
-/// Answers to stimuli, waited for a millisecond.
+/// A response record whose stimuli have a time-out of a millisecond.
 fn answers(samples: &[u64], missed: u64) -> Record {
     Build::lines("a", Test::Response, &[("rising", samples, missed)]).timeout(1_000_000).record()
 }
@@ -167,9 +167,10 @@ fn what_is_lacking_follows_from_what_was_on_the_wrong_side() {
     for text in ["p90<=5us", "p10>4us", "p10>=5us"] {
         lacks(text, &cpu(&[5_000; 10]), 10, 29);
     }
-    // One on the wrong side.
+    // One sample on the wrong side.
     lacks("p10>4us", &cpu(&one_below), 20, 116);
-    // What had no answer is on the wrong side of an upper limit, and on the right one of a lower limit below the time-out.
+    // An unanswered stimulus is on the wrong side of an upper limit, and on the right side of a lower limit below the
+    // time-out.
     lacks("p50<100us", &answers(&[50_000; 6], 1), 7, 11);
     lacks("p50>900us", &answers(&[50_000; 2], 5), 7, 21);
     for (text, r) in

@@ -43,7 +43,7 @@ pub enum CompareError {
 impl Problem for CompareError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message already says what to do.
             Self::Empty(_) | Self::NoCommonLoad { .. } | Self::NoCommonModel { .. } => String::new(),
             Self::Merge { error, .. } => error.remedy(),
         }

@@ -1,11 +1,11 @@
-//! The rows of a comparison: each figure of A beside that of B, and B/A.
+//! The rows of a comparison: each figure of A, that of B, and the ratio B/A.
 
 use crate::edges::EdgeFigures;
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Distribution, Quantile};
 use serde::Serialize;
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -20,11 +20,11 @@ pub enum Unit {
 pub struct MetricRow {
     /// "mean", "p99.9", "corrected p99.9", "missed" ...
     pub metric: String,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// Of A; `None` where A can't tell.
+    /// A's figure; `None` where A does not have it.
     pub a: Option<f64>,
-    /// Of B; `None` where B can't tell.
+    /// B's figure; `None` where B does not have it.
     pub b: Option<f64>,
     /// B / A; `None` where one is unknown or A is 0.
     pub ratio: Option<f64>,
@@ -33,7 +33,7 @@ pub struct MetricRow {
 /// What was measured of one side under one load.
 pub(super) struct Figures<'a> {
     pub(super) all: Option<&'a Distribution>,
-    /// With signs, where all its records are of the test periodic.
+    /// Signed jitter, where all records are of the test `periodic`.
     pub(super) jitter: Option<EdgeFigures>,
     pub(super) corrected: Option<&'a Corrected>,
 }
@@ -71,7 +71,7 @@ pub(super) fn metrics(a: &Figures<'_>, b: &Figures<'_>) -> Vec<MetricRow> {
     for q in Quantile::STANDARD {
         let view = |v: &Figures<'_>| v.corrected.and_then(|c| float(c.value_at(q)));
         let (x, y) = (view(a), view(b));
-        // The corrected figures are shown where they differ from the raw ones on one side at least.
+        // Corrected figures are shown only where they differ from the raw ones on at least one side.
         if (x, y) != both(&|d| float(d.value_at(q))) && (x.is_some() || y.is_some()) {
             push(corrected_name(q, a.corrected, b.corrected), Unit::Ns, x, y);
         }
@@ -80,7 +80,8 @@ pub(super) fn metrics(a: &Figures<'_>, b: &Figures<'_>) -> Vec<MetricRow> {
     rows
 }
 
-/// What a corrected figure is called: a guess by `HdrHistogram`'s rule by its name, also where it is on one side only.
+/// The name of a corrected figure. One guessed by `HdrHistogram`'s rule names the rule, even where only one side is
+/// guessed.
 fn corrected_name(q: Quantile, a: Option<&Corrected>, b: Option<&Corrected>) -> String {
     match [a, b].map(|c| c.is_some_and(|c| c.basis == Basis::Rule)) {
         [false, false] => format!("corrected {q}"),
@@ -90,7 +91,7 @@ fn corrected_name(q: Quantile, a: Option<&Corrected>, b: Option<&Corrected>) -> 
     }
 }
 
-/// What is compared of a jitter: late and early amounts have no common percentile.
+/// A figure of a jitter. There are no percentiles: late and early amounts have none in common.
 type Jitter = fn(&EdgeFigures) -> Option<f64>;
 const JITTER: [(&str, Jitter); 4] = [
     ("earliest", |j| j.min.map(|v| v as f64)),

@@ -1,4 +1,4 @@
-//! One side of a comparison, record by record: what is told of it, and its figures merged exactly under each load.
+//! One side of a comparison, built record by record: its description, and its figures merged exactly for each load.
 
 use super::error::CompareError;
 use super::metrics::Figures;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The worst samples that are kept of all that is merged.
+/// How many of the worst samples are kept when records are merged.
 const WORST: usize = 32;
 
 /// One side of a comparison.
@@ -33,8 +33,8 @@ pub struct Side {
     pub verdict: Verdict,
 }
 
-/// What a side takes of a record. It is small, and can be made on any thread; of tests over lines it holds the record, which the view of a
-/// second instrument may be held against.
+/// What a side keeps of a record. It is small and can be made on any thread; for a test over lines it holds the whole
+/// record, which may have to be compared with that of a second instrument.
 #[derive(Debug, Clone)]
 pub struct Entry {
     brief: Brief,
@@ -43,13 +43,13 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// That of `r`.
+    /// The entry for `r`.
     pub fn of(r: &Record) -> Self {
         Self { brief: Brief::of(r), model: time_model(r), merged: Merged::of(r) }
     }
 }
 
-/// A side of a comparison, as far as its records were added.
+/// A side of a comparison while its records are added.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     /// Ids with verdicts, in the order given.
@@ -65,7 +65,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of all `records`.
+    /// The tally of all `records`.
     pub fn of(records: &[Record]) -> Self {
         let mut all = Self::default();
         for r in records {
@@ -74,7 +74,7 @@ impl Tally {
         all
     }
 
-    /// Adds the record that comes next.
+    /// Adds the next record.
     pub fn add(&mut self, entry: Entry) {
         let Entry { brief, model, merged } = entry;
         note(&mut self.kernels, &brief.kernel.release);
@@ -108,7 +108,7 @@ impl Tally {
         self.loads.contains_key(load)
     }
 
-    /// The records of `load` that are picked; `None` where there are none.
+    /// The records under `load` that `pick` selects; `None` where there are none.
     pub(super) fn under(&self, load: &str, pick: Pick) -> Option<&Merged> {
         let there = self.loads.get(load)?;
         match pick {
@@ -136,19 +136,19 @@ impl Tally {
 pub(super) enum Pick {
     /// All.
     Any,
-    /// Those in a time model; `None`: those in the time of a host.
+    /// Those in one time model; `None` for those in host time.
     In(Option<u32>),
 }
 
 /// The records of a side under one load.
 #[derive(Debug, Clone)]
 struct UnderLoad {
-    /// Records of the side before the first of these.
+    /// How many records of the side came before the first of these.
     at: usize,
     any: Merged,
-    /// The time model of the first.
+    /// The time model of the first record.
     first: Option<u32>,
-    /// Those of each time model, where there are several.
+    /// The records of each time model, where there are several.
     apart: BTreeMap<Option<u32>, Merged>,
 }
 
@@ -173,15 +173,15 @@ impl UnderLoad {
     }
 }
 
-/// Records that are merged exactly.
+/// Records merged exactly.
 #[derive(Debug, Clone)]
 pub(super) struct Merged {
     pub(super) runs: usize,
-    /// The time model of the first, where the lab made it.
+    /// The time model of the first record, where it comes from the lab.
     pub(super) model: Option<u32>,
     sum: Sum,
     view: View,
-    /// The records, where all are of one test over lines.
+    /// The records themselves, where all are of the same test over lines.
     lines: Option<Vec<Arc<Record>>>,
 }
 
@@ -211,12 +211,12 @@ impl Merged {
         };
     }
 
-    /// The records, where all are of one test over lines.
+    /// The records themselves, where all are of the same test over lines.
     pub(super) fn lines(&self) -> Option<Vec<&Record>> {
         self.lines.as_ref().map(|all| all.iter().map(AsRef::as_ref).collect())
     }
 
-    /// Their figures; `load` and `side` are for the message where they have none.
+    /// Their figures; `load` and `side` are for the error message.
     pub(super) fn figures(&self, load: &str, side: &'static str) -> Result<Figures<'_>, CompareError> {
         let error = |error| CompareError::Merge { side, load: load.into(), error };
         let all = self.sum.get().map_err(error)?;
@@ -232,9 +232,9 @@ enum View {
     /// Nothing was measured.
     #[default]
     Nothing,
-    /// It is known.
+    /// The corrected view is known.
     Known(Corrected),
-    /// One has no corrected view, so all together have none.
+    /// One record has no corrected view, so there is none for all together.
     Spoiled,
 }
 
@@ -249,7 +249,7 @@ impl View {
     }
 }
 
-/// What is wrong with a side of its own.
+/// Findings about each side on its own.
 pub(super) fn sides(a: &Tally, b: &Tally) -> Vec<Finding> {
     let mut found = Vec::new();
     for (side, name) in [(a, "A"), (b, "B")] {

@@ -1,4 +1,4 @@
-//! A stock kernel and its RT partner with their figures under each load.
+//! A stock kernel and its RT partner, with their figures under each load.
 
 use super::figures::{LoadFigures, Overall};
 use crate::kernel::Kernel;
@@ -12,24 +12,24 @@ pub struct Block {
     pub series: String,
     /// Architecture as `uname -m` has it; may be empty.
     pub arch: String,
-    /// Board, else processor; empty where a record does not say.
+    /// The board, else the processor; empty where the record does not say.
     pub machine: String,
     /// Where the measured task ran.
     pub space: Space,
     /// Whose time the figures are in.
     pub clock: Clock,
-    /// The time model of the lab, in virtual time.
+    /// The time model of the lab, for virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<u32>,
     /// Clock and machine in words, such as "virtual in qemu".
     pub clock_words: String,
-    /// Whether it is a virtual machine.
+    /// Whether the machine is virtual.
     pub virtual_machine: bool,
-    /// Stock, then RT; or the one.
+    /// Stock, then RT; or the only kernel.
     pub kernels: Vec<Kernel>,
-    /// The loads of either, in the order of the records.
+    /// The loads of both kernels, in the order of the records.
     pub loads: Vec<LoadFigures>,
-    /// The highest latency of both over the loads that have ratios; `None` where there is none.
+    /// The highest latency of both kernels over the loads that have ratios; `None` where no load has one.
     pub overall: Option<Overall>,
 }
 

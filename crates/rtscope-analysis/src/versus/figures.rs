@@ -1,22 +1,22 @@
-//! The figures of one kernel under one load, and what stock is to RT.
+//! The figures of one kernel under one load, and the ratios stock/RT.
 
 use super::tally::UnderLoad;
 use crate::seeds::Seeds;
 use rtscope_record::{Distribution, DistributionError, Quantile, Verdict};
 use serde::Serialize;
 
-/// What was measured of one kernel under one load; times in ns.
+/// The figures of one kernel under one load; times in ns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
     /// Ids of the records that were merged.
     pub ids: Vec<String>,
-    /// How many they are.
+    /// How many records were merged.
     pub runs: usize,
-    /// Ids of INVALID records that were left out beside them.
+    /// Ids of INVALID records that were left out.
     pub left_out: Vec<String>,
-    /// The worst verdict among the merged.
+    /// The worst verdict among the merged records.
     pub verdict: Verdict,
-    /// One of the merged was ended before its time.
+    /// One of the merged runs was ended before its planned end.
     pub interrupted: bool,
     /// Samples.
     pub count: u64,
@@ -24,17 +24,17 @@ pub struct Figures {
     pub missed: u64,
     /// Mean; `None` without samples.
     pub mean: Option<f64>,
-    /// `None` where the count does not support it.
+    /// 99th percentile; `None` where there are too few samples.
     pub p99: Option<u64>,
-    /// `None` where the count does not support it.
+    /// 99.9th percentile; `None` where there are too few samples.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<u64>,
-    /// `None` where the count does not support it.
+    /// 99.99th percentile; `None` where there are too few samples.
     #[serde(rename = "p99.99")]
     pub p99_99: Option<u64>,
     /// Highest sample.
     pub max: Option<u64>,
-    /// Of runs of the lab: the maxima of their seeds.
+    /// For lab runs: the maxima of their seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
     /// All samples, for plots; `None` when no record holds a distribution.
@@ -43,7 +43,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Of the runs of one kernel under one load.
+    /// The figures of the runs of one kernel under one load.
     pub(super) fn of(runs: &UnderLoad) -> Result<Self, DistributionError> {
         let merged = runs.merged();
         let all = merged.sum.get()?;
@@ -66,7 +66,7 @@ impl Figures {
         })
     }
 
-    /// Whether the figures mean what they say and there are any.
+    /// Whether the figures may enter a ratio: the verdict is not INVALID, and there are samples.
     fn comparable(&self) -> bool {
         self.verdict != Verdict::Invalid && self.count > 0
     }
@@ -76,7 +76,7 @@ const P99: Quantile = Quantile::STANDARD[3];
 const P99_9: Quantile = Quantile::STANDARD[4];
 const P99_99: Quantile = Quantile::STANDARD[5];
 
-/// Stock/RT: above 1 where RT is the better one. `None` where one of both can't tell or RT's figure is 0.
+/// Stock/RT: above 1 where RT is better. `None` where either figure is missing or RT's is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ratios {
     /// Of the means.
@@ -94,7 +94,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// `None` when one of both is INVALID or empty.
+    /// `None` when either side is INVALID or empty.
     pub(super) fn of(stock: &Figures, rt: &Figures) -> Option<Self> {
         if !stock.comparable() || !rt.comparable() {
             return None;
@@ -119,22 +119,22 @@ fn ratio(stock: Option<f64>, rt: Option<f64>) -> Option<f64> {
 pub struct LoadFigures {
     /// Name of the load.
     pub load: String,
-    /// One for each of the block's kernels, in their order; `None` where it was not measured under this load.
+    /// One entry for each kernel of the block, in their order; `None` where it was not measured under this load.
     pub figures: Vec<Option<Figures>>,
-    /// Stock/RT; `None` in a block of one kernel, where one of them was not measured, and where one is INVALID.
+    /// Stock/RT; `None` in a block of one kernel, and where either kernel was not measured or is INVALID.
     pub ratios: Option<Ratios>,
 }
 
-/// The highest latency of both kernels of a pair, over the loads that both were soundly measured under.
+/// The highest latency of both kernels of a pair, over the loads that have ratios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overall {
     /// Highest sample of the stock kernel, ns.
     pub stock_max: u64,
-    /// The load it came under.
+    /// The load under which it occurred.
     pub stock_load: String,
     /// Highest sample of the RT kernel, ns.
     pub rt_max: u64,
-    /// The load it came under.
+    /// The load under which it occurred.
     pub rt_load: String,
     /// Stock/RT; `None` when RT's is 0.
     pub ratio: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a reader of stock against RT must beware of.
+//! What the reader of a comparison of stock with RT must beware of.
 
 use super::block::Block;
 use super::figures::LoadFigures;
@@ -8,10 +8,10 @@ use crate::finding::{Finding, NAMED, finding, first_of};
 use crate::kernel::Role;
 use rtscope_record::Verdict;
 
-/// Samples of one kernel are this many times those of the other: the maxima are not of equal chances.
+/// From this ratio of sample counts on, the maxima of two kernels had unequal chances.
 const UNEQUAL: u64 = 2;
 
-/// Records of the selection that the comparison is not about.
+/// The records of the selection that the comparison leaves out.
 pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
     if other.is_empty() {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
     vec![finding("other-tests", message, "compare them with rtscope compare A B")]
 }
 
-/// Everything about one block.
+/// All findings about one block.
 pub(super) fn of_block(block: &Block, set: &[&Group]) -> Vec<Finding> {
     let mut found = Vec::new();
     match set {
@@ -40,7 +40,7 @@ pub(super) fn of_block(block: &Block, set: &[&Group]) -> Vec<Finding> {
     let mut merged: Vec<(Finding, Vec<&str>)> = Vec::new();
     for l in &block.loads {
         for f in of_load(block, l, set) {
-            // The same remark under several loads is made once.
+            // A finding that holds under several loads is reported once.
             match merged.iter_mut().find(|(g, _)| g.code == f.code && g.message == f.message) {
                 Some((_, loads)) => loads.push(&l.load),
                 None => merged.push((f, vec![&l.load])),
@@ -76,7 +76,7 @@ fn of_load(block: &Block, l: &LoadFigures, set: &[&Group]) -> Vec<Finding> {
     let used: Vec<Option<&Aspects>> = set.iter().map(|g| g.under(&l.load).map(|there| &there.merged().aspects)).collect();
     match used.as_slice() {
         [Some(stock), Some(rt)] => found.extend(differences(stock, rt, ["stock", "RT"])),
-        // Of one kernel only what its own runs differ in.
+        // With a single kernel, only differences among its own runs.
         _ => found.extend(used.iter().flatten().flat_map(|own| differences(own, own, ["", ""]))),
     }
     for (kernel, f) in block.kernels.iter().zip(&l.figures) {

@@ -1,4 +1,5 @@
-//! The records of stock against RT, one by one: the figures of each kernel under each load, merged exactly.
+//! The records of a comparison of stock with RT, added one by one: figures of each kernel under each load, merged
+//! exactly.
 
 use crate::brief::{Brief, Sum};
 use crate::differences::Aspects;
@@ -8,7 +9,7 @@ use crate::summary::{clock_words, time_model};
 use rtscope_record::{Clock, Record, Space, Test, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the records of a block have in common beside the kernel's series.
+/// What all records of a block have in common besides the kernel's series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) clock: Clock,
@@ -33,7 +34,7 @@ impl Place {
     }
 }
 
-/// What the comparison takes of a record. It is small, and can be made on any thread.
+/// What the comparison keeps of a record. It is small and can be made on any thread.
 #[derive(Debug, Clone)]
 pub struct Entry {
     brief: Brief,
@@ -44,18 +45,18 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// That of `r`.
+    /// The entry for `r`.
     pub fn of(r: &Record) -> Self {
-        // Of another test nothing but the id is told.
+        // For other tests only the id is reported.
         let sum = if r.parts().test == Test::Timer { Sum::of(r) } else { Sum::default() };
         Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r) }
     }
 }
 
-/// The selection, as far as its records were added.
+/// The selection while its records are added.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// Of all that were given.
+    /// Ids of all records given.
     ids: BTreeSet<String>,
     /// Ids of records of other tests.
     pub(super) other: Vec<String>,
@@ -63,7 +64,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of all `records`.
+    /// The tally of all `records`.
     pub fn of(records: &[Record]) -> Self {
         let mut all = Self::default();
         for r in records {
@@ -72,7 +73,7 @@ impl Tally {
         all
     }
 
-    /// Adds the record that comes next, unless it was given before.
+    /// Adds the next record, unless it was added before.
     pub fn add(&mut self, entry: Entry) {
         let at = self.ids.len();
         if !self.ids.insert(entry.brief.id.clone()) {
@@ -86,7 +87,7 @@ impl Tally {
         self.groups.entry(key).or_insert_with(|| Group::new(at, &entry)).add(at, entry);
     }
 
-    /// In the order of their first records.
+    /// The groups in the order of their first records.
     pub(super) fn groups(&self) -> Vec<&Group> {
         let mut groups: Vec<&Group> = self.groups.values().collect();
         groups.sort_unstable_by_key(|g| g.at);
@@ -94,14 +95,14 @@ impl Tally {
     }
 }
 
-/// The records of one kernel at one place.
+/// The records of one kernel at one [`Place`].
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) place: Place,
     pub(super) version: Version,
     pub(super) kernel: Kernel,
     pub(super) virtual_machine: bool,
-    /// Records of the selection before its first.
+    /// How many records of the selection came before the first of this group.
     at: usize,
     loads: BTreeMap<String, UnderLoad>,
 }
@@ -139,7 +140,7 @@ impl Group {
 /// The records of a group under one load.
 #[derive(Debug, Clone)]
 pub(super) struct UnderLoad {
-    /// Records of the selection before the first of these.
+    /// How many records of the selection came before the first of these.
     at: usize,
     sound: Runs,
     invalid: Runs,
@@ -156,22 +157,22 @@ impl UnderLoad {
         }
     }
 
-    /// Those that are merged: INVALID ones only where there is no other.
+    /// The records that are merged: INVALID ones only where there are no others.
     pub(super) fn merged(&self) -> &Runs {
         if self.sound.ids.is_empty() { &self.invalid } else { &self.sound }
     }
 
-    /// Ids of those that are not.
+    /// Ids of the records that are not merged.
     pub(super) fn left_out(&self) -> &[String] {
         if self.sound.ids.is_empty() { &[] } else { &self.invalid.ids }
     }
 }
 
-/// Records that are merged exactly.
+/// Records merged exactly.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
     pub(super) ids: Vec<String>,
-    /// The worst.
+    /// The worst verdict.
     pub(super) verdict: Option<Verdict>,
     pub(super) interrupted: bool,
     pub(super) aspects: Aspects,

@@ -1,35 +1,36 @@
-//! From voltages to levels: a threshold with hysteresis, as a Schmitt trigger has it.
+//! Turns voltages into levels: a threshold with hysteresis, like a Schmitt trigger.
 
 use super::levels::Levels;
 use super::request::Request;
 
-/// Of the swing, the hysteresis where none is asked for.
+/// The default hysteresis, as a fraction of the swing.
 const HYSTERESIS: f64 = 0.1;
-/// No logic swings less, V: LVDS does by 0.35.
+/// The smallest swing of any logic, V, with a margin: LVDS swings by 0.35 V.
 const LEAST_SWING: f64 = 0.2;
 
-/// When a voltage is high.
+/// The voltage threshold between low and high.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// The middle, V.
+    /// The middle of the threshold, V.
     pub volts: f64,
-    /// How far a voltage must pass over the middle, in all, V: half of it above to be high, half below to be low.
+    /// Total width of the hysteresis, V: a voltage must be half of it above the middle to become high, and half below to
+    /// become low.
     pub hysteresis: f64,
 }
 
-/// How a channel's voltages became levels.
+/// How a channel's voltages were turned into levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Analog {
     /// The lowest and highest voltage; `None` where there is no sample.
     pub swing: Option<(f64, f64)>,
-    /// Its middle parts nothing: it hardly swings, or is most of the time in the middle half of its swing, as noise is. (A triangle is
-    /// there half of the time.)
+    /// The voltage looks like noise: it hardly swings, or spends most of the time in the middle half of its swing. (A
+    /// triangle wave is there half of the time.)
     pub noise: bool,
-    /// What was used.
+    /// The threshold used.
     pub threshold: Threshold,
 }
 
-/// The swing of a channel, as its samples come.
+/// The swing of a channel, updated with every sample.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Swing(Option<(f64, f64)>);
 
@@ -43,20 +44,20 @@ impl Swing {
         self.0 = Some((low.min(volts), high.max(volts)));
     }
 
-    /// The lowest and highest.
+    /// The lowest and highest voltage.
     pub(super) fn ends(self) -> Option<(f64, f64)> {
         self.0.filter(|(low, high)| low <= high)
     }
 }
 
-/// Makes levels of samples, as they come. An edge is where the straight line between two samples passes the middle, also when the far
-/// threshold is passed only later: hysteresis decides whether there is an edge, not when.
+/// Turns samples into levels, one at a time. An edge is timed where the straight line between two samples crosses the
+/// middle, even when the far threshold is passed only later: the hysteresis decides whether there is an edge, not when.
 #[derive(Debug)]
 pub(super) struct Slicer {
     swing: Option<(f64, f64)>,
     threshold: Threshold,
     levels: Levels,
-    /// Where the middle was last passed on the way up and down.
+    /// When the voltage last crossed the middle on the way up, and on the way down.
     up: Option<u64>,
     down: Option<u64>,
     before: Option<(u64, f64)>,
@@ -66,7 +67,8 @@ pub(super) struct Slicer {
 }
 
 impl Slicer {
-    /// By what is asked for, else by the middle of the swing and a tenth of it.
+    /// With the requested threshold, else the middle of the swing; with the requested hysteresis, else a tenth of the
+    /// swing.
     pub(super) fn new(swing: Swing, request: &Request) -> Self {
         let swing = swing.ends();
         let (low, high) = swing.unwrap_or_default();
@@ -76,7 +78,7 @@ impl Slicer {
         Self { swing, threshold, levels: Levels::default(), up: None, down: None, before: None, samples: 0, middle: 0 }
     }
 
-    /// The next sample.
+    /// Takes the next sample.
     pub(super) fn take(&mut self, at: u64, v: f64) {
         let (t, half) = (self.threshold, self.threshold.hysteresis.abs() / 2.0);
         let (low, high) = self.swing.unwrap_or_default();
@@ -134,7 +136,8 @@ mod tests {
     fn an_edge_is_where_the_middle_is_passed() {
         let ramp = [(0, 0.0), (100, 0.0), (200, 2.0), (300, 3.0), (400, 3.0), (500, 0.0)];
         let (edges, analog) = sliced(&ramp, None, None);
-        // The middle of 0 and 3 V is 1.5 V: three quarters from 0 to 2 V; half from 3 to 0 V.
+        // The middle between 0 and 3 V is 1.5 V: reached after three quarters of the rise from 0 to 2 V, and half way
+        // from 3 to 0 V.
         assert_eq!(edges, [(175, true), (450, false)]);
         assert!((analog.threshold.volts - 1.5).abs() < 1e-9 && (analog.threshold.hysteresis - 0.3).abs() < 1e-9);
         assert_eq!(sliced(&ramp, Some(2.0), Some(0.0)).0, [(200, true), (433, false)]);
@@ -145,7 +148,7 @@ mod tests {
     fn a_line_that_does_nothing_but_noise_has_no_middle() {
         let is_noise =
             |volts: &dyn Fn(u64) -> f64| sliced(&(0..1000).map(|i| (i * 10, volts(i))).collect::<Vec<_>>(), None, None).1.noise;
-        // The sum of a few that don't go together is like noise.
+        // The sum of a few unrelated sines resembles noise.
         let noise = |i: u64| [0.61, 1.13, 2.39, 0.29].iter().map(|f| (f * i as f64).sin()).sum::<f64>();
         assert!(is_noise(&noise));
         assert!(is_noise(&|i| 3.28 + 0.04 * (i % 2) as f64), "the last bit of a converter");

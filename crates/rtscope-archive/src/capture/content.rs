@@ -1,4 +1,4 @@
-//! A capture that was read: its channels with what they did.
+//! A capture in memory: its channels and their edges.
 
 use super::analog::Analog;
 use super::error::CaptureError;
@@ -6,20 +6,20 @@ use super::kind::Kind;
 use super::levels::Levels;
 use super::names::Names;
 
-/// A capture, its times in picoseconds from its first moment.
+/// A capture; times are in picoseconds from its first moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capture {
-    /// Of which kind the file is.
+    /// The kind of the file.
     pub kind: Kind,
-    /// In words, as far as the file says: what wrote it.
+    /// The program or instrument that wrote it, as far as the file says.
     pub writer: String,
-    /// Of the file, in hexadecimal digits.
+    /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
-    /// How finely times are known, ps: the sample interval or the unit of time.
+    /// Resolution of the times, ps: the sample interval or the unit of time.
     pub resolution: u64,
-    /// Its last moment, ps.
+    /// Time of the end of the capture, ps.
     pub end: u64,
-    /// The channels that were asked for and are there, in the file's order.
+    /// The requested channels that exist, in the file's order.
     pub(super) channels: Vec<Channel>,
     pub(super) names: Names,
 }
@@ -29,26 +29,26 @@ pub struct Capture {
 pub struct Channel {
     /// Its name.
     pub name: String,
-    /// Its place among the channels of the file, from 0.
+    /// Its position among the file's channels, from 0.
     pub place: usize,
-    /// What it did.
+    /// Its levels over time.
     pub levels: Levels,
-    /// How its levels came from voltages, where it had those.
+    /// How its levels were made from voltages; `None` for a digital channel.
     pub analog: Option<Analog>,
 }
 
 impl Capture {
-    /// The names of its first channels, as many as one may read.
+    /// The names of the first channels, limited to what is useful in a message.
     pub fn names(&self) -> &[String] {
         self.names.first()
     }
 
-    /// How many channels it has.
+    /// Number of channels in the file.
     pub fn count(&self) -> usize {
         self.names.count()
     }
 
-    /// One of the channels that were asked for, as it was asked for.
+    /// One of the requested channels, by the text of the request.
     pub fn channel(&self, wanted: &str) -> Result<&Channel, CaptureError> {
         let found = self.names.find(wanted, self.channels.iter().map(|c| (c.place, c.name.as_str())))?;
         let none = || CaptureError::NoChannel { wanted: wanted.into(), has: self.names().to_vec() };

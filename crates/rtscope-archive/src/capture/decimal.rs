@@ -1,6 +1,7 @@
-//! Decimal numbers of seconds, exactly to the picosecond: a float would lose the last digits of a long capture.
+//! Decimal numbers of seconds, exact to the picosecond: a float would lose the last digits in a long capture.
 
-/// Reads a number such as `-1.25e-03` times 10^`scale` seconds, in ps, rounded half away from zero. `None`: no number, or beyond 2^100 ps.
+/// Reads a number such as `-1.25e-03` times 10^`scale` seconds, in ps, rounded half away from zero. `None`: not a number,
+/// or beyond 2^100 ps.
 pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
     let text = text.trim();
     if let Some(value) = short(text, scale) {
@@ -21,7 +22,7 @@ pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
     }
     let digits = format!("{whole}{fraction}");
     let digits = digits.trim_start_matches('0');
-    // A picosecond is 10^-12 s.
+    // Convert to picoseconds: 10^12 of them are a second.
     let places = exponent.checked_add(scale)?.checked_add(12)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let value = if digits.is_empty() {
         0
@@ -41,7 +42,7 @@ pub(super) fn picoseconds(text: &str, scale: i32) -> Option<i128> {
     (value < 1 << 100).then_some(if negative { -value } else { value })
 }
 
-/// [`picoseconds`] of a number as most are: a few digits, and a point at most.
+/// [`picoseconds`] for the common case: a few digits and at most a decimal point.
 fn short(text: &str, scale: i32) -> Option<i128> {
     let (mut value, mut digits, mut places) = (0u64, 0, None);
     for byte in text.bytes() {
@@ -72,7 +73,7 @@ pub(super) fn sample_rate(text: &str) -> Option<u64> {
         "ghz" => 9,
         _ => return None,
     };
-    // The reader of times counts in 10^-12.
+    // `picoseconds` multiplies by 10^12, so that is taken off the scale.
     u64::try_from(picoseconds(number, scale - 12)?).ok().filter(|hz| *hz > 0)
 }
 

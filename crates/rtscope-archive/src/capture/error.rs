@@ -1,13 +1,13 @@
-//! Why a capture can't be used, and how long a line of one may be.
+//! Why a capture can't be used, and the limit for lines and words.
 
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::RecordError;
 use rtscope_samples::recorded::RecordedError;
 
-/// Longest line of a table and longest word of a dump, bytes: one without an end is found out within bounded memory.
+/// Longest line of a table and longest word of a dump, bytes: bounds the memory that an endless line or word could take.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// Why a capture can't be used. Nothing of it was.
+/// Why a capture can't be used. Nothing of it was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file is not what it should be.
@@ -21,7 +21,7 @@ pub enum CaptureError {
         /// What is wrong, and what was expected.
         what: String,
     },
-    /// It does not show what was asked for.
+    /// The capture does not show what was requested.
     #[error("{what}")]
     Shows {
         /// What it shows instead.
@@ -29,24 +29,24 @@ pub enum CaptureError {
         /// What to ask for.
         remedy: String,
     },
-    /// Its edges can't be booked.
+    /// Its edges can't be turned into samples.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
-    /// What came of it is no record.
+    /// The result is not a valid record.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// There is no such channel (usage).
     #[error("there is no channel `{wanted}` in it: it has {}", .has.join(", "))]
     NoChannel {
-        /// As asked for.
+        /// The requested name.
         wanted: String,
-        /// Those that there are, as many as one may read.
+        /// The names that exist, limited to what is useful in a message.
         has: Vec<String>,
     },
     /// Several channels have this name (usage).
     #[error("{count} channels are called `{wanted}`: name one by its place, from #1 to #{all}")]
     Ambiguous {
-        /// As asked for.
+        /// The requested name.
         wanted: String,
         /// How many have the name.
         count: usize,
@@ -65,7 +65,7 @@ impl Problem for CaptureError {
             Self::Recorded(e) => e.remedy(),
             Self::Record(e) => e.remedy(),
             Self::NoChannel { .. } => "name one of these, or its place such as #1".into(),
-            // Says it.
+            // The message already says what to do.
             Self::Ambiguous { .. } => String::new(),
         }
     }
@@ -85,7 +85,7 @@ impl CaptureError {
         Self::Line { line, what: what.into() }
     }
 
-    /// A line or word that goes on for ever.
+    /// A line or word above the length limit.
     pub(super) fn endless(line: u64, what: &str) -> Self {
         Self::line(line, format!("{what} is longer than {} MiB: this is no such file, or it is damaged", LONGEST >> 20))
     }

@@ -1,19 +1,19 @@
-//! What is read: a file from its start, and the hash of it on the way.
+//! Reads a file from its start and hashes it on the way.
 
 use super::error::CaptureError;
 use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 pub(super) const CHUNK: usize = 1 << 18;
 
-/// An error of reading.
+/// An error while reading.
 pub(super) fn unread(e: &io::Error) -> CaptureError {
     CaptureError::File(e.to_string())
 }
 
-/// A file whose reads are not ended by a signal, which readers of formats would take for an error.
+/// A file whose reads are retried after a signal: the format readers would take the interruption for an error.
 pub(super) struct Patient<R>(pub(super) R);
 
 impl<R: Read> Read for Patient<R> {
@@ -33,7 +33,7 @@ impl<R: Seek> Seek for Patient<R> {
     }
 }
 
-/// A file from its start, which is hashed.
+/// A file read from its start and hashed.
 pub(super) struct Hashed<'a, R> {
     from: &'a mut R,
     hash: Sha256,
@@ -45,7 +45,7 @@ impl<'a, R: Read + Seek> Hashed<'a, R> {
         Ok(Self { from, hash: Sha256::new() })
     }
 
-    /// The hash of the whole file, what was not read yet included.
+    /// The hash of the whole file, including what was not read yet.
     pub(super) fn digest(mut self) -> Result<String, CaptureError> {
         let mut rest = BufReader::with_capacity(CHUNK, &mut self);
         loop {

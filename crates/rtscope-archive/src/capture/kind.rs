@@ -1,9 +1,9 @@
-//! The kinds of files that hold a capture, and their names on the command line.
+//! Kinds of capture files, and their names on the command line.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Kinds of files.
+/// Kinds of capture files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Value change dump (IEEE 1364).

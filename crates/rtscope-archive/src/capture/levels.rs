@@ -1,13 +1,13 @@
-//! What a line did: when its level changed.
+//! The times at which a line changed its level.
 
-/// Levels of a channel. They alternate, so that times and the first of them say all.
+/// The levels of a channel. They alternate, so the times and the final level are enough.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Levels {
-    /// When the level changed, ps, rising. The first known level is no edge.
+    /// When the level changed, ps, ascending. The first known level is not a change.
     times: Vec<u64>,
-    /// The latest level, and at the end the last one.
+    /// The latest level; after reading, the final one.
     level: Option<bool>,
-    /// How often it was undefined or of high impedance.
+    /// How often the level became undefined or high-impedance.
     unknown: u64,
 }
 
@@ -20,7 +20,7 @@ impl Levels {
         self.level = Some(level);
     }
 
-    /// Nobody knows the level from here on: the one before is taken.
+    /// The level is unknown from here on; the previous one is assumed to hold.
     pub(super) fn lose(&mut self) {
         self.unknown += u64::from(self.level.is_some());
     }
@@ -30,15 +30,15 @@ impl Levels {
         self.level
     }
 
-    /// When it became high or low, ps.
+    /// The times of the edges, ps, and the level after each.
     pub fn edges(&self) -> impl ExactSizeIterator<Item = (u64, bool)> {
-        // The last one led to the level at the end.
+        // The last edge led to the final level.
         let last = self.level.unwrap_or_default();
         let count = self.times.len();
         self.times.iter().enumerate().map(move |(i, at)| (*at, last ^ ((count - 1 - i) % 2 == 1)))
     }
 
-    /// How often it was undefined or of high impedance.
+    /// How often the level became undefined or high-impedance.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }

@@ -1,12 +1,13 @@
-//! Which channels of a file are meant. Of a million names only those are kept that somebody will see.
+//! Finds the requested channels by name. Out of possibly millions of names, only those that may be shown to the user are
+//! kept.
 
 use super::error::CaptureError;
 use super::request::Request;
 
-/// Names that are kept for the reader of an error.
+/// How many names are kept for error messages.
 const SHOWN: usize = 40;
 
-/// The names of a file's channels, as they come by.
+/// The names of a file's channels, collected as they are read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Names {
     first: Vec<String>,
@@ -14,16 +15,16 @@ pub(super) struct Names {
     searches: Vec<Search>,
 }
 
-/// A channel that is looked for.
+/// A search for one requested channel.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Search {
     wanted: String,
-    /// The one at the place that is wanted.
+    /// The channel at the requested position.
     placed: Option<(usize, String)>,
-    /// The first of this very name, and how many there are.
+    /// The first channel with exactly this name, and how many there are.
     same: Option<(usize, String)>,
     sames: usize,
-    /// The first whose name differs by case at most, and how many there are.
+    /// The first channel whose name differs at most in case, and how many there are.
     alike: Option<(usize, String)>,
     alikes: usize,
 }
@@ -48,7 +49,7 @@ impl Search {
         }
     }
 
-    /// The one that is meant, where that is clear.
+    /// The requested channel, where the match is unambiguous.
     fn found(&self) -> Option<&(usize, String)> {
         let named = match (self.sames, self.alikes) {
             (1, _) => self.same.as_ref(),
@@ -64,7 +65,7 @@ impl Names {
         Self { searches: request.channels.iter().map(|c| Search::new(c)).collect(), ..Self::default() }
     }
 
-    /// The next channel.
+    /// Takes the name of the next channel.
     pub(super) fn offer(&mut self, name: &str) {
         for search in &mut self.searches {
             search.offer(self.count, name);
@@ -75,7 +76,7 @@ impl Names {
         self.count += 1;
     }
 
-    /// The channels that are meant, by places, each once.
+    /// The requested channels with their positions, each once.
     pub(super) fn meant(&self) -> Vec<(usize, String)> {
         let mut all: Vec<_> = self.searches.iter().filter_map(Search::found).cloned().collect();
         all.sort();
@@ -91,7 +92,7 @@ impl Names {
         self.count
     }
 
-    /// The place of a channel. One that was not looked for while the names came by is looked for in `others`.
+    /// The position of a channel. A name that was not searched for while reading is looked up in `others`.
     pub(super) fn find<'a>(&self, wanted: &str, others: impl Iterator<Item = (usize, &'a str)>) -> Result<usize, CaptureError> {
         let known = self.searches.iter().find(|s| s.wanted == wanted);
         let search = known.cloned().unwrap_or_else(|| {

@@ -1,4 +1,5 @@
-//! A capture as the instrument: what its channels are to be, booked by the rules of a run, as a record.
+//! Makes a record of a capture: the capture is the instrument, its channels are assigned roles, and its edges are judged
+//! by the rules of a live run.
 
 use super::analog::{Analog, Threshold};
 use super::content::Capture;
@@ -25,52 +26,52 @@ pub enum Edges {
     Falling,
 }
 
-/// What a capture is to be read as.
+/// How a capture is to be read.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
-    /// The channel that stimulated; `None`: the answer is a wave.
+    /// The stimulus channel; `None`: the answer channel is a wave.
     pub stimulus: Option<&'a str>,
-    /// The channel that answered, or the wave.
+    /// The answer channel, or the wave.
     pub answer: &'a str,
-    /// Edges of the stimulus that are to be answered.
+    /// Edges of the stimulus channel that count as stimuli.
     pub stimulus_edges: Edges,
-    /// Edges that answer; `None`: those of the stimulus.
+    /// Edges of the answer channel that count; `None`: derived from the stimulus edges and `inverted`.
     pub answer_edges: Option<Edges>,
     /// A rising stimulus is answered by a falling edge.
     pub inverted: bool,
-    /// Shorter pulses are taken out, ns.
+    /// Pulses shorter than this are removed, ns.
     pub min_width: Option<Nanos>,
-    /// Longest time to an answer, ns; `None`: the usual time between two stimuli.
+    /// Time-out for answers, ns; `None`: the usual time between two stimuli.
     pub timeout: Option<Nanos>,
-    /// The semi-period that the wave should have, ns; `None`: its usual one.
+    /// Nominal semi-period of the wave, ns; `None`: its usual one.
     pub semi_period: Option<Nanos>,
-    /// Stimuli, or edges of a wave, before the figures begin.
+    /// Stimuli, or edges of a wave, to skip before the figures begin.
     pub warmup: u64,
-    /// Worst samples to keep of each edge.
+    /// Number of worst samples to keep for each edge.
     pub worst: u32,
-    /// The user named the threshold: a channel may then be in its middle for most of the time.
+    /// The user named the threshold, so a channel may spend most of the time around the middle of its swing.
     pub threshold_named: bool,
 }
 
-/// What is known of the file, and who asks.
+/// What is known about the file, and about the request to import it.
 #[derive(Debug, Clone)]
 pub struct File<'a> {
-    /// Its name, for the record.
+    /// Its name, as stored in the record.
     pub name: &'a str,
-    /// When its run started, RFC 3339: [`crate::started`] of when it was written last.
+    /// When the run started, RFC 3339: [`crate::started`] of the file's modification time.
     pub started: String,
-    /// The load that its run was under, as the user says.
+    /// The load during the run, as stated by the user.
     pub load: Option<&'a str>,
-    /// Where the task ran, as the user says.
+    /// Where the task ran, as stated by the user.
     pub space: Option<Space>,
-    /// The command line that asked for it.
+    /// The command line of the import.
     pub command: Vec<String>,
-    /// In how far this is another reading than others of the same file: part of the record's id.
+    /// Distinguishes this reading from other readings of the same file; part of the record's id.
     pub way: String,
 }
 
 impl Capture {
-    /// What it shows, as a record. Errors that are the request's say so by their fault.
+    /// The record of this capture. An error's `fault` says whether the request or the file is wrong.
     pub fn record(&self, a: &Reading<'_>, file: &File<'_>) -> Result<Record, CaptureError> {
         let answer = Line::of(self, a.answer, a)?;
         let stimulus = a.stimulus.map(|s| Line::of(self, s, a)).transpose()?;
@@ -87,7 +88,7 @@ struct Line {
     name: String,
     edges: Vec<Edge>,
     unknown: u64,
-    /// Pulses that were too narrow, and taken out.
+    /// Number of pulses removed as too narrow.
     narrow: u64,
     analog: Option<Analog>,
 }
@@ -104,7 +105,7 @@ impl Line {
             );
             return Err(CaptureError::Shows { what, remedy: "look at its wire, or give --threshold VOLTS".into() });
         }
-        // Picoseconds to nanoseconds, each time for itself: no error adds up.
+        // Each time is rounded from ps to ns by itself, so errors do not add up.
         let edges: Vec<Edge> = channel.levels.edges().map(|(at, level)| Edge { at: (at + 500) / 1000, level, lost: 0 }).collect();
         let (edges, narrow) = match a.min_width {
             Some(width) if width.0 > 0 => narrow::without(&edges, width.0),
@@ -119,7 +120,7 @@ impl Line {
         })
     }
 
-    /// Only some edges.
+    /// Keeps only these edges.
     fn keep(&mut self, edges: Edges) {
         match edges {
             Edges::Both => {}
@@ -128,7 +129,7 @@ impl Line {
         }
     }
 
-    /// Why it may be without edges.
+    /// Why the channel may have no edges.
     fn constant(&self) -> String {
         let Some((Some((low, high)), t)) = self.analog.map(|of| (of.swing, of.threshold)) else {
             return "its level never changes that way".into();
@@ -146,7 +147,7 @@ impl Line {
     }
 }
 
-/// What came of it.
+/// What a reading gives: the parts of the record that depend on it.
 struct Taken {
     test: Test,
     settings: Settings,
@@ -156,7 +157,7 @@ struct Taken {
     elapsed_ns: u64,
 }
 
-/// What nobody recorded is not claimed.
+/// Settings that claim nothing beyond what the capture shows.
 fn settings(interval: Nanos, lines: LineSettings, a: &Reading<'_>) -> Settings {
     Settings {
         interval,
@@ -193,7 +194,8 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Readin
         let remedy = "name the channel that stimulates, and its edges: --stimulus, --stimulus-edges".into();
         return Err(CaptureError::Shows { what, remedy });
     }
-    // The rules know an answer by its level: those of the stimulus it answers.
+    // The pairing rules match an answer to its stimulus by level, so give each answer the level of the stimulus it
+    // answers.
     let one_edge = match a.stimulus_edges {
         Edges::Both => None,
         Edges::Rising => Some(true),
@@ -294,7 +296,7 @@ fn wave(capture: &Capture, answer: &Line, a: &Reading<'_>) -> Result<Taken, Capt
     })
 }
 
-/// What a reader must know of every capture. `shortest` is the lowest figure that should be resolved, ns.
+/// Warnings for every capture. `shortest` is the lowest figure that the resolution should suffice for, ns.
 fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>, a: &Reading<'_>) -> Vec<Warning> {
     let mut all = vec![Warning::new(
         "machine-unknown",
@@ -338,12 +340,12 @@ fn common(capture: &Capture, lines: &[&Line], shortest: Option<u64>, a: &Reading
     all
 }
 
-/// Where a record of the capture came from.
+/// The origin of a record from this capture.
 fn source(capture: &Capture, file: &str) -> Source {
     Source { format: capture.kind.as_str().into(), file: file.into(), sha256: capture.sha256.clone(), kept: Vec::new() }
 }
 
-/// The id of a record from `source` that started then (RFC 3339) and was read in this way.
+/// The id of a record: from its start time (RFC 3339), the file's hash and the way of reading.
 fn id(started: &str, source: &Source, way: &str) -> String {
     let digits: String = started.split('.').next().unwrap_or(started).chars().filter(char::is_ascii_alphanumeric).collect();
     let hash = hex(&Sha256::digest(format!("{} {way}", source.sha256)));
@@ -358,7 +360,7 @@ fn assemble(file: &File<'_>, capture: &Capture, mut taken: Taken) -> Result<Reco
     taken.instrument.uncertainty_mean = taken.instrument.uncertainty;
     taken.settings.command.clone_from(&file.command);
     let source = source(capture, file.name);
-    // The same file may be read in several ways.
+    // One file may be read in several ways, so the way is part of the id.
     let lines = taken.settings.lines.as_ref();
     let way = format!("{:?} {:?} {}", lines.and_then(|l| l.stimulus.as_ref()), lines.map(|l| &l.answer), file.way);
     let started = file.started.clone();

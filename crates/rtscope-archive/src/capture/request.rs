@@ -1,12 +1,12 @@
-//! What is to be read of a capture.
+//! What to read from a capture.
 
-/// What is to be read of a capture.
+/// What to read from a capture.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
-    /// Channels by their names (case does not matter where that leaves one), or by their places: `#1` is the first.
+    /// Channels by name (in any case, where that is unambiguous) or by position: `#1` is the first.
     pub channels: Vec<String>,
-    /// Voltages from here on are high; else from the middle of a channel's swing.
+    /// Middle of the voltage threshold, V; default: the middle of the channel's swing.
     pub threshold: Option<f64>,
-    /// How far a voltage must pass over the threshold, in all, V; else a tenth of the swing.
+    /// Total width of the hysteresis, V; default: a tenth of the swing.
     pub hysteresis: Option<f64>,
 }

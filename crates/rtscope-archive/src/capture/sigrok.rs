@@ -1,4 +1,4 @@
-//! sigrok's session files: a ZIP archive with an INI file `metadata` and the samples in parts.
+//! sigrok's session files: a ZIP archive with an INI file `metadata` and the samples in one or more parts.
 
 use super::analog::{Slicer, Swing};
 use super::content::{Capture, Channel};
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use zip::ZipArchive;
 
-/// More than any capture holds: a damaged or hostile archive is not unpacked for ever.
+/// Limit of unpacked bytes, above any real capture: stops a damaged or hostile archive from being unpacked for ever.
 const MOST: u64 = 1 << 36;
-/// A file of so many bytes takes a while to be looked through.
+/// From this size on, bytes, searching the whole file for the archive's directory would take long.
 const LARGE: u64 = 16 << 20;
-/// An archive's directory ends with 22 bytes and a comment of at most 2^16.
+/// An archive's directory ends with 22 bytes and a comment of at most 2^16 bytes.
 const TAIL: u64 = (1 << 16) + 22;
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
@@ -55,7 +55,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
         let name = |place: &usize| meant.get(place).cloned().unwrap_or_default();
         channels.extend(wanted.into_iter().map(|(place, _, levels)| Channel { name: name(&place), place, levels, analog: None }));
     }
-    // All are looked through, so that a file is sound or not whichever channels are wanted.
+    // All channels are read, so that whether a file is accepted does not depend on the channels requested.
     for (i, line) in session.analog.iter().enumerate() {
         let (stem, place) = (format!("analog-1-{}", line.number), session.digital.len() + i);
         let (mut swing, mut sound) = (Swing::default(), true);
@@ -69,7 +69,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
         }
         end = end.max(session.time(count));
         if let Some(name) = meant.get(&place) {
-            // Where it is high is known now.
+            // The swing, and so the threshold, is known now.
             let mut slicer = Slicer::new(swing, request);
             unpacked.samples(&stem, 4, |at, sample| slicer.take(session.time(at), volts(sample)))?;
             let (levels, analog) = slicer.finish();
@@ -81,8 +81,8 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     Ok(Capture { kind: Kind::Sigrok, writer: session.writer, sha256, resolution, end, channels, names })
 }
 
-/// Looks for the end of a large archive's directory where it has to be: the reader of archives looks through all of the file, which may be
-/// nothing but zeros.
+/// Looks for the end of a large archive's directory at the end of the file, where it must be: the ZIP reader would search
+/// the whole file, which may be nothing but zeros.
 fn check_end(input: &mut (impl Read + Seek)) -> std::io::Result<()> {
     let size = input.seek(SeekFrom::End(0))?;
     if size < LARGE {
@@ -95,21 +95,21 @@ fn check_end(input: &mut (impl Read + Seek)) -> std::io::Result<()> {
     if found { Ok(()) } else { Err(std::io::Error::other("it has no directory: it is no ZIP archive, or was cut off")) }
 }
 
-/// A channel of the metadata.
+/// A channel named in the metadata.
 struct Line {
     name: String,
-    /// Of a digital one its bit, from 0; of an analog one the number in the names of its files.
+    /// For a digital channel its bit, from 0; for an analog one the number in its files' names.
     number: usize,
 }
 
 /// What the metadata says.
 struct Session {
     writer: String,
-    /// Samples a second.
+    /// Samples per second.
     rate: u64,
-    /// Between two samples, ps, where that is an integer.
+    /// Time between two samples, ps, where that is an integer.
     step: Option<u64>,
-    /// Where the digital samples are, and how many bytes each has.
+    /// Name of the digital samples' file, and the bytes of each sample.
     logic: Option<(String, usize)>,
     digital: Vec<Line>,
     analog: Vec<Line>,
@@ -124,7 +124,7 @@ impl Session {
             let what = "its metadata does not say the sample rate, without which no row has a time";
             CaptureError::File(what.into())
         })?;
-        // Of version 2 the metadata says both numbers; of version 1 all channels are digital.
+        // Version 2 states both numbers of channels; in version 1 all channels are digital.
         let probes = number("total probes").unwrap_or(0).min(1024);
         let analogs = number("total analog").unwrap_or(0).min(1024);
         let mut logic = None;
@@ -146,7 +146,7 @@ impl Session {
         Ok(Self { writer: format!("sigrok {}", writer.trim()), rate, step, logic, digital, analog })
     }
 
-    /// When a sample was taken, ps.
+    /// Time of a sample, ps.
     fn time(&self, sample: u64) -> u64 {
         let exact = || u64::try_from(u128::from(sample) * u128::from(SECOND) / u128::from(self.rate)).unwrap_or(u64::MAX);
         self.step.and_then(|step| sample.checked_mul(step)).unwrap_or_else(exact)
@@ -161,7 +161,7 @@ fn wrong(what: &str, e: impl std::fmt::Display) -> CaptureError {
     CaptureError::File(format!("{what}: {e}"))
 }
 
-/// A small file of the archive.
+/// Text of a small file in the archive.
 fn text(archive: &mut ZipArchive<impl Read + Seek>, name: &str) -> Result<String, CaptureError> {
     let file = archive.by_name(name).map_err(|e| wrong(&format!("this is not a session of sigrok's: {name}"), e))?;
     let mut text = String::new();
@@ -169,23 +169,23 @@ fn text(archive: &mut ZipArchive<impl Read + Seek>, name: &str) -> Result<String
     Ok(text)
 }
 
-/// Keys of the first device.
+/// Keys of the first device section.
 fn device(metadata: &str) -> BTreeMap<&str, &str> {
     let lines = metadata.lines().map(str::trim);
     let section = lines.skip_while(|l| !l.starts_with("[device")).skip(1).take_while(|l| !l.starts_with('['));
     section.filter_map(|l| l.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect()
 }
 
-/// The archive's samples, as they are unpacked.
+/// The archive's samples, unpacked as they are read.
 struct Unpacked<R> {
     archive: ZipArchive<R>,
-    /// How much was unpacked so far.
+    /// Bytes unpacked so far.
     bytes: u64,
 }
 
 impl<R: Read + Seek> Unpacked<R> {
-    /// Hands every sample of `size` bytes to `take`, with its number, from the file `stem` or its parts `stem-1`, `stem-2` ...; returns how
-    /// many there were.
+    /// Passes every sample of `size` bytes with its number to `take`, from the file `stem` or its parts `stem-1`,
+    /// `stem-2` ...; returns the number of samples.
     fn samples(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
         self.chunks(stem, size, |count, chunk| {
             for (n, sample) in (count..).zip(chunk.chunks_exact(size)) {
@@ -194,7 +194,7 @@ impl<R: Read + Seek> Unpacked<R> {
         })
     }
 
-    /// As [`Self::samples`], but only those that differ from the one before.
+    /// Like [`Self::samples`], but passes only samples that differ from the previous one.
     fn changes(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
         let mut last: Vec<u8> = Vec::new();
         self.chunks(stem, size, |mut count, mut rest| {
@@ -204,7 +204,7 @@ impl<R: Read + Seek> Unpacked<R> {
                     last.clear();
                     last.extend_from_slice(sample);
                 }
-                // Most are as the one before.
+                // Most samples equal the previous one.
                 let same = match last[..] {
                     [byte] => rest.iter().position(|b| *b != byte),
                     _ => rest.chunks_exact(size).position(|s| s != last),
@@ -216,7 +216,7 @@ impl<R: Read + Seek> Unpacked<R> {
         })
     }
 
-    /// Hands over whole samples, with the number of the first of them.
+    /// Passes blocks of whole samples, with the number of the first sample in each.
     fn chunks(&mut self, stem: &str, size: usize, mut take: impl FnMut(u64, &[u8])) -> Result<u64, CaptureError> {
         let archive = &mut self.archive;
         let parts = if archive.index_for_name(stem).is_some() { 0..1 } else { 1..u32::MAX };
@@ -230,7 +230,7 @@ impl<R: Read + Seek> Unpacked<R> {
             any = true;
             let mut file = archive.by_name(&name).map_err(|e| wrong(&name, e))?;
             loop {
-                // A sample may lie across two reads, or two parts.
+                // A sample may be split across two reads or two parts.
                 let n = file.read(&mut chunk[left..]).map_err(|e| wrong(&name, e))?;
                 if n == 0 {
                     break;

@@ -1,7 +1,7 @@
-//! Comma-separated captures: a few lines that say what they like, then rows of times and values.
+//! Comma-separated captures: some free-form lines, then rows of times and values.
 //!
-//! What a row's time is must be said: a column with a title of time, numbered samples with start and increment (Rigol), or a sample rate
-//! (sigrok). The rows may then be samples or transitions.
+//! The file must say when each row was taken: by a column titled as a time, by numbered samples with start and increment
+//! (Rigol), or by a sample rate (sigrok). The rows may be samples or transitions.
 
 mod column;
 mod head;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steps::Steps;
 
-/// Looks whether the file has rows whose times it says.
+/// Whether the text has rows whose times are known.
 pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     let opened = Plain::new(bytes).and_then(|plain| Opened::new(plain, head::MOST_LINES));
     opened.is_ok_and(|opened| head::read(&opened.first).is_ok())
@@ -31,7 +31,8 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 
 pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
     let mut hashed = Hashed::new(input)?;
-    // Columns without a value are no channels, which only the end tells. Hardly any table has one.
+    // Columns without any value are not channels, which is known only at the end. Assume that there is none: hardly any
+    // table has one.
     let guess = |head: &Head| named(head, request, |_| true).meant();
     let survey = |places: Vec<(usize, String)>| places.into_iter().map(|(column, _)| (column, Survey::default())).collect();
     let mut pass = Pass::read(&mut hashed, |head| survey(guess(head)))?;
@@ -69,7 +70,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
         writer: pass.head.writer.clone(),
         sha256,
         resolution: pass.head.times.interval().unwrap_or_else(|| pass.steps.resolution()).max(1),
-        // A sampled capture lasts as long as its last sample.
+        // A sampled capture ends with its last sample.
         end: pass.last,
         channels,
         names,
@@ -83,7 +84,7 @@ fn named(head: &Head, request: &Request, is_one: impl Fn(usize) -> bool) -> Name
     names
 }
 
-/// What is taken of a column.
+/// Processes the values of one column.
 trait Tap {
     fn take(&mut self, at: u64, value: f64);
 }
@@ -100,14 +101,14 @@ impl Tap for Trace {
     }
 }
 
-/// A table that is read from its start to its end.
+/// One pass over a table, from start to end.
 struct Pass<T> {
     head: Head,
-    /// By columns.
+    /// By column.
     taps: BTreeMap<usize, T>,
-    /// Which columns have a value somewhere.
+    /// Which columns have at least one value.
     seen: Vec<bool>,
-    /// Time of the first row, ps, as the file counts.
+    /// Time of the first row, ps, on the file's own scale.
     first: Option<i128>,
     /// Time of the latest row since the first, ps.
     last: u64,
@@ -116,7 +117,7 @@ struct Pass<T> {
 }
 
 impl<T: Tap> Pass<T> {
-    /// Reads all; `taps` says for a head what is taken of which columns.
+    /// Reads the whole table; `taps` chooses from the head which columns to process, and how.
     fn read(from: impl Read, taps: impl FnOnce(&Head) -> BTreeMap<usize, T>) -> Result<Self, CaptureError> {
         let mut opened = Opened::new(Plain::new(from)?, head::MOST_LINES)?;
         let head = match (head::read(&opened.first[..opened.whole]), opened.endless.take()) {
@@ -157,7 +158,7 @@ impl<T: Tap> Pass<T> {
             for (column, (cell, seen)) in cells.zip(&mut self.seen).enumerate() {
                 let tap = taps.next_if(|(wanted, _)| **wanted == column);
                 if cell.is_empty() {
-                    continue; // it stays as it was
+                    continue; // an empty cell: the value did not change
                 }
                 let value = cell.parse::<f64>().ok().filter(|v| !v.is_nan());
                 let value = value.ok_or_else(|| {
@@ -171,7 +172,7 @@ impl<T: Tap> Pass<T> {
         }
     }
 
-    /// The time of a row since the first, ps.
+    /// The time of a row since the first one, ps.
     fn time(&mut self, text: &str, line: u64) -> Result<u64, CaptureError> {
         let absolute = match self.head.times {
             Times::Column { scale } => {
@@ -213,9 +214,9 @@ impl<T: Tap> Pass<T> {
     }
 }
 
-/// A cell as a number is written: see [`head::number`].
+/// A cell in the form of a plain number: see [`head::number`].
 fn cell(bytes: &[u8]) -> Cow<'_, str> {
-    // Most are one already.
+    // Most cells are plain already.
     let plain = bytes.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+' | b'e' | b'E'));
     match std::str::from_utf8(bytes) {
         Ok(text) if plain => Cow::Borrowed(text),

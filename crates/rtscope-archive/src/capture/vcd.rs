@@ -1,7 +1,8 @@
-//! Value change dumps (IEEE 1364), as simulators and logic analyzers write them.
+//! Value change dumps (IEEE 1364), as written by simulators and logic analyzers.
 //!
-//! A dump is words with blanks between them; lines mean nothing but are counted for errors. An own reader, because the crate `vcd` takes
-//! only the scopes and variables of plain Verilog, and gives neither the bits of a vector nor a remedy.
+//! A dump is a sequence of words separated by blanks; line breaks have no meaning, and are counted only for error
+//! messages. The crate `vcd` is not used: it accepts only the scopes and variables of plain Verilog, and gives neither
+//! the bits of a vector nor a remedy.
 
 mod header;
 mod words;
@@ -32,7 +33,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     let (mut taps, end) = Changes::of(&header, meant.iter().map(tap).collect()).read(&mut words)?;
     drop(words);
     let sha256 = hashed.digest()?;
-    // Where a voltage is high is known when all of it was seen.
+    // The threshold of a voltage is known only after all its values were seen, so voltages take a second pass.
     let mut slicers = BTreeMap::new();
     for (place, tap) in &taps {
         if let Tap::Swing(swing) = tap {
@@ -58,22 +59,22 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     Ok(Capture { kind: Kind::Vcd, writer: header.writer, sha256, resolution, end, channels, names })
 }
 
-/// What is taken of a channel.
+/// Processes the values of one channel.
 enum Tap {
     Levels(Levels),
     Swing(Swing),
-    /// With the latest value: it holds until it changes.
+    /// With the latest value, which holds until it changes.
     Slicer(Slicer, Option<f64>),
 }
 
-/// The dump after its head.
+/// The value changes, which follow the head.
 struct Changes<'a> {
     header: &'a Header,
-    /// By places.
+    /// By channel position.
     taps: BTreeMap<usize, Tap>,
     /// The first time, fs.
     first: Option<u128>,
-    /// Since then, ps.
+    /// Time since then, ps.
     now: u64,
     /// The latest value of a vector.
     bits: Vec<u8>,
@@ -84,7 +85,7 @@ impl<'a> Changes<'a> {
         Self { header, taps, first: None, now: 0, bits: Vec::new() }
     }
 
-    /// Reads to the end; returns what was taken, and the last time.
+    /// Reads to the end; returns the taps and the last time.
     fn read<R: Read>(mut self, words: &mut Words<R>) -> Result<(BTreeMap<usize, Tap>, u64), CaptureError> {
         while words.next()? {
             self.take(words)?;
@@ -140,7 +141,7 @@ impl<'a> Changes<'a> {
         let at = u128::from(time.ok_or_else(|| wrong("is not a time"))?) * u128::from(self.header.unit);
         let first = *self.first.get_or_insert(at);
         let since = at.checked_sub(first).ok_or_else(|| wrong("time goes backwards"))?;
-        // Mostly a short number, which is quickly divided.
+        // Usually a u64, which divides faster.
         let since = u64::try_from(since).map_or_else(|_| since / 1000, |since| u128::from(since / 1000));
         let since = u64::try_from(since).map_err(|_| wrong("is beyond 2^64 ps, 213 days, after the first"))?;
         if since < self.now {
@@ -153,7 +154,8 @@ impl<'a> Changes<'a> {
     fn change(&mut self, bits: &[u8], code: &[u8], line: u64) -> Result<(), CaptureError> {
         let Some(Variable { bits: width, first, watched }) = self.header.of(code) else { return Ok(()) };
         for n in 0..usize::from(width) {
-            // The lowest bit stands last; what is missing above is 0, or what stands first when that is undefined.
+            // The lowest bit is written last. Missing high bits are 0, or repeat the first digit where that is
+            // undefined.
             let above = bits.first().map_or(b'0', |b| if *b == b'1' { b'0' } else { *b });
             let bit = bits.len().checked_sub(n + 1).map_or(above, |at| bits[at]);
             let wrong = || CaptureError::line(line, format!("`{}` has a value that is not a level", text(bits)));
@@ -175,7 +177,7 @@ impl<'a> Changes<'a> {
         match self.taps.get_mut(&(variable.first as usize)) {
             Some(Tap::Swing(swing)) => swing.take(value),
             Some(Tap::Slicer(slicer, latest)) => {
-                // It holds until it changes: no slope from the last change to this one.
+                // The previous value holds until this change: no slope between the two.
                 if let Some(before) = latest.replace(value) {
                     slicer.take(self.now, before);
                 }
@@ -186,13 +188,13 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Goes on to the code of the variable that changes.
+/// Reads the code of the variable that changes.
 fn code<R: Read>(words: &mut Words<R>) -> Result<(), CaptureError> {
     if words.next()? { Ok(()) } else { Err(words.error("the dump ends in the middle of a change")) }
 }
 
-/// A level; `Some(None)` is an undefined one, `None` none. VHDL's simulators also write weak levels.
-#[allow(clippy::option_option)] // no level, a level that nobody knows, a level
+/// A level: `Some(None)` is an undefined level, `None` not a level at all. VHDL simulators also write weak levels.
+#[allow(clippy::option_option)] // three cases: not a level, undefined, known
 fn level(byte: u8) -> Option<Option<bool>> {
     match byte.to_ascii_lowercase() {
         b'0' | b'l' => Some(Some(false)),

@@ -3,9 +3,9 @@
 use rtscope_record::Record;
 use std::fmt::Write;
 
-/// `label,low_ns,high_ns,count`, one row for each non-empty bin, both ends included: the equal-width bins where the record was imported
-/// with them, else the slots of the histogram. Samples beyond an imported histogram are one row with an empty `high_ns`; its `low_ns`
-/// is the end of the bins, or empty where that is unknown.
+/// Writes `label,low_ns,high_ns,count`, a row for each non-empty bin, both ends included: the equal-width bins where the
+/// record was imported with them, else the slots of the histogram. Samples above the range of an imported histogram are
+/// one row with an empty `high_ns`; its `low_ns` is the end of the bins, or empty where that is unknown.
 pub fn write_csv(record: &Record) -> String {
     let mut out = String::from("label,low_ns,high_ns,count\n");
     for d in record.distributions() {

@@ -1,13 +1,13 @@
 //! cyclictest (rt-tests): its text in both dialects, its `-v` stream of samples and its JSON, read and written.
 //!
-//! What the formats mean was found by running 2.4, 2.6 and 2.10 and by reading their source:
-//! - the cycle count `C:` includes samples that overflowed the histogram; `# Total:` does not; minimum, average and maximum are of all
-//!   samples; cycle numbers start at 0 and are of all samples;
-//! - the average is a whole number, cut off, in text, and has two decimals in JSON;
+//! The meaning of the formats, found by running 2.4, 2.6 and 2.10 and by reading their source:
+//! - the cycle count `C:` includes samples that overflowed the histogram, `# Total:` does not; minimum, average and
+//!   maximum are over all samples; cycle numbers start at 0 and count all samples;
+//! - the average is truncated to a whole number in text, and has two decimals in JSON;
 //! - a thread without any sample has the minimum 1000000 and the maximum 0;
-//! - at most as many overflows are logged by number as the histogram has bins; the rest are `# NNN others`, which 2.7 and later write
-//!   also for none;
-//! - `-v` prints a latency of 0 under the number of the cycle before it.
+//! - as many overflows are logged by cycle number as the histogram has bins; the rest are counted by `# NNN others`,
+//!   which 2.7 and later also write when the count is 0;
+//! - `-v` prints a latency of 0 under the number of the previous cycle.
 
 mod command;
 mod json_read;
@@ -29,7 +29,7 @@ pub use verbose::{read_verbose, write_verbose_header, write_verbose_line};
 
 use super::format::Format;
 
-/// Which of cyclictest's text formats this is, if any.
+/// Detects which of cyclictest's text formats this is, if any.
 pub(super) fn detect(text: &str) -> Option<Format> {
     let has = |what: &dyn Fn(&str) -> bool| text.lines().any(|l| what(l.trim_end()));
     if has(&|l| l == "# Histogram") {

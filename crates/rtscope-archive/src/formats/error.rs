@@ -5,15 +5,15 @@ use crate::signature::SignatureError;
 use rtscope_failure::Problem;
 use rtscope_record::{DistributionError, RecordError};
 
-/// Why a file was not imported. Nothing of it was.
+/// Why a file was not imported. Nothing of it was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// No known format.
+    /// The format is unknown.
     #[error(
         "the format is not known: it starts like neither a record of rtscope, cyclictest's text, `-v` stream or JSON, nor Adam's report, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
     )]
     Unknown,
-    /// rtscope does not read this format.
+    /// rtscope only writes this format.
     #[error("rtscope writes {0}, but does not read it")]
     NotRead(Format),
     /// Something is wrong at a line.
@@ -24,24 +24,24 @@ pub enum ImportError {
         /// What is wrong, and what was expected.
         what: String,
     },
-    /// Something is wrong that has no one line.
+    /// Something is wrong that can't be tied to one line.
     #[error("{0}")]
     File(String),
     /// It is not valid JSON.
     #[error("invalid JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// What it says can't be a distribution.
+    /// Its figures do not make a valid distribution.
     #[error("the counts do not add up: {0}")]
     Distribution(#[from] DistributionError),
-    /// What it says can't be a record.
+    /// Its contents do not make a valid record.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// It says that somebody signed it, who did not.
+    /// It claims a signature that does not hold.
     #[error("{id}: {error}")]
     Signature {
         /// The record's id.
         id: String,
-        /// What is wrong with it.
+        /// What is wrong with the signature.
         error: SignatureError,
     },
 }
@@ -49,7 +49,7 @@ pub enum ImportError {
 impl Problem for ImportError {
     fn remedy(&self) -> String {
         match self {
-            // Says it.
+            // The message already says what to do.
             Self::Unknown => String::new(),
             Self::NotRead(_) => "export the record as json: that comes back whole".into(),
             Self::Line { .. } | Self::File(_) => {
@@ -78,7 +78,7 @@ pub enum ExportError {
         /// Which distribution.
         label: String,
     },
-    /// Distributions with bins of different width can't stand in one table.
+    /// Distributions with bins of different widths can't share a table.
     #[error("{label} has bins of {found} ns, the text is to be in units of {wanted} ns")]
     Unit {
         /// Which distribution.
@@ -88,36 +88,36 @@ pub enum ExportError {
         /// The width asked for, ns.
         wanted: u64,
     },
-    /// A dense table of that many rows helps nobody.
+    /// A dense table with that many rows would be useless.
     #[error("the histogram would have {rows} rows (cyclictest itself stops at 1000000): export cyclictest-b, csv, hdr or json")]
     TooManyRows {
         /// How many.
         rows: u64,
     },
-    /// A record keeps no samples in order.
+    /// A record does not keep samples in order.
     #[error(
         "a record keeps no samples in the order they were taken, which cyclictest -v prints: keep the raw samples when measuring"
     )]
     NoSamples,
-    /// cyclictest measures timers only.
+    /// cyclictest only measures timers.
     #[error("cyclictest's formats are for the timer test, this record is of the test {0}")]
     Test(String),
-    /// Adam's programs answer edges.
+    /// Adam's programs are about edges.
     #[error("Adam's text is of the tests response and periodic, this record is of the test {0}")]
     NotOverLines(String),
-    /// An imported distribution without bins.
+    /// The distribution was imported without bins.
     #[error("{label} has samples that its histogram does not hold: their figures can't be made anew")]
     NoSlots {
         /// Which distribution.
         label: String,
     },
-    /// Lines that the record keeps of the file it came from mean something else in this one.
+    /// Lines kept from the imported file would be misread in this format.
     #[error("lines that the record keeps of its file would be misread in this format ({0}): export csv, hdr or json")]
     Kept(String),
     /// The distributions can't be merged.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
-    /// With equal-width bins the record does not hold together.
+    /// With equal-width bins added, the record does not add up.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The record can't be written as JSON.
@@ -128,7 +128,7 @@ pub enum ExportError {
 impl Problem for ExportError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message already says what to do.
             Self::NoBins { .. } | Self::TooManyRows { .. } | Self::NoSamples | Self::Kept(_) => String::new(),
             Self::Unit { .. } | Self::Test(_) | Self::NotOverLines(_) | Self::NoSlots { .. } => {
                 "export csv, hdr or json: `rtscope export --format json`".into()

@@ -1,24 +1,24 @@
-//! Formats by name, and what an importer has to be told beside a file.
+//! Names of the formats, and what an importer needs to know besides a file.
 
 use rtscope_record::Space;
 use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-/// Formats by name.
+/// A format, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// rtscope's own record: one, an array, or one a line.
+    /// rtscope's own records: a single one, an array, or one per line.
     Json,
-    /// cyclictest's text as up to rt-tests 2.6: every bin a row, `# Total:`. Read: either dialect.
+    /// cyclictest's text up to rt-tests 2.6: a row for every bin, and `# Total:`. The reader takes either dialect.
     CyclictestA,
-    /// cyclictest's text as from rt-tests 2.7: empty rows left out, no `# Total:`. Read: either dialect.
+    /// cyclictest's text from rt-tests 2.7 on: no empty rows and no `# Total:`. The reader takes either dialect.
     CyclictestB,
-    /// cyclictest's `-v` stream of samples. A record keeps no samples in order, so that it can only be read.
+    /// cyclictest's `-v` stream of samples. Read only: a record does not keep samples in order.
     CyclictestV,
     /// cyclictest's `--json`.
     CyclictestJson,
-    /// The text that Adam's measurement programs print. Read: that of the response program.
+    /// The text of Adam's measurement programs. Only that of the response program is read.
     Adam,
     /// Bins as `label,low_ns,high_ns,count`. Written only.
     Csv,
@@ -77,7 +77,7 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = String;
 
-    /// `cyclictest` alone is dialect A, the one that plotting scripts expect.
+    /// `cyclictest` alone means dialect A, which plotting scripts expect.
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|f| f.as_str() == text);
         known.or((text == "cyclictest").then_some(Self::CyclictestA)).ok_or_else(|| {
@@ -92,20 +92,21 @@ impl FromStr for Format {
 pub struct ImportOptions {
     /// The file's name, for messages and for the record's source.
     pub file_name: String,
-    /// When the run started, where the file does not say: the file's modification time.
+    /// When the run started, used where the file does not say: the file's modification time.
     pub started: SystemTime,
-    /// The format; found by looking when `None`.
+    /// The format; detected when `None`.
     pub format: Option<Format>,
-    /// What load ran meanwhile; "unknown" when `None`.
+    /// The load during the run; "unknown" when `None`.
     pub load: Option<String>,
-    /// Where the measured task ran, where the file does not say; user space when `None`.
+    /// Where the measured task ran, used where the file does not say; user space when `None`.
     pub space: Option<Space>,
-    /// The figures are in nanoseconds (cyclictest's `-N`): `None` goes by the file, and by microseconds where it does not say.
+    /// Whether the figures are in nanoseconds (cyclictest's `-N`). `None` follows the file, and assumes microseconds
+    /// where it does not say.
     pub nanoseconds: Option<bool>,
 }
 
 impl ImportOptions {
-    /// Nothing known but the name and a time.
+    /// Options with only the file's name and a start time.
     pub fn new(file_name: impl Into<String>, started: SystemTime) -> Self {
         Self { file_name: file_name.into(), started, format: None, load: None, space: None, nanoseconds: None }
     }

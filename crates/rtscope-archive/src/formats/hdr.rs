@@ -1,4 +1,5 @@
-//! HdrHistogram's two text forms: the interval log (version 1.3) and the percentile table that its plotter reads (`.hgrm`).
+//! HdrHistogram's two text formats: the interval log (version 1.3) and the percentile table that its plotter reads
+//! (`.hgrm`).
 
 use super::error::ExportError;
 use rtscope_record::{Distribution, Record, hdr};
@@ -6,12 +7,13 @@ use std::fmt::Write;
 
 /// Lines of the percentile table for each halving of the distance to 100 %.
 const TICKS_PER_HALF: f64 = 5.0;
-/// Ticks are sums of decimal fractions in f64: this much beside a round level is meant to be the level.
+/// Ticks are sums of decimal fractions in f64: a level this close to a round one is taken for it.
 const ROUNDING: f64 = 1e-12;
 
-/// The interval log: a tagged line for each distribution with start and length in s, maximum in ns, and the histogram (ns).
+/// Writes the interval log: for each distribution a tagged line with start and length in s, maximum in ns, and the
+/// histogram (ns).
 ///
-/// What a histogram does not hold (overflowed, missed, dropped samples) stands in comment lines.
+/// What a histogram does not hold (overflowed, missed and dropped samples) is written as comment lines.
 pub fn write_log(record: &Record) -> String {
     let p = record.parts();
     let start = p.started.parse::<jiff::Timestamp>().map_or(0.0, |t| t.as_millisecond() as f64 / 1e3);
@@ -36,12 +38,12 @@ pub fn write_log(record: &Record) -> String {
     out
 }
 
-/// A tag ends at a comma or a space.
+/// A label as a tag, in which commas and blanks are not allowed.
 fn tag(label: &str) -> String {
     label.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
-/// The percentile table of all distributions merged, in ns.
+/// Writes the percentile table of all distributions merged, in ns.
 pub fn write_hgrm(record: &Record) -> Result<String, ExportError> {
     let all = match record.merged()? {
         Some(all) => all,

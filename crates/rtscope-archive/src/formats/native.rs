@@ -1,4 +1,4 @@
-//! rtscope's own records as JSON: one, an array of them, or one after the other (a line each, or not).
+//! rtscope's own records as JSON: a single one, an array, or several in sequence, with or without line breaks.
 
 use super::error::{ExportError, ImportError};
 use rtscope_record::Record;
@@ -24,7 +24,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Record>, ImportError> {
 }
 
 pub(super) fn write(record: &Record) -> Result<Vec<u8>, ExportError> {
-    // A reader of `\u` escapes finds the same record.
+    // Characters that could act on a terminal are written as `\u`; a JSON reader gets the same record.
     let mut text = rtscope_record::text::json(&serde_json::to_string_pretty(record)?).into_owned();
     text.push('\n');
     Ok(text.into_bytes())

@@ -1,4 +1,4 @@
-//! An open archive: how it is made and opened, and what everything that is done with it goes through.
+//! An open archive: how it is created and opened, and the transactions and checks that its operations share.
 
 use super::error::ArchiveError;
 use super::rows::RowError;
@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-/// How long another process's lock is waited for.
+/// How long to wait for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Larger archives are not read in full on every opening (about 0.1 s for each 50 MB): [`Archive::check`] does that on request,
-/// and every record is checked when it is read.
+/// Archives up to this size, bytes, are read in full on every opening (about 0.1 s for each 50 MB). For larger ones
+/// [`Archive::check`] does that on request; in any case each record is checked when it is read.
 const QUICK_CHECK_UP_TO: i64 = 64 << 20;
 
-/// Where a database file says how it is written and read, and that it is by a write-ahead log (SQLite's file format, 1.3.3).
+/// Where a database file states its write and read format versions; 2 means write-ahead log (SQLite's file format,
+/// 1.3.3).
 const MODES: std::ops::Range<usize> = 18..20;
 const WRITE_AHEAD: u8 = 2;
 
@@ -27,7 +28,7 @@ pub struct Archive {
     pub(super) path: PathBuf,
 }
 
-/// Puts a new archive at `path` where there is nothing, whole: no other process finds one that is still being made.
+/// Creates an archive at `path` if there is no file. It appears complete: no other process sees one that is half made.
 fn make(path: &Path) -> Result<(), ArchiveError> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
@@ -36,7 +37,8 @@ fn make(path: &Path) -> Result<(), ArchiveError> {
     let mut db = Connection::open_in_memory().map_err(sql)?;
     schema::prepare(&mut db, path, true)?;
     let mut bytes = db.serialize("main").map_err(sql)?.to_vec();
-    // Write-ahead from the beginning: of two that switch a file to it at once, SQLite turns one away and does not wait.
+    // Write-ahead from the beginning: if two processes switch a file to it at once, SQLite refuses one of them without
+    // waiting.
     if let Some(modes) = bytes.get_mut(MODES) {
         modes.fill(WRITE_AHEAD);
     }
@@ -45,25 +47,26 @@ fn make(path: &Path) -> Result<(), ArchiveError> {
         file.commit_new()
     });
     match made {
-        // Another process was quicker.
+        // Another process created it first.
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done.map_err(|e| ArchiveError::io(path, "making the archive", e)),
     }
 }
 
-/// A connection that does what rtscope asks of it, and nothing that the file asks for.
+/// Opens a hardened connection: nothing that the file's schema contains is executed.
 fn open(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Connection, ArchiveError> {
     let sql = |e| ArchiveError::sql(path, e);
-    // No URI: a file name may hold any character.
+    // No URI, since a file name may hold any character.
     let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
     db.busy_timeout(patience).map_err(sql)?;
     schema::harden(&db).map_err(sql)?;
     Ok(db)
 }
 
-/// Refuses what SQLite would wait for, or follow elsewhere: a FIFO or link in place of its files.
+/// Refuses a FIFO in place of any of SQLite's files, and a link in place of a companion file: SQLite would wait for the
+/// former and follow the latter.
 fn plain(path: &Path) -> Result<(), ArchiveError> {
-    // Beside the file itself, where its name is a link.
+    // If the name is a link, the companion files are next to the target.
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let beside = |end: &str| {
         let mut name = real.as_os_str().to_owned();
@@ -75,7 +78,7 @@ fn plain(path: &Path) -> Result<(), ArchiveError> {
     {
         let checked = rtscope_files::check_file(&path, follow);
         checked.or_else(|e| match e.kind() {
-            // SQLite says it better.
+            // SQLite reports it better.
             io::ErrorKind::InvalidInput => Err(ArchiveError::NotAnArchive { path, what: e.to_string() }),
             _ => Ok(()),
         })?;
@@ -84,19 +87,20 @@ fn plain(path: &Path) -> Result<(), ArchiveError> {
 }
 
 impl Archive {
-    /// Opens the archive at `path`, made with its directories if need be and brought up to date if it is older.
+    /// Opens the archive at `path`; it is created, with its directories, if it does not exist, and migrated if it is
+    /// older.
     ///
-    /// A file that is no archive of rtscope, or one of a newer version, is refused and left unchanged.
+    /// A file that is not an archive of rtscope, or is one of a newer version, is refused and left unchanged.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         Self::open_with(path, BUSY_TIMEOUT)
     }
 
-    /// Opens the archive at `path`, which must be there; it is brought up to date if it is older.
+    /// Opens the existing archive at `path`; it is migrated if it is older.
     pub fn open_existing(path: &Path) -> Result<Self, ArchiveError> {
         Self::connect(path, BUSY_TIMEOUT, false)
     }
 
-    /// [`Archive::open`] with another patience for locks of other processes.
+    /// [`Archive::open`] with another limit for waiting on locks of other processes.
     pub fn open_with(path: &Path, patience: Duration) -> Result<Self, ArchiveError> {
         Self::connect(path, patience, true)
     }
@@ -127,12 +131,12 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Where it lies.
+    /// Path of the archive.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// By a connection of its own.
+    /// Checks the database's structure on a connection of its own.
     pub(super) fn check_structure(path: &Path) -> Result<(), ArchiveError> {
         let other = Self { db: open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY_TIMEOUT)?, path: path.into() };
         other.pragma_check("integrity_check")?;
@@ -147,7 +151,7 @@ impl Archive {
     pub(super) fn in_transaction<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, RowError>) -> Result<T, ArchiveError> {
         let path = self.path.clone();
         let raise = |e: RowError| e.into_archive_error(&path);
-        // Immediate: the write lock is taken (and waited for) at the start, not in the middle of the work.
+        // Immediate: the write lock is taken (and waited for) at the start, not half way through.
         let t = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|e| ArchiveError::sql(&path, e))?;
         let done = work(&t).map_err(raise)?;
         t.commit().map_err(|e| ArchiveError::sql(&path, e))?;

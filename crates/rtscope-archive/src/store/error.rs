@@ -1,4 +1,4 @@
-//! What can go wrong with an archive, told apart by what its owner can do about it.
+//! Errors of the archive, distinguished by what the user can do about them.
 
 use super::holders;
 use rtscope_failure::Problem;
@@ -6,15 +6,15 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the archive could not do what was asked. Nothing is half done after any of these.
+/// Why the archive could not do what was requested. Nothing is half done after any of these.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Another connection keeps the archive from being written (or opened) for longer than the busy timeout.
+    /// Another connection prevents the archive from being written or opened for longer than the busy timeout.
     #[error("{}: the archive is locked by {holders}: wait for it to end or stop it, then try again", path.display())]
     Locked {
         /// The archive.
         path: PathBuf,
-        /// Who holds it, as far as the kernel says: process ids and names.
+        /// The processes that hold the lock, as far as the kernel tells: ids and names.
         holders: String,
     },
     /// The file is damaged.
@@ -28,13 +28,13 @@ pub enum ArchiveError {
         /// What was found.
         what: String,
     },
-    /// No room on the device, or a quota.
+    /// The device is full, or a quota is reached.
     #[error("{}: no room left for the archive: free some space or name an archive elsewhere", path.display())]
     DiskFull {
         /// The archive.
         path: PathBuf,
     },
-    /// It can't be written, or not even opened.
+    /// The archive can't be written or opened.
     #[error("{}: the archive can't be opened for writing ({what}): mend the permissions or name an archive elsewhere", path.display())]
     Permission {
         /// The archive.
@@ -42,7 +42,7 @@ pub enum ArchiveError {
         /// What the system said.
         what: String,
     },
-    /// The file is something else than an archive of rtscope.
+    /// The file is not an archive of rtscope.
     #[error("{}: not an rtscope archive ({what}): name another file", path.display())]
     NotAnArchive {
         /// The file.
@@ -56,7 +56,7 @@ pub enum ArchiveError {
         /// Where it would be.
         path: PathBuf,
     },
-    /// Somebody else put tables, views, triggers or indices into it, or changed its own.
+    /// Its schema has tables, views, triggers or indices that are not rtscope's, or that were changed.
     #[error(
         "{}: {what}: it was made or changed by another program, and such a file may do anything when it is read; save what is needed of it by \
          `sqlite3` and `rtscope import`, or name another archive",
@@ -65,7 +65,7 @@ pub enum ArchiveError {
     ForeignSchema {
         /// The file.
         path: PathBuf,
-        /// What is in it.
+        /// What is foreign in it.
         what: String,
     },
     /// Written by a newer rtscope.
@@ -78,26 +78,26 @@ pub enum ArchiveError {
         /// The newest version known here.
         known: i64,
     },
-    /// No run has an id that starts like this.
+    /// No run has an id with this prefix.
     #[error("no run `{0}` in the archive: `rtscope list` shows what there is")]
     NotFound(String),
     /// The archive holds no run at all.
     #[error("the archive is empty: measure or import something first")]
     Empty,
-    /// Several ids start like this.
+    /// Several ids have this prefix.
     #[error("`{prefix}` is the beginning of {count} ids, among them {}: write more of it", examples.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix.
         prefix: String,
-        /// How many ids start like this.
+        /// How many ids have it.
         count: u64,
         /// A few of them.
         examples: Vec<String>,
     },
-    /// Another record is kept under this id.
+    /// The archive holds a different record with this id.
     #[error("the archive already holds another record with the id {0}: remove that one first, or give this one another id")]
     AlreadyThere(String),
-    /// The record can't be written so that it comes back the same.
+    /// The record can't be written in a form that reads back identically.
     #[error("the record {id} can't be archived: {what}")]
     Unrepresentable {
         /// Its id.
@@ -105,7 +105,7 @@ pub enum ArchiveError {
         /// What stands in the way.
         what: String,
     },
-    /// What is kept under this id is no longer the record that was put in.
+    /// What is stored under this id is no longer the record that was inserted.
     #[error(
         "the record {id} is damaged in the archive: {what}; the other records are not affected (`rtscope remove {id}` takes it out)"
     )]
@@ -115,7 +115,7 @@ pub enum ArchiveError {
         /// What was found.
         what: String,
     },
-    /// The system refused a file operation beside the database.
+    /// A file operation next to the database failed.
     #[error("{}: {what}: {error}", path.display())]
     Io {
         /// The file or directory.
@@ -125,7 +125,7 @@ pub enum ArchiveError {
         /// What the system said.
         error: io::Error,
     },
-    /// Anything else that SQLite says.
+    /// Any other error of SQLite.
     #[error("{}: SQLite: {error}", path.display())]
     Sql {
         /// The archive.
@@ -138,7 +138,7 @@ pub enum ArchiveError {
 impl Problem for ArchiveError {
     fn remedy(&self) -> String {
         match self {
-            // These say it.
+            // The message already says what to do.
             Self::Locked { .. }
             | Self::Corrupt { .. }
             | Self::DiskFull { .. }
@@ -160,7 +160,7 @@ impl Problem for ArchiveError {
 }
 
 impl ArchiveError {
-    /// Whether the record that was to be inserted is safe elsewhere only: the archive can't take anything now, so spill it.
+    /// Whether the archive can't take any record now, so that a record to be inserted must be spilled to a file.
     pub fn archive_unusable(&self) -> bool {
         !matches!(self, Self::NotFound(_) | Self::Empty | Self::Ambiguous { .. } | Self::AlreadyThere(_) | Self::Damaged { .. })
     }
@@ -188,7 +188,7 @@ impl ArchiveError {
                 Self::NotAnArchive { path: owned, what: "it is no SQLite file, or its first page is damaged".into() }
             }
             C::DiskFull => Self::DiskFull { path: owned },
-            // The shared-memory file of the write-ahead log could not grow, or a page could not be written for lack of room.
+            // The write-ahead log's shared-memory file could not grow, or there was no room to write a page.
             C::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => Self::DiskFull { path: owned },
             // A short read: the file ends before the pages that its header promises.
             C::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ => {
@@ -216,10 +216,10 @@ pub enum SpillError {
     /// It can't be read.
     #[error("it can't be read: {0}")]
     Io(#[from] io::Error),
-    /// It is not a record, or one whose counts do not add up.
+    /// It is not a valid record.
     #[error("it holds no record: {0}")]
     Json(#[from] serde_json::Error),
-    /// The archive would not take it.
+    /// The archive refused it.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }

@@ -1,4 +1,4 @@
-//! Listings of the archive from the summary columns alone.
+//! Listings of the archive, made from the summary columns alone.
 
 use rtscope_record::{Distribution, DistributionError, Record};
 use rusqlite::types::{Value, ValueRef};
@@ -10,36 +10,36 @@ use std::time::SystemTime;
 /// Which runs to list. An empty filter passes all.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// This test only: `timer`, `response` ...
+    /// Only this test: `timer`, `response` ...
     pub test: Option<String>,
-    /// This load only.
+    /// Only this load.
     pub load: Option<String>,
-    /// This target only.
+    /// Only this target.
     pub target: Option<String>,
-    /// Kernels whose release contains this.
+    /// Only kernels whose release contains this text.
     pub kernel: Option<String>,
-    /// Started at this moment or later.
+    /// Only runs that started at this moment or later.
     pub since: Option<SystemTime>,
-    /// Started before this moment.
+    /// Only runs that started before this moment.
     pub until: Option<SystemTime>,
-    /// At most this many, the newest.
+    /// At most this many runs: the newest.
     pub limit: Option<u32>,
 }
 
 impl Filter {
-    /// Whether it asks for nothing.
+    /// Whether it restricts nothing.
     pub(super) fn passes_all(&self) -> bool {
         let Self { test, load, target, kernel, since, until, limit } = self;
         [test, load, target, kernel].iter().all(|t| t.is_none()) && since.is_none() && until.is_none() && limit.is_none()
     }
 }
 
-/// One line of a listing: a run, and all its distributions merged. Times in ns.
+/// One line of a listing: a run with all its distributions merged. Times in ns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Its id.
     pub id: String,
-    /// RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
     /// What was measured.
     pub test: String,
@@ -53,9 +53,9 @@ pub struct RunSummary {
     pub clock: String,
     /// Where it came from: measured, lab, emulator or imported.
     pub origin: String,
-    /// Whether they may be trusted.
+    /// The verdict: whether the figures may be trusted.
     pub verdict: String,
-    /// The run was ended before its time.
+    /// The run was ended before its planned end.
     pub interrupted: bool,
     /// Host name.
     pub hostname: String,
@@ -71,11 +71,11 @@ pub struct RunSummary {
     pub count: u64,
     /// Missed events.
     pub missed: u64,
-    /// Unasked events.
+    /// Edges that answer no stimulus.
     pub spurious: u64,
-    /// Samples beyond an imported histogram.
+    /// Samples above the range of an imported histogram.
     pub overflow: u64,
-    /// Lost samples.
+    /// Samples taken and lost.
     pub dropped: u64,
     /// Lowest sample, ns.
     pub min: Option<u64>,
@@ -139,7 +139,7 @@ impl RunSummary {
     }
 }
 
-/// Nanoseconds since 1970, cut off at what the database holds.
+/// Nanoseconds since 1970, clamped to the database's integers.
 fn nanos(t: SystemTime) -> i64 {
     match t.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(d) => i64::try_from(d.as_nanos()).unwrap_or(i64::MAX),
@@ -147,15 +147,15 @@ fn nanos(t: SystemTime) -> i64 {
     }
 }
 
-/// The summary columns, in the order of [`summary`].
+/// The summary columns, in the order that [`summary`] reads them.
 const COLUMNS: &str =
     "id, started, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel, preemption, count, missed,
      spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99, virtualization, origin";
 
-/// What follows the summary in a row: all but the last two go into the checksum, which is the last but one.
+/// Columns after the summary. The checksum, the last but one, covers all columns before it.
 const REST: &str = "started_ns, sha256, columns_sha256, key";
 
-/// The statement that finds the runs of `filter`, newest first, and what it binds.
+/// The SQL statement that finds the runs of `filter`, newest first, and its parameters.
 fn statement(filter: &Filter) -> (String, Vec<Value>) {
     let text = |t: &Option<String>| t.clone().map(Value::Text);
     let moment = |t: Option<SystemTime>| t.map(|t| Value::Integer(nanos(t)));
@@ -174,16 +174,16 @@ fn statement(filter: &Filter) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-/// A run that a filter found.
+/// A run found by a filter.
 pub(super) struct Found {
     pub(super) key: i64,
     pub(super) summary: RunSummary,
     pub(super) started_ns: Option<i64>,
-    /// The columns are those that were written with the record.
+    /// The columns are unchanged since they were written with the record.
     pub(super) sound: bool,
 }
 
-/// Gives `each` the runs of `filter`, one at a time, newest first.
+/// Gives `each` the runs that match `filter`, one at a time, newest first.
 pub(super) fn each<E: From<rusqlite::Error>>(
     db: &Connection,
     filter: &Filter,
@@ -198,7 +198,8 @@ pub(super) fn each<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// Gives `each` all runs, oldest first: the key and whether the columns are those that were written with the record, else the id.
+/// Gives `each` all runs, oldest first: the key, and the id as an error where the columns were changed since they
+/// were written.
 pub(super) fn each_key<E: From<rusqlite::Error>>(
     db: &Connection,
     mut each: impl FnMut(i64, Result<(), String>) -> Result<(), E>,
@@ -217,33 +218,33 @@ pub(super) fn one(db: &Connection, key: i64) -> Result<Found, rusqlite::Error> {
     db.prepare_cached(&format!("SELECT {COLUMNS}, {REST} FROM run WHERE key = ?1"))?.query_row([key], found)
 }
 
-/// A row of [`COLUMNS`] and [`REST`].
+/// Reads a row of [`COLUMNS`] and [`REST`].
 fn found(row: &Row<'_>) -> Result<Found, rusqlite::Error> {
     let count = row.as_ref().column_count();
     Ok(Found { key: row.get(count - 1)?, summary: summary(row)?, started_ns: row.get(count - 4)?, sound: is_sound(row)? })
 }
 
-/// Whether the columns of a row of [`COLUMNS`] and [`REST`] are those that were written with the record.
+/// Whether the columns of a row of [`COLUMNS`] and [`REST`] are unchanged since they were written with the record.
 fn is_sound(row: &Row<'_>) -> Result<bool, rusqlite::Error> {
     let place = row.as_ref().column_count() - 2;
     let kept: Option<Vec<u8>> = row.get(place)?;
     Ok(kept.is_some_and(|kept| digest(row, place).is_ok_and(|own| own.as_slice() == kept)))
 }
 
-/// Writes down what the summary columns of the run with this key are.
+/// Stores the checksum of the summary columns of the run with this key.
 pub(super) fn seal(db: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     let sql = format!("SELECT {COLUMNS}, {REST} FROM run WHERE key = ?1");
     let digest = db.prepare_cached(&sql)?.query_row([key], |row| digest(row, row.as_ref().column_count() - 2))?;
     db.prepare_cached("UPDATE run SET columns_sha256 = ?1 WHERE key = ?2")?.execute((digest.as_slice(), key)).map(|_| ())
 }
 
-/// [`seal`] of all runs.
+/// [`seal`] for all runs.
 pub(super) fn seal_all(db: &Connection) -> Result<(), rusqlite::Error> {
     let keys: Vec<i64> = db.prepare("SELECT key FROM run")?.query_map([], |r| r.get(0))?.collect::<Result<_, _>>()?;
     keys.into_iter().try_for_each(|key| seal(db, key))
 }
 
-/// SHA-256 of the first `count` values of a row, with their types and lengths.
+/// SHA-256 of the first `count` values of a row, including their types and lengths.
 fn digest(row: &Row<'_>, count: usize) -> Result<[u8; 32], rusqlite::Error> {
     let mut sha256 = Sha256::new();
     for i in 0..count {

@@ -1,4 +1,5 @@
-//! What happens to an archive from outside: locks, full disks, processes that are killed, a damaged log. Nothing accepted is lost.
+//! What may happen to an archive from outside: locks, full disks, killed processes, a damaged log. Nothing that was
+//! accepted is lost.
 
 use super::tests::{archive, numbered};
 use super::*;
@@ -80,7 +81,7 @@ fn a_really_full_disk_loses_nothing_that_was_accepted() {
         let mut a = Archive::open(&dir.path().join("archive.db")).unwrap();
         fill(&mut a);
         let error = spill(&numbered(9_999), &dir.path().join("spilled"));
-        // The room that is left may be enough for one small file; half a file there must not be.
+        // The remaining room may suffice for one small file, but half a file must not be left there.
         if let Err(e) = error {
             assert!(matches!(e, ArchiveError::DiskFull { .. }), "{e}");
         }
@@ -94,7 +95,7 @@ fn a_really_full_disk_loses_nothing_that_was_accepted() {
     }
 }
 
-/// Inserts until there is no room; all that was accepted must be there, and room made by removing must be usable.
+/// Inserts until there is no room. All accepted records must be there, and room made by removing some must be usable.
 fn fill(a: &mut Archive) {
     let mut accepted = Vec::new();
     let error = loop {
@@ -115,7 +116,7 @@ fn fill(a: &mut Archive) {
 
 #[test]
 fn a_file_that_cannot_be_written_is_told_apart() {
-    // Root may write everywhere, so the refusal comes from a directory that is none.
+    // Root may write anywhere, so use a directory that can't be created.
     assert!(matches!(
         Archive::open(Path::new("/proc/rtscope/archive.db")),
         Err(ArchiveError::Io { .. } | ArchiveError::Permission { .. })
@@ -125,7 +126,7 @@ fn a_file_that_cannot_be_written_is_told_apart() {
     assert!(matches!(a.insert(&numbered(1)), Err(ArchiveError::Permission { .. })));
 }
 
-/// Not a test by itself: what the tests that need another process start, told by the environment what to do.
+/// Not a test by itself: the other process of tests that need one. Environment variables tell it what to do.
 #[test]
 fn the_other_process() {
     let (Ok(job), Some(path)) = (std::env::var("RTSCOPE_TEST_CHILD"), std::env::var_os("RTSCOPE_TEST_ARCHIVE")) else { return };
@@ -152,7 +153,7 @@ fn child(job: &str, path: &Path) -> std::process::Child {
         .stdout(Stdio::piped())
         .spawn()
         .map(|mut c| {
-            // Past the test harness's own lines.
+            // Skip the test harness's own lines.
             let out = c.stdout.as_mut().unwrap();
             let mut byte = [0u8; 1];
             let mut seen = 0;

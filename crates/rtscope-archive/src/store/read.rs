@@ -1,5 +1,5 @@
-//! Reading many records: one thread fetches their rows, others put them together and check them, and they are given out in order. Only a
-//! few are in memory at a time, however many are asked for.
+//! Reads many records: one thread fetches their rows, others reassemble and check them, and they are passed on in order.
+//! However many are requested, only a few are in memory at a time.
 
 use super::connection::Archive;
 use super::error::ArchiveError;
@@ -12,19 +12,19 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A run of one archive, while nobody removes it.
+/// Identifies a run within one archive, until it is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub(super) i64);
 
-/// Records that are handed to another thread at once.
+/// Records passed to another thread at once.
 const CHUNK: usize = 16;
-/// More threads than this would wait for the one that fetches.
+/// More threads than this would only wait for the fetching one.
 const WORKERS: usize = 8;
 
-/// What is to be done with some rows, and where the outcome is waited for.
+/// Rows to be processed, and the channel for the results.
 type Job<T> = (Vec<Fetched>, SyncSender<Vec<Result<T, ArchiveError>>>);
 
-/// Why rows are not read on.
+/// Why reading rows stopped.
 enum Stop<E> {
     Sql(rusqlite::Error),
     Own(E),
@@ -37,7 +37,7 @@ impl<E> From<rusqlite::Error> for Stop<E> {
 }
 
 impl Archive {
-    /// What is read while `work` goes on is one state of the archive, whatever others write meanwhile.
+    /// Runs `work` on one consistent state of the archive, whatever other processes write meanwhile.
     pub fn frozen<T, E: From<ArchiveError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let frozen = self.db.unchecked_transaction().map_err(|e| self.sql(e))?;
         let done = work()?;
@@ -45,8 +45,8 @@ impl Archive {
         Ok(done)
     }
 
-    /// Gives `each` the runs that pass `filter`, newest first; in place of one whose summary was changed apart from its record, the error
-    /// that says so.
+    /// Gives `each` the runs that match `filter`, newest first. A run whose summary was changed independently of its
+    /// record is replaced by an error.
     pub fn each_summary<E: From<ArchiveError>>(
         &self,
         filter: &Filter,
@@ -55,7 +55,7 @@ impl Archive {
         self.each_found(filter, |found| each(sound(found).map(|f| f.summary)))
     }
 
-    /// What the run measured: as its summary says, or its record where that was changed.
+    /// The run's test: from its summary, or from the record where the summary was changed.
     pub fn test(&self, key: Key) -> Result<Test, ArchiveError> {
         let found = list::one(&self.db, key.0).map_err(|e| self.sql(e))?;
         match found.summary.test.parse() {
@@ -79,11 +79,11 @@ impl Archive {
         }
     }
 
-    /// The runs that pass `filter`, oldest first. A run whose summary was changed apart from its record is an error.
+    /// The runs that match `filter`, oldest first. Fails if a run's summary was changed independently of its record.
     pub fn keys(&self, filter: &Filter) -> Result<Vec<Key>, ArchiveError> {
         let mut keys = Vec::new();
         if filter.passes_all() {
-            // Without the summaries, of which nothing is asked.
+            // Nothing is filtered, so the summaries need not be read.
             let each = list::each_key(&self.db, |key, sound| {
                 sound.map_err(|id| Stop::Own(changed(&id)))?;
                 keys.push(Key(key));
@@ -99,9 +99,10 @@ impl Archive {
         Ok(keys)
     }
 
-    /// Reads the records of `keys`, gives each to `work` on one of several threads, and what comes of it to `each`, in their order.
+    /// Reads the records of `keys`, passes each to `work` on one of several threads, and the results to `each` in the
+    /// order of `keys`.
     ///
-    /// Ends at the first error: of the archive, of a record that is damaged, or of `each`.
+    /// Stops at the first error: of the archive, of a damaged record, or of `each`.
     pub fn each_record<T: Send, E: From<ArchiveError>>(
         &self,
         keys: &[Key],
@@ -122,7 +123,8 @@ impl Archive {
         })
     }
 
-    /// Fetches rows as long as there is room for them, and takes what comes back in order. The workers end with `jobs`.
+    /// Fetches rows as long as there is room for them, and takes the results in order. The workers end when `jobs` is
+    /// dropped.
     #[allow(clippy::needless_pass_by_value)]
     fn hand_out<T, E: From<ArchiveError>>(
         &self,
@@ -138,13 +140,13 @@ impl Archive {
                 let Some(chunk) = chunks.next() else { break };
                 let fetched = chunk.iter().map(|&key| self.fetch(key)).collect::<Result<Vec<_>, _>>()?;
                 let (back, outcome) = sync_channel(1);
-                // The workers are there as long as this is.
+                // Fails only when the workers have ended.
                 if jobs.send((fetched, back)).is_err() {
                     return Ok(());
                 }
                 under_way.push_back(outcome);
             }
-            // A worker that panicked sends nothing; its panic goes on where the threads are joined.
+            // A worker that panicked sends nothing; its panic is propagated where the threads are joined.
             let Some(done) = under_way.pop_front().and_then(|outcome| outcome.recv().ok()) else { return Ok(()) };
             for item in done {
                 each(item?)?;
@@ -162,7 +164,7 @@ fn serve<T>(queue: &Mutex<Receiver<Job<T>>>, work: &impl Fn(Record) -> T) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((fetched, back)) = job else { return };
-        // Nobody waits any more when an error ended it.
+        // After an error nobody receives the result.
         let _ = back.send(fetched.into_iter().map(|f| f.record_by(&mut text).map(work)).collect());
     }
 }

@@ -1,4 +1,4 @@
-//! Reading: work that grows with what is selected and no faster, archives of somebody else, and summaries that were changed.
+//! Reading: work that grows only with what is selected, archives made by others, and summaries that were changed.
 
 use super::tests::{archive, numbered};
 use super::*;
@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What SQLite's machine does in `work`, in its instructions.
+/// How many of its virtual machine's instructions SQLite executes in `work`.
 fn instructions(a: &Archive, work: impl FnOnce()) -> u64 {
     let count = Arc::new(AtomicU64::new(0));
     let own = Arc::clone(&count);
@@ -165,7 +165,7 @@ fn a_summary_that_was_changed_is_noticed_where_only_it_is_read() {
             assert_eq!(a.get(spoilt.id()).unwrap(), spoilt, "{change}: the record itself is whole");
         }
     }
-    // The checksum forged too: only the record tells.
+    // The checksum is forged too: only the record reveals the change.
     let (_dir, mut a) = archive();
     a.insert(&numbered(1)).unwrap();
     a.db.execute("UPDATE run SET max = 1", []).unwrap();
@@ -199,7 +199,7 @@ fn an_archive_with_a_schema_of_somebody_else_is_refused_and_left_alone() {
         drop(a);
         let db = Connection::open(&path).unwrap();
         if db.execute_batch(foreign).is_err() {
-            // This SQLite was built without that kind of table.
+            // This SQLite was built without such tables.
             assert!(foreign.contains("VIRTUAL TABLE"), "{foreign}");
             continue;
         }
@@ -213,7 +213,7 @@ fn an_archive_with_a_schema_of_somebody_else_is_refused_and_left_alone() {
         }
         assert_eq!(fs::read(&path).unwrap(), before, "{foreign}");
     }
-    // What the planner keeps is nobody's schema.
+    // The planner's own tables are not foreign.
     let (_dir, a) = archive();
     a.db.execute_batch("ANALYZE").unwrap();
     assert!(Archive::open(a.path()).is_ok());
@@ -245,7 +245,7 @@ fn an_older_archive_gets_its_checksums() {
     assert_eq!((a.list(&Filter::default()).unwrap().len(), a.check().unwrap().runs), (1, 1));
 }
 
-/// Who looks while another process makes the archive finds none, or a whole one.
+/// A process that looks while another one creates the archive sees none, or a complete one.
 #[test]
 fn half_an_archive_is_never_found() {
     for _ in 0..50 {

@@ -1,4 +1,5 @@
-//! A record to rows and back: its text with the histograms cut out, each at a known place, and the sums for listings.
+//! Converts records to rows and back: the text with the histograms cut out, each at a known position, and the summary
+//! columns.
 
 use super::error::ArchiveError;
 use super::list::{self, RunSummary};
@@ -33,9 +34,9 @@ impl RowError {
 /// What [`Archive::insert`](super::Archive::insert) did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserted {
-    /// It is in the archive now.
+    /// The record was inserted.
     New,
-    /// The very same record was there already.
+    /// The identical record was there already.
     Identical,
 }
 
@@ -46,12 +47,12 @@ pub(super) struct Row<'a> {
     summary: RunSummary,
     sha256: [u8; 32],
     stripped: String,
-    /// For each distribution: where its histogram was in the text that is left, and its bytes.
+    /// For each distribution: the position of its histogram in the remaining text, and its bytes.
     cuts: Vec<(usize, Vec<u8>)>,
 }
 
 impl<'a> Row<'a> {
-    /// Checks that what is to be written can be read again as the very same record.
+    /// Checks that the record's text reads back as the identical record.
     pub(super) fn of(record: &'a Record) -> Result<Self, ArchiveError> {
         let id = record.id();
         let fault = |what: &str| ArchiveError::unrepresentable(id, what);
@@ -67,7 +68,7 @@ impl<'a> Row<'a> {
         let mut rest = text.as_str();
         for d in record.distributions() {
             let base64 = hdr::encode(d.histogram());
-            // Wherever the first match lies: putting the same characters back at the same place gives the same text.
+            // Any match will do: inserting the same characters at the same position restores the text.
             let at = rest.find(&base64).ok_or_else(|| fault("its histogram is not in its text"))?;
             stripped.push_str(&rest[..at]);
             rest = &rest[at + base64.len()..];
@@ -85,14 +86,14 @@ pub(super) fn started_ns(record: &Record) -> Option<i64> {
     record.parts().started.parse::<jiff::Timestamp>().ok().and_then(|t| i64::try_from(t.as_nanosecond()).ok())
 }
 
-/// Writes a row; inside a transaction of the caller's.
+/// Writes a row, within the caller's transaction.
 pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowError> {
     let p = row.record.parts();
     let mut there = db.prepare_cached("SELECT key, sha256 FROM run WHERE id = ?1")?;
     let there: Option<(i64, Vec<u8>)> = there.query_row([&p.id], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
     match there {
         Some((_, sha256)) if sha256 == row.sha256 => return Ok(Inserted::Identical),
-        // An older version of rtscope wrote the same in other words: without the keys that came later.
+        // An older version of rtscope wrote the same record with fewer keys.
         Some((key, _)) if fetch(db, key)?.record().is_ok_and(|there| there == *row.record) => return Ok(Inserted::Identical),
         Some(_) => return Err(RowError::Archive(ArchiveError::AlreadyThere(p.id.clone()))),
         None => {}
@@ -167,12 +168,12 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
     Ok(Inserted::New)
 }
 
-/// The rows of one record.
+/// The stored rows of one record.
 pub(super) struct Fetched {
     id: String,
     stripped: String,
     sha256: Vec<u8>,
-    /// For each distribution: where its histogram was, and its bytes.
+    /// For each distribution: the position of its histogram, and its bytes.
     pieces: Vec<(i64, Option<Vec<u8>>)>,
 }
 
@@ -193,12 +194,12 @@ pub(super) fn fetch(db: &Connection, key: i64) -> Result<Fetched, RowError> {
 }
 
 impl Fetched {
-    /// The record, read with every check there is.
+    /// The record, fully checked.
     pub(super) fn record(self) -> Result<Record, ArchiveError> {
         self.record_by(&mut String::new())
     }
 
-    /// The record, whose text is put together again in `text`.
+    /// The record, fully checked; its text is reassembled in `text`.
     pub(super) fn record_by(self, text: &mut String) -> Result<Record, ArchiveError> {
         let damaged = |what: &str| ArchiveError::damaged(&self.id, what);
         text.clear();
@@ -222,17 +223,17 @@ impl Fetched {
     }
 }
 
-/// What the rows of a record are to say besides its text.
+/// The values that the rows of a record must have besides its text.
 pub(super) struct Rows {
     pub(super) id: String,
     pub(super) summary: Option<RunSummary>,
     pub(super) started_ns: Option<i64>,
     pub(super) distributions: Vec<Columns>,
-    /// Of whoever signed it.
+    /// The public key of its signature.
     pub(super) key: Option<String>,
 }
 
-/// Of a distribution: label, count, missed, lowest, highest, mean.
+/// Columns of a distribution: label, count, missed, lowest, highest, mean.
 pub(super) type Columns = (String, u64, u64, Option<u64>, Option<u64>, Option<f64>);
 
 impl Rows {
@@ -248,7 +249,7 @@ impl Rows {
     }
 }
 
-/// What the rows of the distributions of the record with this key say.
+/// The columns of the distributions of the record with this key.
 pub(super) fn distributions(db: &Connection, key: i64) -> Result<Vec<Columns>, rusqlite::Error> {
     let mut statement =
         db.prepare_cached("SELECT label, count, missed, min, max, mean FROM distribution WHERE run = ?1 ORDER BY nr")?;

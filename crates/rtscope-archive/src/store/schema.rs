@@ -1,4 +1,4 @@
-//! The archive's tables, how an older archive becomes one of today, and how a file that is no archive is told from one.
+//! The archive's tables, the migration of older archives, and the detection of files that are not archives.
 
 use super::error::ArchiveError;
 use super::list;
@@ -12,10 +12,11 @@ use std::sync::OnceLock;
 /// "rtsc": marks an SQLite file as an archive of rtscope.
 pub(super) const APPLICATION_ID: i64 = 0x7274_7363;
 
-/// Step `i` makes version `i + 1` out of version `i`. A step that has been released is never changed.
+/// Step `i` migrates version `i` to version `i + 1`. A released step is never changed.
 const MIGRATIONS: [&str; 3] = [
-    // `json` is the record as text without its histograms, whose places are `distribution.cut_at`; `sha256` is of the whole text.
-    // The summary columns are of all distributions merged; NULL where there is no sample or the count does not support a percentile.
+    // `json` is the record's text without its histograms, whose positions are `distribution.cut_at`; `sha256` covers the
+    // whole text. The summary columns are over all distributions merged; NULL where there is no sample or too few for a
+    // percentile.
     "
     CREATE TABLE run (
         key         INTEGER PRIMARY KEY,
@@ -71,7 +72,7 @@ const MIGRATIONS: [&str; 3] = [
         FOREIGN KEY (run, nr) REFERENCES distribution (run, nr) ON DELETE CASCADE
     ) STRICT;
     ",
-    // Where each record came from, as `Origin::derived` says it, and what that leaves of its verdict.
+    // Where each record came from, by the rules of `Origin::derived`, and the verdict that this allows.
     "
     ALTER TABLE run ADD COLUMN origin TEXT NOT NULL DEFAULT 'imported';
     UPDATE run SET origin = CASE
@@ -84,16 +85,18 @@ const MIGRATIONS: [&str; 3] = [
     UPDATE run SET verdict = CASE WHEN origin = 'lab' AND clock = 'virtual' THEN 'REPEATABLE' ELSE 'INCONCLUSIVE' END
         WHERE verdict = 'VALID' AND (origin <> 'measured' OR clock <> 'host');
     ",
-    // SHA-256 of the summary columns and of `sha256`: a summary that was changed apart from its record is noticed where only that is read.
+    // SHA-256 of the summary columns and of `sha256`: reveals a summary that was changed independently of its record
+    // where only the summary is read.
     "
     ALTER TABLE run ADD COLUMN columns_sha256 BLOB;
     ",
 ];
 
-/// Longest text or blob that is read or written, bytes: a file that somebody else made must not take all memory.
+/// Longest text or blob that is read or written, bytes: a file made by somebody else must not exhaust the memory.
 const LONGEST: i32 = 256 << 20;
 
-/// Makes a connection that may meet any file: nothing that a schema says is run, and pages are checked as they are read.
+/// Prepares a connection for a file that nobody vouches for: nothing in its schema is executed, and pages are checked as
+/// they are read.
 pub(super) fn harden(db: &Connection) -> Result<(), rusqlite::Error> {
     for (option, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -109,25 +112,25 @@ pub(super) fn harden(db: &Connection) -> Result<(), rusqlite::Error> {
     db.pragma_update(None, "mmap_size", 0)
 }
 
-/// What a schema holds: kind, name, table and text of each object.
+/// The objects of a schema: kind, name, table and SQL text of each.
 type Schema = BTreeSet<[String; 4]>;
 
-/// Everything that a schema holds: kind, name, table, and the text that made it, but for the white space.
+/// Reads all objects of the schema; white space in their SQL text is normalized.
 fn objects(db: &Connection) -> Result<Schema, rusqlite::Error> {
-    // What ANALYZE leaves tells the planner about the rows, and nothing else.
+    // The tables of ANALYZE are only statistics for the planner.
     let mut all = db.prepare(
         "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')",
     )?;
     let row = |r: &rusqlite::Row<'_>| {
         let sql = r.get::<_, String>(3)?.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A column that came later has no blanks before it.
+        // A column added later has no blanks before it.
         let sql = [" ,", ", ", " )", ") ", " (", "( "].into_iter().fold(sql, |sql, blank| sql.replace(blank, blank.trim()));
         Ok([r.get(0)?, r.get(1)?, r.get(2)?, sql])
     };
     all.query_map([], row)?.collect()
 }
 
-/// What the schemas of all versions hold, from that of an empty file on; made once.
+/// The schemas of all versions, starting with that of an empty file; computed once.
 fn of_versions() -> Result<Vec<Schema>, rusqlite::Error> {
     static MADE: OnceLock<Vec<Schema>> = OnceLock::new();
     if let Some(made) = MADE.get() {
@@ -142,7 +145,8 @@ fn of_versions() -> Result<Vec<Schema>, rusqlite::Error> {
     Ok(MADE.get_or_init(|| made).clone())
 }
 
-/// What the schema of an archive of this version has besides, or in place of, its own; `None` for nothing.
+/// Describes what differs between the schema of an archive of this version and the expected one; `None` where nothing
+/// does.
 fn foreign(db: &Connection, version: i64) -> Result<Option<String>, rusqlite::Error> {
     let own = usize::try_from(version).ok().and_then(|v| of_versions().map(|all| all.get(v).cloned()).transpose()).transpose()?;
     let (own, found) = (own.unwrap_or_default(), objects(db)?);
@@ -164,8 +168,8 @@ pub(super) fn newest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Refuses what is no archive, a newer one, or one that holds what is not rtscope's, before anything in the file is changed; then brings it
-/// up to date. An empty file becomes one where that is asked for.
+/// Refuses a file that is not an archive, is a newer one, or has a foreign schema, before anything in it is changed; then
+/// migrates it. With `create`, an empty file becomes an archive.
 pub(super) fn prepare(db: &mut Connection, path: &Path, create: bool) -> Result<(), ArchiveError> {
     let sql = |e| ArchiveError::sql(path, e);
     let number = |db: &Connection, pragma| db.pragma_query_value(None, pragma, |r| r.get::<_, i64>(0)).map_err(sql);
@@ -187,16 +191,16 @@ pub(super) fn prepare(db: &mut Connection, path: &Path, create: bool) -> Result<
             return Err(ArchiveError::ForeignSchema { path: path.into(), what });
         }
     }
-    // From here on the file is ours.
+    // From here on the file may be changed.
     db.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
     if version < newest() {
-        // Another process may be migrating too: look again once the write lock is ours.
+        // Another process may be migrating it too: read the version again once the write lock is ours.
         let t = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let version = number(&t, "user_version")?;
         for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
             t.execute_batch(step).map_err(sql)?;
         }
-        // Whatever the steps did to the columns of the runs that are there.
+        // The steps may have changed the summary columns of existing runs.
         list::seal_all(&t).map_err(sql)?;
         t.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
         t.pragma_update(None, "user_version", newest()).map_err(sql)?;

@@ -1,4 +1,5 @@
-//! Where a just-measured record goes when the archive can't take it: a JSON file, written whole or not at all, and read back later.
+//! Where a new record goes when the archive can't take it: a JSON file, written completely or not at all, and taken in
+//! later.
 
 use super::connection::Archive;
 use super::error::{ArchiveError, SpillError};
@@ -9,10 +10,10 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What became of the spilled files.
+/// The result of taking in spilled files.
 #[derive(Debug, Default)]
 pub struct Absorbed {
-    /// Ids that are in the archive now; their files are gone.
+    /// Ids that are in the archive now; their files were removed.
     pub imported: Vec<String>,
     /// Files that were left where they are, and why.
     pub left: Vec<(PathBuf, SpillError)>,
@@ -21,9 +22,10 @@ pub struct Absorbed {
 /// Largest spilled file that is read, bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// Writes `record` as JSON into `dir` (made if need be, for this user alone) under its id and returns the file's path.
+/// Writes `record` as JSON into `dir` (created if need be, for this user alone) under its id and returns the file's path.
 ///
-/// The file appears under its name only when it is whole and on the disk. Nothing that is there is ever overwritten, nor a link followed.
+/// The file appears under its name only when it is complete and on the disk. No existing file is overwritten and no link
+/// is followed.
 pub fn spill(record: &Record, dir: &Path) -> Result<PathBuf, ArchiveError> {
     let text = serde_json::to_vec(record).map_err(|e| ArchiveError::unrepresentable(record.id(), e))?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| ArchiveError::io(dir, "making the directory", e))?;
@@ -34,7 +36,7 @@ pub fn spill(record: &Record, dir: &Path) -> Result<PathBuf, ArchiveError> {
     Ok(path)
 }
 
-/// Gives the file the first free of its names, or finds the same record there.
+/// Gives the file the first name that is free, or finds the same record under one of them.
 fn publish(mut file: Beside, dir: &Path, id: &str, text: &[u8]) -> Result<PathBuf, ArchiveError> {
     let mut nr = 1u32;
     loop {
@@ -54,9 +56,10 @@ fn publish(mut file: Beside, dir: &Path, id: &str, text: &[u8]) -> Result<PathBu
 }
 
 impl Archive {
-    /// Takes in every `*.json` that [`spill`] left in `dir`, and removes each file once its record is safely in the archive.
+    /// Inserts every `*.json` that [`spill`] left in `dir`, and removes each file once its record is safely in the
+    /// archive.
     ///
-    /// A missing directory is an empty one. A file that can't be taken in stays, with the reason in [`Absorbed::left`].
+    /// A missing directory counts as empty. A file that can't be taken in stays, with the reason in [`Absorbed::left`].
     pub fn absorb_spilled(&mut self, dir: &Path) -> Result<Absorbed, ArchiveError> {
         let mut absorbed = Absorbed::default();
         let entries = match fs::read_dir(dir) {
@@ -65,7 +68,7 @@ impl Archive {
             Err(e) => return Err(ArchiveError::io(dir, "reading the directory", e)),
         };
         let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| is_spilled(p)).collect();
-        // The first file of an id before a second of the same: `x.json`, then `x.2.json`.
+        // The first file of an id before later ones: `x.json`, then `x.2.json`.
         files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
         for path in files {
             match self.absorb(&path) {
@@ -77,7 +80,8 @@ impl Archive {
     }
 
     fn absorb(&mut self, path: &Path) -> Result<String, SpillError> {
-        // Whoever may write beside the archive must not be able to put records into it.
+        // The file must belong to the archive's owner: others who may write next to the archive must not be able to add
+        // records to it.
         let owner = fs::metadata(&self.path).map(|m| m.uid()).ok();
         let record: Record = serde_json::from_slice(&rtscope_files::read_own(path, LARGEST, owner)?)?;
         self.insert(&record)?;

@@ -1,4 +1,4 @@
-//! The archive: every record comes back as it was, and nothing that happens to the file loses one silently.
+//! The archive: every record comes back as it was, and no damage to the file loses one silently.
 
 use super::*;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn record(id: &str, started: &str, load: &str, samples: &[u64]) -> Record {
     first.expected = Some(first.count + 3);
     let mut system = System::default();
     system.kernel.release = "6.12.1-rt".into();
-    // What a search for the place of a histogram might stumble over.
+    // Could mislead the search for a histogram's position.
     system.tools.insert("histogram".into(), String::new());
     Record::new(RecordParts {
         id: id.into(),
@@ -174,7 +174,8 @@ fn a_newer_archive_is_refused() {
     assert!(matches!(error, ArchiveError::NewerSchema { found, known, .. } if found == known + 1), "{error}");
 }
 
-/// An archive of before records knew their origin: what was VALID there and is no measurement of a machine is none any more.
+/// An archive from before records knew their origin: a record that was VALID there but is not a measurement of a machine
+/// loses that verdict.
 #[test]
 fn an_older_archive_learns_where_its_records_came_from() {
     let (_dir, mut a) = archive();
@@ -220,7 +221,7 @@ fn an_older_archive_learns_where_its_records_came_from() {
         ("f", ("emulator", no)),
     ];
     assert_eq!(found, expected.into());
-    // The same record, read by this version and put in again, is the same record.
+    // The migrated record, read by this version and inserted again, is identical.
     let r = a.get("l").unwrap();
     assert_eq!(a.insert(&r).unwrap(), Inserted::Identical);
 }
@@ -231,7 +232,7 @@ fn damage_is_found_on_opening_or_on_reading_and_never_passes() {
     let many: Vec<Record> = (0..200).map(numbered).collect();
     a.insert_many(&many).unwrap();
     let path = a.path().to_path_buf();
-    drop(a); // the last connection writes the log back into the file
+    drop(a); // closing the last connection writes the log back into the file
     let good = fs::read(&path).unwrap();
     let copy = dir.path().join("copy.db");
     let mut refused = 0;
@@ -249,8 +250,8 @@ fn damage_is_found_on_opening_or_on_reading_and_never_passes() {
     }
 }
 
-/// Whether opening, checking or reading `bytes` as an archive says that something is wrong; what is read must be what was put in, and
-/// when nothing is said (the bytes were unused room) the listing must be right as well.
+/// Whether opening, checking or reading `bytes` as an archive reports a fault. Records that are read must be those that
+/// were inserted; without a fault (the changed bytes were unused) the listing must be right as well.
 fn survey(path: &Path, bytes: &[u8], many: &[Record]) -> bool {
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(holders::with_suffix(path, suffix));
@@ -258,7 +259,7 @@ fn survey(path: &Path, bytes: &[u8], many: &[Record]) -> bool {
     fs::write(path, bytes).unwrap();
     let a = match Archive::open(path) {
         Ok(a) => a,
-        // The last one where the text of the schema is damaged.
+        // `ForeignSchema` where the text of the schema is damaged.
         Err(
             ArchiveError::Corrupt { .. }
             | ArchiveError::NotAnArchive { .. }

@@ -1,4 +1,4 @@
-//! The section of the page that sets two selections side by side.
+//! The page's section that compares two selections.
 
 use super::parts::{clock_badge, finding, verdict_badge};
 use super::table::table;
@@ -33,7 +33,7 @@ fn side(name: &str, s: &Side) -> Markup {
     }
 }
 
-/// One run as two instruments saw it.
+/// One run as measured by two instruments.
 fn agreement(a: &Agreement) -> Markup {
     html! {
         h3 { "The same run, two instruments (load " (a.load) ")" }

@@ -12,7 +12,7 @@ struct Series<'a> {
     max: Option<u64>,
     res: u64,
     unit: u64,
-    /// Distance of each non-empty slot's lowest value from the one before, then its count.
+    /// For each non-empty slot: the distance of its lowest value from the previous slot's, then its count.
     bins: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ struct Line {
 #[derive(Serialize)]
 struct Chart<'a> {
     id: &'a str,
-    /// What the samples are: "Latency" or "Jitter".
+    /// What the samples are called: "Latency" or "Jitter".
     quantity: &'static str,
     elapsed: f64,
     series: Vec<Series<'a>>,
@@ -36,14 +36,15 @@ struct Chart<'a> {
     worst: Vec<Vec<(f64, f64)>>,
 }
 
-/// Data of every record's charts.
+/// The data of every record's charts.
 pub(super) fn charts(records: &[Record]) -> serde_json::Result<String> {
     let charts: Vec<Chart<'_>> = records.iter().map(chart).collect();
     serde_json::to_string(&charts).map(|json| inert(&json))
 }
 
-/// JSON that can't end the script element it stands in, nor open a comment there: `<`, `>` and `&` only occur in strings, where
-/// an escape means the same. So does that of what reorders or hides text, or ends a line of a script (U+2028).
+/// Escapes JSON so that it can neither end its script element nor open a comment in it: `<`, `>` and `&` occur only in
+/// strings, where an escape means the same. Characters that reorder or hide text, or end a script's line (U+2028), are
+/// escaped too.
 pub(super) fn inert(json: &str) -> String {
     rtscope_record::text::json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -76,7 +77,7 @@ fn chart(record: &Record) -> Chart<'_> {
 
 fn series(d: &Distribution) -> Series<'_> {
     let p = d.parts();
-    // Imported equal-width bins are the samples; the histogram's slots are only made from them.
+    // Imported equal-width bins are the original data; the histogram's slots are only derived from them.
     let exact = p.linear.as_ref().filter(|l| p.resolution > 1 && l.total() == d.histogram().total());
     let pairs: Vec<(u64, u64)> = match exact {
         Some(l) => l.counts.iter().map(|&(bin, n)| (bin.saturating_mul(l.unit_ns), n)).collect(),

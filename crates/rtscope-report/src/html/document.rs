@@ -1,4 +1,4 @@
-//! The file around a page: its head with the security policy, style, script, and the records themselves.
+//! The file around a page: the head with its security policy, style, script, and the embedded records.
 
 use super::data::inert;
 use crate::ReportError;
@@ -13,10 +13,10 @@ const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
 const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 const PAGE_STYLE: &str = include_str!("page.css");
 
-/// A file of `body`, with `records` and the data of their `charts` inside.
+/// A complete file with `body`, `records` and the data of their `charts`.
 pub(super) fn document(title: &str, version: &str, body: Markup, records: &[Record], charts: &str) -> Result<String, ReportError> {
     let style = style();
-    // The templates escape what would be markup; here, once for all of it, what would reorder or hide text.
+    // The templates escape markup; characters that would reorder or hide text are escaped here, for the whole body.
     let [title, version] = [title, version].map(visible);
     let body = visible(&body.into_string()).into_owned();
     let records = records.iter().map(|r| {
@@ -55,7 +55,7 @@ pub(super) fn document(title: &str, version: &str, body: Markup, records: &[Reco
     Ok(page.into_string())
 }
 
-/// The page's style: colours of both themes, the plots' rules, uPlot's and the page's own.
+/// The page's style: colours of both themes, the plots' rules, uPlot's style and the page's own.
 fn style() -> String {
     let flat = |css: &str| css.trim().replace('\n', "");
     let (light, dark) = (flat(LIGHT), flat(DARK));
@@ -63,7 +63,7 @@ fn style() -> String {
     format!("{UPLOT_STYLE}\n{STYLE}\n{own}")
 }
 
-/// Source expression of a security policy for an inline text.
+/// The hash of an inline text, as a source expression of the security policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,4 @@
-//! The section of the page with response and periodic tests in the manner of Adam 2021: Tables 1 and 2, Figures 7 and 8.
+//! The page's section with response and periodic tests as in Adam 2021: Tables 1 and 2, Figures 7 and 8.
 
 use super::parts::{finding, picture};
 use super::table::table;

@@ -1,7 +1,7 @@
-//! One self-contained HTML page: tables, static pictures, and the data and script that turn them into charts.
+//! A self-contained HTML page: tables, static pictures, and the data and script that turn them into charts.
 //!
-//! The page can make no request: a content security policy allows its own script and style by their hashes and nothing else. What it shows
-//! is a function of records ([`page::content`]); that it is a file of its own is the business of [`document`] alone.
+//! The page can make no requests: a content security policy allows only its own script and style, by their hashes. Its
+//! contents are a function of records ([`page::content`]); only [`document`] deals with the file around them.
 
 mod comparison;
 mod data;

@@ -1,11 +1,11 @@
-//! The way about a page: its parts, and its runs by kernel and load, which a word or two narrow down.
+//! The page's navigation: its sections, and its runs by kernel and load, which can be filtered by words.
 
 use super::parts::verdict_class;
 use crate::names::{Group, Run};
 use maud::{Markup, html};
 use rtscope_record::Record;
 
-/// The bar that stays in sight: links to the `parts` (id, name, whether it is there), and all runs behind one word.
+/// The bar that stays in sight: links to the `parts` (id, name, whether it exists), and a menu of all runs.
 pub(super) fn navigation(parts: &[(&str, &str, bool)], groups: &[Group], records: &[Record]) -> Markup {
     html! {
         nav aria-label="Page" {
@@ -38,7 +38,7 @@ pub(super) fn navigation(parts: &[(&str, &str, bool)], groups: &[Group], records
     }
 }
 
-/// What a filter finds a run by.
+/// The words by which a filter finds a run.
 fn words(r: &Record, g: &Group, run: &Run) -> String {
     let p = r.parts();
     let system = &p.system.kernel.release;

@@ -1,4 +1,4 @@
-//! The whole page: header, the way about, summary, comparisons, and a section for each record.
+//! The whole page: header, navigation, summary, comparisons, and a section for each record.
 
 use super::data::charts;
 use super::document::document;
@@ -10,16 +10,16 @@ use maud::{Markup, html};
 use rtscope_analysis::{LineTests, LineTestsError, Versus, VersusError, clock_words, machine_name};
 use rtscope_record::Record;
 
-/// What else goes into a page.
+/// Options of a page besides its records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// Heading of the page; "rtscope report" when empty.
+    /// Title of the page; "rtscope report" when empty.
     pub title: &'a str,
-    /// A comparison to show above the records.
+    /// A comparison shown above the records.
     pub comparison: Option<&'a rtscope_analysis::Comparison>,
-    /// Thresholds of the response and periodic tests, for the share of stimuli below them; the usual one when empty.
+    /// Thresholds for the share of stimuli below them, in response and periodic tests; the default threshold when empty.
     pub below: &'a [rtscope_record::Nanos],
-    /// Version of the program that writes the page, for its foot.
+    /// Version of the program that writes the page, shown in its footer.
     pub version: &'a str,
 }
 
@@ -29,14 +29,14 @@ impl Options<'_> {
     }
 }
 
-/// The page of `records` as a file of its own.
+/// The page of `records` as a complete file.
 pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportError> {
     let body = content(records, options)?;
     let data = charts(records).map_err(|e| ReportError::Json { id: records[0].id().into(), error: e.to_string() })?;
     document(options.heading(), options.version, body, records, &data)
 }
 
-/// What the page of `records` shows, in the order given. Everything in it is computed from them.
+/// The contents of the page for `records`, in the order given; all of it is computed from them.
 fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportError> {
     if records.is_empty() {
         return Err(ReportError::Empty);
@@ -94,7 +94,7 @@ fn over_lines(records: &[Record], options: &Options<'_>) -> Result<Option<LineTe
     }
 }
 
-/// Host, kernel and time of the records, each value once.
+/// Host, kernel and time of the records, each distinct value once.
 fn machine_line(records: &[Record]) -> Markup {
     let each = |f: &dyn Fn(&Record) -> String| {
         let mut all: Vec<String> = records.iter().map(f).filter(|s| !s.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Small parts of the page that several of its sections have: badges, banners, tiles, facts, warnings.
+//! Small parts that several sections of the page share: badges, banners, tiles, facts, warnings.
 
 use crate::properties::Fact;
 use maud::{Markup, PreEscaped, html};
@@ -17,7 +17,7 @@ pub(super) fn verdict_badge(v: Verdict) -> Markup {
     html! { span class={ "badge " (verdict_class(v)) } { (v) } }
 }
 
-/// Whose time figures are in; that of a virtual machine is marked.
+/// A badge with the clock of the figures; that of a virtual machine is marked.
 pub(super) fn clock_badge(words: &str, virtual_machine: bool) -> Markup {
     let class = if virtual_machine { "doubtful" } else { "plain" };
     html! { span class={ "badge " (class) } { "clock: " (words) } }
@@ -32,12 +32,12 @@ pub(super) fn finding(f: &Finding) -> Markup {
     html! { p class="banner doubtful" { strong { (f.code) } ": " (f.message) ". Remedy: " (f.remedy) } }
 }
 
-/// A picture of the own SVG writer, which escapes what it is given.
+/// A picture from this crate's SVG writer, which escapes its texts.
 pub(super) fn picture(svg: String) -> PreEscaped<String> {
     PreEscaped(svg)
 }
 
-/// A figure that one looks for first.
+/// An important figure, shown in a tile.
 pub(super) struct Tile {
     pub(super) name: &'static str,
     pub(super) value: String,
@@ -65,7 +65,7 @@ pub(super) fn tiles(all: &[Tile]) -> Markup {
     }
 }
 
-/// Warnings, worst first, each with what mends it.
+/// Warnings, worst first, each with its remedy.
 pub(super) fn warnings(all: &[Warning]) -> Markup {
     let mut sorted: Vec<&Warning> = all.iter().collect();
     sorted.sort_by_key(|w| std::cmp::Reverse(w.effect));
@@ -87,7 +87,7 @@ pub(super) fn warnings(all: &[Warning]) -> Markup {
     }
 }
 
-/// Names and values.
+/// A list of names and values.
 pub(super) fn facts(all: &[Fact]) -> Markup {
     html! { dl.facts { @for (name, value) in all { dt { (name) } dd { (value) } } } }
 }

@@ -1,4 +1,4 @@
-//! The sections of the page for its runs, kernel by kernel: figures, charts, warnings, tables and facts of each.
+//! The page's sections for its runs, kernel by kernel: figures, charts, warnings, tables and facts.
 
 use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warnings};
 use super::table::table;
@@ -11,10 +11,10 @@ use maud::{Markup, html};
 use rtscope_analysis::Summary;
 use rtscope_record::{Record, Test};
 
-/// Runs that are all open when a page opens; of more, a reader opens those that he looks for.
+/// Up to this number of runs, all are unfolded when the page opens; otherwise the reader unfolds those of interest.
 const OPEN: usize = 16;
 
-/// The runs of a kernel; where there are `several` kernels, under its name.
+/// The runs of a kernel; under the kernel's name where there are `several` kernels.
 pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Markup, ReportError> {
     let runs = g.runs.iter().map(|r| run(r, &records[r.index], records.len() <= OPEN));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
@@ -41,7 +41,7 @@ fn run(run: &Run, record: &Record, open: bool) -> Result<Markup, ReportError> {
                 summary.run-head {
                     h2 id={ "run-" (i) "-title" } {
                         (words::title(s.test)) ", load " (s.load)
-                        // What tells it from others of this load.
+                        // What distinguishes it from other runs under this load.
                         @if let Some(more) = run.name.strip_prefix(&*s.load).filter(|m| !m.is_empty()) { span.count { (more) } }
                     }
                     (verdict_badge(s.verdict)) " " (clock_of(record))
@@ -80,14 +80,14 @@ fn head(record: &Record, s: &Summary) -> Markup {
     }
 }
 
-/// Whether a few samples lie so far out that a linear axis would hide the rest.
+/// Whether the maximum is so far from the rest (10 times the p99) that a linear axis would hide the rest.
 fn far_out(s: &Summary) -> bool {
     let all = s.merged.as_ref();
     let p99 = all.and_then(|a| a.percentile("p99")).and_then(|p| p.raw);
     p99.zip(all.and_then(|a| a.max)).is_some_and(|(p99, max)| max / p99.max(1) >= 10)
 }
 
-/// A chart of a record: what it is, and its static picture.
+/// A chart of a record: its description, and its static picture.
 struct Chart<'a> {
     kind: &'a str,
     log: bool,
@@ -96,7 +96,7 @@ struct Chart<'a> {
     picture: String,
 }
 
-/// The static picture of a chart, and the place where the script draws.
+/// The static picture of a chart, and the element in which the script draws.
 fn chart(record: usize, c: Chart<'_>) -> Markup {
     html! {
         figure.chart data-record=(record) data-chart=(c.kind) data-log=(c.log) {
@@ -115,7 +115,7 @@ fn chart(record: usize, c: Chart<'_>) -> Markup {
 }
 
 fn charts(i: usize, record: &Record, s: &Summary) -> Markup {
-    // A picture on a linear axis that a few samples far out would empty is drawn on a logarithmic one; the button switches.
+    // Outliers would leave a picture with a linear axis almost empty: use a logarithmic axis then; a button switches.
     let log = far_out(s);
     let axis = if log { Axis::Log } else { Axis::Linear };
     let label = format!("{} histogram", words::samples(s.test));
@@ -150,7 +150,7 @@ fn detail(title: &str, body: &Markup) -> Markup {
     html! { details { summary { (title) } (body) } }
 }
 
-/// What one looks up: worst samples, the load's proof, instrument, settings, witness and system.
+/// Details for reference: worst samples, the load's proof, instrument, settings, witness and system.
 fn facts_of(record: &Record) -> Markup {
     let p = record.parts();
     let worst = match sheets::record::worst(record, usize::MAX) {
@@ -171,7 +171,7 @@ fn facts_of(record: &Record) -> Markup {
     }
 }
 
-/// The figures that one looks for first.
+/// The most important figures.
 fn first_figures(record: &Record, s: &Summary) -> Result<Vec<Tile>, ReportError> {
     let Some(all) = &s.merged else { return Ok(Vec::new()) };
     let show = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), time);

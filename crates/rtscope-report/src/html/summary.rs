@@ -1,4 +1,4 @@
-//! The runs at a glance and as a table, with what a reader must know first.
+//! The runs at a glance and as a table, preceded by what the reader must know.
 
 use super::parts::picture;
 use super::table::table;
@@ -26,7 +26,7 @@ const DOUBTS: [(Verdict, Effect, &str, &str); 2] = [
     (Verdict::Inconclusive, Effect::Inconclusive, "doubtful", "true for the run itself, not for what one would conclude from it"),
 ];
 
-/// What bears on every figure of the page: virtual machines, and runs that are not VALID.
+/// What affects the figures of the page: virtual machines, and runs that are not VALID.
 fn banners(records: &[Record]) -> Markup {
     let of = |verdict: Verdict| records.iter().filter(move |r| r.verdict() == verdict);
     let codes = |verdict, effect| -> BTreeSet<String> {

@@ -6,10 +6,10 @@ use crate::sheet::{Align, Cell, Column, Mark, Sheet};
 use maud::{Markup, html};
 use rtscope_analysis::versus::Role;
 
-/// A table with its title and its notes.
+/// A table with its title and notes.
 pub(super) fn table(s: &Sheet<'_>) -> Markup {
     let grouped = s.columns.iter().any(|c| !c.group.head.is_empty());
-    // Where a group begins there is a line.
+    // A line marks the beginning of a group.
     let firsts: Vec<bool> = std::iter::once(false).chain(s.columns.windows(2).map(|w| w[0].group != w[1].group)).collect();
     let first = |i: usize| firsts[i] && !s.columns[i].group.head.is_empty();
     html! {
@@ -66,7 +66,7 @@ fn swatch(role: Option<Role>) -> Markup {
     }
 }
 
-/// A page writes µs where a terminal has us.
+/// A terminal shows us, a page µs.
 fn micro(text: &str) -> String {
     let words = text.split(' ').map(|word| match word {
         "us" => "µs",
@@ -76,7 +76,7 @@ fn micro(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Bytes of the longest figure that stays on one line.
+/// Longest figure that must stay on one line, bytes.
 const LONG: usize = 14;
 
 fn class(c: &Cell<'_>, column: &Column<'_>, first: bool) -> Option<String> {
@@ -89,7 +89,7 @@ fn class(c: &Cell<'_>, column: &Column<'_>, first: bool) -> Option<String> {
         Some(Mark::Invalid) => "invalid",
         Some(Mark::Ratio | Mark::Verdict(_)) | None => "",
     };
-    // Only figures of broken records are so long; they must not push the others out of sight.
+    // Only figures of broken records are this long; they must not push the others out of sight.
     let long = if c.text.len() > LONG { "long" } else { "" };
     let parts = [if is_word(column) { "word" } else { long }, meaning, if first { "first" } else { "" }];
     let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();

@@ -1,4 +1,5 @@
-//! The section of the page that sets stock kernels against PREEMPT_RT: the figures of each pair as a table, and a plot for each load.
+//! The page's section that compares stock kernels with PREEMPT_RT: the figures of each pair as a table, and a plot for
+//! each load.
 
 use super::parts::{Tile, clock_badge, finding, picture, tiles};
 use super::table::table;
@@ -50,7 +51,7 @@ fn block(b: &Block) -> Markup {
     }
 }
 
-/// The highest latencies of all loads.
+/// The highest latencies over all loads.
 fn highest(b: &Block) -> Markup {
     let Some(o) = &b.overall else { return html! {} };
     tiles(&[

@@ -5,34 +5,34 @@ use crate::sheet::{Cell, Columns, Mark, Sheet};
 use rtscope_record::{Clock, Verdict};
 use serde::Serialize;
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignState {
-    /// Its record is kept.
+    /// Its record is in the archive.
     Done,
     /// It could not be measured.
     Failed,
-    /// Not taken yet, or cut short.
+    /// Not taken yet, or interrupted.
     ToDo,
 }
 
 /// One run of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignRow {
-    /// How far it is.
+    /// Its state.
     pub state: CampaignState,
-    /// Where.
+    /// The target.
     pub target: String,
-    /// Under what.
+    /// The load.
     pub load: String,
-    /// What, in short: `timer 1ms 5s`.
+    /// The test, in short: `timer 1ms 5s`.
     pub test: String,
-    /// From 1.
+    /// Number of the repetition, from 1.
     pub repetition: u32,
     /// Whose time the figures are in.
     pub clock: Clock,
-    /// The time model, in virtual time.
+    /// The time model, for virtual time.
     pub model: Option<u32>,
     /// Whether the figures may be trusted.
     pub verdict: Option<Verdict>,
@@ -48,7 +48,8 @@ pub struct CampaignRow {
     pub reason: Option<String>,
 }
 
-/// One row for each run, in the order given. Test and repetition have a column where they are not all the same.
+/// A row for each run, in the order given. Test and repetition are columns only where needed: tests differ, or a run is
+/// repeated.
 pub(crate) fn runs(rows: &[CampaignRow]) -> Sheet<'_> {
     let tests = rows.windows(2).any(|two| two[0].test != two[1].test);
     let repetitions = rows.iter().any(|r| r.repetition > 1);
@@ -70,12 +71,12 @@ pub(crate) fn runs(rows: &[CampaignRow]) -> Sheet<'_> {
             Cell::clock(r.clock.as_str().to_owned() + &model, r.clock == Clock::Virtual)
         })
         .right("took s", 3, |r| r.wall_ms.map_or_else(|| NONE.into(), seconds).into())
-        // Only a record that is there can be shown.
+        // Only an existing record can be shown.
         .left("id", 1, |r| if r.state == CampaignState::Done { r.id.as_str().into() } else { Cell::none() });
     columns.sheet(rows)
 }
 
-/// Tenths of a second.
+/// Seconds with one decimal.
 fn seconds(ms: u64) -> String {
     let tenths = ms.saturating_add(50) / 100;
     format!("{}.{}", count(tenths / 10), tenths % 10)

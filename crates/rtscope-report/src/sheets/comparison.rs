@@ -1,4 +1,4 @@
-//! Two selections side by side: a table for each load, and one run as two instruments saw it.
+//! Comparison of two selections: a table for each load, and one run as measured by two instruments.
 
 use crate::format::{NONE, count, us};
 use crate::sheet::{Cell, Columns, Sheet};
@@ -40,7 +40,7 @@ pub(crate) fn metrics(l: &LoadRows) -> Sheet<'_> {
 
 type Side = fn(&EdgeAgreement) -> &EdgeFigures;
 
-/// One run as two instruments saw it: both figures of each edge, and how far they are apart.
+/// One run as measured by two instruments: the figures of both for each edge, and their offset.
 pub(crate) fn agreement(a: &Agreement) -> Sheet<'_> {
     let test = a.test;
     let signed = |ns: f64| format!("{:+.3}", ns / 1e3);
@@ -69,7 +69,7 @@ pub(crate) fn agreement(a: &Agreement) -> Sheet<'_> {
     columns.sheet(&a.edges).titled(title).noted([how(a)])
 }
 
-/// How the offsets of an agreement are known, in words.
+/// How the offsets of an agreement were found, in words.
 fn how(a: &Agreement) -> String {
     let Some(o) = a.edges.first().and_then(|e| e.offset.as_ref()) else { return "no samples on one side.".into() };
     match o.how {

@@ -15,7 +15,7 @@ struct Group<'a> {
     all: Option<Distribution>,
 }
 
-/// One row for each kernel, preemption model, load and clock: average, max and std (us); its runs merged exactly.
+/// A row for each kernel, preemption model, load and clock: average, max and std (us), over its runs merged exactly.
 pub(crate) fn kernels(records: &[Record]) -> Result<Sheet<'static>, ReportError> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for r in records {

@@ -9,7 +9,7 @@ use rtscope_analysis::{Band, Seeds, clock_words};
 use rtscope_record::{Distribution, Quantile, Record, Verdict};
 use std::collections::BTreeSet;
 
-/// The runs of one kernel under one load, of any seeds.
+/// The lab's runs of one kernel under one load, with any seeds.
 struct Kind<'a> {
     name: &'a str,
     first: &'a Record,
@@ -24,7 +24,8 @@ impl Kind<'_> {
     }
 }
 
-/// A line for each kernel and load of the lab's runs: what all seeds gave together, and their maxima. `None` where no load has two seeds.
+/// A row for each kernel and load of the lab's runs: figures over all seeds, and the seeds' maxima. `None` where nothing
+/// has two seeds.
 pub(crate) fn seeds(records: &[Record]) -> Result<Option<Sheet<'static>>, ReportError> {
     let every: Vec<&Record> = records.iter().collect();
     let names = kind_names(&every);
@@ -70,7 +71,8 @@ pub(crate) fn seeds(records: &[Record]) -> Result<Option<Sheet<'static>>, Report
     Ok(Some(columns.sheet_of(rows).titled(title).about(about)))
 }
 
-/// Ratios (`what`: "B/A of") over time models: each, their range, and which conclusion flips. `None` without any.
+/// Ratios (`what`: "B/A of") over time models: each ratio, the range, and whether the conclusion flips. `None` without
+/// any.
 pub(crate) fn bands<'a>(bands: &'a [Band], what: &'a str) -> Option<Sheet<'a>> {
     let models: BTreeSet<u32> = bands.iter().flat_map(|b| b.ratios.keys().copied()).collect();
     let several = bands.iter().map(|b| &b.of).collect::<BTreeSet<_>>().len() > 1;

@@ -7,11 +7,11 @@ use rtscope_analysis::line_tests::{EdgeFigures, External, Group, LineTests};
 use rtscope_record::{Nanos, Space, Test, Verdict};
 use std::fmt::Write as _;
 
-/// What the tables do not say by themselves.
+/// The note below the tables.
 pub(crate) const NOTE: &str = "The share is of all stimuli: one that was not answered in time is not below. Where the histogram can't \
     decide, it is given as bounds. stdev and var (us²) are of both edges together unless an edge is named.";
 
-/// What says where a group was measured. What all groups share stands in the title, the rest in columns of its own.
+/// A column that says where a group was measured. Values that all groups share are put into the title instead.
 type Where = (&'static str, u8, fn(&Group) -> Cell<'_>);
 const WHERE: [Where; 4] = [
     ("hardware", 3, |g| g.machine.as_str().into()),
@@ -20,7 +20,7 @@ const WHERE: [Where; 4] = [
     ("clock", 0, |g| Cell::clock(g.clock_words.as_str(), g.virtual_machine)),
 ];
 
-/// The title with what `groups` share, and what they differ in.
+/// The title with the values that `groups` share, and the columns in which they differ.
 pub(super) fn places(title: &str, groups: &[&Group]) -> (String, Vec<&'static Where>) {
     let (mut title, mut differ) = (title.to_owned(), Vec::new());
     for place in &WHERE {
@@ -46,7 +46,7 @@ fn spread(e: &EdgeFigures) -> String {
     }
 }
 
-/// Two edges of a wave are half a period apart.
+/// The period of a wave: two edges are half a period apart.
 fn period(g: &Group) -> String {
     Nanos(g.interval.0.saturating_mul(2)).to_string()
 }
@@ -58,7 +58,7 @@ struct Edge<'a> {
     other: Option<&'a EdgeFigures>,
 }
 
-/// Table 2: a row for each group of `test`, and with `edges` one for each edge; `None` where there is none.
+/// Table 2: a row for each group of `test`, and with `edges` one for each edge; `None` without groups.
 pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>> {
     let groups: Vec<&Group> = a.groups.iter().filter(|g| g.test == test).collect();
     if groups.is_empty() {
@@ -109,13 +109,13 @@ pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>
             let same = |x: &External| x.edges.iter().position(|o| o.edge == e.edge);
             g.external.as_ref().and_then(|x| Some(&x.edges[same(x)?]))
         };
-        // One edge alone is both.
+        // With a single edge, the row for both edges is enough.
         rows.extend(g.edges.iter().filter(|_| edges && g.edges.len() > 1).map(|e| Edge { g, e, other: other(e) }));
     }
     Some(columns.sheet_of(rows).titled(title))
 }
 
-/// A row of Table 1: what was measured in one place, of each kind one.
+/// A row of Table 1: the groups measured in one place.
 struct Place<'a> {
     g: &'a Group,
     periodic: Option<&'a Group>,
@@ -131,7 +131,7 @@ impl Place<'_> {
 
 const SPACES: [(Space, &str); 2] = [(Space::User, "response, user space"), (Space::Kernel, "response, kernel space")];
 
-/// Table 1: a row for each kernel and load, with its periodic and response tasks beside each other.
+/// Table 1: a row for each kernel and load, with its periodic and response tasks next to each other.
 pub(crate) fn first(a: &LineTests) -> Sheet<'_> {
     let groups: Vec<&Group> = a.groups.iter().collect();
     let (title, places) = places("Latency by hardware and kernel, us", &groups);
@@ -188,7 +188,7 @@ pub(crate) fn first(a: &LineTests) -> Sheet<'_> {
     columns.sheet_of(rows).titled(title)
 }
 
-/// "49.00, 147.00 (hardirq)".
+/// Minimum and maximum with the handler: "49.00, 147.00 (hardirq)".
 fn range(g: &Group) -> String {
     let how = if g.device.is_empty() { String::new() } else { format!(" ({})", crate::properties::handler(&g.device)) };
     let (min, max) = (signed_us(Test::Response, g.both.min), signed_us(Test::Response, g.both.max));

@@ -1,4 +1,4 @@
-//! Vinh & Chau's tables: for each task of a kernel a row for each load, jitter or interrupt latency.
+//! Vinh & Chau's tables: for each task of a kernel a table of jitter or interrupt latency, with a row for each load.
 
 use super::line_tests::places;
 use crate::format::{count, us_f64, us_opt};
@@ -8,14 +8,14 @@ use rtscope_analysis::line_tests::{Group, LineTests};
 use rtscope_analysis::versus::Role;
 use rtscope_record::{Space, Test};
 
-/// What the tables do not say by themselves.
+/// The note below the tables.
 pub(crate) const NOTE: &str = "Both edges together; jitter is signed, early below zero.";
 
 /// The paper's loads, in its order.
 const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
 
-/// A table for each task: stock kernels first; of a kernel jitter in user space, latency, then jitter in kernel space, as the paper
-/// goes from what there is to what improves it.
+/// A table for each task: stock kernels first; for each kernel jitter in user space, latency, then jitter in kernel
+/// space, as the paper goes from the stock system to the improvements.
 pub(crate) fn by_load(a: &LineTests) -> Vec<Sheet<'_>> {
     let mut tasks: Vec<Vec<&Group>> = Vec::new();
     for g in &a.groups {
@@ -28,7 +28,7 @@ pub(crate) fn by_load(a: &LineTests) -> Vec<Sheet<'_>> {
         let (kernel, wave) = (t[0].space == Space::Kernel, t[0].test == Test::Periodic);
         (is_rt(t[0]), kernel && wave, !wave, kernel)
     });
-    // Where all have one instrument, it is no news.
+    // The instrument is named only where there are several.
     let several = a.groups.iter().any(|g| g.instrument != a.groups[0].instrument);
     tasks.into_iter().enumerate().map(|(i, task)| sheet(i + 1, task, several)).collect()
 }
@@ -64,7 +64,7 @@ fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet<'_>
     let rt = if is_rt(first) { " (PREEMPT_RT)" } else { "" };
     let by = if by_instrument && !first.instrument.is_empty() { format!(" · by {}", first.instrument) } else { String::new() };
     let title = format!("Table {number}: {what} · {} · kernel {}{rt}{by}", space_name(first), release(first));
-    // The load is the row; the rest of the place is the same in all.
+    // The load is the row's; the rest of the place is the same for all.
     let (title, _) = places(&title, &[&Group { load: String::new(), ..first.clone() }]);
     let extra = |f: fn(&Group) -> u64| task.iter().any(|g| f(g) > 0);
     let (late, spurious) = (extra(|g| g.both.late), extra(|g| g.both.spurious));

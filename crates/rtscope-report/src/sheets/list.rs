@@ -1,4 +1,4 @@
-//! The list of runs, from records or from the archive's summary columns.
+//! The list of runs, from records or the archive's summary columns.
 
 use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns};
@@ -11,7 +11,7 @@ use rtscope_record::{Record, Verdict};
 pub struct Entry {
     /// Id of its record.
     pub id: String,
-    /// RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
     /// What was measured, such as "timer".
     pub test: String,
@@ -25,13 +25,13 @@ pub struct Entry {
     pub preemption: String,
     /// Clock, machine and origin in words, as [`rtscope_analysis::clock_words`] gives them.
     pub clock: String,
-    /// Whether it was taken in a virtual machine.
+    /// Whether it was measured in a virtual machine.
     pub virtual_machine: bool,
     /// Whether the figures may be trusted.
     pub verdict: Verdict,
-    /// Samples of all distributions.
+    /// Number of samples in all distributions.
     pub count: u64,
-    /// Missed events of all distributions.
+    /// Number of missed events in all distributions.
     pub missed: u64,
     /// Mean, ns.
     pub mean: Option<f64>,
@@ -66,7 +66,7 @@ impl Entry {
     }
 }
 
-/// What is listed of a run.
+/// The columns of the list.
 pub(crate) fn columns() -> Columns<'static, Entry> {
     Columns::new()
         .left("id", 0, |e: &Entry| e.id.as_str().into())

@@ -10,14 +10,14 @@ use rtscope_analysis::summary::{Percentile, Row};
 use rtscope_analysis::{Summary, virtual_machine};
 use rtscope_record::{Record, Test};
 
-/// A record with what its row says.
+/// A record and the figures of its row.
 struct Run<'a> {
-    /// Which of the records.
+    /// Index of the record.
     index: usize,
     name: String,
     record: &'a Record,
     s: Summary,
-    /// The figures of a test whose samples have signs.
+    /// The signed figures, for a test with jitter.
     jitter: Option<EdgeFigures>,
 }
 
@@ -30,7 +30,7 @@ impl Run<'_> {
         self.all().and_then(|a| a.percentile(percentile))
     }
 
-    /// A figure in us: of signed samples one, of latencies another.
+    /// A figure in us: `jitter` for signed samples, otherwise `latency`.
     fn us(&self, jitter: fn(&EdgeFigures) -> Option<i64>, latency: fn(&Row) -> Option<u64>) -> String {
         match &self.jitter {
             Some(j) => signed_us(self.s.test, jitter(j)),
@@ -38,7 +38,7 @@ impl Run<'_> {
         }
     }
 
-    /// The interval that was sustained, ns.
+    /// The interval of the sustained frequency, ns.
     fn sustained(&self) -> Option<u64> {
         self.record.parts().instrument.as_ref().and_then(|i| i.sustained).map(|n| n.0)
     }
@@ -49,8 +49,8 @@ impl Run<'_> {
     }
 }
 
-/// A table for each test with one row for each record. Jitter has signs instead of percentiles; a sustained frequency stands before the
-/// latencies at it.
+/// A table for each test, with a row for each record. Jitter has signs instead of percentiles; a sustained frequency
+/// precedes the latencies measured at it.
 pub(crate) fn loads(records: &[Record]) -> Result<Vec<Sheet<'static>>, ReportError> {
     let mut sheets = by_test(records).into_iter().map(|(test, of)| of_test(test, &of, records)).collect::<Result<Vec<_>, _>>()?;
     if let Some(last) = sheets.last_mut() {

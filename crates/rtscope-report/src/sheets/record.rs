@@ -1,4 +1,4 @@
-//! The tables of one record: each CPU or edge, percentiles raw beside corrected, worst samples.
+//! The tables of one record: each CPU or edge, percentiles raw and corrected, worst samples.
 
 use crate::format::{NONE, count, seconds, us_f64, us_opt, us_whole};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
@@ -8,7 +8,7 @@ use rtscope_analysis::summary::Row;
 use rtscope_record::{Record, Test, Worst};
 use std::borrow::Cow;
 
-/// The figures of all samples together; early and late jitter have none in common.
+/// The figures of all samples together; `None` for jitter, since early and late amounts have none in common.
 pub(crate) fn merged(s: &Summary) -> Option<&Row> {
     s.merged.as_ref().filter(|_| s.test != Test::Periodic)
 }
@@ -17,12 +17,12 @@ fn raw(r: &Row, percentile: &str) -> Cell<'static> {
     us_opt(r.percentile(percentile).and_then(|p| p.raw)).into()
 }
 
-/// A counter that is left out where it is 0 in every row.
+/// The cell of a counter, whose column is left out where all rows have 0.
 fn counter(n: u64) -> Cell<'static> {
     Cell::marked(count(n), if n > 0 { Mark::Doubtful } else { Mark::Quiet })
 }
 
-/// A row for each distribution, and one for all of them.
+/// A row for each distribution, and one for all of them together.
 pub(crate) fn distributions(s: &Summary) -> Sheet<'_> {
     let any = |f: fn(&Row) -> u64| s.rows.iter().any(|r| f(r) > 0);
     let rows = s.rows.iter().chain(merged(s).filter(|_| s.rows.len() > 1));
@@ -44,7 +44,7 @@ pub(crate) fn distributions(s: &Summary) -> Sheet<'_> {
     columns.sheet(rows).titled(if s.test == Test::Timer { "Each CPU" } else { "Each edge" })
 }
 
-/// Percentiles of all samples, raw beside corrected, and what else is said of both.
+/// Percentiles of all samples, raw and corrected, with notes about both.
 pub(crate) fn percentiles(test: Test, all: &Row) -> Sheet<'_> {
     type Line<'a> = (&'a str, Cow<'a, str>, Cow<'a, str>);
     let head = format!("{} us", all.corrected_basis.unwrap_or("corrected"));
@@ -70,7 +70,7 @@ pub(crate) fn percentiles(test: Test, all: &Row) -> Sheet<'_> {
     columns.sheet_of(rows).titled("Percentiles of all").noted(words::corrected(test, all)).noted(rare)
 }
 
-/// The worst samples that were kept, highest first, `most` of them; `None` where there are none.
+/// The worst samples that were kept, highest first, at most `most`; `None` where there are none.
 pub(crate) fn worst(record: &Record, most: usize) -> Option<Sheet<'_>> {
     let mut all: Vec<(&Worst, &str)> =
         record.distributions().iter().flat_map(|d| d.worst().iter().map(move |w| (w, d.label()))).collect();

@@ -1,4 +1,4 @@
-//! Stock kernels against PREEMPT_RT: the figures of both for each load and stock/RT, and their maxima over the lab's seeds.
+//! Stock kernels against PREEMPT_RT: for each load the figures of both and stock/RT, and the maxima over the lab's seeds.
 
 use crate::format::{NONE, times, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
@@ -10,7 +10,7 @@ fn of(l: &LoadFigures, kernel: usize) -> Option<&Figures> {
     l.figures.get(kernel)?.as_ref()
 }
 
-/// A figure of kernel `i`; those of an INVALID run are marked.
+/// A figure of kernel `i`, marked if its run is INVALID.
 fn figure(l: &LoadFigures, i: usize, text: impl Fn(Option<&Figures>) -> String) -> Cell<'static> {
     let f = of(l, i);
     Cell::marked_if(f.is_some_and(|f| f.verdict == Verdict::Invalid), text(f), Mark::Invalid)
@@ -20,7 +20,7 @@ fn ratio(l: &LoadFigures, f: impl Fn(&Ratios) -> Option<f64>) -> Cell<'static> {
     times(l.ratios.as_ref().and_then(f)).into()
 }
 
-/// Kernels beside each other, load by load.
+/// The figures of the kernels next to each other, load by load.
 pub(crate) fn loads(b: &Block) -> Sheet<'_> {
     let mut columns = Columns::new().left("load", 0, |l: &LoadFigures| l.load.as_str().into());
     for (i, k) in b.kernels.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(crate) fn loads(b: &Block) -> Sheet<'_> {
     columns.sheet(&b.loads).titled(format!("Latency in us of {} time, by load", b.clock))
 }
 
-/// The worst verdict of a block's kernels under a load, and whose it is where they do not agree.
+/// The worst verdict of the kernels under a load, and whose it is if they differ.
 fn verdict(b: &Block, l: &LoadFigures) -> Cell<'static> {
     let each: Vec<(&str, Verdict)> =
         b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role.as_str(), f.as_ref()?.verdict))).collect();
@@ -62,7 +62,7 @@ fn verdict(b: &Block, l: &LoadFigures) -> Cell<'static> {
     Cell::marked(text, Mark::Verdict(worst))
 }
 
-/// Whose time a block's figures are in, for a column: virtual time with its model, where that is known.
+/// The clock of a block's figures, short enough for a column: virtual time with its model, where known.
 fn short_clock(b: &Block) -> String {
     match b.clock {
         Clock::Virtual if b.clock_words.contains(", model") => {
@@ -78,7 +78,8 @@ fn misses(b: &Block, i: usize) -> bool {
     b.loads.iter().filter_map(|l| of(l, i)).any(|f| f.missed > 0)
 }
 
-/// The maxima of a block's kernels over the seeds, and the ratio of their medians; `None` where no kernel has more than one seed.
+/// The maxima of the kernels over the seeds, and the ratio of their medians; `None` where no kernel has more than one
+/// seed.
 pub(crate) fn seeds(b: &Block) -> Option<Sheet<'_>> {
     let seeds = |l: &LoadFigures, i: usize| of(l, i).and_then(|f| f.seeds);
     if !b.loads.iter().flat_map(|l| &l.figures).flatten().any(|f| f.seeds.is_some_and(|s| s.seeds > 1)) {

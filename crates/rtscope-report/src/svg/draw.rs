@@ -1,19 +1,19 @@
-//! A small SVG writer: a frame with titles, axes with ticks, a legend, and lines, all of it escaped.
+//! A small SVG writer: a frame with titles, axes with ticks, a legend, and lines; all texts are escaped.
 
 use super::style::{COLOURS, DARK, LIGHT, STYLE, Use};
 use crate::format::{coordinate, cut, escape};
 use std::fmt::Write as _;
 
-/// Width of a plot in user units, where it stands alone.
+/// Width of a plot that stands alone, in user units.
 pub(super) const WIDTH: f64 = 860.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 22.0;
 const ROW: f64 = 18.0;
-/// Width of a character of the plots' text and of a title, as the widest usual font (DejaVu Sans) has it on average, digits and all.
+/// Average width of a character in the plots' text and in a title, for the widest usual font (DejaVu Sans).
 pub(super) const CHARACTER: f64 = 7.2;
 const TITLE: f64 = 9.4;
 
-/// Width of a plot and height of what its axes enclose; the whole height follows from the content.
+/// Width of a plot, and height of the area between its axes; the total height follows from the content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) width: f64,
@@ -21,19 +21,19 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of a plot that stands alone.
+    /// A plot that stands alone.
     pub(super) const ALONE: Self = Self { width: WIDTH, inner_height: 300.0 };
-    /// Of one among many, two of which stand beside each other in a page.
+    /// One plot of many; a page shows two next to each other.
     pub(super) const SMALL: Self = Self { width: 440.0, inner_height: 170.0 };
 
-    /// Longest text beside the frame's margins, in characters that are so wide.
+    /// The longest text that fits between the frame's margins, in characters of this width.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
     pub(super) fn longest(self, character: f64) -> usize {
         ((self.width - LEFT - RIGHT) / character) as usize
     }
 }
 
-/// From values to positions.
+/// Maps values to positions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     low: f64,
@@ -76,7 +76,7 @@ pub(super) struct Canvas {
     pub(super) y: Scale,
 }
 
-/// Colour and dash class of series `i`.
+/// Colour and dash classes of series `i`.
 pub(super) fn series_class(i: usize) -> String {
     match i / COLOURS % 4 {
         0 => format!("s{}", i % COLOURS),
@@ -84,7 +84,7 @@ pub(super) fn series_class(i: usize) -> String {
     }
 }
 
-/// `texts` on lines of at most `longest` characters, broken where a dot parts what they say.
+/// `texts` on lines of at most `longest` characters, broken at the dots that separate their parts.
 pub(super) fn lines(texts: &[String], longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for text in texts {
@@ -117,7 +117,7 @@ impl Canvas {
         Self::open_sized(Size::ALONE, usage, [title, title], sub, keys, x, y)
     }
 
-    /// [`open`](Self::open) of another size, with a title and what stands for the picture where it can't be seen.
+    /// [`open`](Self::open) with another size, and with an alternative text besides the title.
     pub(super) fn open_sized(
         size: Size,
         usage: Use,
@@ -148,7 +148,7 @@ impl Canvas {
         Self { out, size, top, x: scale(x, LEFT, size.width - RIGHT), y: scale(y, top + size.inner_height, top) }
     }
 
-    /// The opening tag, the style where the SVG is a file, the background, title and sub-titles.
+    /// The opening tag, the style if the SVG is a file, the background, title and sub-titles.
     pub(super) fn head(size: Size, usage: Use, [title, alternative]: [&str; 2], sub: &[String], height: f64) -> String {
         let width = size.width;
         let mut out = String::with_capacity(16 * 1024);
@@ -202,7 +202,7 @@ impl Canvas {
         for (v, text) in x_ticks {
             let px = x.at(*v);
             self.line("grid", px, y.to, px, y.from);
-            // Labels that would touch are left out; the grid line stays.
+            // Labels that would touch are left out; their grid lines stay.
             let half = text.chars().count() as f64 * 3.6;
             if px - half > last + 6.0 && px + half < self.size.width {
                 self.text("tick", "middle", px, bottom + 17.0, text);
@@ -237,7 +237,7 @@ impl Canvas {
         );
     }
 
-    /// A dashed vertical at `x` with a text beside it that stays inside the frame.
+    /// A dashed vertical line at `x`, with a text next to it that stays inside the frame.
     pub(super) fn mark(&mut self, x: f64, text: &str) {
         let (px, from, to) = (self.x.at(x), self.y.from, self.y.to);
         self.line("mark", px, to, px, from);
@@ -246,7 +246,7 @@ impl Canvas {
         self.text("marked", anchor, px + dx, to + 12.0, text);
     }
 
-    /// A triangle on the floor at `x`, in the fill of series `i`, with a tooltip: where a histogram ends.
+    /// A triangle below the axis at `x`, in the fill colour of series `i`, with a tooltip: marks the end of a histogram.
     pub(super) fn end(&mut self, i: usize, x: f64, tooltip: &str) {
         let (x, y) = (self.x.at(x), self.y.from);
         let _ = writeln!(
@@ -269,7 +269,7 @@ impl Canvas {
     }
 }
 
-/// A path through `points`, broken where there is none.
+/// A path through `points`, interrupted at each `None`.
 pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let mut d = String::new();
     let mut pen_up = true;
@@ -287,7 +287,7 @@ pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> Stri
     d
 }
 
-/// Ticks of a linear axis from 0 to `high` in units of `unit`: at most about `most`.
+/// Ticks of a linear axis from 0 to `high`, labelled in units of `unit`; at most about `most` of them.
 pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)> {
     if high <= 0.0 || !high.is_finite() {
         return vec![(0.0, "0".into())];
@@ -301,7 +301,7 @@ pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)
         if v * unit > high * 1.0001 {
             break;
         }
-        // Steps are 1, 2 or 5 times a power of ten: as many decimals as it takes to write one.
+        // Steps are 1, 2 or 5 times a power of ten: use as many decimals as the step needs.
         let decimals = (0..9).find(|d| step >= 10f64.powi(-d) * 0.999).map_or(9, |d| usize::try_from(d).unwrap_or(9));
         let text = if v >= 1e6 { crate::format::short(v) } else { format!("{v:.decimals$}") };
         ticks.push((v * unit, text));
@@ -309,7 +309,7 @@ pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)
     ticks
 }
 
-/// Ticks of a logarithmic axis: the powers of ten of `unit` within the range, with 2 and 5 where it spans little.
+/// Ticks of a logarithmic axis: the powers of ten of `unit` within the range, plus 2 and 5 times those for a short range.
 pub(crate) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
     let (low, high) = (low / unit, high / unit);
     if low <= 0.0 || !(high / low).is_finite() {
@@ -321,7 +321,7 @@ pub(crate) fn log_ticks(low: f64, high: f64, unit: f64) -> Vec<(f64, String)> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     for e in first..=last {
         for f in factors {
-            // 10^e by division for negative e, so that 0.1 prints as 0.1.
+            // Divide for a negative e, so that 0.1 prints as 0.1.
             let v = if e < 0 { f / 10f64.powi(-e) } else { f * 10f64.powi(e) };
             if (low..=high).contains(&v) {
                 ticks.push((v * unit, crate::format::short(v)));

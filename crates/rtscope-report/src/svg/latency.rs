@@ -1,4 +1,5 @@
-//! The field's plot: latency across, samples up on a logarithmic axis, one stair line for each CPU, the maximum marked.
+//! The field's usual plot: latency across, samples up on a logarithmic axis, a stair line for each CPU, with the maximum
+//! marked.
 
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
 use super::style::{Axis, Use};
@@ -9,13 +10,13 @@ use rtscope_analysis::{clock_words, machine_name};
 use rtscope_record::{Distribution, Record, Test};
 use std::fmt::Write as _;
 
-/// The plot of one record. Linear: bins of equal width; log: bins of 2 % each, with the same count axis.
+/// The plot of one record. Linear: bins of equal width; log: bins of 2 % each. The count axis is the same.
 pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     let shown: Vec<&Distribution> = record.distributions().iter().collect();
     let top = shown.iter().filter_map(|d| d.max().map(|m| (m, d.label()))).max_by_key(|t| t.0);
     let held: Vec<&Distribution> = shown.iter().copied().filter(|d| d.histogram().total() > 0).collect();
     let low = held.iter().filter_map(|d| d.min()).min().unwrap_or(0).max(1);
-    // Overflowed samples lie beyond the histogram: the axis ends where it ends, and the sub-title counts them.
+    // Overflowed samples are beyond the histogram: the axis ends with the histogram, and the sub-title counts them.
     let last =
         held.iter().filter_map(|d| d.histogram().iter().next_back().map(|t| t.1.min(d.max().unwrap_or(t.1)))).max().unwrap_or(0);
     let resolution = held.iter().map(|d| d.parts().resolution).max().unwrap_or(1);
@@ -51,7 +52,7 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     c.close()
 }
 
-/// "Timer latency, load full"; the samples of a sustained frequency are the latencies at it.
+/// Such as "Timer latency, load full". For a sustained frequency, the samples are the latencies measured at it.
 pub(super) fn title(record: &Record) -> String {
     let p = record.parts();
     let sustained = p.instrument.as_ref().and_then(|i| i.sustained).map(|i| format!(": latency at {} Hz", hertz(i.0)));
@@ -99,7 +100,7 @@ pub(super) fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, 
             bins(d, width).into_iter().map(|(b, n)| (b as f64 * w, (b as f64 + 1.0) * w, n)).collect()
         }
         Axis::Log => {
-            // 116 bins a decade are 2 % each, wide enough for the slots above 100 ns.
+            // 116 bins per decade are 2 % each, wider than the slots above 100 ns.
             const PER_DECADE: f64 = 116.0;
             let mut steps: Vec<(f64, f64, u64)> = Vec::new();
             for (low, high, n) in d.histogram().iter() {
@@ -116,7 +117,7 @@ pub(super) fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, 
     }
 }
 
-/// A stair line that falls to the floor between bins that do not touch.
+/// A stair line that drops to the floor between bins that are not adjacent.
 pub(super) fn stair_path(steps: &[(f64, f64, u64)], c: &Canvas, floor: f64) -> String {
     let mut d = String::new();
     let bottom = c.y.at(floor);

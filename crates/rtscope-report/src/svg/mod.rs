@@ -1,8 +1,9 @@
-//! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, an overview of runs,
-//! stock against RT, and response tests beside each other.
+//! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, overview of runs, stock
+//! against RT, and comparisons of response tests.
 //!
-//! Written by hand rather than with the plotters crate: the plots follow the reader's dark or light theme through CSS variables, which
-//! a back end with fixed colours cannot, and need no font metrics, which plotters takes from fonts that a minimal Debian lacks.
+//! Written by hand instead of with the plotters crate: the plots follow the reader's dark or light theme through CSS
+//! variables, which a back end with fixed colours cannot do, and need no font metrics, which plotters takes from fonts
+//! that a minimal Debian lacks.
 
 mod draw;
 mod latency;

@@ -1,4 +1,5 @@
-//! Runs at a glance: for each a bar from minimum to maximum on one logarithmic axis, with median, p99.9 and maximum marked.
+//! Runs at a glance: for each run a bar from minimum to maximum on a common logarithmic axis, with median, p99.9 and
+//! maximum marked.
 
 use super::draw::{CHARACTER, Canvas, Size, WIDTH, lines, log_ticks};
 use super::style::{COLOURS, Use};
@@ -9,15 +10,15 @@ use crate::{ReportError, summarize};
 use rtscope_record::Record;
 use std::fmt::Write as _;
 
-/// Room for the longest name and beside it.
+/// Least and greatest room for names, and room for the values, in user units.
 const LABEL: [f64; 2] = [90.0, 245.0];
 const VALUES: f64 = 190.0;
 const ROW: f64 = 30.0;
-/// Of many runs.
+/// Row height for more than `MANY` runs.
 const LOW_ROW: f64 = 20.0;
 const MANY: usize = 24;
 
-/// One bar for each record, in the order given; those of several kernels below the name of each.
+/// A bar for each record, in the order given; with several kernels, grouped below the kernels' names.
 pub fn overview(records: &[Record], usage: Use) -> Result<String, ReportError> {
     let summaries = records.iter().map(summarize).collect::<Result<Vec<_>, _>>()?;
     let groups = groups(records);

@@ -1,4 +1,4 @@
-//! The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw beside corrected.
+//! The percentile chart: 1/(1-q) across on a logarithmic axis, latency up, raw and corrected.
 
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, polyline, series_class};
 use super::latency::{subtitle, title};
@@ -19,15 +19,15 @@ pub(crate) struct Line {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One distribution; its index.
+    /// One distribution, by index.
     One(usize),
     /// All samples.
     Raw,
-    /// All events, also those that gave no sample.
+    /// All events, including those that gave no sample.
     Corrected,
 }
 
-/// Positions and lines of a record's chart; no lines when there is no sample.
+/// Positions and lines of a record's chart; no lines without samples.
 pub(crate) fn lines(record: &Record) -> (Vec<f64>, Vec<Line>) {
     let all: Vec<&Distribution> = record.distributions().iter().collect();
     let Ok(Some(merged)) = record.merged() else { return (Vec::new(), Vec::new()) };
@@ -73,7 +73,7 @@ pub(crate) fn ticks(high: f64) -> Vec<(f64, String)> {
     ticks
 }
 
-/// Whether the maximum is so far above the median (30 times) that the latency axis is logarithmic.
+/// Whether the maximum is more than 30 times the median, so that the latency axis is logarithmic.
 pub(crate) fn is_log(record: &Record) -> bool {
     let (x, lines) = lines(record);
     let Some(raw) = lines.first() else { return false };

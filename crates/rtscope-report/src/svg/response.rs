@@ -1,4 +1,5 @@
-//! Response latencies side by side: from minimum to maximum in user and kernel space, and the worst cases of stock and PREEMPT_RT kernels.
+//! Response latencies next to each other: ranges in user and kernel space, and the worst cases of stock and PREEMPT_RT
+//! kernels.
 //!
 //! Source: Adam 2021, Figures 7 and 8, which have one bar for both edges; here each edge has its own.
 
@@ -13,14 +14,14 @@ use rtscope_record::Test;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Room for the longest name and beside it, characters of the longest that is not cut.
+/// Least and greatest room for names, most characters of a name, and room for the values; in user units.
 const LABEL: [f64; 2] = [150.0, 320.0];
 const LONGEST: usize = 42;
 const VALUES: f64 = 230.0;
-/// Height of an edge's bar, and what is between two groups.
+/// Height of an edge's bar, and gap between two groups.
 const BAR: f64 = 13.0;
 const GAP: f64 = 12.0;
-/// The axis is logarithmic where the longest bar is so many times the shortest.
+/// The axis is logarithmic where the highest latency shown is more than this many times the lowest.
 const FAR: f64 = 30.0;
 
 /// Figure 7: every kernel and space of the response tests of `a`, from minimum to maximum; `None` without samples.
@@ -28,10 +29,10 @@ pub fn response_ranges(a: &LineTests, usage: Use) -> Option<String> {
     draw(&groups(a), usage, false)
 }
 
-/// Figure 8: the worst cases, PREEMPT_RT and stock kernels beside each other; `None` without samples.
+/// Figure 8: the worst cases, with PREEMPT_RT and stock kernels next to each other; `None` without samples.
 pub fn response_worst(a: &LineTests, usage: Use) -> Option<String> {
     let mut all = groups(a);
-    // The kernels of a space below each other, whichever machine is first.
+    // Group the kernels by space, whatever machine they ran on.
     all.sort_by_key(|g| g.space);
     draw(&all, usage, true)
 }
@@ -40,7 +41,7 @@ fn groups(a: &LineTests) -> Vec<&Group> {
     a.groups.iter().filter(|g| g.test == Test::Response && g.both.samples > 0).collect()
 }
 
-/// Colour of a kernel, the same as in the plots of stock against RT.
+/// Colour of a kernel, as in the plots of stock against RT.
 fn colour(role: Role) -> usize {
     match role {
         Role::Rt => 0,
@@ -49,7 +50,7 @@ fn colour(role: Role) -> usize {
     }
 }
 
-/// What a group is called: kernel and space, and what else tells the groups apart.
+/// The name of each group: kernel and space, and whatever else distinguishes the groups.
 fn names(groups: &[&Group]) -> Vec<[String; 2]> {
     let differ = |f: &dyn Fn(&Group) -> String| groups.iter().map(|g| f(g)).collect::<BTreeSet<_>>().len() > 1;
     let machines = differ(&|g| g.machine.clone());

@@ -1,30 +1,30 @@
-//! How a plot is to be used, its axis of latencies, its colours and rules.
+//! The use of a plot, its axis of latencies, its colours and rules.
 
-/// How a plot is to be used.
+/// The use of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// A file of its own: it carries its style.
+    /// A file of its own, which contains its style.
     File,
-    /// Inside a page that carries [`STYLE`].
+    /// Part of a page that contains [`STYLE`].
     Page,
 }
 
-/// The axis of latencies.
+/// The scale of the latency axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Axis {
-    /// Linear, as the field plots it.
+    /// Linear, as usual in the field.
     #[default]
     Linear,
-    /// Logarithmic, where a few samples lie far out.
+    /// Logarithmic, for a few samples far from the rest.
     Log,
 }
 
 /// Colours of the plots in the light theme, as CSS declarations.
 pub const LIGHT: &str = include_str!("light.css");
-/// The same in the dark theme.
+/// Colours of the plots in the dark theme.
 pub const DARK: &str = include_str!("dark.css");
-/// Rules of the plots; they need the variables of [`LIGHT`] or [`DARK`] on an ancestor.
+/// CSS rules of the plots; the variables of [`LIGHT`] or [`DARK`] must be set on an ancestor.
 pub const STYLE: &str = include_str!("plot.css");
 
-/// Distinct colours; further series repeat them with other dashes.
+/// Number of distinct colours; further series repeat them with other dashes.
 pub(crate) const COLOURS: usize = 8;

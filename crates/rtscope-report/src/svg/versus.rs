@@ -1,7 +1,8 @@
-//! Stock against PREEMPT_RT under one load, in the manner of Dewit's Fig. 1: both histograms over each other, samples on a logarithmic axis.
+//! Stock against PREEMPT_RT under one load, as in Dewit's Fig. 1: both histograms overlaid, samples on a logarithmic
+//! axis.
 //!
-//! Source: Dewit et al., "PREEMPT_RT on a Raspberry Pi 5" (2024), Fig. 1, which has them side by side. Here they share an axis of latency,
-//! logarithmic, since a stock kernel's tail is some ten to some hundred times as long.
+//! Source: Dewit et al., "PREEMPT_RT on a Raspberry Pi 5" (2024), Fig. 1, which shows them side by side. Here they share
+//! a latency axis, logarithmic because a stock kernel's tail is ten to several hundred times as long.
 
 use super::draw::{CHARACTER, Canvas, Key, Range, Size, lines, log_ticks};
 use super::latency::{stair_path, steps};
@@ -10,12 +11,13 @@ use crate::format::{count, times, us, us_opt};
 use rtscope_analysis::versus::{Block, Figures, LoadFigures, Role};
 use rtscope_record::Distribution;
 
-/// Colour of a kernel: blue and orange, which every kind of colour vision tells apart.
+/// Colour of a kernel: blue or orange, which can be told apart with any kind of colour vision.
 fn colour(role: Role) -> usize {
     usize::from(role == Role::Stock)
 }
 
-/// Lowest and highest latency (ns) and most samples of a bin over all loads of a block, so that its plots have common axes.
+/// Lowest and highest latency (ns) and highest count of a bin over all loads of a block, so that its plots share their
+/// axes.
 fn extent(b: &Block) -> Option<(Range, Range)> {
     let all = || b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
     let low = all().filter_map(Distribution::min).min()?.max(1) as f64;
@@ -25,7 +27,7 @@ fn extent(b: &Block) -> Option<(Range, Range)> {
     Some((x, Range { low: 0.8, high: (most as f64 * 1.6).max(8.0), log: true }))
 }
 
-/// The histograms of a block's kernels under one of its loads, with the axes that all its loads share.
+/// The histograms of a block's kernels under one load, on the axes shared by all loads.
 pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
     let size = if usage == Use::File { Size::ALONE } else { Size::SMALL };
     let (x, y) =
@@ -38,12 +40,12 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
         .collect();
     let mut title = format!("Load {}", l.load);
     let sub_lines = |l| lines(&[subtitle(l, &of(l))], size.longest(CHARACTER));
-    // As many lines in every plot of a block, so that their axes are at one height.
+    // The same number of lines in every plot of a block, so that the axes are at the same height.
     let tallest = b.loads.iter().map(|l| sub_lines(l).len()).max().unwrap_or(1);
     let mut sub = sub_lines(l);
     sub.resize(tallest.max(sub.len()), String::new());
     if usage == Use::File {
-        // Alone, it must say what stands above it in a page.
+        // A plot that stands alone must state what a page shows above it.
         title = format!("Timer latency, stock against RT, load {}", l.load);
         let kernels: Vec<&str> = b.kernels.iter().map(|k| k.label.as_str()).collect();
         sub.insert(0, format!("{} · {} · {} space · clock: {}", kernels.join(", "), b.arch, b.space, b.clock_words));

@@ -1,4 +1,4 @@
-//! The worst samples over time: whether the tail comes in bursts, at a period, or once.
+//! The worst samples over time: shows whether the tail comes in bursts, periodically or once.
 
 use super::draw::{Canvas, Key, Range, linear_ticks, series_class};
 use super::latency::{subtitle, title};

@@ -4,7 +4,8 @@ use super::grid;
 use super::text::{Style, wrapped};
 use crate::sheets::campaign::{CampaignRow, runs};
 
-/// One row for each run, in the order given, then why runs failed. Test and repetition have a column where they are not all the same.
+/// A row for each run, in the order given, then the reasons of failures. Test and repetition are columns only where
+/// needed: tests differ, or a run is repeated.
 pub fn campaign(rows: &[CampaignRow], style: Style) -> String {
     let mut out = grid::render(runs(rows), style);
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();

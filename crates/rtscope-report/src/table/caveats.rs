@@ -1,4 +1,4 @@
-//! What a reader of figures must know of the records that they are of, as a table's last lines.
+//! What the reader must know about the records behind a table, as its last lines.
 
 use super::text::{Style, verdict_paint, wrapped};
 use crate::caveats::Caveats;
@@ -30,7 +30,7 @@ pub(super) fn lines(c: &Caveats, style: Style) -> String {
     out
 }
 
-/// [`lines`] of all `records`.
+/// [`lines`] for all `records`.
 pub(super) fn caveats<'a>(style: Style, records: impl IntoIterator<Item = &'a Record>) -> String {
     lines(&Caveats::of_all(records), style)
 }

@@ -1,4 +1,4 @@
-//! Two selections side by side, and assertions held against records.
+//! Comparison of two selections, and the outcome of assertions.
 
 use super::grid;
 use super::text::{Paint, Style, finding, verdict_paint, wrapped};
@@ -9,7 +9,7 @@ use rtscope_analysis::agreement::Agreement;
 use rtscope_analysis::compare::{Side, first_of};
 use rtscope_analysis::{Comparison, Evaluation, Outcome};
 
-/// Both sides, a table for each load (metric, A, B, B/A), the findings, and what the comparison does not say.
+/// Both sides, a table for each load (metric, A, B, B/A), the findings, and what the comparison does not show.
 pub fn comparison(c: &Comparison, style: Style) -> String {
     let mut out = side("A", &c.a, style);
     out += &side("B", &c.b, style);
@@ -46,7 +46,7 @@ fn side(name: &str, s: &Side, style: Style) -> String {
     format!("{}  {ids}\n   kernel {} · {verdict} · clock {clock}\n", style.paint(Paint::Bold, name), kernel.trim())
 }
 
-/// One line for each assertion: pass, FAIL, not shown or refused, and why.
+/// A line for each assertion: pass, FAIL, not shown or refused, and why.
 pub fn evaluations(all: &[Evaluation], style: Style) -> String {
     let mut out = String::new();
     for e in all {

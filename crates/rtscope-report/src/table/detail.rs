@@ -1,4 +1,5 @@
-//! One record in detail: each CPU, percentiles raw beside corrected, worst samples, warnings, load proof, settings and system.
+//! One record in detail: each CPU, percentiles raw and corrected, worst samples, warnings, load proof, settings and
+//! system.
 
 use super::findings::one;
 use super::grid;
@@ -10,7 +11,7 @@ use rtscope_analysis::virtual_machine;
 use rtscope_record::{Clock, Effect, Record, Warning};
 use std::fmt::Write as _;
 
-/// What one looks at after a measurement: the figures, the warnings that bear on the verdict, and what the load achieved.
+/// The result of a measurement in short: the figures, the warnings that affect the verdict, and what the load achieved.
 pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     let mut out = figures(record, style)?;
     out += &super::instrument::of(record, false, style);
@@ -27,10 +28,10 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     Ok(out)
 }
 
-/// Bytes that a record's text mostly takes.
+/// Usual length of a record's text, bytes.
 const USUAL: usize = 8 << 10;
 
-/// Everything that a record says, for people.
+/// The whole record, for people.
 pub fn detail(record: &Record, style: Style) -> Result<String, ReportError> {
     let p = record.parts();
     let mut out = figures(record, style)?;
@@ -77,7 +78,7 @@ fn warnings(mut warnings: Vec<&Warning>, style: Style) -> String {
     out
 }
 
-/// What it is, and its figures.
+/// The heading of a record, and its figures.
 fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let s = summarize(record)?;
     let p = record.parts();
@@ -112,7 +113,7 @@ fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     Ok(out)
 }
 
-/// Most of the worst samples that a terminal shows; the record and the page have them all.
+/// How many of the worst samples a terminal shows; the record and the page have them all.
 const WORST_SHOWN: usize = 10;
 
 fn load_proof(record: &Record, style: Style) -> String {

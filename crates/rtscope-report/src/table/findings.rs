@@ -1,4 +1,4 @@
-//! What `rtscope check` found: each finding with its severity, what it is and why it matters, and what mends it.
+//! The findings of `rtscope check`: each with its severity, what it is, why it matters, and the remedy.
 
 use super::text::{Paint, Style, wrap};
 use rtscope_record::{Effect, Verdict, Warning};
@@ -12,7 +12,7 @@ fn severity(effect: Effect) -> (&'static str, Paint) {
     }
 }
 
-/// Findings as a list, worst first, and what they come to.
+/// Findings as a list, worst first, and their overall result.
 pub fn findings(found: &[Warning], style: Style) -> String {
     let mut sorted: Vec<&Warning> = found.iter().collect();
     sorted.sort_by_key(|w| std::cmp::Reverse(w.effect));

@@ -1,5 +1,5 @@
-//! Draws a table on a terminal: aligned, without its least important columns, which it names, where the terminal is too narrow. Neighbouring
-//! columns may stand under a common head.
+//! Draws a table on a terminal: aligned, and without its least important columns (which are named) where the terminal is
+//! too narrow. Neighbouring columns may share a head.
 
 use super::text::{Paint, Style, blanks, paint_of, wrap};
 use crate::format::clean;
@@ -8,13 +8,13 @@ use rtscope_record::text::visible_line;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Longest text of a cell, characters: one long name must not widen every row of a table.
+/// Longest text of a cell, characters: one long name must not widen every row.
 const WIDEST: usize = 120;
 
-/// Where the columns of a table stand, from what is measured before anything is written.
+/// The column widths of a table, measured before anything is written.
 pub(crate) struct Grid<'a> {
     columns: Cow<'a, [Column<'a>]>,
-    /// Of each column's widest cell or its head, in characters.
+    /// Width of each column: of its widest cell or its head, in characters.
     widths: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Grid<'a> {
         Self { widths: columns.iter().map(|c| c.head.chars().count()).collect(), columns }
     }
 
-    /// Makes room for a row, and its texts such as a terminal may have.
+    /// Makes room for a row, and makes its texts safe for a terminal.
     pub(crate) fn measure(&mut self, row: &mut [Cell<'_>]) {
         for (width, cell) in self.widths.iter_mut().zip(row) {
             show(cell);
@@ -52,7 +52,7 @@ impl<'a> Grid<'a> {
         shown.iter().map(|&i| self.widths[i] + 2).sum::<usize>().saturating_sub(2)
     }
 
-    /// The line of common heads above the columns; `None` when none has one.
+    /// The line of common heads above the columns; `None` without any.
     fn groups(&self, shown: &[usize]) -> Option<String> {
         if self.columns.iter().all(|c| c.group.head.is_empty()) {
             return None;
@@ -74,7 +74,7 @@ impl<'a> Grid<'a> {
         Some(line.trim_end().to_owned())
     }
 
-    /// What stands above the rows.
+    /// Writes what is above the rows.
     pub(crate) fn head(&self, out: &mut String, layout: &Layout, style: Style) {
         if let Some(line) = self.groups(&layout.shown) {
             let _ = writeln!(out, "{}", style.paint(Paint::Bold, &line));
@@ -88,7 +88,7 @@ impl<'a> Grid<'a> {
         let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(self.total(&layout.shown))));
     }
 
-    /// A row that was measured before.
+    /// Writes a row that was measured before.
     pub(crate) fn line(&self, out: &mut String, layout: &Layout, style: Style, row: &[Cell<'_>]) {
         let start = out.len();
         for (n, &i) in layout.shown.iter().enumerate() {
@@ -100,7 +100,7 @@ impl<'a> Grid<'a> {
         out.push('\n');
     }
 
-    /// Writes a text that shows as `width` characters in the place of column `i`, behind that of the column before unless it is the first.
+    /// Writes a text of `width` visible characters into column `i`, with a gap before it unless it is the first.
     fn put(&self, out: &mut String, i: usize, first: bool, width: usize, text: &str) {
         let fill = self.widths[i].saturating_sub(width);
         let (before, after) = if self.columns[i].align == Align::Right { (fill, 0) } else { (0, fill) };
@@ -110,14 +110,14 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Which columns of a table a terminal has room for.
+/// The columns of a table that fit on a terminal.
 pub(crate) struct Layout {
     shown: Vec<usize>,
     left_out: Vec<String>,
 }
 
 impl Layout {
-    /// What stands below the rows.
+    /// The text below the rows.
     pub(crate) fn foot(&self) -> String {
         match self.left_out.join(", ") {
             none if none.is_empty() => none,
@@ -126,7 +126,7 @@ impl Layout {
     }
 }
 
-/// The text of a cell as a terminal may have it, and how wide it is there.
+/// Makes the text of a cell safe for a terminal, and measures its width there.
 pub(crate) fn show(cell: &mut Cell<'_>) {
     if let Cow::Owned(visible) = visible_line(&cell.text) {
         cell.text = visible.into();
@@ -138,14 +138,14 @@ pub(crate) fn show(cell: &mut Cell<'_>) {
     }
 }
 
-/// A table without its title, and its notes.
+/// A table without its title, but with its notes.
 pub(crate) fn render(sheet: Sheet<'_>, style: Style) -> String {
     let mut out = String::new();
     write(&mut out, sheet, style);
     out
 }
 
-/// [`render`], written behind what is there.
+/// [`render`], appended to `out`.
 pub(crate) fn write(out: &mut String, mut sheet: Sheet<'_>, style: Style) {
     let mut grid = Grid::new(sheet.columns.as_slice());
     for row in &mut sheet.rows {
@@ -170,7 +170,7 @@ pub(crate) fn title(sheet: &Sheet<'_>, style: Style) -> String {
     format!("{}{}\n", style.paint(Paint::Bold, &clean(&sheet.title)), clean(&sheet.about))
 }
 
-/// A table under its title.
+/// A table with its title.
 pub(crate) fn titled(sheet: Sheet<'_>, style: Style) -> String {
     let mut out = title(&sheet, style);
     write(&mut out, sheet, style);

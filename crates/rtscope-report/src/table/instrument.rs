@@ -1,11 +1,11 @@
-//! The instrument of a test over lines, and its results that are no distribution.
+//! The instrument of a test over lines, and results that are not distributions.
 
 use super::text::{Paint, Style, wrapped};
 use crate::instrument::{facts, results, search};
 use rtscope_record::Record;
 use std::fmt::Write as _;
 
-/// The instrument's part of a record; with `all` every step of a search too. Empty where there was none.
+/// The instrument's part of a record; with `all` including every step of a search. Empty where there was no instrument.
 pub(super) fn of(record: &Record, all: bool, style: Style) -> String {
     let mut out = String::new();
     for text in results(record) {

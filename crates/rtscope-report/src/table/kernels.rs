@@ -6,7 +6,7 @@ use super::text::Style;
 use crate::{ReportError, sheets};
 use rtscope_record::Record;
 
-/// One row for each kernel, preemption model, load and clock: average, max and std (us); its runs merged exactly.
+/// A row for each kernel, preemption model, load and clock: average, max and std (us), over its runs merged exactly.
 pub fn kernels(records: &[Record], style: Style) -> Result<String, ReportError> {
     if records.is_empty() {
         return Err(ReportError::Empty);

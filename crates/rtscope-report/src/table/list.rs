@@ -6,14 +6,14 @@ use crate::sheet::Columns;
 use crate::sheets::list::{Entry, columns};
 use std::cell::OnceCell;
 
-/// What stands in place of a list of nothing.
+/// Shown in place of an empty list.
 pub const NO_RUNS: &str = "no runs yet: rtscope measure timer\n";
 
-/// A list of any length, of which no row is kept: each is measured, then written.
+/// A list of any length that keeps no rows: each row is measured first, then written.
 pub struct List {
     columns: Columns<'static, Entry>,
     grid: Grid<'static>,
-    /// What there is room for, once all is measured.
+    /// The layout, once all rows are measured.
     layout: OnceCell<Layout>,
     style: Style,
 }
@@ -25,7 +25,7 @@ impl List {
         Self { grid: Grid::new(columns.heads().to_vec()), columns, layout: OnceCell::new(), style }
     }
 
-    /// Makes room for a run; all are measured before the first is written.
+    /// Measures a run; all must be measured before the first is written.
     pub fn measure(&mut self, e: &Entry) {
         self.grid.measure(&mut self.columns.row(e));
     }
@@ -34,14 +34,14 @@ impl List {
         self.layout.get_or_init(|| self.grid.layout(self.style))
     }
 
-    /// What stands above the runs.
+    /// The text above the runs.
     pub fn head(&self) -> String {
         let mut out = String::new();
         self.grid.head(&mut out, self.layout(), self.style);
         out
     }
 
-    /// A run that was measured.
+    /// The line of a run that was measured.
     pub fn line(&self, e: &Entry) -> String {
         let mut out = String::new();
         let mut row = self.columns.row(e);
@@ -50,13 +50,13 @@ impl List {
         out
     }
 
-    /// What stands below the runs.
+    /// The text below the runs.
     pub fn foot(&self) -> String {
         self.layout().foot()
     }
 }
 
-/// One row for each run, in the order given.
+/// A row for each run, in the order given.
 pub fn list(entries: &[Entry], style: Style) -> String {
     if entries.is_empty() {
         return NO_RUNS.into();

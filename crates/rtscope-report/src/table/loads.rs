@@ -1,4 +1,4 @@
-//! Load by load, a table for each test, and what it leaves out.
+//! Load by load, a table for each test, with the records' caveats.
 
 use super::caveats::caveats;
 use super::grid::{render, title};
@@ -6,8 +6,9 @@ use super::text::Style;
 use crate::{ReportError, sheets};
 use rtscope_record::Record;
 
-/// A table for each test with one row for each record: load (and kernel where they differ), mean, max, min, standard deviation (us), then
-/// samples, missed, p99.9, verdict and clock. Jitter has signs instead of percentiles; a sustained frequency stands before the latencies at it.
+/// A table for each test with a row for each record: load (and kernel where they differ), mean, max, min, standard
+/// deviation (us), then samples, missed, p99.9, verdict and clock. Jitter has signs instead of percentiles; a sustained
+/// frequency precedes the latencies measured at it.
 pub fn loads(records: &[Record], style: Style) -> Result<String, ReportError> {
     if records.is_empty() {
         return Err(ReportError::Empty);

@@ -1,4 +1,4 @@
-//! Tables for a terminal: plain text, aligned, coloured only if the caller says so, and no wider than it says.
+//! Tables for a terminal: aligned plain text, coloured and limited in width as the caller says.
 
 mod campaign;
 mod caveats;

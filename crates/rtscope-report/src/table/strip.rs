@@ -1,14 +1,15 @@
-//! A histogram in one line of a terminal: block characters as high as the logarithm of the count, on a logarithmic axis of latency.
+//! A histogram on one line of a terminal: block characters whose height is the logarithm of the count, on a logarithmic
+//! latency axis.
 
 use crate::format::us;
 use crate::svg::log_ticks;
 use rtscope_record::Distribution;
 use std::fmt::Write as _;
 
-/// Heights of a column, lowest first.
+/// Heights of a block, lowest first.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A logarithmic axis of latency, so many characters wide, and the count that fills a character.
+/// A logarithmic latency axis of a certain number of characters, and the count that fills a character.
 pub(super) struct Axis {
     low: f64,
     high: f64,
@@ -17,7 +18,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis that holds all of `distributions`; `None` when there is no sample.
+    /// The axis that covers all of `distributions`; `None` without samples.
     pub(super) fn over<'a>(distributions: impl Iterator<Item = &'a Distribution> + Clone, width: usize) -> Option<Self> {
         let low = distributions.clone().filter_map(Distribution::min).min()?.max(1) as f64;
         let high = (distributions.clone().filter_map(Distribution::max).max()?.max(1) as f64).max(low * 2.0);
@@ -26,7 +27,7 @@ impl Axis {
         Some(axis)
     }
 
-    /// Which character a latency in ns falls into.
+    /// The character that a latency in ns falls into.
     fn at(&self, ns: f64) -> usize {
         let share = (ns.max(self.low) / self.low).log10() / (self.high / self.low).log10();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and the width
@@ -34,7 +35,7 @@ impl Axis {
         column.min(self.width - 1)
     }
 
-    /// Samples of each character.
+    /// The number of samples in each character.
     fn columns(&self, d: &Distribution) -> Vec<u64> {
         let mut columns = vec![0u64; self.width];
         let max = d.max().unwrap_or(u64::MAX);
@@ -45,7 +46,7 @@ impl Axis {
         columns
     }
 
-    /// The histogram up to its maximum, which is marked and written behind it (us).
+    /// The histogram up to its maximum, which is marked and printed after it (us).
     pub(super) fn strip(&self, d: &Distribution) -> String {
         let Some(max) = d.max() else { return "no samples".into() };
         let end = self.at(max as f64);
@@ -58,14 +59,14 @@ impl Axis {
         if n == 0 {
             return ' ';
         }
-        // One sample is the lowest block, the fullest character the highest.
+        // A single sample gives the lowest block, the highest count the highest.
         let share = (n as f64).ln_1p() / (self.most as f64).ln_1p();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 7
         let level = ((share * 8.0).ceil() as usize).clamp(1, 8) - 1;
         BLOCKS[if n == 1 { 0 } else { level }]
     }
 
-    /// The line below the strips and its labels in us, each behind `indent` blanks.
+    /// The line below the strips, and its labels in us, both indented by `indent` blanks.
     pub(super) fn scale(&self, indent: usize) -> [String; 2] {
         let mut rule = vec!['─'; self.width];
         let mut labels = vec![' '; self.width + 8];

@@ -1,4 +1,4 @@
-//! Text on a terminal: colours where they are wanted, and lines wrapped to its width.
+//! Text for a terminal: colours where wanted, and lines wrapped to its width.
 
 use crate::format::clean;
 use crate::sheet::Mark;
@@ -9,9 +9,9 @@ use rtscope_record::text::visible_line;
 /// How to write a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
-    /// Use ANSI colours (the caller knows whether it writes to a terminal, and `NO_COLOR`).
+    /// Use ANSI colours (the caller checks whether it writes to a terminal, and `NO_COLOR`).
     pub colour: bool,
-    /// Columns of the terminal; `None` for as many as the table takes.
+    /// Columns of the terminal; `None` for no limit.
     pub width: Option<usize>,
 }
 
@@ -22,10 +22,10 @@ const YELLOW: &str = "\x1b[33m";
 const RED: &str = "\x1b[1;31m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Every escape sequence that a table may hold.
+/// Every escape sequence that a table may contain.
 pub const PAINTS: [&str; 6] = [BOLD, DIM, GREEN, YELLOW, RED, PLAIN];
 
-/// What a text is painted as.
+/// How a text is highlighted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
     Bold,
@@ -51,7 +51,7 @@ impl Style {
     }
 }
 
-/// How a terminal shows what a cell means.
+/// How a terminal highlights a cell with this mark.
 pub(crate) fn paint_of(mark: Mark) -> Paint {
     match mark {
         Mark::Main | Mark::Ratio => Paint::Bold,
@@ -71,14 +71,14 @@ pub(crate) fn verdict_paint(verdict: Verdict) -> Paint {
     }
 }
 
-/// `text` wrapped to the style's width, the first line behind `first`, the others behind as many blanks.
+/// `text` wrapped to the style's width, the first line after `first`, the others indented by the same width.
 pub(crate) fn wrapped(style: Style, first: &str, text: &str) -> String {
     let mut out = String::with_capacity(first.len() + text.len() + text.len() / 2 + 1);
     wrap(&mut out, style, first, text);
     out
 }
 
-/// [`wrapped`], written behind what is there.
+/// [`wrapped`], appended to `out`.
 pub(crate) fn wrap(out: &mut String, style: Style, first: &str, text: &str) {
     let indent = first.chars().count();
     let width = style.width.unwrap_or(100).max(indent + 20);
@@ -100,14 +100,14 @@ pub(crate) fn wrap(out: &mut String, style: Style, first: &str, text: &str) {
     out.push('\n');
 }
 
-/// What to beware of in a comparison, and what mends it.
+/// A finding of a comparison, with its remedy.
 pub(crate) fn finding(style: Style, f: &Finding) -> String {
     let code = clean(&f.code);
     let text = format!("{code}: {}. Remedy: {}", f.message, f.remedy);
     wrapped(style, "! ", &text).replacen(&code, &style.paint(Paint::Doubtful, &code), 1)
 }
 
-/// `n` blanks.
+/// Appends `n` blanks.
 pub(crate) fn blanks(out: &mut String, n: usize) {
     const SOME: &str = "                                                                ";
     for _ in 0..n / SOME.len() {
@@ -116,10 +116,10 @@ pub(crate) fn blanks(out: &mut String, n: usize) {
     out.push_str(&SOME[..n % SOME.len()]);
 }
 
-/// As much of `text`, which begins with a word, as takes at most `room` characters with one blank between words; its first word where even
-/// that is longer.
+/// As many words from the start of `text` as fit into `room` characters with one blank between them; at least the first
+/// word, however long. `text` must begin with a word.
 fn first_line(text: &str, room: usize) -> &str {
-    // Where characters are bytes and one blank is between words, the words lie there as they are written.
+    // In ASCII text with single blanks, the words can be taken as they are.
     if let Some(start) = text.get(..text.len().min(room + 1)).filter(|start| as_written(start)) {
         if text.len() <= room {
             return text;
@@ -135,7 +135,7 @@ fn first_line(text: &str, room: usize) -> &str {
             break;
         }
         column += gap + length;
-        // Words are parts of the text: where this one lies in it is the difference of their places.
+        // Words are slices of the text, so the difference of addresses is the position.
         end = word.as_ptr() as usize - text.as_ptr() as usize + word.len();
     }
     &text[..end]
@@ -145,7 +145,7 @@ fn as_written(text: &str) -> bool {
     text.is_ascii() && !text.contains("  ")
 }
 
-/// The words of `line`, one blank between them.
+/// The words of `line`, separated by single blanks.
 fn words(out: &mut String, line: &str) {
     if as_written(line) {
         out.push_str(line);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Word by word, as the rule is.
+    /// A reference implementation, word by word.
     fn plainly(width: usize, first: &str, text: &str) -> String {
         let indent = first.chars().count();
         let width = width.max(indent + 20);

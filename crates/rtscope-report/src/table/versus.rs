@@ -1,4 +1,5 @@
-//! Stock against PREEMPT_RT: for each load both kernels' figures and stock/RT, and their histograms as lines of characters.
+//! Stock against PREEMPT_RT: for each load the figures of both kernels and stock/RT, and their histograms drawn with
+//! characters.
 
 use super::strip::Axis;
 use super::text::{Paint, Style, finding, wrapped};
@@ -11,18 +12,18 @@ use rtscope_analysis::versus::{Block, Figures};
 use rtscope_record::{Record, Verdict};
 use std::fmt::Write as _;
 
-/// Columns of the picture where the terminal does not say how wide it is, or is wider than one looks along.
+/// Greatest width of the picture, characters; also used where the terminal's width is unknown.
 const WIDEST: usize = 110;
-/// Room for a maximum behind its strip.
+/// Room for the maximum after its strip, characters.
 const MAXIMUM: usize = 13;
 
-/// Compares the stock kernels of `records` with their PREEMPT_RT partners: a block for each pair, then kernels without a partner,
-/// findings, and what bears on all of it. Fails when no stock kernel has a partner; the message says what it takes.
+/// Compares the stock kernels of `records` with their PREEMPT_RT partners: a block for each pair, then kernels without a
+/// partner, findings and caveats. Fails when no stock kernel has a partner; the message says what is needed.
 pub fn versus(records: &[Record], style: Style) -> Result<String, ReportError> {
     Ok(versus_of(&rtscope_analysis::versus(records)?, &Caveats::of_all(records), style))
 }
 
-/// [`versus`] of a comparison that was made already, of records with these caveats.
+/// [`versus`] for a comparison that was already made, of records with these caveats.
 pub fn versus_of(v: &Versus, caveats: &Caveats, style: Style) -> String {
     let mut out = String::new();
     for b in &v.blocks {
@@ -76,7 +77,7 @@ fn block(b: &Block, style: Style) -> String {
     out + &picture(b, style)
 }
 
-/// Every load's histograms below each other on one axis.
+/// The histograms of every load, one below the other on a common axis.
 fn picture(b: &Block, style: Style) -> String {
     let all = b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
     let load = b.loads.iter().map(|l| clean(&l.load).chars().count()).max().unwrap_or(0).min(24);

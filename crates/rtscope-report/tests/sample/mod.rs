@@ -1,5 +1,5 @@
-//! Fixed synthetic records for tests and the example: the same on every run and machine.
-#![allow(dead_code)] // each user takes a part
+//! Fixed synthetic records for tests and the example: the same in every run and on every machine.
+#![allow(dead_code)] // each user needs only a part
 
 use rtscope_record::fixtures;
 use rtscope_record::lines::{GridError, Instrument, LineFacts, Phase, Stamp, Trial};
@@ -10,10 +10,10 @@ use rtscope_record::{
 };
 use std::collections::BTreeMap;
 
-/// The loads of the design.
+/// The loads of the sample records.
 pub(crate) const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
 
-/// A small generator of its own (xorshift), so that no figure depends on a crate's version.
+/// A small generator (xorshift), so that no figure depends on a crate's version.
 struct Noise(u64);
 
 impl Noise {
@@ -24,7 +24,7 @@ impl Noise {
         self.0
     }
 
-    /// Around `base` ns with a right tail that grows with `stress`.
+    /// A latency around `base` ns, with a right tail that grows with `stress`.
     fn latency(&mut self, base: u64, stress: u64) -> u64 {
         let near = (0..4).map(|_| self.next() % (base / 2)).sum::<u64>();
         let tail = match self.next() % 20_000 {
@@ -194,7 +194,7 @@ pub(crate) fn board(count: u64) -> Vec<Record> {
     LOADS.iter().map(|l| Record::new(record(l, 4, count)).unwrap()).collect()
 }
 
-/// The same taken in a virtual machine, one of them INVALID and interrupted.
+/// Records taken in a virtual machine; one of them is INVALID and interrupted.
 pub(crate) fn virtual_machine(count: u64) -> Vec<Record> {
     let make = |load: &str| {
         let mut p = record(load, 2, count);
@@ -228,7 +228,8 @@ pub(crate) fn virtual_machine(count: u64) -> Vec<Record> {
     vec![make("none"), make("full")]
 }
 
-/// The loads of [`kernels`] with the tails of a stock and of an RT kernel (chance in 1000, reach in ns), as the virtual lab has them.
+/// The loads of [`kernels`] with the tails of a stock and an RT kernel (probability in 1/1000, reach in ns), as in the
+/// virtual lab.
 const KERNEL_LOADS: [(&str, [(u64, u64); 2]); 6] = [
     ("none", [(20, 2_200), (20, 3_400)]),
     ("background", [(60, 4_000), (30, 2_600)]),
@@ -238,7 +239,7 @@ const KERNEL_LOADS: [(&str, [(u64, u64); 2]); 6] = [
     ("full", [(280, 150_000), (120, 3_600)]),
 ];
 
-/// Stock and RT kernels of two series in virtual time under six loads, `count` samples each; those of 6.1 under two.
+/// Stock and RT kernels of two series in virtual time, `count` samples each: 6.12 under six loads, 6.1 under two.
 pub(crate) fn kernels(count: u64) -> Vec<Record> {
     let mut records = Vec::new();
     for (series, release, loads) in [("6.12", "6.12.95+deb12", 6), ("6.1", "6.1.0-42", 2)] {
@@ -274,7 +275,7 @@ pub(crate) fn kernels(count: u64) -> Vec<Record> {
                 let mut noise = Noise(0x2545_f491_4f6c_dd1d ^ (reach << 8) ^ u64::from(rt));
                 p.distributions.push(cpu("cpu0", 0, count, 1_000_000, || {
                     let near = 3_600 + noise.next() % 300 + if noise.next() % 5 == 0 { noise.next() % 500 } else { 0 };
-                    // Squared, so that a tail is the thinner the further out.
+                    // Squared, so that a tail gets thinner farther out.
                     let far = noise.next() % 1_000;
                     if noise.next() % 1_000 < chance { near + reach * far * far / 1_000_000 } else { near }
                 }));
@@ -285,7 +286,7 @@ pub(crate) fn kernels(count: u64) -> Vec<Record> {
     records
 }
 
-/// [`kernels`] with what goes wrong: an INVALID run, one in host time, one without a partner, one of too few samples.
+/// [`kernels`] with problems: an INVALID run, one in host time, one without a partner, one with too few samples.
 pub(crate) fn troubled_kernels() -> Vec<Record> {
     let mut records: Vec<Record> = kernels(2_000).into_iter().take(8).collect();
     let mut change = |i: usize, f: &dyn Fn(&mut RecordParts)| {
@@ -305,7 +306,7 @@ pub(crate) fn troubled_kernels() -> Vec<Record> {
     records
 }
 
-/// An edge's samples, with what was missed, late and spurious.
+/// The samples of an edge, with numbers of missed, late and spurious events.
 fn edge(label: &str, samples: &[u64], [missed, late, spurious]: [u64; 3]) -> Distribution {
     let mut p = Distribution::from_samples(label, samples, 8).unwrap().into_parts();
     (p.missed, p.late, p.spurious) = (missed, late, spurious);
@@ -350,7 +351,7 @@ pub(crate) fn over_lines(test: Test, id: &str, rt: bool, space: Space, device: &
     p
 }
 
-/// Response and periodic tests of a stock and an RT kernel, in user and kernel space; the last one saw a wave.
+/// Response and periodic tests of a stock and an RT kernel, in user and kernel space; the last one measured a wave.
 pub(crate) fn responses(count: u64) -> Vec<Record> {
     let rows = [
         (true, Space::User, "another program or machine", [49_000, 147_000]),
@@ -364,7 +365,7 @@ pub(crate) fn responses(count: u64) -> Vec<Record> {
         let mut p = over_lines(Test::Response, &format!("20261121T08000{i}Z-resp"), rt, space, device);
         for (n, label) in ["rising", "falling"].into_iter().enumerate() {
             let mut noise = Noise(0x9e37_79b9 ^ (min << 8) ^ (n as u64 + 1));
-            // The fourth power, so that most lie near the minimum.
+            // The fourth power, so that most samples are near the minimum.
             let mut take = || {
                 let far = noise.next() % 1_000;
                 min + (max - min) * far * far / 1_000_000 * far * far / 1_000_000
@@ -392,7 +393,7 @@ pub(crate) fn responses(count: u64) -> Vec<Record> {
     records
 }
 
-/// What another instrument saw of the first two of [`responses`]: rising edges only, 400 ns later.
+/// What another instrument saw of the first two records of [`responses`]: only rising edges, 400 ns later.
 pub(crate) fn scope(count: u64) -> Vec<Record> {
     let view = |r: Record| {
         let mut p = r.into_parts();
@@ -430,7 +431,7 @@ pub(crate) fn sustained() -> Record {
     Record::new(p).unwrap()
 }
 
-/// Nothing measured, one sample, overflowed imported bins, many CPUs, hostile names.
+/// Records with nothing measured, one sample, overflowed imported bins, many CPUs, and hostile names.
 pub(crate) fn odd() -> Vec<Record> {
     let named = |id: &str, p: RecordParts| Record::new(RecordParts { id: id.into(), ..p }).unwrap();
     let empty = parts("none");

@@ -1,16 +1,16 @@
-//! A column of values: levels as long as nothing but 0 and 1 comes, else voltages.
+//! A column of values: levels as long as all values are 0 or 1, voltages otherwise.
 
 use crate::capture::analog::{Analog, Slicer, Swing};
 use crate::capture::levels::Levels;
 use crate::capture::request::Request;
 
-/// What is found out of a column when it is read first.
+/// What the first pass finds out about a column.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Survey {
-    /// As long as nothing but 0 and 1 came.
+    /// The levels, used as long as all values are 0 or 1.
     levels: Levels,
     analog: bool,
-    /// Of what is within the range, as written.
+    /// Swing of the values within range, in the file's unit.
     swing: Swing,
 }
 
@@ -30,32 +30,32 @@ impl Survey {
         }
     }
 
-    /// Its levels, where it had no other values.
+    /// Its levels, or the swing where it has values other than 0 and 1.
     pub(super) fn levels(self) -> Result<Levels, Swing> {
         if self.analog { Err(self.swing) } else { Ok(self.levels) }
     }
 }
 
-/// What is taken of a column of voltages when it is read again, its swing known.
+/// Processes a column of voltages in the second pass, when its swing is known.
 ///
-/// What was over the range is as high or low as the rest gets. Where rows that repeat the one before were left out, the value held until the
-/// last sample before the next row: there is no slope over the gap.
+/// Values over range are clamped to the swing. Where rows that repeat the previous one were left out, the value held
+/// until one sample before the next row, so there is no slope over the gap.
 #[derive(Debug)]
 pub(super) struct Trace {
     low: f64,
     high: f64,
-    /// What a value is in volts.
+    /// Volts per unit of the values.
     volts: f64,
-    /// Between two samples, ps, where that is known.
+    /// Time between two samples, ps, where known.
     sample: Option<u64>,
     runs: Runs,
-    /// The latest one that was handed on.
+    /// The latest sample passed on.
     was: Option<(u64, f64)>,
     slicer: Slicer,
 }
 
 impl Trace {
-    /// Of a column with this swing, as written, whose values are `volts` volts each and whose samples are `sample` ps apart.
+    /// For a column with this swing in its own unit of `volts` volts, whose samples are `sample` ps apart.
     pub(super) fn new(swing: Swing, volts: f64, sample: Option<u64>, request: &Request) -> Self {
         let (low, high) = swing.ends().unwrap_or_default();
         let slicer = Slicer::new(Swing::of(low * volts, high * volts), request);
@@ -87,17 +87,17 @@ impl Trace {
     }
 }
 
-/// Of stretches of one value only the ends: nothing lies between them.
+/// Reduces each stretch of equal values to its two ends.
 #[derive(Debug, Default)]
 struct Runs {
-    /// The value before the last one.
+    /// The value of the previous sample passed on.
     before: Option<f64>,
-    /// Not handed on yet: it moves while its value stays.
+    /// The latest sample, not passed on yet: its time moves on while the value stays the same.
     last: Option<(u64, f64)>,
 }
 
 impl Runs {
-    /// The next sample; returns one that stays where it is.
+    /// Takes the next sample; returns an earlier one once it is final.
     #[allow(clippy::float_cmp)] // only sameness counts
     fn take(&mut self, at: u64, value: f64) -> Option<(u64, f64)> {
         if let (Some(before), Some(last)) = (self.before, &mut self.last) {

@@ -1,13 +1,13 @@
-//! What stands above the rows: titles, units, sample rates, in the ways of several instruments.
+//! The lines above the rows: titles, units and sample rates, as various instruments write them.
 
 use crate::capture::decimal::{date_and_time, picoseconds, sample_rate};
 use crate::capture::error::CaptureError;
 
-/// Lines before the first row, at most.
+/// Most lines before the first row.
 pub(super) const MOST_LINES: usize = 200;
 /// Titles of columns that only number the rows.
 const COUNTS: [&str; 8] = ["nr", "no", "#", "n", "index", "sample", "sample number", "samples"];
-/// Units of time in titles, with their power of ten; longer ones first.
+/// Units of time in titles, each with its power of ten; longer names first.
 const UNITS: [(&str, i32); 17] = [
     ("picoseconds", -12),
     ("nanoseconds", -9),
@@ -28,36 +28,36 @@ const UNITS: [(&str, i32); 17] = [
     ("s", 0),
 ];
 
-/// How the time of a row is known.
+/// How the time of a row is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Times {
-    /// The first column, in 10^`scale` seconds.
+    /// In the first column, in units of 10^`scale` seconds.
     Column {
         /// The power of ten.
         scale: i32,
     },
-    /// The first column numbers the samples: from `start`, `step` apart, ps.
+    /// The first column numbers the samples; sample 0 is at `start`, and samples are `step` apart (ps).
     Numbered {
         /// Time of sample 0.
         start: i128,
-        /// Between two samples.
+        /// Time between two samples.
         step: i128,
     },
-    /// No column: samples from `start`, `step` apart, ps.
+    /// No time column; the first sample is at `start`, and samples are `step` apart (ps).
     Counted {
-        /// Time of the first.
+        /// Time of the first sample.
         start: i128,
-        /// Between two samples.
+        /// Time between two samples.
         step: i128,
     },
-    /// No column: so many samples a second.
+    /// No time column, but a sample rate.
     Rate {
         /// Hz.
         hz: u64,
     },
-    /// The first column, as sigrok counts it: each sample at `hz` adds `step`, which was cut to an integer.
+    /// In the first column, as sigrok counts: each sample at `hz` adds `step`, the interval truncated to an integer.
     Ticks {
-        /// In the column, between two samples.
+        /// Increment of the column between two samples.
         step: i128,
         /// Hz.
         hz: u64,
@@ -65,7 +65,7 @@ pub(super) enum Times {
 }
 
 impl Times {
-    /// What the head says of the time between two samples, ps.
+    /// The time between two samples as the head gives it, ps.
     pub(super) fn interval(self) -> Option<u64> {
         let ps = match self {
             Self::Column { .. } => return None,
@@ -83,19 +83,19 @@ impl Times {
 /// Everything above the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
-    /// Between cells.
+    /// The separator between cells.
     pub(super) delimiter: u8,
-    /// Where the rows begin, bytes.
+    /// Offset of the first row, bytes.
     pub(super) data: usize,
-    /// Lines before that.
+    /// Number of lines before it.
     pub(super) lines: u64,
-    /// Empty columns before the first.
+    /// Empty columns before the first used one.
     pub(super) skip: usize,
-    /// How the time of a row is known.
+    /// How the time of a row is given.
     pub(super) times: Times,
-    /// Names of the columns after that of the time.
+    /// Names of the columns, without the time column.
     pub(super) names: Vec<String>,
-    /// What a value of theirs is in volts, where it is a voltage.
+    /// Volts per unit of each of these columns, where it is a voltage.
     pub(super) volts: Vec<f64>,
     /// What wrote it.
     pub(super) writer: String,
@@ -107,21 +107,21 @@ impl Head {
     }
 }
 
-/// A cell as a number is written: without blanks and quotes, with a point, and with a name for what is over the range. A comma within a
-/// cell is the decimal one; between thousands it makes the number none.
+/// A cell in the form of a plain number: without blanks and quotes, with a decimal point, and with `inf` for over range.
+/// A comma within a cell is taken for the decimal point; thousands separators make it not a number.
 pub(super) fn number(cell: &str) -> String {
     let cell = cell.trim().trim_matches('"').trim();
     if cell.contains('.') { cell.to_owned() } else { cell.replace(',', ".").replace('∞', "inf") }
 }
 
-/// A line of the head.
+/// A line above the rows.
 struct Line<'a> {
     text: &'a str,
-    /// Where it begins.
+    /// Its offset, bytes.
     at: usize,
 }
 
-/// Reads the head of a file. An error when there are no rows, or nothing says when they were taken.
+/// Reads the head of a file. Fails when there are no rows, or nothing gives their times.
 pub(super) fn read(bytes: &[u8]) -> Result<Head, CaptureError> {
     let lines = first_lines(bytes);
     if let Some(head) = beside(&lines) {
@@ -158,7 +158,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Head, CaptureError> {
     Ok(Head { delimiter, data: lines[first].at, lines: first as u64, skip, times, names, volts, writer })
 }
 
-/// Tektronix' older way: key and value stand to the left of the first rows, then an empty column, time and voltage.
+/// Tektronix' older layout: keys and values stand left of the first rows, followed by an empty column, time and voltage.
 fn beside(lines: &[Line<'_>]) -> Option<Head> {
     let rows: Vec<Vec<String>> = lines.iter().map(|l| cells(l.text, b',')).collect();
     let first = rows.first()?;
@@ -176,12 +176,12 @@ fn beside(lines: &[Line<'_>]) -> Option<Head> {
     })
 }
 
-/// The lines that may be the head, and the first row.
+/// The lines that may belong to the head, and the first row.
 fn first_lines(bytes: &[u8]) -> Vec<Line<'_>> {
     let mut at = 0;
     let mut lines = Vec::new();
     for line in bytes.split_inclusive(|b| *b == b'\n').take(MOST_LINES) {
-        // A degree sign in Latin-1 is nothing that is needed.
+        // Text after a non-UTF-8 byte, such as a degree sign in Latin-1, is not needed.
         let text = std::str::from_utf8(line).unwrap_or_else(|e| std::str::from_utf8(&line[..e.valid_up_to()]).unwrap_or_default());
         lines.push(Line { text: text.trim_end_matches(['\n', '\r']), at });
         at += line.len();
@@ -204,7 +204,7 @@ fn is_number(cell: &str) -> bool {
     cell == "inf" || cell.starts_with(|c: char| c.is_ascii_digit() || c == '.') && cell.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Two or more numbers and nothing else.
+/// Whether the line consists of two or more numbers and nothing else.
 fn is_row(line: &str, delimiter: u8) -> bool {
     if is_comment(line) {
         return false;
@@ -214,19 +214,19 @@ fn is_row(line: &str, delimiter: u8) -> bool {
     filled.len() >= 2 && (is_number(filled[0]) || date_and_time(filled[0]).is_some()) && filled[1..].iter().all(|c| is_number(c))
 }
 
-/// Rows of one number need no delimiter: their times are told by the head.
+/// The first row of a single column. It needs no delimiter, and the head gives the times.
 fn single_column(lines: &[Line<'_>]) -> Option<(usize, u8)> {
     let first = lines.iter().position(|l| !is_comment(l.text) && is_number(l.text.trim().trim_end_matches(',').trim()))?;
     (first > 0).then_some((first, b','))
 }
 
-/// The titles of the columns, and their units where they have a line of their own.
+/// The titles of the columns, and their units where these are on a line of their own.
 struct Titles {
     names: Vec<String>,
     units: Vec<String>,
-    /// Names that a comment gives, without a column of time.
+    /// Names listed in a comment, without the time column.
     listed: Vec<String>,
-    /// Columns of the rows.
+    /// Number of columns in the rows.
     width: usize,
 }
 
@@ -235,7 +235,8 @@ impl Titles {
         let above = above.iter().map(|row| row.get(skip..).unwrap_or_default());
         let wide = |row: &&[String]| row.iter().filter(|c| !c.is_empty()).count() >= width.min(2);
         let mut last: Vec<&[String]> = above.rev().filter(wide).take(2).collect();
-        // Units stand below a time's or another unit, never below the title of a time: a channel may be called `A` or `V`.
+        // In a line of units the time column holds a unit too, not a title: otherwise channels called `A` or `V` would
+        // be taken for units.
         let of_units = |row: &[String]| {
             let rest = row.iter().skip(usize::from(width > 1)).take(width.max(2) - 1);
             rest.clone().all(|c| is_unit(c)) && row.first().is_some_and(|c| width < 2 || is_unit(c) || is_unit_of_time(c))
@@ -247,14 +248,14 @@ impl Titles {
         Self { names, units, listed, width }
     }
 
-    /// A first column of numbers, a second one of times.
+    /// Whether the first column numbers the rows and the second one holds their times.
     fn number_the_rows_beside_their_times(&self) -> bool {
         let [first, second, ..] = &self.names[..] else { return false };
         COUNTS.contains(&first.to_ascii_lowercase().as_str())
             && (is_bare_time(second) || time_scale(second).is_some() || self.units.get(1).is_some_and(|u| time_scale(u).is_some()))
     }
 
-    /// `cell` is the first one of the first row.
+    /// How times are given; `cell` is the first cell of the first row.
     fn times(&self, above: &[Vec<String>], comments: &[&str], cell: &str) -> Result<Times, CaptureError> {
         if let Some(times) = self.start_and_increment() {
             return Ok(times);
@@ -289,8 +290,9 @@ impl Titles {
         })
     }
 
-    /// sigrok's tables count time in integers, of a unit that follows from the sample rate and is not always said. Each sample adds the
-    /// interval, cut to an integer: at 24 MHz 41 ns in place of 41.67. So only the samples' numbers are in them.
+    /// sigrok's tables count time in integers, in a unit that follows from the sample rate and is not always stated. Each
+    /// sample adds the interval truncated to an integer: at 24 MHz 41 ns instead of 41.67. So the column only gives the
+    /// number of the sample.
     fn ticks(&self, hz: u64, title: &str, unit: &str, cell: &str) -> Option<Times> {
         let untitled = title.is_empty() && unit.is_empty() && !self.listed.is_empty() && self.width == self.listed.len() + 1;
         let column = untitled || is_bare_time(title) || time_scale(unit).or_else(|| time_scale(title)).is_some();
@@ -301,7 +303,7 @@ impl Titles {
         Some(Times::Ticks { step: i128::from(scale / hz), hz })
     }
 
-    /// Rigol: numbered samples, with start and increment beside the titles.
+    /// Rigol: numbered samples, with start and increment next to the titles.
     fn start_and_increment(&self) -> Option<Times> {
         let place = |title: &str| self.names.iter().position(|n| n.eq_ignore_ascii_case(title));
         let value = |at: usize| self.units.get(at).or_else(|| self.names.get(at + 1)).and_then(|v| picoseconds(v, 0));
@@ -311,7 +313,8 @@ impl Titles {
 
     fn names(&self, columns: usize, has_time: bool) -> Vec<String> {
         let from = usize::from(has_time);
-        // Channels may be called 1 and 3, or A and V, below titles that are none.
+        // The first cell of a line of titles is not a number nor, without a time column, a unit. The other titles may be
+        // 1 and 3, or A and V.
         let titled = self.names.first().is_some_and(|n| !is_number(n) && (has_time || !is_unit(n)));
         let named = |i: usize| {
             let listed = self.listed.get(i).filter(|_| self.listed.len() >= columns);
@@ -321,7 +324,7 @@ impl Titles {
         (0..columns).map(named).collect()
     }
 
-    /// What a column's unit is in volts, from the line of units or behind its title.
+    /// Volts per unit of each column, from the line of units or from behind its title.
     fn volts(&self, columns: usize, has_time: bool) -> Vec<f64> {
         let from = usize::from(has_time);
         let behind = |name: &String| name.rfind(['(', '[']).map(|at| name[at..].to_owned());
@@ -334,7 +337,7 @@ fn positive(start: i128, step: i128) -> Result<(i128, i128), CaptureError> {
     if step > 0 { Ok((start, step)) } else { Err(CaptureError::File("its samples are said to be no time apart".into())) }
 }
 
-/// A unit that stands for a column: `Volt`, `(V)`, `logic`; beside start and increment also their values.
+/// Whether a cell is a unit of a column: `Volt`, `(V)`, `logic`. The values beside start and increment count too.
 fn is_unit(cell: &str) -> bool {
     let bare = bare(cell);
     cell.is_empty()
@@ -343,12 +346,12 @@ fn is_unit(cell: &str) -> bool {
         || bare.split(' ').next().is_some_and(|u| volts_scale(u).is_some())
 }
 
-/// Without brackets, in small letters.
+/// The unit without brackets, in lower case.
 fn bare(unit: &str) -> String {
     unit.trim().trim_matches(['(', ')', '[', ']']).trim().to_lowercase()
 }
 
-/// What a unit is in volts: `(mV)`, `mV DC`; 1 for what is none.
+/// Volts per unit: `(mV)`, `mV DC`; 1 for anything else.
 fn volts(unit: &str) -> f64 {
     bare(unit).split(' ').next().and_then(volts_scale).unwrap_or(1.0)
 }
@@ -363,13 +366,13 @@ fn volts_scale(unit: &str) -> Option<f64> {
     }
 }
 
-/// A cell that says nothing but a unit of time, or that rows are numbered.
+/// Whether a cell is only a unit of time, or says that the rows are numbered.
 fn is_unit_of_time(cell: &str) -> bool {
     let bare = bare(cell);
     bare == "sequence" || UNITS.iter().any(|(u, _)| *u == bare)
 }
 
-/// A title of times that does not say their unit: seconds then.
+/// Whether a title names a time without its unit; seconds are assumed then.
 fn is_bare_time(title: &str) -> bool {
     matches!(title.to_ascii_lowercase().as_str(), "time" | "t" | "x" | "x-axis" | "timestamp" | "zeit")
 }
@@ -380,13 +383,13 @@ fn without_unit(name: &str) -> String {
     name[..end.unwrap_or(name.len())].trim().to_owned()
 }
 
-/// The power of ten of a title that says a unit of time: `Time [s]`, `time (us)`, `t_ns`, `Second`, `in s`.
+/// The power of ten of a title that names a unit of time: `Time [s]`, `time (us)`, `t_ns`, `Second`, `in s`.
 fn time_scale(title: &str) -> Option<i32> {
     let lower = title.to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric() && c != 'µ' && c != 'μ').filter(|w| !w.is_empty()).collect();
     let (last, before) = words.split_last()?;
     let scale = UNITS.iter().find(|(u, _)| u == last).map(|(_, s)| *s)?;
-    // A channel may well be called `S`: a short unit alone needs its brackets.
+    // A channel may be called `S`: a short unit alone needs its brackets.
     let told = !before.is_empty() || last.len() > 2 || title.starts_with(['(', '[']);
     told.then_some(scale)
 }

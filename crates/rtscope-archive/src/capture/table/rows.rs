@@ -1,23 +1,23 @@
-//! The text of a table as a stream: its coding, its first lines, and rows that end some time.
+//! The text of a table as a stream: encoding, first lines, and rows of limited length.
 
 use crate::capture::error::{CaptureError, LONGEST};
 use crate::capture::input::{CHUNK, unread};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-/// Bytes above the rows, at most.
+/// Most bytes above the rows.
 const MOST_HEAD: usize = 4 * LONGEST;
 
-/// Makes a unit of UTF-16 of two bytes.
+/// Makes a UTF-16 code unit of two bytes: the byte order.
 type Pair = fn([u8; 2]) -> u16;
 
-/// A text without its byte order mark; UTF-16, which spreadsheets write, as UTF-8.
+/// A text without its byte order mark; UTF-16, as spreadsheets write it, is converted to UTF-8.
 pub(super) struct Plain<R> {
     from: io::Chain<Cursor<Vec<u8>>, R>,
-    /// Where the file is UTF-16.
+    /// The byte order, where the file is UTF-16.
     pair: Option<Pair>,
-    /// What was read of UTF-16 and not decoded yet.
+    /// UTF-16 bytes that were read but not decoded yet.
     wide: Vec<u8>,
-    /// What was decoded, and how much of it was handed over.
+    /// Decoded text, and how much of it was passed on.
     text: Vec<u8>,
     at: usize,
 }
@@ -36,14 +36,14 @@ impl<R: Read> Plain<R> {
         Ok(Self { from: Cursor::new(start).chain(from), pair, wide: Vec::new(), text: Vec::new(), at: 0 })
     }
 
-    /// Decodes some more, until there is text or the end.
+    /// Decodes more, until there is text or the file ends.
     fn decode(&mut self, pair: Pair) -> io::Result<()> {
         (self.at, self.text) = (0, std::mem::take(&mut self.text));
         self.text.clear();
         while self.text.is_empty() {
             let ended = self.from.by_ref().take(CHUNK as u64).read_to_end(&mut self.wide)? == 0;
             let mut units: Vec<u16> = self.wide.chunks_exact(2).map(|b| pair([b[0], b[1]])).collect();
-            // The first half of a character waits for the second one.
+            // A high surrogate waits for its low surrogate.
             if units.last().is_some_and(|u| (0xd800..0xdc00).contains(u)) && !ended {
                 units.pop();
             }
@@ -72,18 +72,18 @@ impl<R: Read> Read for Plain<R> {
     }
 }
 
-/// The first lines of a text and the rest of it.
+/// The first lines of a text, and the rest of it.
 pub(super) struct Opened<R> {
     pub(super) first: Vec<u8>,
-    /// How much of `first` is whole lines.
+    /// How many bytes of `first` are whole lines.
     pub(super) whole: usize,
-    /// The line that is too long to be among them.
+    /// The error, where a line was too long to be read.
     pub(super) endless: Option<CaptureError>,
     rest: BufReader<R>,
 }
 
 impl<R: Read> Opened<R> {
-    /// Reads `most` lines.
+    /// Reads up to `most` lines.
     pub(super) fn new(from: R, most: usize) -> Result<Self, CaptureError> {
         let mut rest = BufReader::with_capacity(CHUNK, from);
         let (mut first, mut whole, mut lines) = (Vec::new(), 0, 0);
@@ -102,14 +102,14 @@ impl<R: Read> Opened<R> {
         Ok(Self { first, whole, endless, rest })
     }
 
-    /// The text from `at` of the first lines on.
+    /// The text from offset `at` of the first lines on.
     pub(super) fn from(mut self, at: usize) -> Bounded<io::Chain<Cursor<Vec<u8>>, BufReader<R>>> {
         self.first.drain(..at);
         Bounded { from: Cursor::new(self.first).chain(self.rest), since: 0 }
     }
 }
 
-/// A text whose rows have an end: the reader of tables would else put together what has none.
+/// A text that notices endless rows: the CSV reader would otherwise collect one without limit.
 pub(super) struct Bounded<R> {
     from: R,
     /// Bytes since the latest row.
@@ -117,12 +117,12 @@ pub(super) struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    /// A row came out of what was read.
+    /// Notes that a row was completed.
     pub(super) fn row(&mut self) {
         self.since = 0;
     }
 
-    /// A row did not come.
+    /// Whether a row is longer than allowed.
     pub(super) fn is_endless(&self) -> bool {
         self.since > LONGEST + CHUNK
     }

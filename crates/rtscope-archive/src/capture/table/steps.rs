@@ -1,20 +1,22 @@
-//! How finely a table knows its times, where it does not say so.
+//! The resolution of a table's times, where it does not state one.
 
-/// What the steps between rows say of the resolution.
+/// What the steps between rows show about the resolution.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     rows: u64,
     pub(super) least: Option<u64>,
     most: u64,
     divisor: u64,
-    /// How far a time was from a multiple of the period of each of `RATES`, at most, in parts of that.
+    /// For each of `RATES`: the largest distance of a time from a multiple of its period, in parts of the period (see
+    /// `PERIODS`).
     off: [u64; RATES.len()],
 }
 
-/// Sample rates of logic analyzers whose period is no round number, kHz: tables of transitions have it rounded in each of their times.
+/// Sample rates of logic analyzers whose period is not a whole number of ps, kHz: tables of transitions round it in each
+/// time.
 const RATES: [u64; 12] = [1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000, 300_000, 600_000, 750_000, 1_200_000];
 
-/// What periods are counted in: so many of these parts are one.
+/// How many parts a period is divided into.
 const PERIODS: u64 = 1_000_000_000;
 
 impl Steps {
@@ -28,7 +30,7 @@ impl Steps {
                 self.divisor = gcd(self.divisor, step);
             }
         }
-        // In 10^-9 of a period: 1 kHz is 10^-9 in a ps.
+        // In 10^-9 of a period: 1 kHz is 10^-9 periods per ps.
         let within = at % PERIODS;
         for (khz, off) in RATES.iter().zip(&mut self.off) {
             let phase = within * khz % PERIODS;
@@ -36,12 +38,12 @@ impl Steps {
         }
     }
 
-    /// Of samples their interval (up to what rounding does to it); of transitions what all times are multiples of, up to rounding.
+    /// For samples, their interval (up to rounding); for transitions, what all times are multiples of, up to rounding.
     pub(super) fn resolution(&self) -> u64 {
         let unit = self.divisor.max(1);
         match self.least {
             Some(least) if self.most <= least.saturating_add(least / 2) => self.most,
-            // Times are rounded, to the unit, and so is the first one. A few rows could be near multiples by chance.
+            // Times, including the first, are rounded to the unit. A few rows could be near multiples by chance.
             Some(_) if self.rows >= 16 => {
                 let mut rates = RATES.iter().zip(self.off).filter(|(khz, off)| *off / **khz <= unit && PERIODS / **khz >= 8 * unit);
                 rates.next().map_or(unit, |(khz, _)| PERIODS.div_ceil(*khz))

@@ -1,4 +1,4 @@
-//! The head of a dump: its unit of time, and its variables in their scopes.
+//! The head of a dump: its time unit, and its variables in their scopes.
 
 use super::words::{Words, text};
 use crate::capture::error::CaptureError;
@@ -6,27 +6,28 @@ use crate::capture::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-/// Bits of a vector that may be lines; a wider one is a number.
+/// Most bits of a vector that may be lines; a wider one is taken for a number.
 const WIDEST: u8 = 64;
 
-/// Longest path of scopes, bytes: each variable's name has it before it.
+/// Longest path of scopes, bytes: it precedes the name of every variable.
 const DEEPEST: usize = 1 << 16;
 
-/// A variable that may be a line, or several: what of it changes of its value need. There may be millions, so their names are not kept.
+/// What value changes need to know of a variable, which is one line or several. There may be millions of variables, so
+/// names are not kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variable {
-    /// 0 is a real one.
+    /// Number of bits; 0 for a real variable.
     pub(super) bits: u8,
-    /// Of one of its bits the levels are wanted.
+    /// Whether the levels of at least one bit are requested.
     pub(super) watched: bool,
-    /// Place of its lowest bit among the channels.
+    /// Position of its lowest bit among the channels.
     pub(super) first: u32,
 }
 
 /// A variable as it is declared.
 struct Declared {
     name: String,
-    /// Numbers of the first bit and of the last one.
+    /// Numbers of the first and last bit.
     range: Option<(i64, i64)>,
     bits: u8,
 }
@@ -34,16 +35,16 @@ struct Declared {
 /// The head.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// Of its times, fs.
+    /// Unit of the times, fs.
     pub(super) unit: u64,
-    /// What wrote it.
+    /// The program that wrote the dump.
     pub(super) writer: String,
-    /// By codes of at most seven bytes, as all have that are counted up; see [`short`].
+    /// By code, for codes of at most seven bytes, which is enough for any that are counted up; see [`short`].
     by_short: BTreeMap<u64, Variable>,
     by_long: BTreeMap<Vec<u8>, Variable>,
 }
 
-/// A code of at most seven bytes as a number.
+/// A code of at most seven bytes, packed into a number.
 fn short(code: &[u8]) -> Option<u64> {
     let mut all = [0; 8];
     all.get_mut(..code.len()).filter(|_| code.len() < 8)?.copy_from_slice(code);
@@ -52,7 +53,7 @@ fn short(code: &[u8]) -> Option<u64> {
 }
 
 impl Header {
-    /// Reads to `$enddefinitions`; `names` gets the names of all channels.
+    /// Reads up to `$enddefinitions`; the names of all channels are offered to `names`.
     pub(super) fn read<R: Read>(words: &mut Words<R>, names: &mut Names) -> Result<Self, CaptureError> {
         let mut header = Self::default();
         let mut scopes = Scopes::default();
@@ -87,7 +88,7 @@ impl Header {
                     let size: usize = size.parse().map_err(|_| said("its size is not a number"))?;
                     let Some(declared) = declared(kind, size, &name.concat(), &scopes.path) else { continue };
                     let first = u32::try_from(names.count()).map_err(|_| said("there are more than 2^32 lines"))?;
-                    // One wire may have several names; the first is taken.
+                    // One wire may be declared under several names; the first is used.
                     if header.of(code.as_bytes()).is_none() {
                         header.put(code.as_bytes(), Variable { bits: declared.bits, watched: false, first });
                         declared.names(names);
@@ -103,7 +104,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The variable with this code, where it may be a line.
+    /// The variable with this code, if it may be a line.
     pub(super) fn of(&self, code: &[u8]) -> Option<Variable> {
         match short(code) {
             Some(code) => self.by_short.get(&code).copied(),
@@ -118,7 +119,7 @@ impl Header {
         };
     }
 
-    /// Marks the variables whose lines are at these places. Returns which of the places are real ones.
+    /// Marks the variables whose lines are at these positions. Returns the positions that are real variables.
     pub(super) fn watch(&mut self, places: impl Iterator<Item = usize>) -> BTreeSet<usize> {
         let places: BTreeSet<usize> = places.collect();
         let mut reals = BTreeSet::new();
@@ -136,9 +137,9 @@ impl Header {
 /// The scopes that are open.
 #[derive(Default)]
 struct Scopes {
-    /// The names of all but the outermost, which is the file's own, each with a point behind it.
+    /// The names of all scopes but the outermost, which is the file's own, each followed by a dot.
     path: String,
-    /// How long the path was before each.
+    /// Length of the path before each scope was entered.
     before: Vec<usize>,
 }
 
@@ -157,12 +158,12 @@ impl Scopes {
 }
 
 impl Declared {
-    /// A name for each line: of a vector one for each bit.
+    /// Offers a name for each line; a vector has one for each bit.
     fn names(&self, names: &mut Names) {
         if self.bits < 2 {
             return names.offer(&self.name);
         }
-        // The lowest bit stands last.
+        // The lowest bit is written last.
         let (left, right) = self.range.unwrap_or((i64::from(self.bits) - 1, 0));
         let step = if left < right { -1 } else { 1 };
         for n in 0..i64::from(self.bits) {
@@ -171,14 +172,14 @@ impl Declared {
     }
 }
 
-/// A variable that may be a line, with its scopes where there is more than the file's own.
+/// A variable that may be a line. Its scopes precede the name where there are more than the file's own.
 fn declared(kind: &str, size: usize, name: &str, path: &str) -> Option<Declared> {
     let bits = match kind {
         "real" | "realtime" | "shortreal" => 0,
         "parameter" | "integer" | "time" | "event" | "string" | "real_parameter" => return None,
         _ => u8::try_from(size).ok().filter(|bits| (1..=WIDEST).contains(bits))?,
     };
-    // `bus[7:0]` is a vector, `pin[3]` a wire with a number.
+    // `bus[7:0]` is a vector, `pin[3]` a wire whose name has a number.
     let range = name.strip_suffix(']').and_then(|n| n.rsplit_once('[')).and_then(|(stem, range)| {
         let (left, right) = range.split_once(':')?;
         Some((stem, (left.parse::<i64>().ok()?, right.parse::<i64>().ok()?)))
@@ -188,7 +189,7 @@ fn declared(kind: &str, size: usize, name: &str, path: &str) -> Option<Declared>
     Some(Declared { name: format!("{path}{name}"), range, bits })
 }
 
-/// `10ns` in fs.
+/// A time unit such as `10ns`, in fs.
 fn unit(text: &str) -> Option<u64> {
     let (count, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let exponent = match unit {

@@ -1,16 +1,16 @@
-//! The words of a dump, through a buffer: blanks part them, lines mean nothing but are counted for errors.
+//! The words of a dump, read through a buffer. Blanks separate them; line breaks are counted only for error messages.
 
 use crate::capture::error::{CaptureError, LONGEST};
 use crate::capture::input::{CHUNK, unread};
 use std::io::Read;
 use std::ops::Range;
 
-/// A word as text, whatever it holds.
+/// A word as text, whatever bytes it holds.
 pub(super) fn text(word: &[u8]) -> String {
     String::from_utf8_lossy(word).into_owned()
 }
 
-/// Words that begin something: at the beginning of a line none of them is part of a comment, so that a missing `$end` is found out.
+/// Command words. At the start of a line none of them can belong to a comment, so that a missing `$end` is noticed.
 const COMMANDS: [&[u8]; 12] = [
     b"$comment",
     b"$date",
@@ -26,23 +26,23 @@ const COMMANDS: [&[u8]; 12] = [
     b"$dumpoff",
 ];
 
-/// What a command of the head may say that is kept, bytes.
+/// Most bytes of a command in the head that are kept.
 const SAID: usize = LONGEST;
 
 /// The words of a dump.
 pub(super) struct Words<R> {
     from: R,
     buffer: Vec<u8>,
-    /// Where what was not looked at yet begins in the buffer.
+    /// Start of the unread part of the buffer.
     at: usize,
-    /// How far the buffer is filled.
+    /// End of the filled part of the buffer.
     filled: usize,
     /// The latest word in the buffer.
     word: Range<usize>,
     /// Line of the latest word, from 1.
     line: u64,
     breaks: u64,
-    /// It is the first one of its line.
+    /// The latest word is the first of its line.
     leads: bool,
 }
 
@@ -51,7 +51,7 @@ impl<R: Read> Words<R> {
         Self { from, buffer: vec![0; CHUNK], at: 0, filled: 0, word: 0..0, line: 1, breaks: 0, leads: true }
     }
 
-    /// Goes on to the next word; `false` at the end.
+    /// Advances to the next word; `false` at the end.
     pub(super) fn next(&mut self) -> Result<bool, CaptureError> {
         let before = self.breaks;
         loop {
@@ -83,7 +83,7 @@ impl<R: Read> Words<R> {
         Ok(length > 0)
     }
 
-    /// Reads on, behind what is not used up; `false` at the end of the file.
+    /// Reads more, keeping the unused part of the buffer; `false` at the end of the file.
     fn more(&mut self) -> Result<bool, CaptureError> {
         self.buffer.copy_within(self.at..self.filled, 0);
         (self.at, self.filled) = (0, self.filled - self.at);
@@ -103,7 +103,7 @@ impl<R: Read> Words<R> {
         &self.buffer[self.word.clone()]
     }
 
-    /// Its line.
+    /// The line of the latest word.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
@@ -113,7 +113,7 @@ impl<R: Read> Words<R> {
         CaptureError::line(self.line, what)
     }
 
-    /// What stands between `command`, which was just read, and its `$end`; nothing where it is not to be kept.
+    /// The words between `command`, which was just read, and its `$end`; empty unless they are to be kept.
     pub(super) fn until_end(&mut self, command: &[u8], keep: bool) -> Result<Vec<String>, CaptureError> {
         let from = self.line;
         let (mut all, mut said) = (Vec::new(), 0);
@@ -135,7 +135,7 @@ impl<R: Read> Words<R> {
         }
     }
 
-    /// Passes over the head, which was read before.
+    /// Skips the head, which an earlier pass has read.
     pub(super) fn skip_head(&mut self) -> Result<(), CaptureError> {
         loop {
             if !self.next()? {

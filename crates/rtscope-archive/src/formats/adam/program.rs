@@ -1,8 +1,8 @@
-//! What Adam's programs do with every sample, and how a line of rtscope's own is told from theirs.
+//! How Adam's programs treat samples, and how lines that rtscope adds are marked.
 
-/// The programs' limit of a sample that counts, ns.
+/// The programs' limit for a good sample, ns.
 pub(super) const BAD: u64 = 500_000;
-/// What the programs' figures are rounded to, ns.
+/// The resolution of the programs' figures, ns.
 pub(super) const RESOLUTION: u64 = 100;
-/// What the lines begin with that only rtscope writes.
+/// Prefix of lines that only rtscope writes.
 pub(super) const OWN: &str = "# rtscope: ";

@@ -1,4 +1,4 @@
-//! From the response program's text to records.
+//! Reads the response program's text into records.
 
 use super::program::{BAD, OWN, RESOLUTION};
 use crate::formats::error::ImportError;
@@ -11,10 +11,10 @@ use rtscope_record::{
 };
 use sha2::{Digest as _, Sha256};
 
-/// Lines of one report with their numbers in the file.
+/// The lines of one report, with their numbers in the file.
 type Lines<'a> = Vec<(usize, &'a str)>;
 
-/// Reads every report of a text: a record each. Figures beside count, minimum, mean and maximum are kept as lines.
+/// Reads every report in a text as a record. Figures other than count, minimum, mean and maximum are kept as lines.
 pub(in crate::formats) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let text = String::from_utf8_lossy(bytes);
     let sha256 = hex(&Sha256::digest(bytes));
@@ -27,7 +27,7 @@ pub(in crate::formats) fn read(bytes: &[u8], options: &ImportOptions) -> Result<
     reports.iter().enumerate().map(record).collect()
 }
 
-/// Splits a text behind the last line of each report, and rtscope's own lines that follow it.
+/// Splits a text after the last line of each report and rtscope's own lines that follow it.
 fn reports(text: &str) -> Vec<Lines<'_>> {
     let mut all: Vec<Lines<'_>> = vec![Vec::new()];
     let mut ended = false;
@@ -45,7 +45,7 @@ fn reports(text: &str) -> Vec<Lines<'_>> {
     all
 }
 
-/// What a report says, in ns where it is a time.
+/// What a report says; times are in ns.
 struct Report {
     samples: u64,
     elapsed: Option<u64>,
@@ -56,13 +56,13 @@ struct Report {
     min: u64,
     max: u64,
     bad_max: u64,
-    /// missed, late, spurious, dropped: only rtscope's own text has them.
+    /// Missed, late, spurious, dropped: only in text written by rtscope.
     own: Option<[u64; 4]>,
-    /// What else that says.
+    /// Where the run was measured: only in text written by rtscope.
     place: Place,
 }
 
-/// The rest of the one line that holds `key`, behind it.
+/// The text after `key` in the line that holds it; an error where several lines do.
 fn behind<'a>(lines: &Lines<'a>, key: &str) -> Result<Option<(usize, &'a str)>, ImportError> {
     let mut found = lines.iter().filter(|l| !l.1.starts_with('#')).filter_map(|(n, l)| Some((*n, l.split_once(key)?.1)));
     let first = found.next();
@@ -72,7 +72,7 @@ fn behind<'a>(lines: &Lines<'a>, key: &str) -> Result<Option<(usize, &'a str)>, 
     }
 }
 
-/// A number at the start of a text.
+/// The number at the start of a text.
 fn number(text: &str) -> &str {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
@@ -85,13 +85,13 @@ fn count(lines: &Lines<'_>, key: &str) -> Result<Option<u64>, ImportError> {
     number(rest).parse().map(Some).map_err(wrong)
 }
 
-/// A number of microseconds: the unit must stand behind it.
+/// A number of microseconds: the unit must follow it.
 fn micros(text: &str) -> Option<&str> {
     let figure = number(text);
     text.trim_start().strip_prefix(figure)?.starts_with("usecs").then_some(figure)
 }
 
-/// Microseconds with decimals as ns; `None` for what C prints of a mean of nothing.
+/// Microseconds with decimals, as ns; `None` for the NaN that C prints for a mean without samples.
 fn time(lines: &Lines<'_>, key: &str) -> Result<Option<u64>, ImportError> {
     let Some((line, rest)) = behind(lines, key)? else { return Ok(None) };
     if rest.trim_start().trim_start_matches('-').starts_with("nan") {
@@ -106,7 +106,7 @@ fn time(lines: &Lines<'_>, key: &str) -> Result<Option<u64>, ImportError> {
     whole.checked_add(part).map(Some).ok_or_else(wrong)
 }
 
-/// A mean: may be below zero, where samples were.
+/// A mean in ns, which may be negative, as samples may; `None` as for [`time`].
 fn mean(lines: &Lines<'_>, key: &str) -> Result<Option<f64>, ImportError> {
     let Some((line, rest)) = behind(lines, key)? else { return Ok(None) };
     if rest.trim_start().trim_start_matches('-').starts_with("nan") {
@@ -155,7 +155,7 @@ impl Report {
         })
     }
 
-    /// Samples that no figure holds: the first one, but in rtscope's own text.
+    /// Samples that enter no figure: the first one, except in rtscope's own text.
     fn first(&self) -> u64 {
         u64::from(self.own.is_none()).min(self.samples)
     }
@@ -170,7 +170,7 @@ impl Report {
         (p.missed, p.late, p.spurious) = (missed, late, spurious);
         p.dropped = lost.saturating_add(dropped);
         p.expected = p.count.checked_add(missed).and_then(|n| n.checked_add(p.dropped));
-        // No bins: every sample lies beyond the histogram.
+        // The text has no bins: book every sample as overflow.
         (p.overflow, p.resolution) = (p.count, RESOLUTION);
         p.moments = Moments::Reported { mean: 0.0 };
         if p.count > 0 {
@@ -182,14 +182,14 @@ impl Report {
         Ok(Distribution::new(p)?)
     }
 
-    /// The mean of all samples that were taken; the programs divide by one more than they add up.
+    /// The mean of all samples taken; the programs divide by one more than they add up.
     fn mean_of_all(&self, count: u64, good: u64) -> Result<f64, ImportError> {
         let n = self.samples as f64;
         let plain = self.bad_positive == 0 && self.bad_negative == 0;
         let stated = if plain { self.mean } else { self.all_mean.filter(|_| self.bad_negative == 0) };
         let share = match (stated, self.mean) {
             (Some(stated), _) => stated * n / (n - self.first() as f64),
-            // Negative samples spoil the mean of all: that of the good ones is what is left.
+            // Negative samples spoil the mean of all samples: only that of the good ones is left.
             (None, Some(good_only)) if good > 0 => good_only * (n - (count - good) as f64 - self.bad_negative as f64) / good as f64,
             _ => return Err(ImportError::File("it counts samples, but states no mean of them".into())),
         };
@@ -197,7 +197,7 @@ impl Report {
     }
 }
 
-/// `max latency [INDEX]= TIME`.
+/// The time in `max latency [INDEX]= TIME`.
 fn lines_max(lines: &Lines<'_>) -> Result<Option<u64>, ImportError> {
     let Some((line, rest)) = behind(lines, "max latency [")? else { return Ok(None) };
     let figure = rest.split_once("]=").map(|r| format!("max latency ={}", r.1));
@@ -219,7 +219,8 @@ fn own(lines: &Lines<'_>) -> Result<Option<[u64; 4]>, ImportError> {
     Ok(Some([of("missed ")?, of("late ")?, of("spurious ")?, of("dropped ")?]))
 }
 
-/// Where rtscope's own text says that it was measured: a figure of a virtual machine must go on saying so.
+/// Where the run was measured, according to rtscope's own text: figures from a virtual machine must remain marked as
+/// such.
 #[derive(Default)]
 struct Place {
     space: Option<Space>,
@@ -229,7 +230,7 @@ struct Place {
 }
 
 impl Place {
-    /// `record ID, TEST test, SPACE space, clock CLOCK[ in MACHINE], VERDICT, ...`
+    /// Parses `record ID, TEST test, SPACE space, clock CLOCK[ in MACHINE], VERDICT, ...`
     fn of(lines: &Lines<'_>) -> Self {
         let line = lines.iter().find_map(|l| l.1.strip_prefix(OWN)?.strip_prefix("record "));
         let mut words = line.unwrap_or_default().split(", ").skip(2);

@@ -1,11 +1,12 @@
-//! The programs' text from a record: their lines with right figures in them, and rtscope's own lines behind.
+//! Writes a record as the programs' text: their lines with correct figures, followed by rtscope's own lines.
 
 use super::program::{BAD, OWN};
 use crate::formats::error::ExportError;
 use rtscope_record::{Distribution, Moments, Record, Test};
 use std::fmt::Write as _;
 
-/// Writes a response or periodic record as the program of its test would. An imported text comes out as it was.
+/// Writes a response or periodic record as the program for its test would. Text that was imported is written back as it
+/// was.
 pub(in crate::formats) fn write(record: &Record) -> Result<String, ExportError> {
     if let Some(source) = record.parts().source.as_ref().filter(|s| s.format == "adam" && !s.kept.is_empty()) {
         return Ok(source.kept.join("\n") + "\n");
@@ -20,11 +21,11 @@ pub(in crate::formats) fn write(record: &Record) -> Result<String, ExportError> 
     }
 }
 
-/// Samples in ascending order: lowest and highest value of a slot (ns), and how many.
+/// Histogram slots in ascending order: lowest and highest value (ns), and count.
 struct Sorted(Vec<(f64, f64, u64)>);
 
 impl Sorted {
-    /// Of distributions; early ones are below zero; `zero` is added.
+    /// The slots of some distributions: early samples are below zero; `zero` is added to every value.
     fn of(parts: &[Distribution], zero: f64) -> Self {
         let mut all = Vec::new();
         for d in parts {
@@ -42,7 +43,7 @@ impl Sorted {
         self.0.iter().map(|s| s.2).sum()
     }
 
-    /// How many are at or above `from` and below `to`, by the lower ends of their slots.
+    /// How many samples are at or above `from` and below `to`, by the lower ends of their slots.
     fn between(&self, from: f64, to: f64) -> u64 {
         self.0.iter().filter(|s| (from..to).contains(&s.0)).map(|s| s.2).sum()
     }
@@ -51,7 +52,7 @@ impl Sorted {
         self.0.iter().filter(|s| s.0 > value).map(|s| s.2).sum()
     }
 
-    /// Mean and variance from the middles of slots; 0 without samples.
+    /// Mean and variance, with each sample in the middle of its slot; 0 without samples.
     fn moments(&self) -> (f64, f64) {
         let n = self.total().max(1) as f64;
         let middles = || self.0.iter().map(|s| (f64::midpoint(s.0, s.1), s.2 as f64));
@@ -59,7 +60,7 @@ impl Sorted {
         (mean, middles().map(|(v, k)| (v - mean).powi(2) * k).sum::<f64>() / n)
     }
 
-    /// The sample in the middle of all; 0 without samples.
+    /// The median sample; 0 without samples.
     fn median(&self) -> f64 {
         let half = self.total().div_ceil(2);
         let mut seen = 0;
@@ -182,12 +183,12 @@ fn periodic(record: &Record) -> String {
     out
 }
 
-/// What the programs do not say, and how these figures differ from theirs.
+/// rtscope's own lines: what the programs do not say, and how these figures differ from theirs.
 fn own(record: &Record) -> String {
     let p = record.parts();
     let sum = |f: fn(&Distribution) -> u64| record.distributions().iter().map(f).fold(0, u64::saturating_add);
     let k = &p.system.kernel;
-    // The reader goes by the commas.
+    // The reader splits this line at commas.
     let machine = p.system.virtualization.as_ref().map_or_else(String::new, |v| format!(" in {}", v.replace(',', " ")));
     let mut lines = vec![
         format!(
@@ -233,7 +234,7 @@ fn own(record: &Record) -> String {
             time(d.max())
         ));
     }
-    // A name with a line break in it must not become a line of its own.
+    // A name with a line break must not start a new line.
     lines.iter().fold(String::new(), |mut out, l| {
         let _ = writeln!(out, "{OWN}{}", l.replace(char::is_control, " "));
         out

@@ -1,12 +1,12 @@
-//! cyclictest's own command line, where a file carries it: the settings of the run, and how its output is to be read.
+//! cyclictest's command line, where a file contains it: the settings of the run, and how to read its output.
 
 use rtscope_record::{Nanos, Policy, Settings};
 
 /// Short options that take an argument (rt-tests 2.x).
 const WITH_ARGUMENT: &str = "bcdDFhHilop";
-/// Short options that may take one, also as the next word when that starts with a digit.
+/// Short options with an optional argument, which may be the next word if that starts with a digit.
 const MAY_HAVE_ARGUMENT: &str = "aAt";
-/// Long options: name, short equivalent or 0, takes an argument.
+/// Long options: name, short equivalent (or 0), whether it takes an argument.
 const LONG: [(&str, char, bool); 24] = [
     ("affinity", 'a', true),
     ("aligned", 'A', true),
@@ -34,7 +34,7 @@ const LONG: [(&str, char, bool); 24] = [
     ("threads", 't', true),
 ];
 
-/// What a command line says.
+/// A parsed command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Command {
     words: Vec<String>,
@@ -50,7 +50,7 @@ pub(super) struct Command {
     spread: bool,
     mlockall: bool,
     break_us: Option<u64>,
-    /// Bins of the histogram.
+    /// Number of bins of the histogram.
     pub(super) histogram: Option<u64>,
     /// `-H`
     pub(super) sum: bool,
@@ -60,7 +60,8 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Finds a command line of cyclictest with at least one option in a line of text (behind a prompt, `#`, `sudo`, `taskset` ...).
+    /// Finds a command line of cyclictest with at least one option in a line of text (after a prompt, `#`, `sudo`,
+    /// `taskset` ...).
     pub(super) fn find(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let at = words.iter().position(|w| *w == "cyclictest" || w.ends_with("/cyclictest"))?;
@@ -68,14 +69,14 @@ impl Command {
         Some(Self::of(&words[at..]))
     }
 
-    /// Reads the words of a command line, the program first. What is not known here is passed over.
+    /// Parses the words of a command line, starting with the program. Unknown options are skipped.
     pub(super) fn of(words: &[&str]) -> Self {
         let mut c = Self { words: words.iter().map(|w| (*w).to_owned()).collect(), ..Self::default() };
         let mut rest = words.iter().skip(1).copied().peekable();
         while let Some(word) = rest.next() {
             if let Some(long) = word.strip_prefix("--") {
                 let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-                // getopt takes any unambiguous beginning.
+                // getopt accepts any unambiguous prefix.
                 let mut known = LONG.iter().filter(|l| l.0.starts_with(name));
                 let exact = LONG.iter().find(|l| l.0 == name);
                 let (Some(&(_, short, takes)), None) = (exact.or_else(|| known.next()), exact.map_or(known.next(), |_| None))
@@ -137,14 +138,15 @@ impl Command {
         }
     }
 
-    /// Interval of thread `i`, ns: each thread's is longer by the distance (500 us unless told otherwise), but not with a histogram.
+    /// Interval of thread `i`, ns: each thread's is longer than the previous one's by the distance (default 500 us),
+    /// except with a histogram.
     pub(super) fn interval_ns(&self, thread: u64) -> Option<u64> {
         let base = self.interval_us.unwrap_or(1000);
         let distance = if self.histogram.is_some() { 0 } else { self.distance_us.unwrap_or(500) };
         thread.checked_mul(distance)?.checked_add(base)?.checked_mul(1000)
     }
 
-    /// As settings of a record with that many threads.
+    /// The settings of a record with that many threads.
     pub(super) fn settings(&self, threads: usize) -> Settings {
         let us = |n: Option<u64>| n.and_then(Nanos::from_micros);
         let priority = self.priority.unwrap_or(0);
@@ -176,7 +178,7 @@ impl Command {
     }
 }
 
-/// Settings of a run whose command line is not known: nothing is claimed.
+/// The settings of a run whose command line is unknown: they claim nothing.
 pub(super) fn unknown_settings(threads: usize) -> Settings {
     Settings {
         interval: Nanos(0),
@@ -190,7 +192,7 @@ pub(super) fn unknown_settings(threads: usize) -> Settings {
     }
 }
 
-/// cyclictest's duration: a number with `m`, `h` or `d` behind it, seconds without.
+/// Parses cyclictest's duration: a number followed by `m`, `h` or `d`, or a number of seconds.
 fn seconds(text: &str) -> Option<u64> {
     let (number, scale) = match text.char_indices().last()? {
         (at, 'm') => (&text[..at], 60),
@@ -216,7 +218,7 @@ mod tests {
             .unwrap();
         let s = c.settings(3);
         assert_eq!((s.duration, s.policy, s.break_above), (Some(Nanos(120_000_000_000)), Policy::Rr, Some(Nanos(100_000))));
-        // `--hist` is the beginning of three options, so that getopt would refuse it.
+        // `--hist` is a prefix of three options, so getopt would refuse it.
         assert_eq!((c.histogram, c.sum, c.nanoseconds, s.interval), (Some(60), true, true, Nanos(250_000)));
         let c = Command::find("cyclictest -t2 -a 1 -q").unwrap();
         assert_eq!((c.interval_ns(0), c.interval_ns(1), c.settings(2).policy), (Some(1_000_000), Some(1_500_000), Policy::Other));

@@ -1,4 +1,5 @@
-//! Reads cyclictest's `--json`, with its defects mended where the counts are sound: `-nan` as an average, quotes in the command line.
+//! Reads cyclictest's `--json`. Known defects are repaired where the counts are sound: `-nan` as an average, quotes in
+//! the command line.
 
 use super::command::Command;
 use super::table::{Average, Column, Table};
@@ -9,7 +10,8 @@ use rtscope_record::{Effect, Record, System, ThreadInfo, Warning};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Reads cyclictest's JSON (`file_version` 1). It has no overflow counts: cycles that are in no bin are overflows.
+/// Reads cyclictest's JSON (`file_version` 1). It has no overflow counts: cycles that are in no bin are counted as
+/// overflows.
 pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
     let (json, repaired) = parse(bytes)?;
     let version = json.get("file_version").and_then(Value::as_u64);
@@ -26,7 +28,7 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
         ));
     }
     let text = |key: &str| json.get(key).and_then(Value::as_str);
-    // The colon is part of the key, in every version so far.
+    // The colon is part of the key in every version so far.
     let words = text("cmdline:").map(|c| c.split_ascii_whitespace().collect::<Vec<_>>()).filter(|w| !w.is_empty());
     table.command = words.map(|w| Command::of(&w));
     let shown = json.get("resolution_in_ns").and_then(Value::as_u64).map(|n| n != 0);
@@ -43,7 +45,8 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
         table.kept.json.push((key.into(), value.to_string()));
     }
     threads(&json, &mut table)?;
-    // 2.4 writes an empty `histogram` also without -h, so that it says nothing; the key `overflow` is rtscope's, only with a histogram.
+    // 2.4 writes an empty `histogram` even without -h, so that proves nothing; the key `overflow` is rtscope's, written
+    // only with a histogram.
     let asked = table.command.as_ref().is_some_and(|c| c.histogram.is_some());
     let own = json.pointer("/thread/0/overflow").is_some();
     if asked || own || table.columns.iter().any(|c| !c.bins.is_empty()) {
@@ -52,7 +55,7 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
     table.into_record(bytes, options)
 }
 
-/// The JSON, and whether it had to be mended.
+/// The JSON, and whether it had to be repaired.
 fn parse(bytes: &[u8]) -> Result<(Value, bool), ImportError> {
     let first = match serde_json::from_slice(bytes) {
         Ok(value) => return Ok((value, false)),
@@ -64,7 +67,7 @@ fn parse(bytes: &[u8]) -> Result<(Value, bool), ImportError> {
     Ok((value, true))
 }
 
-/// One line without the two things that cyclictest is known to write wrong.
+/// Repairs the two things that cyclictest is known to write wrongly, in one line.
 fn mend(line: &str) -> String {
     const CMDLINE: &str = "\"cmdline:\": \"";
     let line = line.trim();
@@ -79,7 +82,7 @@ fn mend(line: &str) -> String {
     }
 }
 
-/// A time as cyclictest writes it: `Sat, 21 Nov 2026 08:35:44 +0000`.
+/// Parses a time in cyclictest's format: `Sat, 21 Nov 2026 08:35:44 +0000`.
 fn moment(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::strtime::parse("%a, %d %b %Y %T %z", text).ok()?.to_timestamp().ok()
 }
@@ -92,7 +95,7 @@ fn system(json: &Value) -> System {
     s.kernel.arch = text("machine");
     let flag = json.pointer("/sysinfo/realtime").and_then(Value::as_u64) == Some(1);
     let words: BTreeSet<&str> = s.kernel.version.split_ascii_whitespace().collect();
-    // /sys/kernel/realtime, where `realtime` comes from, is not in mainline: 0 says nothing.
+    // /sys/kernel/realtime, the source of `realtime`, is not in mainline, so 0 proves nothing.
     let (model, evidence) = if words.contains("PREEMPT_RT") {
         (Preemption::Rt, "kernel version in the file")
     } else if flag {
@@ -159,7 +162,7 @@ fn threads(json: &Value, table: &mut Table) -> Result<(), ImportError> {
             thread: ThreadInfo { cpu, interval, priority, ..ThreadInfo::default() },
         });
     }
-    // CPUs are the better names, if each thread has its own.
+    // CPUs are better labels, if each thread has its own.
     if !repeated && table.columns.iter().all(|c| c.thread.cpu.is_some()) {
         for c in &mut table.columns {
             c.label = c.thread.cpu.map(|cpu| format!("cpu{cpu}")).unwrap_or_default();

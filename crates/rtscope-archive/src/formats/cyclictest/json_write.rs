@@ -1,5 +1,5 @@
-//! Writes cyclictest's `--json` from a record: its keys in its order and its number formats, with a few keys more at the end of each
-//! object (`overflow`, `missed`, `expected`, `schema`).
+//! Writes a record as cyclictest's `--json`: its keys in its order and its number formats, plus a few keys at the end of
+//! each object (`overflow`, `missed`, `expected`, `schema`).
 
 use super::kept::Kept;
 use super::options::{Dialect, TextOptions};
@@ -10,10 +10,10 @@ use rtscope_record::{Distribution, Moments, Record, Test};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Name and version of the keys that are added.
+/// Name and version of the added keys.
 const SCHEMA: &str = "rtscope-cyclictest/1";
 
-/// The whole file. `options` decides about the unit and whether there are histograms.
+/// Writes the whole file. `options` decides about the unit and whether histograms are written.
 pub fn write_json(record: &Record, options: &TextOptions) -> Result<String, ExportError> {
     let p = record.parts();
     if p.test != Test::Timer {
@@ -73,14 +73,14 @@ fn thread(out: &mut String, i: usize, d: &Distribution, node: &str, options: &Te
         let rows: Vec<String> = bins.counts.iter().map(|(bin, n)| format!("\n        \"{bin}\": {n}")).collect();
         let _ = writeln!(out, "      \"histogram\": {{{}\n      }},", rows.join(","));
     } else if options.dialect == Dialect::A {
-        // There without a histogram too, up to rt-tests 2.6.
+        // Up to rt-tests 2.6 the key is written even without a histogram.
         out.push_str("      \"histogram\": {\n      },\n");
     }
     let (min, max) = printed_extremes(d, options);
     let unit = options.unit_ns();
     let average = match p.moments {
         _ if d.count() == 0 => 0.0,
-        // As cyclictest divides: the sum in its unit by the cycles.
+        // As cyclictest computes it: the sum in its unit, divided by the cycles.
         Moments::Exact { sum, .. } if p.resolution == unit => (sum / u128::from(unit)) as f64 / d.count() as f64,
         Moments::Exact { .. } | Moments::Reported { .. } => d.mean().unwrap_or(0.0) / unit as f64,
     };

@@ -1,4 +1,5 @@
-//! What a record keeps of a cyclictest file beside its figures, so that the file can be written again: as prefixed lines in its source.
+//! What a record keeps of a cyclictest file besides its figures, so that the file can be written again: prefixed lines in
+//! the record's source.
 
 use rtscope_record::Record;
 
@@ -12,29 +13,30 @@ const SUM: &str = "option:sum";
 const NANOSECONDS: &str = "option:nanoseconds";
 const THREAD_LINES: &str = "option:thread-lines";
 
-/// The kept lines, sorted out.
+/// The kept lines, sorted by prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Kept {
     /// Lines before the figures.
     pub(super) head: Vec<String>,
     /// Lines after the figures.
     pub(super) tail: Vec<String>,
-    /// The `T:` lines as they were, when the figures do not give them: they are older than the histogram, or carry SMI counts.
+    /// The `T:` lines as they were, where the figures do not reproduce them: they are older than the histogram, or
+    /// contain SMI counts.
     pub(super) threads: Vec<String>,
     /// The `# SMIs:` line.
     pub(super) smi: Option<String>,
-    /// Keys of the JSON that have no place in a record: (key, value as JSON text).
+    /// JSON keys that have no place in a record: (key, value as JSON text).
     pub(super) json: Vec<(String, String)>,
-    /// There was a column of sums.
+    /// The file had a column of sums.
     pub(super) sum: bool,
-    /// The figures were in nanoseconds.
+    /// The file's figures were in nanoseconds.
     pub(super) nanoseconds: bool,
-    /// There were `T:` lines.
+    /// The file had `T:` lines.
     pub(super) thread_lines: bool,
 }
 
 impl Kept {
-    /// From a record that was imported from a file of cyclictest's; `None` for others.
+    /// The kept lines of a record that was imported from a cyclictest file; `None` for other records.
     pub(super) fn of(record: &Record) -> Option<Self> {
         let source = record.parts().source.as_ref().filter(|s| s.format.starts_with("cyclictest"))?;
         let mut kept = Self::default();
@@ -57,7 +59,7 @@ impl Kept {
         Some(kept)
     }
 
-    /// As lines of the record's source.
+    /// The lines for the record's source.
     pub(super) fn into_lines(self) -> Vec<String> {
         let prefixed = |prefix: &'static str, lines: Vec<String>| lines.into_iter().map(move |l| format!("{prefix}{l}"));
         let mut lines: Vec<String> = prefixed(HEAD, self.head).chain(prefixed(THREAD, self.threads)).collect();
@@ -72,7 +74,7 @@ impl Kept {
         lines
     }
 
-    /// A kept key of the JSON, as JSON text.
+    /// The value of a kept JSON key, as JSON text.
     pub(super) fn json(&self, key: &str) -> Option<&str> {
         self.json.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }

@@ -1,8 +1,8 @@
-//! The smallest pieces of cyclictest's text: numbers, `T:` lines, terminal escapes.
+//! The basic elements of cyclictest's text: numbers, `T:` lines, terminal escapes.
 
 use crate::formats::error::ImportError;
 
-/// The line without the cursor movements that cyclictest prints between its live figures.
+/// The line without the cursor movements that cyclictest prints between live figures.
 pub(super) fn without_escapes(line: &str) -> &str {
     let mut rest = line;
     while let Some(after) = rest.strip_prefix("\u{1b}[") {
@@ -13,19 +13,19 @@ pub(super) fn without_escapes(line: &str) -> &str {
     rest
 }
 
-/// A whole number of decimal digits only.
+/// Parses a whole number; only decimal digits are allowed.
 pub(super) fn number(text: &str, line: usize, what: &str) -> Result<u64, ImportError> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let n = if digits { text.parse().ok() } else { None };
     n.ok_or_else(|| ImportError::line(line, format!("{what}: `{}` is not a whole number below 2^64", shortened(text))))
 }
 
-/// Text from a file, short enough for a message.
+/// Text from a file, shortened for a message.
 pub(super) fn shortened(text: &str) -> String {
     if text.chars().count() <= 40 { text.into() } else { text.chars().take(40).chain("...".chars()).collect() }
 }
 
-/// The numbers of a line, white space between them.
+/// The numbers of a line, separated by white space.
 pub(super) fn numbers(text: &str, line: usize, what: &str) -> Result<Vec<u64>, ImportError> {
     text.split_ascii_whitespace().map(|t| number(t, line, what)).collect()
 }
@@ -43,11 +43,11 @@ pub(super) struct ThreadLine {
     pub(super) avg: u64,
     pub(super) max: u64,
     pub(super) smi: bool,
-    /// `Act` and `Avg` are eight wide, as only `-N` prints them for latencies below ten seconds.
+    /// `Act` and `Avg` are eight characters wide, which for latencies below ten seconds only happens with `-N`.
     pub(super) nanoseconds: bool,
 }
 
-/// Reads a `T:` line; `None` when it is another kind of line that starts with `T:` (a spike of `--spike`).
+/// Parses a `T:` line; `None` for another kind of line that starts with `T:` (a spike of `--spike`).
 pub(super) fn thread_line(text: &str, line: usize) -> Result<Option<ThreadLine>, ImportError> {
     let text = text.trim_end();
     if !text.starts_with("T:") || text.contains("Spike:") {
@@ -73,7 +73,7 @@ pub(super) fn thread_line(text: &str, line: usize) -> Result<Option<ThreadLine>,
         let n = value(i)?;
         u32::try_from(n).map_err(|_| ImportError::line(line, format!("{}: {n} is out of range", keys[i])))
     };
-    // Each field but the last is followed by the one space before the next key.
+    // Each field but the last includes the one space before the next key.
     let width = |i: usize| fields[i].strip_suffix(' ').unwrap_or(fields[i]).len();
     Ok(Some(ThreadLine {
         index: value(0)?,

@@ -1,38 +1,38 @@
-//! cyclictest's own options, as far as they shape its output, and what it prints where there was no sample.
+//! cyclictest's own options that affect its output, and what it prints without samples.
 
 use super::kept::Kept;
 use rtscope_record::Record;
 
-/// cyclictest's two ways of writing a histogram as text.
+/// cyclictest's two text formats for a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// rt-tests up to 2.6: every bin a row, `# Total:`, a sum column only with several threads.
+    /// rt-tests up to 2.6: a row for every bin, `# Total:`, a sum column only with several threads.
     A,
-    /// rt-tests 2.7 and later: rows of zeros left out, no `# Total:`, a sum column also with one thread.
+    /// rt-tests 2.7 and later: no rows of zeros, no `# Total:`, a sum column even with one thread.
     B,
 }
 
-/// What to print: cyclictest's own options, as far as they shape its output.
+/// What to print: cyclictest's own options that affect its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// Which dialect.
     pub dialect: Dialect,
-    /// `-h N`: print the histogram with `N` bins; more are printed where the record has more.
+    /// `-h N`: print the histogram with `N` bins, or more where the record has more.
     pub histogram: Option<u64>,
     /// `-H N`: a column with the sum of all threads.
     pub sum: bool,
     /// `-N`: nanoseconds instead of microseconds.
     pub nanoseconds: bool,
-    /// `-q`: no `T:` lines beside a histogram.
+    /// `-q`: no `T:` lines next to a histogram.
     pub quiet: bool,
-    /// Two comment lines more than cyclictest has, with the missed and the expected periods of each thread.
+    /// Add two comment lines that cyclictest does not have: missed and expected periods of each thread.
     pub missed: bool,
-    /// The lines before the figures: `# /dev/cpu_dma_latency set to 0us` when the record says that it was held.
+    /// Print the lines before the figures: `# /dev/cpu_dma_latency set to 0us` where the record says that it was held.
     pub header: bool,
 }
 
 impl TextOptions {
-    /// What suits a record: the options that its source was written with, or that its settings name.
+    /// The options that suit a record: those of the file it was imported from, or those that its bins and settings imply.
     pub fn of(record: &Record, dialect: Dialect) -> Self {
         let bins = record.distributions().iter().filter_map(|d| d.parts().linear.as_ref());
         let kept = Kept::of(record);
@@ -49,11 +49,11 @@ impl TextOptions {
         }
     }
 
-    /// Width of the unit that figures are printed in, ns.
+    /// The unit of the printed figures, ns.
     pub fn unit_ns(&self) -> u64 {
         if self.nanoseconds { 1 } else { 1000 }
     }
 }
 
-/// The minimum that cyclictest starts from, and prints where there was no sample.
+/// cyclictest's initial minimum, which it prints where there was no sample.
 pub(super) const NO_MINIMUM: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! What any of cyclictest's files says, thread by thread, and the record that it makes.
+//! The contents of any cyclictest file, thread by thread, and the record made from them.
 
 use super::command::{Command, unknown_settings};
 use super::kept::Kept;
@@ -13,50 +13,50 @@ use rtscope_record::{
 };
 use sha2::{Digest, Sha256};
 
-/// cyclictest writes its JSON while the threads may still measure, bins first: one sample, at the most two, may be counted without being
-/// binned. More than that is no overflow and no such race.
+/// cyclictest writes its JSON while the threads may still be measuring, and bins first: one or two samples may be counted
+/// but not binned. More than that is an overflow, not this race.
 const MOST_UNSETTLED: u64 = 2;
 
-/// An average as a file states it, in the file's unit.
+/// An average as the file states it, in the file's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Average {
-    /// A whole number, cut off (text).
+    /// Truncated to a whole number (text).
     Whole(u64),
     /// Rounded to two decimals (JSON).
     Decimal(f64),
-    /// Not a number: there was no sample.
+    /// Not a number: there were no samples.
     None,
 }
 
-/// One thread's figures in the file's unit.
+/// The figures of one thread, in the file's unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
     pub(super) label: String,
     pub(super) bins: Vec<(u64, u64)>,
-    /// Samples, overflowed ones included.
+    /// Samples, including overflowed ones.
     pub(super) count: u64,
     pub(super) min: u64,
     pub(super) max: u64,
     pub(super) average: Average,
     pub(super) overflow_at: Vec<u64>,
-    /// Missed and expected periods, where the file says so (it does when rtscope wrote it).
+    /// Missed and expected periods, where the file states them (only files written by rtscope do).
     pub(super) missed: Option<(u64, u64)>,
-    /// Samples that are missing from the file.
+    /// Samples missing from the file.
     pub(super) dropped: u64,
     pub(super) thread: ThreadInfo,
 }
 
-/// A whole file.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Name of format and dialect, for the record's source.
+    /// Name of the format and dialect, for the record's source.
     pub(super) format: &'static str,
     pub(super) unit_ns: u64,
-    /// The unit was taken for granted.
+    /// The unit was assumed.
     pub(super) unit_assumed: bool,
-    /// Number of bins of the histogram; `None` when there is no histogram.
+    /// Number of bins of the histogram; `None` without a histogram.
     pub(super) size: Option<u64>,
-    /// Whether the number of bins is known and not the least that is possible.
+    /// Whether the number of bins is known, rather than the smallest possible.
     pub(super) size_known: bool,
     pub(super) columns: Vec<Column>,
     pub(super) command: Option<Command>,
@@ -65,7 +65,7 @@ pub(super) struct Table {
     pub(super) started: Option<Timestamp>,
     pub(super) elapsed_ns: u64,
     pub(super) system: System,
-    /// The latency target was seen to be set.
+    /// Whether the file shows that the DMA latency target was set.
     pub(super) dma_latency: Option<bool>,
 }
 
@@ -88,7 +88,8 @@ impl Table {
         }
     }
 
-    /// The unit: what the caller says, else what the file shows, else what its command line says, else microseconds.
+    /// Decides the unit: what the caller says, else what the file shows, else what its command line says, else
+    /// microseconds.
     pub(super) fn decide_unit(&mut self, options: &ImportOptions, shown: Option<bool>) {
         let said = self.command.as_ref().map(|c| c.nanoseconds);
         let decided = options.nanoseconds.or(shown).or(said);
@@ -97,14 +98,14 @@ impl Table {
         self.kept.nanoseconds = self.unit_ns == 1;
     }
 
-    /// The number of bins, where the rows do not show it: the command line's, else `logged` where that must be it, else the least
-    /// possible.
+    /// Decides the number of bins where the rows do not show it: the command line's number, else `logged` where it is
+    /// conclusive, else the smallest possible.
     pub(super) fn decide_size(&mut self, logged: Option<u64>) {
         let least = self.columns.iter().filter_map(|c| c.bins.last()).map(|b| b.0.saturating_add(1)).max().unwrap_or(0);
         let said = self.command.as_ref().and_then(|c| c.histogram);
         let known = said.or(logged).filter(|&n| n >= least);
         self.size_known = known.is_some();
-        // A histogram of no bins would be none at all.
+        // A histogram must have at least one bin.
         self.size = Some(known.unwrap_or(least.max(1)));
     }
 
@@ -113,7 +114,7 @@ impl Table {
         column.count.saturating_sub(held)
     }
 
-    /// The record, with a warning for everything that the file does not say.
+    /// Makes the record, with a warning for everything the file does not say.
     pub(super) fn into_record(mut self, bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
         self.warn();
         let sha256 = hex(&Sha256::digest(bytes));
@@ -129,7 +130,7 @@ impl Table {
         }
         settings.linear_bins = self.size.map(|n| (n, self.unit_ns));
         if let (None, Some(first)) = (&self.command, self.columns.first()) {
-            // What the threads' own lines show is worth more than nothing.
+            // Without a command line, use what the threads' own lines show.
             settings.interval = rtscope_record::Nanos(first.thread.interval);
             settings.priority = first.thread.priority;
         }
@@ -285,7 +286,8 @@ impl Table {
                 return wrong(format!("samples overflowed, but the maximum {} lies in the bins", c.max));
             }
         }
-        // cyclictest starts from this minimum: when every sample is above it, it prints a minimum that no sample had.
+        // The minimum need not be a sample's: cyclictest starts from `NO_MINIMUM`, and prints that when every sample is
+        // higher.
         if c.min > c.max {
             return wrong(format!("the minimum {} is above the maximum {}", c.min, c.max));
         }
@@ -334,13 +336,13 @@ impl Table {
     }
 }
 
-/// The minimum and maximum that cyclictest prints for a thread (in the unit of `options`).
+/// The minimum and maximum that cyclictest prints for a thread, in the unit of `options`.
 pub(super) fn printed_extremes(d: &Distribution, options: &TextOptions) -> (u64, u64) {
     let unit = options.unit_ns();
     (d.min().map_or(NO_MINIMUM, |v| v / unit), d.max().map_or(0, |v| v / unit))
 }
 
-/// The average as text prints it: cut off to a whole number.
+/// The average as text prints it: truncated to a whole number.
 pub(super) fn printed_average(d: &Distribution, options: &TextOptions) -> u64 {
     let unit = options.unit_ns();
     match d.parts().moments {

@@ -10,15 +10,15 @@ use crate::formats::format::ImportOptions;
 use rtscope_record::{Record, ThreadInfo};
 use std::collections::BTreeMap;
 
-/// A line of one number for each thread, and perhaps one for all.
+/// A line with one number per thread, and possibly one for all threads.
 type Numbered = Option<(usize, Vec<u64>)>;
-/// How a line of numbers starts, and where it is put.
+/// The beginning of a line of numbers, and where the line is stored.
 type NumberedKind = (&'static str, fn(&mut Lines) -> &mut Numbered);
 
 /// The lines of a file, sorted by kind.
 #[derive(Default)]
 struct Lines {
-    /// Line of `# Histogram`.
+    /// Line number of `# Histogram`.
     histogram: Option<usize>,
     rows: Vec<(usize, u64, Vec<u64>)>,
     total: Numbered,
@@ -28,7 +28,7 @@ struct Lines {
     overflows: Numbered,
     missed: Numbered,
     expected: Numbered,
-    /// Overflow log of each thread: line, cycle numbers, how many others there were.
+    /// Overflow log of each thread: line number, cycle numbers, number of others.
     logs: BTreeMap<u64, (usize, Vec<u64>, Option<u64>)>,
     log_expected: bool,
     threads: BTreeMap<u64, (ThreadLine, String)>,
@@ -139,7 +139,7 @@ impl Lines {
         if in_rows && !text.starts_with('#') {
             return Err(ImportError::line(line, format!("`{}` is neither a row of the histogram nor a comment", shortened(text))));
         }
-        // The status line that is printed again and again above the live figures.
+        // The status line, repeated above the live figures.
         if text.starts_with("policy: ") {
             return Ok(());
         }
@@ -159,7 +159,8 @@ impl Lines {
 
 /// Reads cyclictest's text in either dialect, with or without a histogram.
 ///
-/// With several `T:` lines of a thread (live figures) the last counts. Where there is a histogram, its figures count.
+/// Of several `T:` lines of a thread (live figures) the last one counts. Where there is a histogram, its figures are
+/// used.
 pub fn read_text(bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
     let text = String::from_utf8_lossy(bytes);
     let lines = Lines::of(&text)?;
@@ -170,8 +171,8 @@ pub fn read_text(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
     keep_thread_lines(table, bytes, options)
 }
 
-/// A file that ends within a number would pass with a smaller one: without a line break at the end, the last number must have the
-/// width that cyclictest gives it.
+/// Refuses a file that ends within a number, which would otherwise be read as a smaller number: without a final line
+/// break, the last number must have the width that cyclictest gives it.
 fn whole_last_line(text: &str, line: usize) -> Result<(), ImportError> {
     let last = text.trim_end().lines().next_back().unwrap_or_default();
     let short = match last.rsplit_once("Max:") {
@@ -184,7 +185,7 @@ fn whole_last_line(text: &str, line: usize) -> Result<(), ImportError> {
     if short { Err(ImportError::line(line, "the file ends within this line")) } else { Ok(()) }
 }
 
-/// A table whose kept `T:` lines are those of the file; in the record only if the figures do not give the same lines.
+/// Makes the record; the file's `T:` lines are kept in it only where its figures do not reproduce them.
 fn keep_thread_lines(table: Table, bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
     let raw = table.kept.threads.clone();
     let record = table.into_record(bytes, options)?;
@@ -211,7 +212,7 @@ fn with_histogram(l: Lines, options: &ImportOptions) -> Result<Table, ImportErro
     let cut_off = |what: &str| ImportError::line(l.last, format!("the file ends without `{what}`: is it cut off?"));
     let (_, min) = l.min.as_ref().ok_or_else(|| cut_off("# Min Latencies:"))?;
     let n = min.len();
-    // Checked against `n`: one number for each thread, or one more, the `all` of them (by `fold`).
+    // Checks a line against `n`: one number per thread, or one more, the combination of them all (by `fold`).
     let checked = |line: &Numbered, name: &str, fold: Option<fn(u64, u64) -> u64>| {
         let (at, values) = line.as_ref().ok_or_else(|| cut_off(name))?;
         let (own, all) = values
@@ -256,7 +257,7 @@ fn with_histogram(l: Lines, options: &ImportOptions) -> Result<Table, ImportErro
             }
         }
     }
-    // With one thread, or without any row, only the longer lines show that there was a sum column.
+    // With one thread, or without any row, only the longer lines reveal a sum column.
     table.kept.sum |= l.max.as_ref().is_some_and(|m| m.1.len() > n);
     if dialect_a {
         let (line, totals) = checked(&l.total, "# Total:", Some(u64::saturating_add))?;

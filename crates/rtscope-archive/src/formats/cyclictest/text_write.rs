@@ -1,4 +1,4 @@
-//! Writes cyclictest's text from a record: the very lines, in either dialect.
+//! Writes a record as cyclictest's text, line for line, in either dialect.
 
 use super::kept::Kept;
 use super::options::{Dialect, NO_MINIMUM, TextOptions};
@@ -7,10 +7,10 @@ use crate::formats::error::ExportError;
 use rtscope_record::{Distribution, LinearBins, Policy, Record, Test};
 use std::fmt::Write;
 
-/// As many rows of dialect A as cyclictest itself can have.
+/// Most rows of dialect A: cyclictest's own limit.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// The figures of a running thread, for its `T:` line. Times in ns.
+/// The figures of a running thread for its `T:` line; times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveLine {
     /// Number of the thread, from 0.
@@ -23,9 +23,9 @@ pub struct LiveLine {
     pub interval: u64,
     /// Samples so far.
     pub count: u64,
-    /// Lowest so far, ns; no matter while there is no sample.
+    /// Lowest so far, ns; ignored while there is no sample.
     pub min: u64,
-    /// Latest, ns.
+    /// Latest sample, ns.
     pub last: u64,
     /// Sum so far, ns.
     pub sum: u128,
@@ -33,9 +33,9 @@ pub struct LiveLine {
     pub max: u64,
 }
 
-// Writing to a String can't fail, so that the results of `writeln!` are let go here and below.
+// Writing to a String can't fail, so the results of `writeln!` are ignored here and below.
 
-/// Appends one `T:` line with its line break.
+/// Appends a `T:` line with its line break.
 pub fn write_thread_line(out: &mut String, t: &LiveLine, options: &TextOptions) {
     let unit = options.unit_ns();
     let average = (t.sum / u128::from(unit)).checked_div(u128::from(t.count)).unwrap_or(0);
@@ -56,8 +56,8 @@ fn thread_line(out: &mut String, t: &LiveLine, min: u64, act: u64, avg: u64, max
     );
 }
 
-/// What cyclictest prints again and again without `-q`: the status line and a `T:` line for each thread. `again` moves the cursor up
-/// over the lines of the time before.
+/// What cyclictest prints repeatedly without `-q`: the status line and a `T:` line for each thread. `again` first moves
+/// the cursor up over the lines printed before.
 pub fn write_live(policy: Policy, loadavg: &str, threads: &[LiveLine], options: &TextOptions, again: bool) -> String {
     let mut out = String::new();
     if again {
@@ -70,7 +70,7 @@ pub fn write_live(policy: Policy, loadavg: &str, threads: &[LiveLine], options: 
     out
 }
 
-/// The whole output of a run: header, `T:` lines or histogram or both, and what follows a break.
+/// Writes the whole output of a run: header, `T:` lines or histogram or both, and what follows a break.
 pub fn write_text(record: &Record, options: &TextOptions) -> Result<String, ExportError> {
     let p = record.parts();
     if p.test != Test::Timer {
@@ -129,7 +129,7 @@ fn thread_lines(out: &mut String, record: &Record, options: &TextOptions) {
     }
 }
 
-/// A line of one number for each thread, at least `width` digits each, and perhaps one more for all.
+/// Writes a line of one number per thread, at least `width` digits each, and possibly one more for all threads.
 fn numbered(out: &mut String, name: &str, width: usize, values: impl Iterator<Item = u64>, all: Option<u64>) {
     let _ = write!(out, "{name}");
     for v in values.chain(all) {
@@ -175,7 +175,7 @@ fn histogram(out: &mut String, record: &Record, size: u64, options: &TextOptions
             let _ = write!(out, " {}", cycles.join(" "));
         }
         let others = overflow.saturating_sub(logged);
-        // A full log is followed by the number of the others, in dialect B also when there is none.
+        // A full log is followed by the number of other overflows, in dialect B even when that is 0.
         if others > 0 || (!dense && logged >= b.size) {
             let _ = write!(out, " # {others:05} others");
         }
@@ -190,7 +190,7 @@ fn histogram(out: &mut String, record: &Record, size: u64, options: &TextOptions
 }
 
 fn rows(out: &mut String, bins: &[&LinearBins], size: u64, dense: bool, sums: bool) -> Result<(), ExportError> {
-    // Bins beyond the number asked for are never left out: their samples are in the totals.
+    // Bins above the requested number are never left out: their samples are included in the totals.
     let size = bins.iter().map(|b| b.size).fold(size, u64::max);
     if dense && size > MOST_ROWS {
         return Err(ExportError::TooManyRows { rows: size });
@@ -224,7 +224,7 @@ fn rows(out: &mut String, bins: &[&LinearBins], size: u64, dense: bool, sums: bo
     Ok(())
 }
 
-/// What cyclictest does not know: periods that were slept over, and periods that there were.
+/// Writes what cyclictest does not have: missed and expected periods.
 fn missed(out: &mut String, record: &Record, options: &TextOptions) {
     let expected: Option<Vec<u64>> = record.distributions().iter().map(|d| d.parts().expected).collect();
     if let (true, Some(expected)) = (options.missed, expected) {
@@ -233,7 +233,7 @@ fn missed(out: &mut String, record: &Record, options: &TextOptions) {
     }
 }
 
-/// With `-b`: the thread ids, and the first sample above the limit, where there was one.
+/// With `-b`: writes the thread ids, and the first sample above the limit, if any.
 fn broken(out: &mut String, record: &Record, options: &TextOptions) {
     let Some(limit) = record.parts().settings.break_above else { return };
     let threads = || record.distributions().iter().filter_map(|d| Some((d, d.parts().thread.as_ref()?)));

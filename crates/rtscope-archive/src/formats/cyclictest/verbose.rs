@@ -1,4 +1,4 @@
-//! cyclictest's `-v` stream: one line `thread:cycle:latency` for each sample, as Dewit's data are.
+//! cyclictest's `-v` stream: a line `thread:cycle:latency` for each sample, the format of Dewit's data.
 
 use super::command::Command;
 use super::lines::{number, shortened};
@@ -10,10 +10,10 @@ use rtscope_record::{Effect, Record, ThreadInfo, Warning};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// cyclictest's ring of samples not yet printed; it has no check for being overrun.
+/// Size of cyclictest's ring of samples not yet printed; it does not check for overruns.
 const RING: usize = 16_384;
 
-/// Cells of a line with a sample: thread, cycle, latency (and the SMI count glued to it with `--smi`).
+/// The fields of a sample line: thread, cycle, latency (with the SMI count glued to it by `--smi`).
 fn cells(line: &str) -> Option<[&str; 3]> {
     let mut cells = line.split(':');
     let found = [cells.next()?.trim(), cells.next()?.trim(), cells.next()?.trim()];
@@ -30,14 +30,14 @@ pub(super) fn is_sample(line: &str) -> bool {
 #[derive(Default)]
 struct Stream {
     values: Vec<u64>,
-    /// The cycle number that comes next.
+    /// The next expected cycle number.
     next: u64,
     dropped: u64,
 }
 
 impl Stream {
     fn push(&mut self, line: usize, cycle: u64, value: u64) -> Result<(), ImportError> {
-        // cyclictest prints a latency of 0 under the number of the last cycle that had more.
+        // cyclictest prints a latency of 0 under the number of the last cycle with a higher one.
         let cycle = if value == 0 && cycle < self.next { self.next } else { cycle };
         let Some(passed) = cycle.checked_sub(self.next) else {
             return Err(ImportError::line(line, format!("cycle {cycle} after cycle {}: are two runs in one file?", self.next - 1)));
@@ -49,8 +49,8 @@ impl Stream {
     }
 }
 
-/// Reads the stream of `cyclictest -v`. Cycle numbers that are passed over are samples that the file has lost: they are counted as
-/// dropped. The order of the samples is not kept in the record.
+/// Reads the stream of `cyclictest -v`. Skipped cycle numbers are samples that the file has lost: they are counted as
+/// dropped. The record does not keep the order of the samples.
 pub fn read_verbose(bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
     let text = String::from_utf8_lossy(bytes);
     let mut table = Table::new("cyclictest-verbose");
@@ -78,7 +78,7 @@ pub fn read_verbose(bytes: &[u8], options: &ImportOptions) -> Result<Record, Imp
         }
     }
     if let Some(last) = text.lines().next_back().filter(|l| !text.ends_with('\n') && is_sample(l)) {
-        // `%8ld`: a shorter last number was cut off within.
+        // cyclictest prints `%8ld`: a shorter last number was cut off.
         if last.rsplit(':').next().is_some_and(|v| v.len() < 8) {
             return Err(ImportError::line(text.lines().count(), "the file ends within this line"));
         }
@@ -107,12 +107,13 @@ pub fn read_verbose(bytes: &[u8], options: &ImportOptions) -> Result<Record, Imp
         table.columns.push(column(nr, stream, interval, table.unit_ns)?);
     }
     let least = table.columns.iter().filter_map(|c| c.bins.last()).map(|b| b.0.saturating_add(1)).max();
-    // Every sample is known: these bins are all there are.
+    // Every sample is known, so these bins are complete.
     table.size = least;
     table.into_record(bytes, options)
 }
 
-/// The interval that is printed is the next thread's: by the distance too long. Two threads show the distance; one does not. ns.
+/// The real intervals, ns: cyclictest prints the interval of the next thread, which is longer by the distance. The
+/// distance shows only with two threads or more.
 fn real_intervals(printed: &BTreeMap<u64, u64>) -> BTreeMap<u64, u64> {
     let (Some(first), Some(second)) = (printed.get(&0), printed.get(&1)) else { return BTreeMap::new() };
     let Some(distance) = second.checked_sub(*first) else { return BTreeMap::new() };
@@ -147,10 +148,11 @@ fn column(nr: u64, s: &Stream, interval: u64, unit: u64) -> Result<Column, Impor
     })
 }
 
-/// The longest run of samples that equal those a whole ring later, when it is longer than chance allows; else 0.
+/// The longest run of samples that equal those one ring later, where it is longer than chance explains; else 0.
 ///
-/// When the reader falls behind by more than the ring, it prints what has been written over: the samples of one ring later, which come
-/// again in their own place. How long a run chance allows is judged by how often samples agree at the distance of a ring less one.
+/// A reader that falls behind by more than the ring prints samples that were overwritten: those of one ring later, which
+/// then appear again in their own place. How long a run chance explains follows from how often samples agree at a
+/// distance of one less than the ring.
 fn repeated(values: &[u64]) -> usize {
     let agree = |distance: usize| values.iter().zip(values.get(distance..).unwrap_or_default()).map(|(a, b)| a == b);
     let pairs = values.len().saturating_sub(RING);
@@ -158,7 +160,7 @@ fn repeated(values: &[u64]) -> usize {
         return 0;
     }
     let chance = (agree(RING - 1).filter(|&same| same).count() + 1) as f64 / (pairs + 2) as f64;
-    // With this many in a row the chance of one such run in the whole stream is one in a billion.
+    // A run of this length arises by chance in one of a billion such streams.
     let needed = (1e-9 / pairs as f64).ln() / chance.min(0.999_999).ln();
     let (mut longest, mut run) = (0usize, 0usize);
     for same in agree(RING) {
@@ -168,7 +170,8 @@ fn repeated(values: &[u64]) -> usize {
     if longest as f64 > needed.max(8.0) { longest } else { 0 }
 }
 
-/// The lines before the stream: numbers of CPUs, and each thread's interval as cyclictest prints it (with the distance added), us.
+/// Writes the lines before the stream: numbers of CPUs, and each thread's interval as cyclictest prints it (with the
+/// distance added), us.
 pub fn write_verbose_header(out: &mut String, configured: u32, online: u32, held: bool, intervals_us: &[u64]) {
     // Writing to a String can't fail.
     let _ = writeln!(out, "Max CPUs = {configured}");
@@ -181,7 +184,7 @@ pub fn write_verbose_header(out: &mut String, configured: u32, online: u32, held
     }
 }
 
-/// One sample (ns) as a line of the stream, appended with its line break.
+/// Appends one sample (ns) as a line of the stream, with its line break.
 pub fn write_verbose_line(out: &mut String, thread: u32, cycle: u64, value: u64, options: &TextOptions) {
     // Writing to a String can't fail.
     let _ = writeln!(out, "{thread:8}:{cycle:8}:{:8}", value / options.unit_ns());
