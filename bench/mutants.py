@@ -20,7 +20,7 @@ GOAL = 0.95
 FILES = [
     "crates/rtscope-record/src/**/*.rs",
     "crates/rtscope-analysis/src/**/*.rs",
-    "crates/rtscope-samples/src/{sampler,passed,pairing,responses,phase,recorded,stimuli}.rs",
+    "crates/rtscope-samples/src/**/*.rs",
     "crates/rtscope-probe/src/timer/{grid,sampling}.rs",
     "crates/rtscope-probe/src/line_tests/schedule.rs",
 ]

@@ -28,3 +28,34 @@ pub fn of_answers(distributions: &[Distribution], answer: &str, timeout: Nanos) 
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{Outcome, Sink};
+    use crate::responses::ResponseSampler;
+
+    #[test]
+    fn what_was_missed_late_spurious_or_not_there_is_said_of_its_edge() {
+        let mut samples = ResponseSampler::new(4, 0);
+        for (number, outcome) in [
+            (1, Outcome::Answered { level: true, latency: 20, at: 1_020 }),
+            (2, Outcome::Missed { level: true }),
+            (2, Outcome::Late { level: true }),
+            (3, Outcome::Missed { level: true }),
+            (4, Outcome::Spurious { level: false }),
+        ] {
+            samples.take(number, outcome);
+        }
+        let (distributions, _) = samples.finish(|_| ()).unwrap();
+        let said = of_answers(&distributions, "gpio:gpiochip0/5", Nanos(2_000_000));
+        let of = |w: &Warning| (w.code.clone(), w.effect, w.message.clone());
+        let expected = [
+            ("missed-answers", Effect::Note, "rising: 2 of 3 stimuli were not answered within 2ms (1 late)"),
+            ("spurious-edges", Effect::Note, "falling: 1 edges of gpio:gpiochip0/5 that nobody asked for"),
+            ("no-samples", Effect::Invalid, "falling took no sample at all"),
+        ];
+        let expected = expected.map(|(code, effect, message)| (code.to_owned(), effect, message.to_owned()));
+        assert_eq!(said.iter().map(of).collect::<Vec<_>>(), expected);
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::sync::atomic::Ordering::Relaxed;
 
 const SEMI: u64 = 1_000_000;
 
@@ -90,6 +91,31 @@ fn a_lost_edge_spoils_its_interval_only() {
     let sum = |f: fn(&Distribution) -> u64| d.iter().map(f).sum::<u64>();
     assert_eq!((sum(Distribution::count), sum(Distribution::dropped), sum(Distribution::missed), told), (7, 1, 0, 1));
     assert_eq!((grid.unwrap().points, grid.unwrap().last), (9, 0));
+}
+
+#[test]
+fn edges_that_the_line_reports_as_lost_are_told_and_drop_their_interval() {
+    let mut wave = WaveSampler::new(SEMI, 4, 0);
+    assert_eq!(wave.semi_period(), SEMI);
+    let told: Vec<bool> = [(0, 1), (1, 0), (4, 2), (5, 0)]
+        .map(|(k, lost)| wave.take(Edge { level: k % 2 == 0, at: 2_000_000 + k * SEMI, lost }))
+        .to_vec();
+    assert_eq!(told, [true, false, true, false]);
+    let (d, ..) = wave.finish(|_| ()).unwrap();
+    let sum = |f: fn(&Distribution) -> u64| d.iter().map(f).sum::<u64>();
+    assert_eq!((sum(Distribution::count), sum(Distribution::dropped)), (2, 1));
+}
+
+#[test]
+fn live_figures_have_their_labels() {
+    let mut wave = WaveSampler::new(SEMI, 4, 0);
+    let live = wave.live();
+    for (i, at) in [2_000_000, 3_000_040, 4_000_030, 5_000_000].into_iter().enumerate() {
+        wave.take(Edge { level: i % 2 == 0, at, lost: 0 });
+    }
+    let seen = live.iter().map(|(label, cell)| (*label, cell.count.load(Relaxed), cell.max.load(Relaxed)));
+    let expected = [("rising late", 0, 0), ("rising early", 1, 10), ("falling late", 1, 40), ("falling early", 1, 30)];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
 }
 
 /// The edges of a task with a grid of `semi` ns that oversleeps by `by` before each point, and the number of points it passed
