@@ -107,6 +107,31 @@ fn edges_that_the_line_reports_as_lost_are_told_and_drop_their_interval() {
 }
 
 #[test]
+fn an_edge_half_a_semi_period_after_a_doubtful_one_has_a_point_of_its_own() {
+    // No edge for the third point; the fourth comes on time, so it could be the third, late by all of a semi-period.
+    for (after, missed) in [(SEMI / 2 - 1, 0), (SEMI / 2, 1), (SEMI * 4 / 5, 1)] {
+        let (d, ..) = run(&[2_000_000, 3_000_000, 5_000_000, 5_000_000 + after], 0);
+        assert_eq!(d.iter().map(Distribution::missed).sum::<u64>(), missed, "{after} ns after");
+    }
+}
+
+#[test]
+fn an_edge_late_by_nine_tenths_has_passed_over_a_point() {
+    for (late, missed) in [(SEMI * 9 / 10 - 1, 0), (SEMI * 9 / 10, 1)] {
+        let (d, ..) = run(&[2_000_000, 3_000_000, 4_000_000 + late], 0);
+        assert_eq!(d.iter().map(Distribution::missed).sum::<u64>(), missed, "late by {late} ns");
+    }
+}
+
+#[test]
+fn the_mean_jitter_is_rounded_and_without_a_warm_up_there_is_none() {
+    for (last, mean) in [(2, 1), (1, 0), (-2, -1), (-1, 0)] {
+        let (_, warmup, grid) = run(&times(5, |k| if k == 4 { last } else { 0 }), 0);
+        assert_eq!((grid.unwrap().mean_jitter, warmup), (mean, None), "{last} ns over four intervals");
+    }
+}
+
+#[test]
 fn live_figures_have_their_labels() {
     let mut wave = WaveSampler::new(SEMI, 4, 0);
     let live = wave.live();
