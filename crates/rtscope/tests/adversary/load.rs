@@ -2,7 +2,7 @@
 //! says why.
 
 use crate::arena;
-use crate::world::{World, descendants, end_of, installed, measuring, processes, skip};
+use crate::world::{World, descendants, end_of, find_probe, installed, processes, skip, wait_for};
 use rtscope_record::{Effect, LoadWorkers, Record, Verdict};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -22,6 +22,17 @@ fn send(to: &[Vec<u32>], signal: i32) {
         // Some may have ended with others.
         let _ = rtscope_sys::kill(i32::try_from(pid).unwrap(), signal);
     }
+}
+
+/// A started program once its probe measures. One that ends before is shown with what it said.
+#[track_caller]
+fn measuring(mut child: Child) -> Child {
+    let ended = wait_for("the probe's measuring threads", || {
+        let ended = child.try_wait().unwrap().is_some();
+        (ended || find_probe(child.id()).is_some()).then_some(ended)
+    });
+    assert!(!ended, "it ended before it was seen to measure: {:?}", end_of(child));
+    child
 }
 
 /// Takes a run under `load`, on which `attack` acts once it measures.

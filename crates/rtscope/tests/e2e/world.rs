@@ -243,22 +243,11 @@ pub(crate) fn probe_of(rtscope: u32) -> u32 {
     wait_for("the probe's measuring threads", || find_probe(rtscope))
 }
 
-fn find_probe(rtscope: u32) -> Option<u32> {
+pub(crate) fn find_probe(rtscope: u32) -> Option<u32> {
     children(rtscope).into_iter().find(|&c| {
         let sleeps = measuring_sleeps(c);
         !sleeps.is_empty() && sleeps.iter().all(|&n| n >= 8)
     })
-}
-
-/// A started program once its probe measures; one that has ended by then is shown with what it said.
-#[track_caller]
-pub(crate) fn measuring(mut child: Child) -> Child {
-    let ended = wait_for("the probe's measuring threads", || {
-        let ended = child.try_wait().unwrap().is_some();
-        (ended || find_probe(child.id()).is_some()).then_some(ended)
-    });
-    assert!(!ended, "it ended before it was seen to measure: {:?}", end_of(child));
-    child
 }
 
 /// How often each measuring thread of a probe went to sleep.
