@@ -8,6 +8,7 @@ mod cache;
 pub mod costs;
 pub mod debian;
 pub mod image;
+pub mod inside;
 pub mod kernels;
 pub mod modules;
 pub mod vm;

@@ -5,6 +5,7 @@
 
 pub mod board;
 pub mod campaign;
+pub mod explain;
 pub mod guest;
 pub mod lab;
 pub mod lines;

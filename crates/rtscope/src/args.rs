@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod capture;
+pub(crate) mod explain;
 pub(crate) mod fpga;
 pub(crate) mod key;
 pub(crate) mod lab;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Key(key::Key),
     /// One self-contained HTML page
     Report(Report),
+    /// Why the worst samples of a run in the lab were so late: the run again, seen from inside
+    Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
     /// The loads that can be measured under

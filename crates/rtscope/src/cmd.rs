@@ -6,6 +6,7 @@ pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;
+pub(crate) mod explain;
 pub(crate) mod fpga;
 mod input;
 pub(crate) mod key;

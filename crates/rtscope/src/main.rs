@@ -88,6 +88,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Remove(a) => cmd::archive::remove(&context, a),
         Command::Verify => cmd::archive::verify(&context),
         Command::Report(a) => cmd::report::report(&context, a),
+        Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
@@ -111,6 +112,7 @@ fn reads(command: &Command) -> bool {
             | Command::Remove(_)
             | Command::Verify
             | Command::Report(_)
+            | Command::Explain(_)
             | Command::Compare(_)
             | Command::Summarize(_)
     )

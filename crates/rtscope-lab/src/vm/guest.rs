@@ -14,6 +14,7 @@ use rtscope_files::digest;
 use rtscope_load::StopHandle;
 use rtscope_record::{Clock, GuestModule, Lab, Processor};
 use rtscope_sys as sys;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -136,6 +137,7 @@ impl Guest {
             boot_seed: 1,
             kernel: boot.kernel.0.clone(),
             image: boot.image.0.clone(),
+            plugin: None,
         };
         let key = state::key(&qemu, &spec, &boot.kernel.1, &boot.image.1);
         let modules = options.modules.iter().map(module).collect::<Result<_, _>>()?;
@@ -154,6 +156,29 @@ impl Guest {
         let mut other = self.clone();
         other.options.seed = seed;
         other
+    }
+
+    /// The same guest with a plugin that looks on in QEMU, `FILE,NAME=VALUE...`. The guest does the same with it and without it.
+    #[must_use]
+    pub fn with_plugin(&self, plugin: OsString) -> Self {
+        let mut other = self.clone();
+        other.spec.plugin = Some(plugin);
+        other
+    }
+
+    /// How long an instruction is in virtual time, ns.
+    pub fn instruction_ns(&self) -> u64 {
+        1 << self.options.model.shift()
+    }
+
+    /// What is booted of its kernel.
+    pub fn kernel_file(&self) -> &Path {
+        &self.boot.kernel.0
+    }
+
+    /// Names the state that its runs start from: two guests with the same one do the same.
+    pub fn state(&self) -> &str {
+        &self.key
     }
 
     /// Whether a state of this guest is kept.

@@ -150,6 +150,8 @@ pub(super) struct MachineSpec {
     pub(crate) kernel: PathBuf,
     /// Its initramfs.
     pub(crate) image: PathBuf,
+    /// A plugin for QEMU with its arguments, that looks on while a machine runs from a state. The guest is the same with it and without.
+    pub(super) plugin: Option<OsString>,
 }
 
 /// An instruction of a boot lasts 8 ns, so that the busy loops in which firmware and kernel wait for timers
@@ -233,6 +235,9 @@ impl MachineSpec {
         words.extend(["-kernel".into(), self.kernel.clone().into()]);
         words.extend(["-initrd".into(), self.image.clone().into()]);
         words.extend(["-append".into(), self.command_line().into()]);
+        if let Some(plugin) = self.plugin.as_ref().filter(|_| runs) {
+            words.extend(["-plugin".into(), plugin.clone()]);
+        }
         words
     }
 
@@ -267,7 +272,7 @@ mod tests {
     fn word(option: &str, arch: Arch, clock: Clock, cpus: u32, model: TimeModel, runs: bool) -> Option<String> {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
         let masked = model.masked(arch, &known_flags("Recognized CPUID flags:\n  avx erms\n  fsrm"));
-        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, kernel, image };
+        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, kernel, image, plugin: None };
         let words = spec.arguments(runs);
         let at = words.iter().position(|w| w == option)?;
         words.get(at + 1).cloned()
@@ -300,8 +305,18 @@ mod tests {
     fn a_processor_that_has_what_is_masked_is_refused() {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
         let (arch, clock, model) = (Arch::Amd64, Clock::Virtual, TimeModel::default());
-        let spec =
-            MachineSpec { arch, clock, model, masked: vec!["erms", "fsrm"], cpus: 1, memory_mib: 512, boot_seed: 1, kernel, image };
+        let spec = MachineSpec {
+            arch,
+            clock,
+            model,
+            masked: vec!["erms", "fsrm"],
+            cpus: 1,
+            memory_mib: 512,
+            boot_seed: 1,
+            kernel,
+            image,
+            plugin: None,
+        };
         let processor = |flags: &[&str], cpuid: &[&str]| Processor {
             flags: flags.iter().map(|f| (*f).to_owned()).collect(),
             cpuid: cpuid.iter().map(|c| (*c).to_owned()).collect(),

@@ -1,8 +1,13 @@
 //! Sample errors about runs: loads, the lab and its kernels, targets, campaigns.
 
 use super::{Told, absent, denied};
+use rtscope_explain::btf::BtfError;
+use rtscope_explain::explanation::ExplainError;
+use rtscope_explain::log::LogError;
+use rtscope_explain::symbols::SymbolError;
 use rtscope_lab::debian::DebianError;
 use rtscope_lab::image::ImageError;
+use rtscope_lab::inside::InsideError;
 use rtscope_lab::kernels::{Arch, KernelError, KernelName};
 use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
@@ -28,8 +33,38 @@ pub(super) fn add(told: &mut Told) {
     of_loads(told);
     of_the_lab(told);
     of_machines(told);
+    of_insides(told);
     of_targets(told);
     of_campaigns(told);
+}
+
+fn of_insides(told: &mut Told) {
+    variants!(told, BtfError:
+        Damaged => [BtfError::Damaged("a type is cut off")],
+        Missing => [BtfError::Missing("pid in struct task_struct".into())],
+    );
+    variants!(told, SymbolError:
+        Line => [SymbolError::Line(7)],
+        Hidden => [SymbolError::Hidden],
+        Missing => [SymbolError::Missing("tk_core")],
+    );
+    variants!(told, InsideError:
+        NoCompiler => [InsideError::NoCompiler],
+        Build => [InsideError::Build("window.c:1:1: error: unknown type name".into())],
+        Kernel => [InsideError::Kernel("/home/user/.cache/rtscope/kernels/own/mine/amd64/vmlinux has no BTF".into())],
+        Types => [InsideError::Types(BtfError::Damaged("it is too short"))],
+        Symbols => [InsideError::Symbols(SymbolError::Hidden)],
+        Io => [InsideError::Io { path: cache(), source: denied() }],
+    );
+    variants!(told, LogError:
+        Damaged => [LogError::Damaged(480)],
+        Full => [LogError::Full],
+    );
+    variants!(told, ExplainError:
+        CutOff => [ExplainError::CutOff],
+        NoClock => [ExplainError::NoClock],
+        NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
+    );
 }
 
 fn of_loads(told: &mut Told) {

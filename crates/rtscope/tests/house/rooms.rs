@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order as ARCHITECTURE.md states it.
-pub(crate) const WRITTEN: &str = "Dependencies go downwards only: all may know `failure`, which knows nobody; `record` knows nobody else; `sys`, \
-    `samples` and `analysis` know `record`; `probe` knows `sys`, `samples` and `fpga`; `load` knows `sys`; `lab` knows `probe` and `load`; `run` \
-    knows `lab`; `archive` knows `samples`; all that open files know `files`; `report` knows `analysis`; `rtscope` knows all.";
+pub(crate) const WRITTEN: &str = "Dependencies go downwards only: all may know `failure`, which knows nobody; `record` and `explain` know nobody else; \
+    `sys`, `samples` and `analysis` know `record`; `probe` knows `sys`, `samples` and `fpga`; `load` knows `sys`; `lab` \
+    knows `probe`, `load` and `explain`; `run` knows `lab`; `archive` knows `samples`; all that open files know `files`; \
+    `report` knows `analysis` and `explain`; `rtscope` knows all.";
 
 /// The same order for the test: the direct dependencies that each crate may have; theirs are allowed too.
-pub(crate) const ORDER: [(&str, &[&str]); 14] = [
+pub(crate) const ORDER: [(&str, &[&str]); 15] = [
     ("rtscope-failure", &[]),
     ("rtscope-record", &["rtscope-failure"]),
     ("rtscope-files", &["rtscope-failure"]),
@@ -18,10 +19,11 @@ pub(crate) const ORDER: [(&str, &[&str]); 14] = [
     ("rtscope-probe", &["rtscope-samples", "rtscope-sys", "rtscope-fpga", "rtscope-files"]),
     ("rtscope-analysis", &["rtscope-record"]),
     ("rtscope-load", &["rtscope-sys", "rtscope-files"]),
-    ("rtscope-lab", &["rtscope-probe", "rtscope-load"]),
+    ("rtscope-explain", &["rtscope-failure"]),
+    ("rtscope-lab", &["rtscope-probe", "rtscope-load", "rtscope-explain"]),
     ("rtscope-run", &["rtscope-lab"]),
     ("rtscope-archive", &["rtscope-samples", "rtscope-files"]),
-    ("rtscope-report", &["rtscope-analysis"]),
+    ("rtscope-report", &["rtscope-analysis", "rtscope-explain"]),
     ("rtscope", &["rtscope-run", "rtscope-archive", "rtscope-report"]),
 ];
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Builds `kernel/test/NAME.c` for `kernel`, in the test's own directory.
-fn build(lab: &Lab, kernel: &str, name: &str) -> PathBuf {
+pub(crate) fn build(lab: &Lab, kernel: &str, name: &str) -> PathBuf {
     lab.line(&format!("lab kernels fetch {kernel}")).ends_with(0);
     let all: Vec<Value> = serde_json::from_str(&lab.line("lab kernels --json").ends_with(0).out).unwrap();
     let kernel = &all.iter().find(|r| r["name"] == kernel).unwrap()["kernel"];

@@ -1,0 +1,149 @@
+//! Wake-ups made by hand, of which every nanosecond is known.
+
+use super::*;
+use crate::log::{ClockRead, Task};
+
+const LAYOUT: Layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
+const THREAD: u64 = 0x1000;
+const OTHER: u64 = 0x2000;
+const ON: u32 = 0x200;
+const NO_SWITCH_DUE: u32 = 1 << 31;
+const NAMES: [&str; 7] = [
+    "work",
+    "lock_all",
+    "_raw_spin_lock_irqsave",
+    "asm_sysvec_apic_timer_interrupt",
+    "hrtimer_wakeup",
+    "__schedule",
+    "hrtimer_nanosleep",
+];
+
+fn at(name: &str) -> u64 {
+    0xffff_ffff_8100_0000 + 0x100 * NAMES.iter().position(|n| *n == name).unwrap() as u64
+}
+
+fn symbols() -> Symbols {
+    let lines: Vec<String> = NAMES.iter().map(|n| format!("{:x} T {n}", at(n))).collect();
+    Symbols::parse(&lines.join("\n")).unwrap()
+}
+
+/// A window whose clock reads as its counter, and whose thread was to wake at 1000.
+struct Script(Window, u64);
+
+impl Script {
+    fn new() -> Self {
+        let mut timekeeper = vec![0; 32];
+        timekeeper[8] = 1;
+        let tasks = [(THREAD, 7, "rts-cpu0"), (OTHER, 9, "load")];
+        let tasks = tasks.map(|(at, pid, comm)| (at, Task { pid, comm: comm.into() })).into();
+        Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tasks, ..Window::default() }, 900)
+    }
+
+    /// So many instructions at `pc`, with this depth of the stack.
+    fn run(mut self, insns: u32, pc: u64, depth: u64, task: u64, preempt: u32, flags: u32) -> Self {
+        self.1 += u64::from(insns);
+        let sp = 0xffff_c900_0000_0800 + task * 16 - depth;
+        self.0.blocks.push(Block { end: self.1, pc, sp, task, insns, preempt, flags, cpu: 0 });
+        self
+    }
+
+    /// From the interrupt at present to the thread's read of the clock.
+    fn wakes(self) -> Self {
+        let busy = 0x1_0000 | NO_SWITCH_DUE;
+        let mut done = self
+            .run(20, at("asm_sysvec_apic_timer_interrupt"), 0x200, OTHER, NO_SWITCH_DUE, 0)
+            .run(30, at("hrtimer_wakeup"), 0x220, OTHER, busy, 0)
+            .run(10, at("asm_sysvec_apic_timer_interrupt") + 8, 0x208, OTHER, 0x1_0000, 0)
+            .run(40, at("__schedule"), 0x240, OTHER, 1, 0)
+            .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
+            .run(25, at("hrtimer_nanosleep") + 8, 0x100, THREAD, NO_SWITCH_DUE, ON)
+            .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
+        done.0.clock_reads.push(ClockRead { counter: done.1, pc: 0x5000, task: THREAD });
+        done
+    }
+
+    fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
+        explain(&self.0, &Question { latency, instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT })
+    }
+}
+
+/// The other task, which switches interrupts off 60 ns before the expiry, for 300 ns.
+fn interrupts_off() -> Script {
+    Script::new()
+        .run(30, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(10, at("_raw_spin_lock_irqsave"), 0x20, OTHER, NO_SWITCH_DUE, ON)
+        .run(300, at("lock_all"), 0x20, OTHER, NO_SWITCH_DUE, 0)
+        .wakes()
+}
+
+#[test]
+fn every_nanosecond_has_a_cause_a_task_and_a_function() {
+    let e = interrupts_off().explain(385).unwrap();
+    let of = |all: &[Share]| all.iter().map(|s| (s.name.clone(), s.ns)).collect::<Vec<_>>();
+    let own = |all: [(&str, u64); 5]| all.map(|(name, ns)| (name.to_owned(), ns)).to_vec();
+    let causes = own([
+        ("interrupts off", 240),
+        ("hard interrupt", 60),
+        ("scheduling", 55),
+        ("return from the sleep", 25),
+        ("user space", 5),
+    ]);
+    assert_eq!(of(&e.causes), causes);
+    assert_eq!(of(&e.tasks), [("load[9]".to_owned(), 340), ("rts-cpu0[7]".to_owned(), 45)]);
+    let function = |name: &str| e.functions.iter().find(|f| f.name == name).map(|f| (f.own, f.total));
+    assert_eq!(function("lock_all"), Some((240, 340)), "interrupts on top of it count");
+    assert_eq!(function("asm_sysvec_apic_timer_interrupt"), Some((30, 100)), "with what it called");
+    assert_eq!(e.functions.iter().map(|f| f.own).sum::<u64>(), 385);
+    let m = Milestones { interrupt: Some(240), woken: Some(260), due: Some(290), switched: Some(340), user: Some(380) };
+    assert_eq!(e.milestones, m);
+}
+
+#[test]
+fn the_answer_names_who_switched_off_and_for_how_long() {
+    let e = interrupts_off().explain(385).unwrap();
+    assert_eq!((e.hold.cause, e.hold.ns, e.hold.whole), (Cause::InterruptsOff, 240, 300));
+    assert_eq!(e.hold.from, ["work"], "not the helper that did it for its caller");
+    let sentence =
+        "0.385 us: interrupts were off for 0.300 us, 0.240 us of it in this latency, from work on, mostly in lock_all (load[9]).";
+    assert_eq!(e.sentence(), sentence);
+}
+
+#[test]
+fn without_preemption_the_interrupt_comes_but_not_the_switch() {
+    let off = 1 | NO_SWITCH_DUE;
+    let script = Script::new()
+        .run(50, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(60, at("lock_all"), 0x20, OTHER, off, ON)
+        .run(20, at("asm_sysvec_apic_timer_interrupt"), 0x100, OTHER, off, 0)
+        .run(30, at("hrtimer_wakeup"), 0x120, OTHER, 0x1_0001 | NO_SWITCH_DUE, 0)
+        .run(90, at("lock_all") + 8, 0x20, OTHER, 1, ON)
+        .run(40, at("__schedule"), 0x30, OTHER, 1, 0)
+        .run(10, at("__schedule") + 8, 0x240, THREAD, 1, 0)
+        .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
+    let mut script = script;
+    script.0.clock_reads.push(ClockRead { counter: script.1, pc: 0x5000, task: THREAD });
+    let e = script.explain(205).unwrap();
+    assert_eq!((e.hold.cause, e.hold.ns, e.hold.whole), (Cause::PreemptionOff, 90, 200), "since before the expiry");
+    assert_eq!((e.hold.from.as_slice(), e.hold.mostly.as_str()), (&["work".to_owned()][..], "lock_all"));
+    assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 205);
+    assert_eq!(e.milestones.switched, Some(190));
+}
+
+#[test]
+fn what_is_not_the_sample_is_refused() {
+    let script = interrupts_off();
+    let e = script.explain(384).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "the thread did not read its clock 384 ns after the expiry: what was logged is not this sample (reads after 385 ns)"
+    );
+    let mut cut = interrupts_off();
+    cut.0.whole = false;
+    assert_eq!(cut.explain(385), Err(ExplainError::CutOff));
+    let mut broken = interrupts_off();
+    broken.0.timekeeper.truncate(20);
+    assert_eq!(broken.explain(385), Err(ExplainError::NoClock));
+    let mut unread = interrupts_off();
+    unread.0.clock_reads.clear();
+    assert!(unread.explain(385).unwrap_err().to_string().contains("no read was seen"));
+}

@@ -1,0 +1,13 @@
+//! What a late wake-up was: from what a guest executed to causes, functions and tasks.
+//!
+//! A log of executed blocks (`log`) and the kernel's symbols and types (`symbols`, `btf`) in, an explanation out. Pure: no I/O, no clock.
+
+pub mod btf;
+mod cause;
+pub mod clock;
+pub mod explanation;
+pub mod log;
+mod stacks;
+pub mod symbols;
+
+pub use cause::Cause;

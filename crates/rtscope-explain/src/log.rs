@@ -1,0 +1,180 @@
+//! The log that the plugin of QEMU writes (`rtscope-lab/plugin/window.c`): entries of 48 bytes, little-endian.
+
+use rtscope_failure::Problem;
+use std::collections::BTreeMap;
+
+/// Size of an entry, bytes.
+pub const ENTRY: usize = 48;
+
+/// A block of instructions that was executed without a jump inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Virtual time after its last instruction, had it run to its end, ns.
+    pub end: u64,
+    /// Its first instruction.
+    pub pc: u64,
+    /// The stack pointer before it.
+    pub sp: u64,
+    /// The task that runs, as an address.
+    pub task: u64,
+    /// Its instructions.
+    pub insns: u32,
+    /// `preempt_count` before it.
+    pub preempt: u32,
+    /// EFLAGS before it.
+    pub flags: u32,
+    /// CPU of the guest.
+    pub cpu: u16,
+}
+
+/// The time stamp counter was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockRead {
+    /// What was read.
+    pub counter: u64,
+    /// By which code.
+    pub pc: u64,
+    /// In which task.
+    pub task: u64,
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Task {
+    /// Its id.
+    pub pid: u32,
+    /// Its name, 15 bytes at most.
+    pub comm: String,
+}
+
+/// What was executed from the begin of one sleep of the measuring thread to that of its next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Window {
+    /// When the sleep was to end: monotonic time, ns.
+    pub expiry: u64,
+    /// The thread, as the address of its task.
+    pub thread: u64,
+    /// Its CPU when it went to sleep.
+    pub cpu: u16,
+    /// All blocks, in their order.
+    pub blocks: Vec<Block>,
+    /// Reads of the counter.
+    pub clock_reads: Vec<ClockRead>,
+    /// The tasks by their addresses. One that ended may have left its address to another; the first counts.
+    pub tasks: BTreeMap<u64, Task>,
+    /// The kernel's timekeeper when the sleep began.
+    pub timekeeper: Vec<u8>,
+    /// Whether it was seen to its end.
+    pub whole: bool,
+}
+
+/// Why a log can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// It is no such log, or damaged.
+    #[error("the log of what ran is damaged at byte {0}")]
+    Damaged(usize),
+    /// It was longer than allowed.
+    #[error("the log of what ran grew too long: more was executed than can be kept")]
+    Full,
+}
+
+impl Problem for LogError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Damaged(_) => "is memory free? Else report this with the record".into(),
+            Self::Full => "explain fewer samples, or a shorter one: --worst N".into(),
+        }
+    }
+}
+
+/// Reads a log of any number of windows.
+pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
+    let mut windows: Vec<Window> = Vec::new();
+    let mut open = false;
+    let mut entries = log.chunks(ENTRY).enumerate();
+    while let Some((i, bytes)) = entries.next() {
+        let damaged = || LogError::Damaged(i * ENTRY);
+        let bytes: &[u8; ENTRY] = bytes.try_into().map_err(|_| damaged())?;
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let (at, pc, sp, task, insns) = (long(0), long(8), long(16), long(24), word(32));
+        let (kind, cpu) = (half(44), half(46));
+        if kind == 2 {
+            windows.push(Window { expiry: pc, thread: task, cpu, ..Window::default() });
+            open = true;
+            continue;
+        }
+        let window = windows.last_mut().ok_or_else(damaged)?;
+        match kind {
+            1 if open => window.blocks.push(Block { end: at, pc, sp, task, insns, preempt: word(36), flags: word(40), cpu }),
+            3 => (window.whole, open) = (open, false),
+            4 if open => window.clock_reads.push(ClockRead { counter: at, pc, task }),
+            5 => {
+                let size = insns as usize;
+                let mut memory = Vec::with_capacity(size);
+                for _ in 0..size.div_ceil(ENTRY) {
+                    memory.extend_from_slice(entries.next().ok_or_else(damaged)?.1);
+                }
+                memory.truncate(size);
+                if open {
+                    window.timekeeper = memory;
+                }
+            }
+            6 => return Err(LogError::Full),
+            7 if open => {
+                let name: Vec<u8> = bytes[8..24].iter().copied().take_while(|b| *b != 0).collect();
+                let comm = String::from_utf8_lossy(&name).into_owned();
+                window.tasks.entry(task).or_insert(Task { pid: insns, comm });
+            }
+            _ => return Err(damaged()),
+        }
+    }
+    Ok(windows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(kind: u16, at: u64, pc: u64, task: u64, insns: u32) -> Vec<u8> {
+        let mut e = [at, pc, 0, task].map(u64::to_le_bytes).concat();
+        e.extend([insns, 0, 0x200].map(u32::to_le_bytes).concat());
+        e.extend([kind, 1].map(u16::to_le_bytes).concat());
+        e
+    }
+
+    #[test]
+    fn windows_are_told_apart() {
+        let keeper = [entry(5, 0, 0, 0, 50), vec![7; 50], vec![0; 46]].concat();
+        let name = u64::from_le_bytes(*b"rts-cpu0");
+        let one = [
+            entry(2, 10, 1_000, 5, 0),
+            entry(7, 0, name, 5, 77),
+            keeper.clone(),
+            entry(1, 12, 0x40, 5, 2),
+            entry(4, 12, 0x40, 5, 2),
+        ];
+        let log = [one.concat(), entry(3, 20, 2_000, 5, 0), keeper, entry(2, 20, 2_000, 5, 0)].concat();
+        let windows = parse(&log).unwrap();
+        let w = &windows[0];
+        assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.whole), (2, 1_000, 5, 1, true));
+        assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into() });
+        assert_eq!(w.timekeeper, [7; 50]);
+        assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
+        assert_eq!(w.clock_reads, [ClockRead { counter: 12, pc: 0x40, task: 5 }]);
+        assert!(!windows[1].whole && windows[1].blocks.is_empty());
+        assert_eq!(parse(&log[..log.len() - 1]), Err(LogError::Damaged(log.len() - ENTRY)));
+        assert_eq!(parse(&entry(1, 0, 0, 0, 0)), Err(LogError::Damaged(0)));
+        assert_eq!(parse(&[entry(2, 0, 0, 0, 0), entry(6, 0, 0, 0, 0)].concat()), Err(LogError::Full));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in prop::collection::vec(0u8..8, 0..400)) {
+            let _ = parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Names of functions and variables by their addresses, as the kernel lists them (`/proc/kallsyms`).
+
+use rtscope_failure::Problem;
+use std::collections::HashMap;
+
+/// A function, or what else is executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Where it begins.
+    pub start: u64,
+    /// Its name.
+    pub name: String,
+    /// The module that it is in; `None`: the kernel itself.
+    pub module: Option<String>,
+}
+
+/// The symbols of a running kernel with its modules.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// By address, each address once.
+    functions: Vec<Function>,
+    variables: HashMap<String, u64>,
+}
+
+/// Why symbols can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SymbolError {
+    /// A line is not one of `/proc/kallsyms`.
+    #[error("line {0} of the kernel's symbols can't be read")]
+    Line(usize),
+    /// All addresses are 0: whoever read them had no right to see them.
+    #[error("the kernel hides the addresses of its symbols")]
+    Hidden,
+    /// The kernel has no such symbol.
+    #[error("the kernel has no symbol {0}")]
+    Missing(&'static str),
+}
+
+impl Problem for SymbolError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Line(_) => "report this with the kernel's name".into(),
+            Self::Hidden | Self::Missing(_) => {
+                "take a kernel for amd64 that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are".into()
+            }
+        }
+    }
+}
+
+impl Symbols {
+    /// Reads the text of `/proc/kallsyms`: `ADDRESS TYPE NAME [MODULE]`.
+    pub fn parse(text: &str) -> Result<Self, SymbolError> {
+        let mut symbols = Self::default();
+        for (i, line) in text.lines().enumerate() {
+            let mut words = line.split_whitespace();
+            let address = words.next().and_then(|w| u64::from_str_radix(w, 16).ok());
+            let (Some(address), Some(kind), Some(name)) = (address, words.next(), words.next()) else {
+                return Err(SymbolError::Line(i + 1));
+            };
+            if matches!(kind, "t" | "T" | "w" | "W") {
+                let module = words.next().map(|w| w.trim_matches(['[', ']']).to_owned());
+                symbols.functions.push(Function { start: address, name: name.to_owned(), module });
+            }
+            symbols.variables.entry(name.to_owned()).or_insert(address);
+        }
+        if symbols.functions.iter().all(|f| f.start == 0) {
+            return Err(SymbolError::Hidden);
+        }
+        // Of several names for one address the shortest, then the first: `__x64_sys_read` and `__ia32_sys_read` stay what they are.
+        symbols.functions.sort_by(|a, b| (a.start, a.name.len(), &a.name).cmp(&(b.start, b.name.len(), &b.name)));
+        symbols.functions.dedup_by_key(|f| f.start);
+        Ok(symbols)
+    }
+
+    /// Address of a symbol; of a per-CPU variable its offset.
+    pub fn address(&self, name: &'static str) -> Result<u64, SymbolError> {
+        self.variables.get(name).copied().ok_or(SymbolError::Missing(name))
+    }
+
+    /// The function that the instruction at `pc` is in; `None` outside of the kernel.
+    pub fn function(&self, pc: u64) -> Option<&Function> {
+        let at = self.functions.partition_point(|f| f.start <= pc).checked_sub(1)?;
+        Some(&self.functions[at]).filter(|_| is_kernel(pc))
+    }
+}
+
+/// Whether an address of x86-64 is the kernel's: the upper half.
+pub fn is_kernel(pc: u64) -> bool {
+    pc >> 63 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_by_any_of_their_instructions() {
+        let text = "ffffffff81000000 T _stext\nffffffff81000000 t a_longer_name\nffffffff81000100 t f\nffffffff82000000 D jiffies\n\
+                    ffffffffc0000000 t hold\t[rtscope_hold]\n0000000000020b40 A pcpu_hot\n";
+        let s = Symbols::parse(text).unwrap();
+        let name = |pc| s.function(pc).map(|f| f.name.as_str());
+        assert_eq!((name(0xffff_ffff_8100_0000), name(0xffff_ffff_8100_00ff)), (Some("_stext"), Some("_stext")));
+        assert_eq!((name(0xffff_ffff_8100_0100), name(0x5000)), (Some("f"), None));
+        assert_eq!(s.function(0xffff_ffff_c000_0010).unwrap().module.as_deref(), Some("rtscope_hold"));
+        assert_eq!((s.address("pcpu_hot"), s.address("jiffies")), (Ok(0x20b40), Ok(0xffff_ffff_8200_0000)));
+        assert_eq!(s.address("tk_core"), Err(SymbolError::Missing("tk_core")));
+        assert_eq!(Symbols::parse("0000000000000000 T _stext\n").unwrap_err(), SymbolError::Hidden);
+        assert_eq!(Symbols::parse("ffffffff81000000 T a\nffff\n").unwrap_err(), SymbolError::Line(2));
+    }
+}

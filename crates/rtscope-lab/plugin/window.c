@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A plugin for QEMU that logs what a guest executes from the moment a thread goes to sleep until it sleeps again, for chosen
+ * wake-ups. The guest is not changed by it: in instruction-counted time its run stays the same to the last bit.
+ *
+ * The declarations of the plugin interface are those of its version 1 (QEMU 7.2; docs/devel/tcg-plugins.rst there); what else is
+ * declared here are functions of QEMU itself, which its Debian builds export.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef uint64_t plugin_id;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+enum access { NO_REGS, READ_REGS, WRITE_REGS };
+
+struct info {
+	const char *target_name;
+	struct {
+		int min, cur;
+	} version;
+	bool system_emulation;
+	struct {
+		int smp_vcpus, max_vcpus;
+	} system;
+};
+
+extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id id, struct qemu_plugin_tb *tb));
+extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, void (*cb)(unsigned int cpu, void *data),
+						 enum access access, void *data);
+extern void qemu_plugin_reset(plugin_id id, void (*cb)(plugin_id id));
+extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+extern void qemu_plugin_outs(const char *text);
+
+/* QEMU's own (include/sysemu/cpu-timers.h, include/hw/core/cpu.h; GByteArray is GLib's). */
+typedef struct CPUState CPUState;
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+extern __thread CPUState *current_cpu;
+extern void icount_update(CPUState *cpu);
+extern int64_t icount_get(void);
+extern int cpu_memory_rw_debug(CPUState *cpu, uint64_t addr, void *buf, uint64_t len, bool is_write);
+extern int x86_cpu_gdb_read_register(CPUState *cpu, GByteArray *buf, int reg);
+extern GByteArray *g_byte_array_new(void);
+extern GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int length);
+
+__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+/* gdb's numbers of registers (gdb-xml/i386-64bit.xml). */
+enum { RSI = 4, RDI = 5, RSP = 7, EFLAGS = 17 };
+
+/* Where things lie in the guest, and what is wanted; set once. */
+static struct {
+	uint64_t sleep;			/* hrtimer_nanosleep */
+	uint64_t per_cpu;		/* __per_cpu_offset */
+	uint64_t current, preempt;	/* per-CPU variables: the running task, preempt_count */
+	uint64_t pid, comm;		/* offsets in a task */
+	uint64_t timekeeper, timekeeper_size;
+	uint32_t thread;		/* id of the thread whose sleeps count */
+	uint64_t most;			/* of the log, bytes */
+	int out;
+} settings;
+
+#define WINDOWS_MAX 64
+/* Expiries that are wanted, ns after the thread's first one; ascending. */
+static uint64_t wanted[WINDOWS_MAX];
+static unsigned int windows, done;
+
+static plugin_id self;
+static uint64_t first_expiry;
+static bool first_known, armed, is_translating_all;
+static uint64_t last_task, written;
+/* The thread whose window is open; and once it has read the clock after its wake-up, blocks that it has executed since. */
+static uint64_t window_task;
+static unsigned int since_read;
+/* So many more are logged: it may have to read the clock again, if the kernel was just changing it. */
+enum { AFTER_READ = 64 };
+static GByteArray *scratch;
+
+/* An entry of the log, 48 bytes, little-endian as the host is. */
+struct entry {
+	uint64_t at;		/* virtual ns */
+	uint64_t pc;		/* of kind BLOCK; else what the kind says */
+	uint64_t sp;
+	uint64_t task;
+	uint32_t insns;
+	uint32_t preempt;
+	uint32_t flags;		/* EFLAGS */
+	uint16_t kind;
+	uint16_t cpu;
+};
+enum kind {
+	BLOCK = 1,
+	OPEN = 2,		/* pc: the expiry of the sleep that begins, CLOCK_MONOTONIC ns */
+	CLOSE = 3,		/* what belongs to that sleep is over */
+	CLOCK = 4,		/* the time stamp counter is read; at: what is read */
+	TIMEKEEPER = 5,		/* insns: bytes that follow, padded to entries */
+	FULL = 6,		/* the log was cut off here */
+	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id */
+};
+
+static struct entry buffer[4096];
+static size_t buffered;
+
+static void write_out(void)
+{
+	const char *from = (const char *)buffer;
+	size_t left = buffered * sizeof(buffer[0]);
+
+	while (left) {
+		ssize_t n = write(settings.out, from, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			_exit(97);
+		from += n;
+		left -= (size_t)n;
+	}
+	buffered = 0;
+}
+
+static void put(const struct entry *entry)
+{
+	if (buffered == sizeof(buffer) / sizeof(buffer[0]))
+		write_out();
+	buffer[buffered++] = *entry;
+	written += sizeof(*entry);
+}
+
+static uint64_t read_register(int number)
+{
+	uint64_t value = 0;
+
+	g_byte_array_set_size(scratch, 0);
+	if (x86_cpu_gdb_read_register(current_cpu, scratch, number) == 8 && scratch->len >= 8)
+		memcpy(&value, scratch->data, 8);
+	else if (scratch->len >= 4)
+		memcpy(&value, scratch->data, 4);
+	return value;
+}
+
+static uint64_t read_memory(uint64_t at, size_t size)
+{
+	uint64_t value = 0;
+
+	if (cpu_memory_rw_debug(current_cpu, at, &value, size, false))
+		return 0;
+	return value;
+}
+
+/* Virtual time now, all instructions of the present block counted. */
+static uint64_t now(void)
+{
+	CPUState *cpu = current_cpu;
+	int64_t at;
+
+	icount_update(cpu);
+	current_cpu = NULL;
+	at = icount_get();
+	current_cpu = cpu;
+	return (uint64_t)at;
+}
+
+static uint64_t per_cpu(unsigned int cpu, uint64_t variable, size_t size)
+{
+	return read_memory(read_memory(settings.per_cpu + 8 * cpu, 8) + variable, size);
+}
+
+/* What is known of a block when it is translated. Never freed: QEMU may still run it. */
+struct block {
+	uint64_t pc;
+	uint32_t insns;
+	bool reads_clock;	/* its last instruction reads the time stamp counter */
+};
+
+static void put_task(uint64_t task)
+{
+	struct entry e = { .task = task, .kind = TASK };
+
+	if (task == last_task)
+		return;
+	last_task = task;
+	e.insns = (uint32_t)read_memory(task + settings.pid, 4);
+	e.pc = read_memory(task + settings.comm, 8);
+	e.sp = read_memory(task + settings.comm + 8, 8);
+	put(&e);
+}
+
+static void translates(plugin_id id, struct qemu_plugin_tb *tb);
+
+static void translates_anew(plugin_id id)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
+}
+
+/* Has blocks translated as `armed` says: with a callback each, or without. */
+static void translate(void)
+{
+	if (armed != is_translating_all) {
+		is_translating_all = armed;
+		qemu_plugin_reset(self, translates_anew);
+	}
+}
+
+static void close_window(struct entry *e)
+{
+	e->kind = CLOSE;
+	put(e);
+	write_out();
+	armed = false;
+}
+
+static void executes(unsigned int cpu, void *data)
+{
+	const struct block *block = data;
+	struct entry e = { .pc = block->pc, .insns = block->insns, .kind = BLOCK, .cpu = (uint16_t)cpu };
+
+	if (!armed)
+		return;
+	if (written > settings.most) {
+		e.kind = FULL;
+		put(&e);
+		write_out();
+		armed = false;
+		translate();
+		return;
+	}
+	e.at = now();
+	e.sp = read_register(RSP);
+	e.flags = (uint32_t)read_register(EFLAGS);
+	e.task = per_cpu(cpu, settings.current, 8);
+	e.preempt = (uint32_t)per_cpu(cpu, settings.preempt, 4);
+	put_task(e.task);
+	put(&e);
+	if (block->reads_clock) {
+		e.kind = CLOCK;
+		put(&e);
+	}
+	if (e.task != window_task)
+		return;
+	/* The upper half of the addresses is the kernel's. */
+	if (since_read || (block->reads_clock && !(block->pc >> 63)))
+		since_read++;
+	/* Its next sleep may never come. */
+	if (since_read > AFTER_READ) {
+		close_window(&e);
+		translate();
+	}
+}
+
+static void put_timekeeper(void)
+{
+	struct entry e = { .kind = TIMEKEEPER, .insns = (uint32_t)settings.timekeeper_size };
+	char room[16 * sizeof(struct entry)] = { 0 };
+	size_t n = (settings.timekeeper_size + sizeof(e) - 1) / sizeof(e);
+
+	if (cpu_memory_rw_debug(current_cpu, settings.timekeeper, room, settings.timekeeper_size, false))
+		e.insns = 0;
+	put(&e);
+	for (size_t i = 0; i < n; i++)
+		put((const struct entry *)(room + i * sizeof(e)));
+}
+
+/* The thread goes to sleep. */
+static void sleeps(unsigned int cpu, void *data)
+{
+	uint64_t task = per_cpu(cpu, settings.current, 8);
+	uint64_t expiry;
+	struct entry e = { .cpu = (uint16_t)cpu, .task = task };
+
+	(void)data;
+	if ((uint32_t)read_memory(task + settings.pid, 4) != settings.thread || (uint32_t)read_register(RSI) != 0)
+		return;
+	expiry = read_register(RDI);
+	if (!first_known) {
+		first_known = true;
+		first_expiry = expiry;
+	}
+	e.at = now();
+	e.pc = expiry;
+	if (armed)
+		close_window(&e);
+	while (done < windows && expiry > first_expiry + wanted[done])
+		done++;
+	if (done < windows && expiry == first_expiry + wanted[done]) {
+		done++;
+		e.kind = OPEN;
+		last_task = 0;
+		put(&e);
+		put_task(task);
+		put_timekeeper();
+		armed = true;
+		window_task = task;
+		since_read = 0;
+	}
+	write_out();
+	translate();
+}
+
+static bool reads_clock(const struct qemu_plugin_tb *tb, size_t n)
+{
+	const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, n - 1);
+	const uint8_t *code = qemu_plugin_insn_data(insn);
+	size_t size = qemu_plugin_insn_size(insn);
+
+	return (size == 2 && code[0] == 0x0f && code[1] == 0x31) ||
+	       (size == 3 && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9);
+}
+
+static void translates(plugin_id id, struct qemu_plugin_tb *tb)
+{
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+
+	(void)id;
+	if (is_translating_all) {
+		struct block *block = malloc(sizeof(*block));
+		size_t n = qemu_plugin_tb_n_insns(tb);
+
+		if (!block)
+			_exit(98);
+		*block = (struct block){ .pc = pc, .insns = (uint32_t)n, .reads_clock = reads_clock(tb, n) };
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, executes, READ_REGS, block);
+	}
+	if (pc == settings.sleep)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, sleeps, READ_REGS, NULL);
+}
+
+static int refuse(const char *why)
+{
+	fprintf(stderr, "rtscope's plugin: %s\n", why);
+	return -1;
+}
+
+__attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const struct info *info, int argc, char **argv)
+{
+	self = id;
+	scratch = g_byte_array_new();
+	settings.out = -1;
+	for (int i = 0; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+		uint64_t number;
+
+		if (!value)
+			return refuse(argv[i]);
+		*value++ = 0;
+		number = strtoull(value, NULL, 0);
+		if (!strcmp(argv[i], "out"))
+			settings.out = open(value, O_WRONLY | O_CLOEXEC);
+		else if (!strcmp(argv[i], "sleep"))
+			settings.sleep = number;
+		else if (!strcmp(argv[i], "percpu"))
+			settings.per_cpu = number;
+		else if (!strcmp(argv[i], "current"))
+			settings.current = number;
+		else if (!strcmp(argv[i], "preempt"))
+			settings.preempt = number;
+		else if (!strcmp(argv[i], "pid"))
+			settings.pid = number;
+		else if (!strcmp(argv[i], "comm"))
+			settings.comm = number;
+		else if (!strcmp(argv[i], "timekeeper"))
+			settings.timekeeper = number;
+		else if (!strcmp(argv[i], "timekeepersize"))
+			settings.timekeeper_size = number;
+		else if (!strcmp(argv[i], "thread"))
+			settings.thread = (uint32_t)number;
+		else if (!strcmp(argv[i], "most"))
+			settings.most = number;
+		else if (!strcmp(argv[i], "window") && windows < WINDOWS_MAX)
+			wanted[windows++] = number;
+		else
+			return refuse(argv[i]);
+	}
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
+		return refuse("not a machine of x86-64");
+	if (settings.out < 0)
+		return refuse("the log can't be opened");
+	if (settings.timekeeper_size > 15 * sizeof(struct entry))
+		return refuse("the timekeeper is larger than expected");
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
+	return 0;
+}

@@ -1,0 +1,164 @@
+//! What runs inside a guest, seen from outside: a plugin of QEMU logs every block of instructions around chosen wake-ups.
+
+use crate::cache;
+use elf::ElfBytes;
+use elf::endian::LittleEndian;
+use rtscope_explain::btf::{Btf, BtfError};
+use rtscope_explain::clock::Layout;
+use rtscope_explain::symbols::{SymbolError, Symbols};
+use rtscope_failure::Problem;
+use rtscope_files::digest;
+use rtscope_load::programs::find_program;
+use rtscope_sys as sys;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The plugin's source.
+const SOURCE: &str = include_str!("../plugin/window.c");
+/// Most of a log, bytes: some five million blocks, 10 to 20 virtual ms.
+const MOST: u64 = 256 << 20;
+
+/// Why a guest can't be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum InsideError {
+    /// There is no C compiler.
+    #[error("looking into a guest takes a plugin for QEMU, and building it a C compiler: gcc is not installed")]
+    NoCompiler,
+    /// The compiler failed.
+    #[error("the plugin for QEMU can't be built:\n{0}")]
+    Build(String),
+    /// The kernel is not one that can be read so.
+    #[error("the kernel's file can't be looked into: {0}")]
+    Kernel(String),
+    /// Its types.
+    #[error(transparent)]
+    Types(#[from] BtfError),
+    /// What `/proc/kallsyms` says of it.
+    #[error(transparent)]
+    Symbols(#[from] SymbolError),
+    /// A file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+}
+
+impl Problem for InsideError {
+    fn remedy(&self) -> String {
+        match self {
+            Self::NoCompiler => "apt-get install gcc".into(),
+            Self::Build(_) => "report this with the compiler's version".into(),
+            Self::Kernel(_) => "take a kernel for amd64 that was built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are".into(),
+            Self::Types(e) => e.remedy(),
+            Self::Symbols(e) => e.remedy(),
+            Self::Io { .. } => "is the disk full, or the cache another user's?".into(),
+        }
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> InsideError {
+    let path = path.to_path_buf();
+    move |source| InsideError::Io { path, source }
+}
+
+/// A kernel as its guest runs it: where things are in memory.
+#[derive(Debug)]
+pub struct Inside {
+    /// Its symbols, with those of its modules.
+    pub symbols: Symbols,
+    /// Of the timekeeper that is logged.
+    pub layout: Layout,
+    addresses: Vec<(&'static str, u64)>,
+}
+
+impl Inside {
+    /// From the kernel that is booted (an ELF file with BTF), and from what `/proc/kallsyms` says in the guest.
+    pub fn new(vmlinux: &Path, kallsyms: &str) -> Result<Self, InsideError> {
+        let bytes = rtscope_files::read(vmlinux, rtscope_files::LARGE).map_err(failed(vmlinux))?;
+        let section = btf_section(&bytes).ok_or_else(|| InsideError::Kernel(format!("{} has no BTF", vmlinux.display())))?;
+        let (btf, symbols) = (Btf::parse(section)?, Symbols::parse(kallsyms)?);
+        let field =
+            |name| btf.offset("tk_read_base", name).and_then(|at| usize::try_from(at).map_err(|_| BtfError::Damaged("an offset")));
+        let layout = Layout {
+            last: field("cycle_last")?,
+            mult: field("mult")?,
+            shift: field("shift")?,
+            nsec: field("xtime_nsec")?,
+            base: field("base")?,
+        };
+        let timekeeper =
+            symbols.address("tk_core")? + btf.offset_of_a("timekeeper", "timekeeper")? + btf.offset("timekeeper", "tkr_mono")?;
+        // Since 6.2 these two share a structure, until 6.15.
+        let (current, preempt) = match symbols.address("pcpu_hot") {
+            Ok(hot) => (hot + btf.offset("pcpu_hot", "current_task")?, hot + btf.offset("pcpu_hot", "preempt_count")?),
+            Err(_) => (symbols.address("current_task")?, symbols.address("__preempt_count")?),
+        };
+        let addresses = vec![
+            ("sleep", symbols.address("hrtimer_nanosleep")?),
+            ("percpu", symbols.address("__per_cpu_offset")?),
+            ("current", current),
+            ("preempt", preempt),
+            ("pid", btf.offset("task_struct", "pid")?),
+            ("comm", btf.offset("task_struct", "comm")?),
+            ("timekeeper", timekeeper),
+            ("timekeepersize", btf.size("tk_read_base")?),
+        ];
+        Ok(Self { symbols, layout, addresses })
+    }
+
+    /// The argument of QEMU's `-plugin`: the sleeps of `thread` that end `after` its first one ends (ns, ascending) are logged to `log`.
+    pub fn plugin(&self, plugin: &Path, log: &Path, thread: u32, after: &[u64]) -> OsString {
+        let mut text = OsString::from(plugin);
+        text.push(",out=");
+        text.push(log);
+        let mut words = format!(",thread={thread},most={MOST}");
+        for (name, value) in &self.addresses {
+            let _ = write!(words, ",{name}={value:#x}");
+        }
+        for at in after {
+            let _ = write!(words, ",window={at}");
+        }
+        text.push(words);
+        text
+    }
+}
+
+fn btf_section(vmlinux: &[u8]) -> Option<&[u8]> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(vmlinux).ok()?;
+    let header = file.section_header_by_name(".BTF").ok()??;
+    file.section_data(&header).ok().map(|(data, _)| data)
+}
+
+/// The plugin, built now if it is not in the cache.
+pub fn plugin(cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, InsideError> {
+    let dir = cache.join("plugins");
+    let file = dir.join(format!("{}.so", &digest::bytes(SOURCE.as_bytes())[..32]));
+    if file.is_file() {
+        return Ok(file);
+    }
+    let compiler = find_program("gcc").ok_or(InsideError::NoCompiler)?;
+    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    let lock = dir.join("lock");
+    let _lock = cache::lock(&lock, on_step).map_err(failed(&lock))?;
+    if file.is_file() {
+        return Ok(file); // another process was quicker
+    }
+    on_step("building the plugin for QEMU");
+    let (source, made) = (dir.join("window.c"), dir.join("unfinished.so"));
+    fs::write(&source, SOURCE).map_err(failed(&source))?;
+    let mut command = sys::process::command(&compiler);
+    command.args(["-std=gnu11", "-O2", "-fPIC", "-shared", "-o"]).arg(&made).arg(&source);
+    let out = command.stdin(Stdio::null()).output().map_err(failed(&compiler))?;
+    if !out.status.success() {
+        return Err(InsideError::Build(String::from_utf8_lossy(&out.stderr).trim().to_owned()));
+    }
+    fs::rename(&made, &file).map_err(failed(&file))?;
+    Ok(file)
+}

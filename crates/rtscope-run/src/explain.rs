@@ -1,0 +1,134 @@
+//! Takes a run of the lab again and looks into the guest at chosen samples: the same run, so the same samples.
+
+use crate::lab;
+use crate::session::step::Step;
+use rtscope_explain::explanation::{Explanation, Question, explain};
+use rtscope_explain::log;
+use rtscope_failure::{Explain as _, Failure};
+use rtscope_lab::inside::{self, Inside};
+use rtscope_lab::vm::Guest;
+use rtscope_load::StopHandle;
+use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_record::distribution::Worst;
+use rtscope_record::{Clock, Distribution, Record, Space, Test};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How many samples can be explained in one run.
+pub const MOST: usize = 64;
+
+/// Refuses a record whose run can't be looked into; else the name of its kernel in the lab.
+pub fn kernel_of(record: &Record) -> Result<&str, Failure> {
+    let p = record.parts();
+    let Some(lab) = p.lab.as_ref().filter(|_| p.clock == Clock::Virtual) else {
+        return Err(Failure::usage(
+            format!("the run {} can't be taken again to the last bit: it was not taken in the lab's virtual time", record.id()),
+            "measure with --target lab:KERNEL, and explain that run",
+        ));
+    };
+    if p.test != Test::Timer || p.space != Space::User {
+        return Err(Failure::usage(
+            "only the timer test in user space can be explained so far",
+            "measure timer --target lab:KERNEL under the same load",
+        ));
+    }
+    if !lab.kernel.ends_with("/amd64") {
+        return Err(Failure::usage(
+            format!("the run {} is of {}: only guests of amd64 can be looked into so far", record.id(), lab.kernel),
+            "measure with --target lab:KERNEL/amd64",
+        ));
+    }
+    Ok(&lab.kernel)
+}
+
+/// Takes the run of `record` again in `guest` and explains `samples` of the thread that took `d`. What the lab keeps goes to `cache`.
+pub fn again(
+    guest: &Guest,
+    record: &Record,
+    d: &Distribution,
+    samples: &[Worst],
+    cache: &Path,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Vec<(Worst, Explanation)>, Failure> {
+    let thread = d.parts().thread.as_ref().filter(|t| t.tid > 0);
+    let (Some(tid), Some(first)) = (thread.map(|t| t.tid), thread.and_then(|t| t.first_at)) else {
+        return Err(Failure::usage(
+            format!("the record {} does not say which thread took its samples, and from when on", record.id()),
+            "measure again: records of this version do",
+        ));
+    };
+    let inside = look(guest, cache, stop, on_step)?;
+    let plugin = inside::plugin(cache, &mut |what| on_step(Step::Preparing(what)))?;
+    let mut wanted: Vec<Worst> = samples.to_vec();
+    wanted.sort_by_key(|w| w.at);
+    let after: Vec<u64> = wanted.iter().map(|w| w.at.saturating_sub(w.value).saturating_sub(first)).collect();
+    // In memory: nothing is left wherever this ends.
+    let mut log = File::from(memfd_create("rtscope-log", MemfdFlags::CLOEXEC).or_machine("a file in memory", "is memory free?")?);
+    let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd()));
+    let watched = guest.with_plugin(inside.plugin(&plugin, &path, tid, &after));
+    let plan = Plan {
+        protocol: PROTOCOL.into(),
+        id: record.id().into(),
+        test: record.parts().test,
+        space: record.parts().space,
+        load: record.parts().load.clone(),
+        target: record.parts().target.clone(),
+        settings: record.parts().settings.clone(),
+        progress_ms: 0,
+    };
+    let repeated = lab::measure(&watched, &plan, stop, on_step)?;
+    if repeated.fingerprint() != record.fingerprint() {
+        return Err(Failure::machine(
+            format!(
+                "the run is not the same again: its fingerprint is {}, that of {} is {}",
+                repeated.fingerprint(),
+                record.id(),
+                record.fingerprint()
+            ),
+            "measure again with this version, and explain that run; `rtscope lab verify` shows whether runs repeat here",
+        ));
+    }
+    let mut bytes = Vec::new();
+    log.rewind().and_then(|()| log.read_to_end(&mut bytes)).or_machine("the log of what ran", "is memory free?")?;
+    let windows = log::parse(&bytes)?;
+    drop(bytes);
+    if windows.len() != wanted.len() {
+        return Err(Failure::machine(
+            format!("of {} sleeps that were to be seen {} were", wanted.len(), windows.len()),
+            "report this with the record",
+        ));
+    }
+    let instruction_ns = guest.instruction_ns();
+    let mut all = Vec::new();
+    for (window, worst) in windows.iter().zip(wanted) {
+        let question = Question { latency: worst.value, instruction_ns, symbols: &inside.symbols, layout: &inside.layout };
+        all.push((worst, explain(window, &question)?));
+    }
+    all.sort_by_key(|(w, _)| (std::cmp::Reverse(w.value), w.at));
+    Ok(all)
+}
+
+/// Where things are in the guest's memory: asked of the guest itself, in a run of its own, once for each state that runs start from.
+fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Inside, Failure> {
+    // A module that is loaded for a run has its symbols too.
+    let kept = guest.options().modules.is_empty().then(|| cache.join("symbols").join(&guest.state()[..32]));
+    if let Some(text) = kept.as_ref().and_then(|file| rtscope_files::read_text(file, rtscope_files::LARGE).ok()) {
+        if let Ok(inside) = Inside::new(guest.kernel_file(), &text) {
+            return Ok(inside);
+        }
+    }
+    let words = ["cat", "/proc/kallsyms"].map(str::to_owned);
+    let said = lab::run(guest, &words, "none", Duration::from_secs(30), stop, on_step)?;
+    let inside = Inside::new(guest.kernel_file(), &said.stdout)?;
+    if let Some(file) = kept {
+        // Else the next run asks again.
+        let _ =
+            std::fs::create_dir_all(cache.join("symbols")).and_then(|()| rtscope_files::write(&file, said.stdout.as_ref(), 0o600));
+    }
+    Ok(inside)
+}

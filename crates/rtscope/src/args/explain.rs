@@ -1,0 +1,38 @@
+//! The command line of `rtscope explain`.
+
+use clap::Args;
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The run is taken again in the lab, which repeats it to the last bit, while a plugin of QEMU logs what the
+guest executes. Needs gcc, and a kernel with BTF and KALLSYMS_ALL, as Debian's are.
+
+Examples:
+  rtscope measure timer -D 1s --target lab:debian/6.12 --load network
+  rtscope explain                    the worst sample of the latest run
+  rtscope explain --worst 3          the third worst
+  rtscope explain --top 20 --json    the twenty worst, taken in one pass")]
+pub(crate) struct Explain {
+    /// Which run
+    pub selection: Vec<String>,
+    /// Explain the N-th worst sample
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number)]
+    pub worst: usize,
+    /// Explain the N worst samples
+    #[arg(long, value_name = "N", conflicts_with = "worst", value_parser = number)]
+    pub top: Option<usize>,
+    /// The kernel module that the run had loaded, with its parameters; may be repeated
+    #[arg(long, value_name = "FILE [PARAMETER...]")]
+    pub guest_module: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=rtscope_run::explain::MOST).contains(&n) => Ok(n),
+        _ => Err(format!("a number from 1 to {}", rtscope_run::explain::MOST)),
+    }
+}

@@ -1,0 +1,97 @@
+//! What late wake-ups were: runs taken again to the last bit and seen from inside, held against holds of a known length.
+
+use super::module::build;
+use super::{Lab, RT, STOCK, wanted};
+use serde_json::Value;
+use std::fs;
+
+/// The explanations of the worst samples of the latest run.
+fn explained(lab: &Lab, words: &[&str]) -> Vec<Value> {
+    let said = lab.run(&[&["explain", "--json"], words].concat()).ends_with(0);
+    serde_json::from_str(&said.out).unwrap()
+}
+
+fn sum(of: &Value) -> u64 {
+    of.as_array().unwrap().iter().map(|part| part["ns"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn the_parts_of_a_sample_are_its_recorded_latency() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for (kernel, load) in [(STOCK, "stress-ng:--clone 1"), (RT, "network")] {
+        let target = format!("lab:{kernel}");
+        let record =
+            lab.run(&["measure", "timer", "-D", "200ms", "--json", "--target", &target, "--load", load]).ends_with(0).record();
+        let worst = &record.distributions()[0].parts().worst;
+        let all = explained(&lab, &["--top", "4"]);
+        for (of, w) in all.iter().zip(worst) {
+            assert_eq!((of["latency"].as_u64(), of["at"].as_u64()), (Some(w.value), Some(w.at)), "{kernel} {load}");
+            assert_eq!((sum(&of["causes"]), sum(&of["tasks"])), (w.value, w.value), "{of}");
+            let m: Vec<u64> =
+                ["interrupt", "woken", "due", "switched", "user"].map(|name| of["milestones"][name].as_u64().unwrap()).into();
+            assert!(m.is_sorted() && m[4] <= w.value, "{of}");
+        }
+        assert_eq!(all.len(), 4);
+    }
+    let text = lab.line("explain").ends_with(0).out;
+    assert!(text.contains("us after the expiry") && text.contains("itself us"), "{text}");
+    assert_eq!(lab.line("list --json").out.matches("\"id\"").count(), 2, "what was taken again is not kept");
+}
+
+#[test]
+fn who_holds_interrupts_or_preemption_off_is_named_with_how_long() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for kernel in [STOCK, RT] {
+        let file = build(&lab, kernel, "rtscope_hold");
+        let target = format!("lab:{kernel}");
+        for (irqs, cause, hold_us) in [("1", "interrupts-off", 120u64), ("0", "preemption-off", 700)] {
+            let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--guest-module", &module];
+            lab.run(&measure).ends_with(0);
+            let all = explained(&lab, &["--guest-module", &module]);
+            let hold = &all[0]["hold"];
+            assert_eq!(
+                (hold["cause"].as_str(), hold["from"].as_array().unwrap().last()),
+                (Some(cause), Some(&"hold_thread".into())),
+                "{hold}"
+            );
+            let (whole, held) = (hold["whole"].as_u64().unwrap(), hold_us * 1000);
+            assert!(whole.abs_diff(held) <= held / 100, "held {held} ns: {hold}");
+            let sentence = all[0]["sentence"].as_str().unwrap();
+            assert!(sentence.contains("from hold_thread on") && sentence.contains("rtscope_hold["), "{sentence}");
+            lab.run(&["explain", "--guest-module", &module.replace(&format!("irqs={irqs}"), "irqs=2")]).ends_with(3);
+        }
+        fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn what_can_not_be_taken_again_is_refused() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.line("measure timer -D 100ms").ends_with(if crate::world::privileged() { 0 } else { 4 });
+    lab.line("explain").ends_with(2).complains(&["was not taken in the lab's virtual time", "--target lab:KERNEL"]);
+    let record = lab.line(&format!("measure timer -D 100ms --worst 2 --json --target lab:{STOCK}")).ends_with(0).out;
+    lab.line("explain --worst 3").ends_with(2).complains(&["--worst 3", "has the 2 worst samples"]);
+    lab.line("explain all").ends_with(2).complains(&["2 runs are selected"]);
+    lab.line("explain --worst 0").ends_with(2).complains(&["a number from 1 to 64"]);
+    let mut other: Value = serde_json::from_str(&record).unwrap();
+    other["lab"]["state"] = "00".into();
+    fs::write(lab.0.path("state.json"), other.to_string()).unwrap();
+    lab.line("explain state.json").ends_with(2).complains(&["another machine state"]);
+    // Another seed is another run.
+    let mut other: Value = serde_json::from_str(&record).unwrap();
+    other["lab"]["seed"] = 7.into();
+    fs::write(lab.0.path("seed.json"), other.to_string()).unwrap();
+    lab.line("explain seed.json").ends_with(3).complains(&["not the same again", "fingerprint"]);
+    lab.line(&format!("measure timer -D 100ms --space kernel --target lab:{STOCK}")).ends_with(0);
+    lab.line("explain").ends_with(2).complains(&["only the timer test in user space"]);
+}
