@@ -192,3 +192,96 @@ fn body_of(head: &Head) -> Option<usize> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Types and names of a small kernel.
+    #[derive(Default)]
+    struct Made {
+        types: Vec<u8>,
+        names: Vec<u8>,
+    }
+
+    impl Made {
+        fn new() -> Self {
+            Self { names: vec![0], ..Self::default() }
+        }
+
+        fn name(&mut self, name: &str) -> u32 {
+            if name.is_empty() {
+                return 0;
+            }
+            let at = u32::try_from(self.names.len()).unwrap();
+            self.names.extend([name.as_bytes(), &[0]].concat());
+            at
+        }
+
+        /// A type: its members with types and offsets in bits.
+        fn put(mut self, kind: u32, name: &str, of: u32, members: &[(&str, u32, u32)]) -> Self {
+            let words = [self.name(name), kind << 24 | u32::try_from(members.len()).unwrap(), of];
+            let members: Vec<[u32; 3]> = members.iter().map(|&(name, number, bits)| [self.name(name), number, bits]).collect();
+            self.types.extend(words.iter().chain(members.iter().flatten()).flat_map(|w| w.to_le_bytes()));
+            if kind == 1 {
+                self.types.extend(32u32.to_le_bytes());
+            }
+            self
+        }
+
+        fn section(&self) -> Vec<u8> {
+            let (types, names) = (u32::try_from(self.types.len()).unwrap(), u32::try_from(self.names.len()).unwrap());
+            let head = [24u32, 0, types, types, names].map(u32::to_le_bytes).concat();
+            [&MAGIC.to_le_bytes()[..], &[1, 0], &head, &self.types, &self.names].concat()
+        }
+    }
+
+    /// 1 int, 2 `tk_read_base`, 3 const of 2, 4 `timekeeper`, 5 a nameless union, 6 `task`, 7 a nameless structure.
+    fn kernel() -> Vec<u8> {
+        Made::new()
+            .put(1, "int", 4, &[])
+            .put(STRUCT, "tk_read_base", 56, &[("mask", 1, 0), ("mult", 1, 192)])
+            .put(10, "", 2, &[])
+            .put(STRUCT, "timekeeper", 100, &[("tkr_mono", 3, 64)])
+            .put(UNION, "", 4, &[("pid", 1, 0), ("tgid", 1, 0)])
+            .put(STRUCT, "task", 64, &[("state", 1, 0), ("", 5, 256)])
+            .put(STRUCT, "", 112, &[("seq", 1, 0), ("timekeeper", 4, 64)])
+            .section()
+    }
+
+    #[test]
+    fn fields_are_found_through_names_and_nameless_structures() {
+        let section = kernel();
+        let btf = Btf::parse(&section).unwrap();
+        assert_eq!(btf.offset("timekeeper", "tkr_mono"), Ok(8));
+        assert_eq!(btf.offset("timekeeper", "tkr_mono.mult"), Ok(32));
+        assert_eq!((btf.offset("task", "pid"), btf.offset("task", "state")), (Ok(32), Ok(0)));
+        assert_eq!(btf.offset_of_a("timekeeper", "timekeeper"), Ok(8));
+        assert_eq!(btf.size("tk_read_base"), Ok(56));
+        assert_eq!(btf.offset("task", "comm"), Err(BtfError::Missing("comm in struct task".into())));
+        assert_eq!(btf.size("nothing"), Err(BtfError::Missing("struct nothing".into())));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_of_another_format_is_refused() {
+        let section = kernel();
+        assert!((0..section.len()).all(|n| Btf::parse(&section[..n]).is_err()));
+        let mut other = section.clone();
+        other[2] = 2;
+        assert_eq!(Btf::parse(&other).unwrap_err(), BtfError::Damaged("it is of another format"));
+    }
+
+    proptest! {
+        #[test]
+        fn damage_never_panics(at in 0usize..400, value: u8, more in 0usize..400, other: u8) {
+            let mut section = kernel();
+            let n = section.len();
+            section[at % n] = value;
+            section[more % n] = other;
+            if let Ok(btf) = Btf::parse(&section) {
+                let _ = (btf.offset("timekeeper", "tkr_mono.mult"), btf.offset("task", "pid"), btf.offset_of_a("timekeeper", "timekeeper"), btf.size("task"));
+            }
+        }
+    }
+}

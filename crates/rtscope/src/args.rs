@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Key(key::Key),
     /// One self-contained HTML page
     Report(Report),
-    /// Why the worst samples of a run in the lab were so late: the run again, seen from inside
+    /// Why the worst samples of a run in the lab were so late
     Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
