@@ -110,7 +110,7 @@ fn outer_killed(world: &World) -> Option<String> {
     for isolation in KINDS {
         let mut handle = world.start("full", isolation);
         kill(handle.supervisor_pid(), libc::SIGKILL);
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         while handle.poll().is_none() {
             assert!(Instant::now() < end, "nobody noticed");
             std::thread::sleep(Duration::from_millis(10));
@@ -132,7 +132,7 @@ fn init_killed(world: &World) -> Option<String> {
         let inits = world.named("rt-load-init");
         assert_eq!(inits.len(), 1);
         kill(inits[0], libc::SIGKILL);
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         while handle.poll().is_none() {
             assert!(Instant::now() < end, "nobody noticed");
             std::thread::sleep(Duration::from_millis(10));
@@ -186,7 +186,7 @@ fn tool_killed(world: &World) -> Option<String> {
         let mut pids = world.named(name);
         pids.sort_unstable();
         kill(pids[0], libc::SIGKILL);
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         while handle.poll().is_none() {
             assert!(Instant::now() < end, "{load}: nobody noticed");
             std::thread::sleep(Duration::from_millis(10));
@@ -279,7 +279,7 @@ fn fio(world: &World) -> Option<String> {
         for pid in dead(world) {
             kill(pid, libc::SIGKILL);
         }
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         while handle.poll().is_none() {
             assert!(Instant::now() < end, "nobody noticed");
             std::thread::sleep(Duration::from_millis(10));

@@ -46,7 +46,7 @@ fn an_emulator_is_no_board() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !link.exists() && std::time::Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

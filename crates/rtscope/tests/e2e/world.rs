@@ -162,20 +162,23 @@ pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
-/// Waits for a started program to end, at most a minute.
+/// How long something may take before it is said not to come: far longer than on a machine with all CPUs busy.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Waits for a started program to end, at most [`LIMIT`].
 #[track_caller]
 pub(crate) fn end_of(mut child: Child) -> Said {
     // Read concurrently, or a full pipe would keep the program from ending.
     let out = child.stdout.take().map(read_all);
     let err = child.stderr.take().map(read_all);
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + LIMIT;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
         if Instant::now() > end {
             child.kill().unwrap();
-            panic!("still running after a minute: {:?}", err.map(std::thread::JoinHandle::join));
+            panic!("still running after {LIMIT:?}: {:?}", err.map(std::thread::JoinHandle::join));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -191,15 +194,15 @@ fn read_all(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Str
     })
 }
 
-/// Waits until `found` returns something, at most 30 s.
+/// Waits until `found` returns something, at most [`LIMIT`].
 #[track_caller]
 pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + LIMIT;
     loop {
         if let Some(found) = found() {
             return found;
         }
-        assert!(Instant::now() < end, "waited 30 s in vain for {what}");
+        assert!(Instant::now() < end, "waited {LIMIT:?} in vain for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
