@@ -249,7 +249,7 @@ fn timer_interrupt(_: &[u32]) -> io::Result<f64> {
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
     let longest = &gaps[gaps.len().saturating_sub(EXPIRES)..];
     let of = longest.get(longest.len() / 2).copied().unwrap_or(0);
-    if of <= 2 * usual { unsupported("not to be told from the loop itself") } else { Ok((of - usual) as f64) }
+    if of <= 2 * usual { unsupported("too small to be told from the loop itself") } else { Ok((of - usual) as f64) }
 }
 
 #[allow(clippy::unnecessary_wraps)] // as the others

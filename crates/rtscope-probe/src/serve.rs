@@ -64,7 +64,7 @@ pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Re
     let fake = plan.target.strip_prefix("fake:");
     if fake.is_some() && plan.space != Space::User {
         let message = format!("this probe can't measure `{}` in {} space on {}", plan.test, plan.space, plan.target);
-        return Err(Failure::usage(message, "a fake has user space alone"));
+        return Err(Failure::usage(message, "leave out --space: a fake target has user space only"));
     }
     let signals = rt::prepare_signals().map_err(|e| Failure::machine(format!("signal handling: {e}"), "report this"))?;
     let signals = signals.of_the_driver(input >= 0);

@@ -173,7 +173,7 @@ pub struct LineOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "CPU"))]
     pub dut_cpu: Option<u32>,
-    /// Let the own DUT do wrong, to validate the instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
+    /// Let rtscope's own DUT answer wrongly, to validate the instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT,...", value_parser = <Inject as FromStr>::from_str))]
     pub inject: Option<Inject>,

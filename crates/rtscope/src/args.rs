@@ -47,7 +47,7 @@ pub(crate) struct Global {
     /// The archive (default: $XDG_DATA_HOME/rtscope/archive.db)
     #[arg(long, global = true, env = "RTSCOPE_ARCHIVE", value_name = "FILE")]
     pub archive: Option<PathBuf>,
-    /// What a command that reads records or files may take of memory
+    /// Memory that a command may use to read records or files
     #[arg(long, global = true, env = "RTSCOPE_MEMORY_LIMIT", value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub memory_limit: Size,
     /// No progress, no remarks: only results and errors
@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Loads(Json),
     /// Virtual machines with real kernels
     Lab(lab::Lab),
-    /// The FPGA instrument: who is there, is it well
+    /// The FPGA instrument: what is connected, and whether it works
     Fpga(fpga::Fpga),
     /// Summarize a file of raw samples (packed little-endian ns)
     Summarize(Summarize),
@@ -189,10 +189,10 @@ pub(crate) struct Import {
     /// Files; `-` is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The format, where looking is not to decide
+    /// The format, in place of the one found by looking
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// What load ran meanwhile
+    /// The load that ran during the measurement
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub load: Option<String>,
     /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
@@ -263,7 +263,7 @@ pub(crate) struct Compare {
     /// As --table adam, with the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub below: Vec<Nanos>,
-    /// A and B are the same runs seen by two instruments: show how these agree, also where the records name but one
+    /// A and B are the same runs seen by two instruments: show how these agree, even if the records name only one
     #[arg(long, requires = "b")]
     pub same_runs: bool,
     /// Also write a page with the comparison and all records to this file

@@ -22,7 +22,7 @@ pub(super) enum Unpaired {
     #[error("several runs a side")]
     SeveralRuns,
     /// The times fit in several ways, or in none.
-    #[error("the times of the pulses do not tell which is which: random intervals, or the same number of pulses, would")]
+    #[error("the pulses can't be matched by their times: take random intervals, or the same number of pulses on both sides")]
     Ambiguous,
 }
 

@@ -81,7 +81,7 @@ impl Assertion {
             let codes: Vec<_> = record.parts().warnings.iter().filter(|w| w.effect == Effect::Invalid).collect();
             let codes: Vec<_> = codes.iter().map(|w| w.code.as_str()).collect();
             let text =
-                format!("the record is INVALID ({}), so nothing it says can pass; mend that and measure again", codes.join(", "));
+                format!("the record is INVALID ({}), so nothing in it can pass; fix the cause and measure again", codes.join(", "));
             return whole(Outcome::Fail, text);
         }
         let all = record.distributions().iter().map(|d| self.of_distribution(record, d, confidence));

@@ -87,6 +87,6 @@ impl CaptureError {
 
     /// A line or word above the length limit.
     pub(super) fn endless(line: u64, what: &str) -> Self {
-        Self::line(line, format!("{what} is longer than {} MiB: this is no such file, or it is damaged", LONGEST >> 20))
+        Self::line(line, format!("{what} is longer than {} MiB: the file is of another format, or damaged", LONGEST >> 20))
     }
 }

@@ -163,7 +163,7 @@ fn wrong(what: &str, e: impl std::fmt::Display) -> CaptureError {
 
 /// Text of a small file in the archive.
 fn text(archive: &mut ZipArchive<impl Read + Seek>, name: &str) -> Result<String, CaptureError> {
-    let file = archive.by_name(name).map_err(|e| wrong(&format!("this is not a session of sigrok's: {name}"), e))?;
+    let file = archive.by_name(name).map_err(|e| wrong(&format!("this is not a sigrok session: {name}"), e))?;
     let mut text = String::new();
     file.take(1 << 20).read_to_string(&mut text).map_err(|e| wrong(name, e))?;
     Ok(text)

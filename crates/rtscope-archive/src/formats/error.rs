@@ -53,7 +53,7 @@ impl Problem for ImportError {
             Self::Unknown => String::new(),
             Self::NotRead(_) => "export the record as json: that comes back whole".into(),
             Self::Line { .. } | Self::File(_) => {
-                "mend the file, or name its format with --format if it was taken for another".into()
+                "correct the file, or name its format with --format if it was taken for another".into()
             }
             Self::Json(_) => "is it cut off? Get the file anew".into(),
             Self::Distribution(e) => e.remedy(),

@@ -71,6 +71,10 @@ pub(super) fn check(
     }
     let of = |name: &str| PathBuf::from(format!("/proc/{pid}/{name}"));
     let given = fs::read(of("cmdline")).map_err(broken)?;
+    // A process that has ended has no words. Whoever asked finds out how it ended.
+    if given.is_empty() {
+        return Err(VmError::Control("what runs as QEMU has ended".into()));
+    }
     let given: Vec<&[u8]> = given.strip_suffix(b"\0").unwrap_or(&given).split(|b| *b == 0).skip(1).collect();
     if let Some(how) = difference(words, &given) {
         return Err(differs(format!("it does not run as it was told: {how}")));

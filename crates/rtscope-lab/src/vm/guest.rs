@@ -211,7 +211,7 @@ impl Guest {
         let missing = self.boot.missing.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(", ");
         if !missing.is_empty() && (self.boot.has_modules || !facts.problems.is_empty()) {
             facts.problems.push(if self.boot.has_modules {
-                format!("the kernel has no modules {missing}, nor has it them built in")
+                format!("the kernel has {missing} neither as modules nor built in")
             } else {
                 format!("the kernel came without its modules: {missing} are there only if built in (--modules names them)")
             });

@@ -163,9 +163,7 @@ impl Machine {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(match (e, how) {
-                    (VmError::Control(_) | VmError::Start { .. }, Some(reason)) => {
-                        VmError::Start { program: qemu.program.clone(), reason }
-                    }
+                    (VmError::Control(_), Some(reason)) => VmError::Start { program: qemu.program.clone(), reason },
                     (e, _) => e,
                 });
             }

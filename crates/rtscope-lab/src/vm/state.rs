@@ -193,7 +193,7 @@ impl States {
         }
         let mut machine = Machine::start(qemu, spec, Start::State(&memory, state), &self.consoles())?;
         if machine.ran() != stored.ran {
-            return Err(VmError::Refused("another program made it than runs now".into()));
+            return Err(VmError::Refused("it was made by another program than the one that runs now".into()));
         }
         machine.take_in(stored.said)?;
         Ok(machine)

@@ -164,7 +164,7 @@ impl Bench<'_> {
             self.facts.system = Some(Box::default());
         }
         if self.plan.space == Space::Kernel && elsewhere {
-            self.facts.dut = "another machine's task in kernel space, as was said".into();
+            self.facts.dut = "a task in the kernel of another machine, as the options say".into();
             return self.wait_for_device(instrument);
         }
         if self.plan.space == Space::Kernel {

@@ -126,7 +126,7 @@ impl Bench<'_> {
                         "every interval held, down to the shortest, {}: the DUT keeps up with that or with more",
                         Nanos(shortest)
                     ),
-                    "a shorter --shortest, where the instrument can ask so fast (the kernel's: 10us)",
+                    "a shorter --shortest, if the instrument can send stimuli that fast (the kernel's can: 10us)",
                 ));
             }
             (self.facts.sustained, self.facts.confirmation) = (found.interval.map(Nanos), found.confirmation);

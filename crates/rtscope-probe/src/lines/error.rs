@@ -28,7 +28,7 @@ pub enum LineError {
         by: String,
     },
     /// The line does not support what is asked of it.
-    #[error("{line} can't be used so: {why}")]
+    #[error("{line} can't be used this way: {why}")]
     Unable {
         /// As named.
         line: String,

@@ -92,7 +92,7 @@ pub fn keeper(dir: &Path) -> u8 {
     // Signals from a terminal, or to the connection's processes, must not reach the keeper.
     let _ = sys::process::new_session();
     let outcome =
-        read::<WorkOrder>(dir, "errand.json").ok_or_else(|| io::Error::other("the errand can't be read")).and_then(|order| {
+        read::<WorkOrder>(dir, "errand.json").ok_or_else(|| io::Error::other("the work order can't be read")).and_then(|order| {
             let child = begin(dir, &order.work)?;
             tend(dir, child, Duration::from_millis(order.patience_ms))
         });

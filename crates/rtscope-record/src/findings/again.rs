@@ -202,7 +202,12 @@ fn of_lines(of: &RecordParts) -> Vec<Warning> {
         let said = of.warnings.iter().any(|w| limited.contains(&w.code.as_str()));
         if !said && !i.search.is_empty() && i.search.iter().all(|t| t.sustained) {
             let message = "every interval of the search held: the DUT keeps up with the shortest or with more";
-            put("search-limited", Effect::Inconclusive, message, "a shorter --shortest, where the instrument can ask so fast");
+            put(
+                "search-limited",
+                Effect::Inconclusive,
+                message,
+                "a shorter --shortest, if the instrument can send stimuli that fast",
+            );
         }
     }
     let Some(l) = &s.lines else { return all };

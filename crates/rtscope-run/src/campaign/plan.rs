@@ -56,7 +56,7 @@ impl Problem for PlanError {
         match self {
             // The messages of these contain the remedy.
             Self::Read { .. } | Self::Value { .. } => String::new(),
-            Self::Syntax { .. } => "mend that line of the plan".into(),
+            Self::Syntax { .. } => "correct that line of the plan".into(),
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct CampaignRun {
     /// Runs at once where the clock is virtual [default: the plan's, else the number of CPUs]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroU32>,
-    /// Time models of the lab's runs in place of the plan's, such as 2,1: each run is taken in each, and every ratio has its range over them
+    /// Time models of the lab's runs in place of the plan's, such as 2,1: each run is taken in each model, and ratios show their range over the models
     #[arg(long = "model", value_name = "N", value_delimiter = ',')]
     pub models: Vec<TimeModel>,
     /// Where the campaign's journal is kept [default: $XDG_DATA_HOME/rtscope/campaigns/NAME-DIGEST]

@@ -12,7 +12,7 @@ pub(crate) struct Key {
 pub(crate) enum KeyTask {
     /// Make a key of your own, and print its public half
     Generate {
-        /// What you are called by others [default: the machine's name]
+        /// The name that others see [default: the machine's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
@@ -31,7 +31,7 @@ pub(crate) enum KeyTask {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
-    /// Trust a key no more
+    /// Stop trusting a key
     Distrust {
         /// Its name or fingerprint
         #[arg(value_name = "KEY")]

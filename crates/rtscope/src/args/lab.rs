@@ -30,13 +30,13 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// The kernels that virtual machines boot: list, fetch, remove, add
     Kernels(Kernels),
-    /// Boot a kernel, and say what became of it
+    /// Boot a kernel, and say whether it came up
     Boot(Boot),
     /// Look around in a guest: a shell on its console
     Shell(Shell),
     /// Run a program in a guest, the same again every time
     Run(Run),
-    /// What elementary things cost in the lab's time and on this host: what the time models are worth
+    /// Cost of elementary operations in the lab's time and on this host, to judge the time models
     Model(Model),
     /// Show that runs repeat to the last bit: once more, with this host under full load, and from another boot
     Verify(Verify),
@@ -92,7 +92,7 @@ Examples:
   rtscope lab run debian/6.12-rt -- cyclictest -m -S -p90 -i1000 -l2000 -q
   rtscope lab run debian/6.12 --load network -- cyclictest -m -S -p90 -i1000 -l2000 -q
   rtscope lab run debian/6.1 -- sh -c 'uname -a; cat /proc/interrupts'
-Its output is printed when it has ended. Exit code 3 when it ended otherwise than with 0.")]
+Its output is printed when it has ended. Exit code 3 if its own was not 0.")]
 pub(crate) struct Run {
     /// A kernel of the cache, or one that can be fetched
     pub kernel: KernelName,
@@ -175,7 +175,7 @@ pub(crate) struct GuestArgs {
     /// Time model, what things cost in virtual time: 2, copies go by words; 1, a copied byte costs an instruction; 3, as 2 with instructions of 2 ns [default: 2]
     #[arg(long, value_name = "N")]
     pub model: Option<TimeModel>,
-    /// Which of the possible runs: the same seed gives the same figures [default: 1]
+    /// Seed of the run: the same seed gives the same figures [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// CPUs of the guest [default: 1; more of them make sense with --clock host]
@@ -268,7 +268,7 @@ pub(crate) struct Fetch {
     /// Which
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<KernelName>,
-    /// Fetch the newest version also where one is there
+    /// Fetch the newest version even if one is in the cache
     #[arg(long)]
     pub update: bool,
     /// What was fetched as JSON, one line each

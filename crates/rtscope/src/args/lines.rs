@@ -47,7 +47,7 @@ pub(crate) struct DutResponse {
 
 #[derive(Debug, Args)]
 pub(crate) struct DutPeriodic {
-    /// Between two edges
+    /// Time between two edges
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub semi_period: Nanos,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(crate) struct DutCommon {
     /// End after this long [default: Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = seconds)]
     pub duration: Option<Nanos>,
-    /// Do wrong on purpose, to validate an instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
+    /// Answer wrongly on purpose, to validate an instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
     #[arg(long, value_name = "WHAT,...", value_parser = |t: &str| t.parse::<Inject>())]
     pub inject: Option<Inject>,
     /// What was done, as JSON

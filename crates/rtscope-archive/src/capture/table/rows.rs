@@ -49,7 +49,7 @@ impl<R: Read> Plain<R> {
             }
             self.wide.drain(..units.len() * 2);
             let text: Result<String, _> = char::decode_utf16(units).collect();
-            let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it begins as UTF-16 but is none: save it as UTF-8");
+            let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "it begins like UTF-16 but is not: save it as UTF-8");
             self.text = text.map_err(wrong)?.into_bytes();
             if ended {
                 break;

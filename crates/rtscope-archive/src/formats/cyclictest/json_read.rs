@@ -16,7 +16,7 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
     let (json, repaired) = parse(bytes)?;
     let version = json.get("file_version").and_then(Value::as_u64);
     if version != Some(1) {
-        return Err(ImportError::File("no JSON of cyclictest: `file_version` is not 1".into()));
+        return Err(ImportError::File("not cyclictest's JSON: `file_version` is not 1".into()));
     }
     let mut table = Table::new("cyclictest-json");
     if repaired {
