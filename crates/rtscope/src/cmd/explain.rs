@@ -102,6 +102,16 @@ fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
         let words = lab.map_or(&[][..], |l| &l.machine);
         words.windows(2).find(|w| w[0] == option).and_then(|w| w[1].parse::<u32>().ok())
     };
+    let cpus = number("-smp").unwrap_or(usual.cpus);
+    if cpus > 1 {
+        return Err(Failure::usage(
+            format!(
+                "the guest of the run {} had {cpus} CPUs: only one with a single CPU does the same while it is looked into",
+                record.id()
+            ),
+            "measure without --guest-cpus, and explain that run",
+        ));
+    }
     let model = lab.map_or(Ok(usual.model), |l| l.model.to_string().parse());
     let model = model.map_err(|e| Failure::usage(format!("the record {}: {e}", record.id()), "update rtscope"))?;
     if let Some(module) = lab.and_then(|l| l.modules.first()).filter(|_| a.guest_module.is_empty()) {
@@ -117,7 +127,7 @@ fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
     });
     Ok(LabOptions {
         model,
-        cpus: number("-smp").unwrap_or(usual.cpus),
+        cpus,
         memory_mib: number("-m").unwrap_or(usual.memory_mib),
         seed: lab.map_or(usual.seed, |l| l.seed),
         modules: modules.collect::<Result<_, Failure>>()?,

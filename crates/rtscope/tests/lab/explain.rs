@@ -92,6 +92,9 @@ fn what_can_not_be_taken_again_is_refused() {
     other["lab"]["seed"] = 7.into();
     fs::write(lab.0.path("seed.json"), other.to_string()).unwrap();
     lab.line("explain seed.json").ends_with(3).complains(&["not the same again", "fingerprint"]);
+    let two = format!("measure timer -D 100ms --guest-cpus 2 --target lab:{STOCK}");
+    lab.line(&two).ends_with(0);
+    lab.line("explain").ends_with(2).complains(&["had 2 CPUs", "measure without --guest-cpus"]);
     lab.line(&format!("measure timer -D 100ms --space kernel --target lab:{STOCK}")).ends_with(0);
     lab.line("explain").ends_with(2).complains(&["only the timer test in user space"]);
 }
