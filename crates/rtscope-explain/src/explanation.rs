@@ -1,6 +1,6 @@
 //! The explanation of one late wake-up: milestones, and every nanosecond by cause, task and function.
 
-use crate::cause::{Cause, Moment};
+use crate::cause::{Cause, INTERRUPT, Moment};
 use crate::clock::{Layout, Timekeeper};
 use crate::log::{Block, Window};
 use crate::stacks::{Function, Kind, Stacks};
@@ -238,8 +238,10 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
     let mut steps: Vec<Step> = Vec::with_capacity(window.blocks.len());
     let mut interrupted = false;
     for block in &window.blocks {
-        let start = block.end.saturating_sub(u64::from(block.insns) * q.instruction_ns);
-        let nested = block.preempt & 0xff_0000 != 0;
+        // The first one stands for all before it, and none begins before the one before: so the parts sum to the latency, always.
+        let start = block.end.saturating_sub(u64::from(block.insns).saturating_mul(q.instruction_ns));
+        let start = steps.last().map_or(start.min(expired), |last| start.max(last.start));
+        let nested = block.preempt & INTERRUPT != 0;
         stacks.enter(block.pc, block.sp, block.task, nested, q.symbols, &mut chain);
         let last = |is: fn(Kind) -> bool| chain.iter().rposition(|&f| is(stacks.kind(f)));
         let (interrupt, scheduler) = (last(Kind::is_interrupt), last(|kind| kind == Kind::Scheduler));

@@ -130,6 +130,18 @@ fn without_preemption_the_interrupt_comes_but_not_the_switch() {
 }
 
 #[test]
+fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
+    // The timer had expired before the thread was asleep; a block that was begun twice.
+    let mut late = interrupts_off();
+    late.0.blocks.drain(..3);
+    let again = late.0.blocks[1];
+    late.0.blocks.insert(1, Block { end: again.end - 8, ..again });
+    let e = late.explain(385).unwrap();
+    let sum = |all: &[Share]| all.iter().map(|s| s.ns).sum::<u64>();
+    assert_eq!((sum(&e.causes), sum(&e.tasks), e.functions.iter().map(|f| f.own).sum::<u64>()), (385, 385, 385));
+}
+
+#[test]
 fn what_is_not_the_sample_is_refused() {
     let script = interrupts_off();
     let e = script.explain(384).unwrap_err();

@@ -113,7 +113,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             4 if open => window.clock_reads.push(ClockRead { counter: at, pc, task }),
             5 => {
                 let size = insns as usize;
-                let mut memory = Vec::with_capacity(size);
+                let mut memory = Vec::new();
                 for _ in 0..size.div_ceil(ENTRY) {
                     memory.extend_from_slice(entries.next().ok_or_else(damaged)?.1);
                 }

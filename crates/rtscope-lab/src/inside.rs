@@ -93,11 +93,14 @@ impl Inside {
             nsec: field("xtime_nsec")?,
             base: field("base")?,
         };
-        let timekeeper =
-            symbols.address("tk_core")? + btf.offset_of_a("timekeeper", "timekeeper")? + btf.offset("timekeeper", "tkr_mono")?;
+        let within = btf.offset_of_a("timekeeper", "timekeeper")?.wrapping_add(btf.offset("timekeeper", "tkr_mono")?);
+        let timekeeper = symbols.address("tk_core")?.wrapping_add(within);
         // Since 6.2 these two share a structure, until 6.15.
         let (current, preempt) = match symbols.address("pcpu_hot") {
-            Ok(hot) => (hot + btf.offset("pcpu_hot", "current_task")?, hot + btf.offset("pcpu_hot", "preempt_count")?),
+            Ok(hot) => {
+                let at = |field| btf.offset("pcpu_hot", field).map(|offset| hot.wrapping_add(offset));
+                (at("current_task")?, at("preempt_count")?)
+            }
             Err(_) => (symbols.address("current_task")?, symbols.address("__preempt_count")?),
         };
         let addresses = vec![
@@ -115,7 +118,8 @@ impl Inside {
 
     /// The argument of QEMU's `-plugin`: the sleeps of `thread` that end `after` its first one ends (ns, ascending) are logged to `log`.
     pub fn plugin(&self, plugin: &Path, log: &Path, thread: u32, after: &[u64]) -> OsString {
-        let mut text = OsString::from(plugin);
+        // QEMU reads a comma in a value as the end of it, unless it is doubled.
+        let mut text = OsString::from(plugin.to_string_lossy().replace(',', ",,"));
         text.push(",out=");
         text.push(log);
         let mut words = format!(",thread={thread},most={MOST}");
@@ -161,4 +165,18 @@ pub fn plugin(cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, In
     }
     fs::rename(&made, &file).map_err(failed(&file))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_in_the_caches_path_does_not_end_the_plugins_name() {
+        let layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
+        let inside = Inside { symbols: Symbols::default(), layout, addresses: vec![("sleep", 0x10)] };
+        let text = inside.plugin(Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"), 145, &[1_000, 2_000]);
+        let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000");
+        assert_eq!(text.to_str(), Some(expected.as_str()));
+    }
 }

@@ -124,6 +124,12 @@ fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(
     }
     let words = ["cat", "/proc/kallsyms"].map(str::to_owned);
     let said = lab::run(guest, &words, "none", Duration::from_secs(30), stop, on_step)?;
+    if said.code != Some(0) {
+        return Err(Failure::machine(
+            format!("the guest does not list its kernel's symbols: {}", said.stderr.trim()),
+            "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are",
+        ));
+    }
     let inside = Inside::new(guest.kernel_file(), &said.stdout)?;
     if let Some(file) = kept {
         // Else the next run asks again.

@@ -196,11 +196,6 @@ impl GuestArgs {
     /// These options as the lab takes them.
     pub(crate) fn options(&self) -> Result<LabOptions, Failure> {
         let usual = LabOptions::default();
-        let modules = self.guest_module.iter().map(|text| {
-            let mut words = text.split_whitespace().map(str::to_owned);
-            let file = words.next().ok_or_else(|| Failure::usage("--guest-module names no file", "--guest-module FILE.ko"))?;
-            Ok((file.into(), words.collect()))
-        });
         Ok(LabOptions {
             clock: self.clock.as_deref().and_then(|c| c.parse().ok()).unwrap_or(usual.clock),
             model: self.model.unwrap_or(usual.model),
@@ -208,10 +203,20 @@ impl GuestArgs {
             memory_mib: self.guest_memory.unwrap_or(usual.memory_mib),
             seed: self.seed.unwrap_or(usual.seed),
             keep_state: !self.fresh_boot,
-            modules: modules.collect::<Result<_, Failure>>()?,
+            modules: guest_modules(&self.guest_module)?,
             files: Vec::new(),
         })
     }
+}
+
+/// The modules that `--guest-module` names: files with their parameters.
+pub(crate) fn guest_modules(texts: &[String]) -> Result<Vec<(PathBuf, Vec<String>)>, Failure> {
+    let module = |text: &String| {
+        let mut words = text.split_whitespace().map(str::to_owned);
+        let file = words.next().ok_or_else(|| Failure::usage("--guest-module names no file", "--guest-module FILE.ko"))?;
+        Ok((file.into(), words.collect()))
+    };
+    texts.iter().map(module).collect()
 }
 
 const KERNELS: &str = "\

@@ -3,6 +3,7 @@
 use super::measure::stop_on_signals;
 use super::style;
 use crate::args::explain::Explain;
+use crate::args::lab::guest_modules;
 use crate::config::{Context, cache_root};
 use crate::error::Code;
 use crate::output;
@@ -37,7 +38,7 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     let [record] = &records[..] else {
         return Err(Failure::usage(format!("{} runs are selected", records.len()), "name one: `rtscope list` shows their ids"));
     };
-    let kernel: KernelName = explain::kernel_of(record)?.parse::<KernelName>().map_err(Failure::from)?;
+    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
     let (d, samples) = chosen(record, a)?;
     let stop = stop_on_signals()?;
     let cache = cache_root()?;
@@ -120,17 +121,12 @@ fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
             "name its file, with the parameters that it had: --guest-module 'FILE.ko NAME=VALUE'",
         ));
     }
-    let modules = a.guest_module.iter().map(|text| {
-        let mut words = text.split_whitespace().map(str::to_owned);
-        let file = words.next().ok_or_else(|| Failure::usage("--guest-module names no file", "--guest-module FILE.ko"))?;
-        Ok((file.into(), words.collect()))
-    });
     Ok(LabOptions {
         model,
         cpus,
         memory_mib: number("-m").unwrap_or(usual.memory_mib),
         seed: lab.map_or(usual.seed, |l| l.seed),
-        modules: modules.collect::<Result<_, Failure>>()?,
+        modules: guest_modules(&a.guest_module)?,
         ..usual
     })
 }
