@@ -34,6 +34,19 @@ export interface RecordData {
   lines: Line[];
   /** The worst samples of each series: [time in s, latency in us]. */
   worst: [number, number][][];
+  /** Flame charts of explained samples. */
+  flames?: FlameData[];
+}
+
+/** What ran from the timer's expiry to the wake-up. */
+export interface FlameData {
+  /** ns. */
+  latency: number;
+  /** Shorter frames were left out, ns. */
+  shortest: number;
+  names: string[];
+  /** Of each frame: row, start and length in ns, index of its name, colour. */
+  frames: [number, number, number, number, number][];
 }
 
 /** Slots of a series: lowest and highest value of each (ns), and its count. */

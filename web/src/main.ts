@@ -4,6 +4,7 @@ import type uPlot from "uplot";
 import type { Chart } from "./chart";
 import { HEIGHT } from "./chart";
 import type { RecordData } from "./data";
+import { Flame } from "./flame";
 import { latencyChart } from "./latency";
 import { percentileChart } from "./percentile";
 import { wayAbout } from "./navigation";
@@ -102,13 +103,16 @@ function download(id: string): void {
 function start(): void {
   const records = read<RecordData[]>("charts") ?? [];
   const figures: Figure[] = [];
+  const flames: Flame[] = [];
   document.querySelectorAll<HTMLElement>("figure.chart").forEach((element) => {
     const data = records[Number(element.dataset.record)];
+    const flame = data?.flames?.[Number(element.dataset.flame)];
+    if (flame) flames.push(new Flame(element, flame));
     const make = KINDS[element.dataset.chart as keyof typeof KINDS];
     if (data && make) figures.push(new Figure(element, data, make));
   });
   watchTheme(document.querySelector("button.theme"), () => figures.forEach((f) => f.redraw()));
-  new ResizeObserver(() => figures.forEach((f) => f.resize())).observe(document.querySelector("main") ?? document.body);
+  new ResizeObserver(() => [...figures, ...flames].forEach((f) => f.resize())).observe(document.querySelector("main") ?? document.body);
   document.querySelectorAll<HTMLButtonElement>("button.download").forEach((b) => {
     b.hidden = false;
     b.addEventListener("click", () => download(b.dataset.id ?? ""));

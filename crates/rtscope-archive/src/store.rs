@@ -9,6 +9,7 @@
 
 mod connection;
 mod error;
+mod explanations;
 mod holders;
 mod list;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 
 pub use connection::Archive;
 pub use error::{ArchiveError, SpillError};
+pub use explanations::KeptExplanation;
 pub use list::{Filter, RunSummary};
 pub use read::Key;
 pub use rows::Inserted;

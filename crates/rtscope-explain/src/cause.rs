@@ -1,10 +1,10 @@
 //! Why the thread did not run: one word for each moment between its timer's expiry and its first instruction.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What kept the thread from running, or ran for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The timer interrupt was on its way: the timer of the hardware is set to whole ticks, and an interrupt comes between two blocks.

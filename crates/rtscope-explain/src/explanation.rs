@@ -1,12 +1,14 @@
 //! The explanation of one late wake-up: milestones, and every nanosecond by cause, task and function.
 
+use crate::activity;
 use crate::cause::{Cause, INTERRUPT, Moment};
+use crate::chart::{Chart, Maker, Stack};
 use crate::clock::{Layout, Timekeeper};
 use crate::log::{Block, Window};
 use crate::stacks::{Function, Kind, Stacks};
 use crate::symbols::{Symbols, is_kernel};
 use rtscope_failure::Problem;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// What is asked: the sample, and what must be known of guest and kernel.
@@ -23,7 +25,7 @@ pub struct Question<'a> {
 }
 
 /// One late wake-up, explained. All times in ns; moments count from the timer's expiry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// From expiry to the thread's read of the clock.
     pub latency: u64,
@@ -39,10 +41,15 @@ pub struct Explanation {
     pub functions: Vec<FunctionShare>,
     /// What held the CPU for longest.
     pub hold: Hold,
+    /// What ran when.
+    pub chart: Chart,
+    /// By task and calls, the longest first; they sum to the latency.
+    #[serde(skip)]
+    pub stacks: Vec<Stack>,
 }
 
 /// When what happened, ns after the expiry; `None` for what was not seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Milestones {
     /// The timer's interrupt was entered.
     pub interrupt: Option<u64>,
@@ -57,7 +64,7 @@ pub struct Milestones {
 }
 
 /// A part of the latency.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Of what.
     pub name: String,
@@ -66,7 +73,7 @@ pub struct Share {
 }
 
 /// A function's part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionShare {
     /// Its name.
     pub name: String,
@@ -77,7 +84,7 @@ pub struct FunctionShare {
 }
 
 /// The cause that took most, and what held the CPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// The cause.
     pub cause: Cause,
@@ -93,6 +100,9 @@ pub struct Hold {
     pub from: Vec<String>,
     /// The function that most of it passed in, over all stretches.
     pub mostly: String,
+    /// What these calls were about: "page fault", "system call mmap"; absent where they do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
 }
 
 /// Why a window gives no explanation.
@@ -169,8 +179,10 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(q.latency);
     let milestones = milestones(&steps, &stacks, &chains, window, expired, &since);
     let mut causes: BTreeMap<Cause, u64> = BTreeMap::new();
-    let mut tasks: BTreeMap<String, u64> = BTreeMap::new();
     let mut functions: HashMap<Function, (u64, u64)> = HashMap::new();
+    // By task and calls: the time, and the chart's rows.
+    let mut by_stack: HashMap<(u64, usize), (u64, Vec<u32>)> = HashMap::new();
+    let mut chart = Maker::default();
     for (i, step) in steps.iter().enumerate() {
         let until = steps.get(i + 1).map_or(end, |next| next.start);
         let ns = since(until) - since(step.start);
@@ -178,8 +190,14 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
             continue;
         }
         *causes.entry(step.moment.cause()).or_default() += ns;
-        *tasks.entry(task_name(window, step.block.task)).or_default() += ns;
         let chain = &chains.all[step.chain];
+        let (time, rows) = by_stack.entry((step.block.task, step.chain)).or_insert_with(|| {
+            let calls = chain.iter().map(|f| stacks.name(*f));
+            let task = chart.name(&task_name(window, step.block.task));
+            (0, std::iter::once(task).chain(calls.map(|name| chart.name(name))).collect())
+        });
+        *time += ns;
+        chart.add(ns, step.moment.cause(), rows);
         for (depth, function) in chain.iter().enumerate() {
             let (own, total) = functions.entry(*function).or_default();
             if depth + 1 == chain.len() {
@@ -196,6 +214,10 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
         .map(|(f, (own, total))| FunctionShare { name: stacks.name(f).to_owned(), own, total })
         .collect();
     functions.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.name.cmp(&b.name)));
+    let mut tasks: BTreeMap<String, u64> = BTreeMap::new();
+    for ((task, _), (ns, _)) in &by_stack {
+        *tasks.entry(task_name(window, *task)).or_default() += ns;
+    }
     let main = causes.iter().max_by_key(|(_, ns)| **ns).map_or(Cause::User, |(c, _)| *c);
     let hold = hold(main, &steps, &stacks, &chains, window, end, &since);
     Ok(Explanation {
@@ -206,7 +228,22 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
         tasks: shares(tasks),
         functions,
         hold,
+        chart: chart.finish(),
+        stacks: whole_stacks(by_stack, window, &stacks, &chains),
     })
+}
+
+/// The time by task and calls, with names.
+fn whole_stacks(times: HashMap<(u64, usize), (u64, Vec<u32>)>, window: &Window, stacks: &Stacks, chains: &Chains) -> Vec<Stack> {
+    // Tasks and functions of the same name are one: so flame graphs have it.
+    let mut named: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    for ((task, chain), (ns, _)) in times {
+        let calls = chains.all[chain].iter().map(|f| stacks.name(*f).to_owned());
+        *named.entry(std::iter::once(task_name(window, task)).chain(calls).collect()).or_default() += ns;
+    }
+    let mut all: Vec<Stack> = named.into_iter().map(|(names, ns)| Stack { names, ns }).collect();
+    all.sort_by_key(|s| std::cmp::Reverse(s.ns));
+    all
 }
 
 fn shares(of: impl IntoIterator<Item = (String, u64)>) -> Vec<Share> {
@@ -329,15 +366,22 @@ fn hold(
     // The block before switched it off: one jump earlier it was on.
     let began = steps.get(if cause.is_switched_off() { first.saturating_sub(1) } else { first });
     let chain = began.map_or(&[][..], |b| &chains.all[b.chain]);
+    let activity = activity::of(chain.iter().map(|&f| stacks.name(f)));
     let mut from: Vec<String> = chain.iter().map(|&f| stacks.name(f).to_owned()).collect();
     while from.len() > 1 && from.last().is_some_and(|name| is_helper(name)) {
         from.pop();
     }
     let task = began.map_or_else(String::new, |b| task_name(window, b.block.task));
-    Hold { cause, ns: total, longest: longest.0, whole, task, from, mostly: mostly.unwrap_or_default() }
+    Hold { cause, ns: total, longest: longest.0, whole, task, from, mostly: mostly.unwrap_or_default(), activity }
 }
 
 impl Explanation {
+    /// Whether it adds up: it may come from a file that somebody else wrote.
+    pub fn is_sound(&self) -> bool {
+        let sum = |all: &[Share]| all.iter().try_fold(0u64, |sum, s| sum.checked_add(s.ns));
+        sum(&self.causes) == Some(self.latency) && sum(&self.tasks) == Some(self.latency) && self.chart.is_sound(self.latency)
+    }
+
     /// The answer in one sentence.
     pub fn sentence(&self) -> String {
         let h = &self.hold;
@@ -345,18 +389,19 @@ impl Explanation {
             Some(from) if *from != h.mostly && h.cause.is_switched_off() => format!("from {from} on, mostly in {}", h.mostly),
             _ => format!("in {}", h.mostly),
         };
+        let whom = h.activity.as_ref().map_or_else(|| h.task.clone(), |activity| format!("{}, {activity}", h.task));
         let long = us(h.ns);
         let whole = if h.whole > h.ns { format!("{}, {long} of it in this latency", us(h.whole)) } else { long.clone() };
         let what = match h.cause {
-            Cause::InterruptsOff => format!("interrupts were off for {whole}, {place} ({})", h.task),
+            Cause::InterruptsOff => format!("interrupts were off for {whole}, {place} ({whom})"),
             Cause::HardInterrupt => format!("interrupts were handled for {long}, {place}"),
-            Cause::Softirq => format!("softirqs ran for {long}, {place} ({})", h.task),
-            Cause::BottomHalvesOff => format!("bottom halves were off for {whole}, {place} ({})", h.task),
-            Cause::PreemptionOff => format!("preemption was off for {whole}, {place} ({})", h.task),
+            Cause::Softirq => format!("softirqs ran for {long}, {place} ({whom})"),
+            Cause::BottomHalvesOff => format!("bottom halves were off for {whole}, {place} ({whom})"),
+            Cause::PreemptionOff => format!("preemption was off for {whole}, {place} ({whom})"),
             Cause::NotPreemptible => {
-                format!("the kernel worked for {} for {long} where its preemption model does not let go, {place}", h.task)
+                format!("the kernel worked for {whom} for {long} where its preemption model does not let go, {place}")
             }
-            Cause::OtherTask => format!("{} ran for {long}, {place}", h.task),
+            Cause::OtherTask => format!("{whom} ran for {long}, {place}"),
             cause => format!("{cause} took {long}, {place}"),
         };
         // What else counts: at least a fifth of it.

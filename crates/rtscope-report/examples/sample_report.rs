@@ -1,4 +1,4 @@
-//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|15|100]`.
+//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|explained|15|100]`.
 //!
 //! The browser tests in web/test open it. `big` is the largest page that they measure (6 records, 4 CPUs, about 10,000
 //! slots each); a number makes a page of that many runs of many kernels and loads, some of them repeated.
@@ -53,7 +53,7 @@ fn many(n: usize) -> Vec<Record> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big|15|100]")?;
+    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big|explained|15|100]")?;
     let records = match args.next().as_deref() {
         None | Some("board") => sample::board(20_000),
         Some("vm") => sample::virtual_machine(5_000),
@@ -61,16 +61,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("kernels") => sample::kernels(5_000),
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
+        Some("explained") => sample::board(2_000)[..1].to_vec(),
         Some(other) => match other.parse() {
             Ok(n) if (1..=1_000).contains(&n) => many(n),
-            _ => return Err(format!("`{other}` is none of board, vm, odd, kernels, troubled, big, and no number of runs").into()),
+            _ => {
+                return Err(format!(
+                    "`{other}` is none of board, vm, odd, kernels, troubled, big, explained, and no number of runs"
+                )
+                .into());
+            }
         },
     };
     let comparison =
         (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;
     let started = std::time::Instant::now();
-    let html =
-        page(&records, &Options { title: "", comparison: comparison.as_ref(), below: &[], version: env!("CARGO_PKG_VERSION") })?;
+    let explained: Vec<_> = match std::env::args().nth(2).as_deref() {
+        Some("explained") => (0..5).map(|n| sample::explained::explained(&records[0], n, "stress-ng-clone")).collect(),
+        _ => Vec::new(),
+    };
+    let options = Options {
+        title: "",
+        comparison: comparison.as_ref(),
+        below: &[],
+        explained: &explained,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let html = page(&records, &options)?;
     std::fs::write(&out, &html)?;
     let slots: usize = records.iter().flat_map(Record::distributions).map(|d| d.histogram().slots().count()).sum();
     println!("{out}: {} kB, {slots} slots, made in {:.0} ms", html.len() / 1000, started.elapsed().as_secs_f64() * 1e3);

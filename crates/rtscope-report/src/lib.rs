@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod html;
+pub mod perfetto;
 pub mod svg;
 pub mod table;
 

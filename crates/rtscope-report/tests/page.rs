@@ -3,12 +3,15 @@
 mod sample;
 
 use rtscope_analysis::compare;
+use rtscope_explain::explained::Explained;
 use rtscope_record::Record;
 use rtscope_report::ReportError;
 use rtscope_report::html::{Options, page};
+use rtscope_report::svg;
+use sample::explained::explained;
 
 fn make(records: &[Record]) -> String {
-    page(records, &Options { title: "", comparison: None, below: &[], version: "0.1.0" }).unwrap()
+    page(records, &Options { title: "", comparison: None, below: &[], explained: &[], version: "0.1.0" }).unwrap()
 }
 
 /// The contents of all elements opened by `open`.
@@ -52,7 +55,9 @@ fn skeleton(html: &str) -> String {
 fn the_skeleton() {
     let (a, b) = (sample::virtual_machine(300), sample::board(300));
     let both = compare(&a, &b).unwrap();
-    let html = page(&a, &Options { title: "kvm against board", comparison: Some(&both), below: &[], version: "0.1.0" }).unwrap();
+    let html =
+        page(&a, &Options { title: "kvm against board", comparison: Some(&both), below: &[], explained: &[], version: "0.1.0" })
+            .unwrap();
     insta::assert_snapshot!(skeleton(&html));
 }
 
@@ -153,7 +158,8 @@ fn response_and_periodic_tests_have_a_section() {
 fn one_run_and_two_instruments() {
     let (records, scope) = (sample::responses(40), sample::scope(40));
     let both = compare(&records[..1], &scope[..1]).unwrap();
-    let html = page(&records[..1], &Options { title: "", comparison: Some(&both), below: &[], version: "" }).unwrap();
+    let html =
+        page(&records[..1], &Options { title: "", comparison: Some(&both), below: &[], explained: &[], version: "" }).unwrap();
     insta::assert_snapshot!(skeleton(bodies(&html, "<h3>The same run", "</section>")[0]));
 }
 
@@ -203,4 +209,52 @@ fn the_page_is_small() {
     let slots: usize = records.iter().flat_map(Record::distributions).map(|d| d.histogram().slots().count()).sum();
     let html = make(&records);
     assert!(html.len() < 500_000 + slots * 16, "{} bytes for {slots} slots", html.len());
+}
+
+#[test]
+fn explained_samples_are_on_the_page_of_their_run() {
+    let records = sample::board(300);
+    let hostile = "<b>\u{202e}x</script>";
+    let mut all: Vec<_> = (0..5).map(|n| explained(&records[0], n, if n == 0 { hostile } else { "load" })).collect();
+    let mut elsewhere = explained(&records[0], 9, "load");
+    elsewhere.record = "another".into();
+    all.push(elsewhere);
+    for e in &all {
+        assert_eq!(Explained::read(&serde_json::to_string(e).unwrap()).as_ref(), Ok(e), "what is kept reads back");
+    }
+    let options = Options { title: "", comparison: None, below: &[], explained: &all, version: "" };
+    let html = page(&records[..1], &options).unwrap();
+    let without = make(&records[..1]);
+    assert!(html.len() - without.len() < 900_000 && html.len() < 1_000_000, "{} bytes", html.len());
+    assert_eq!((html.matches("data-chart=\"flame\"").count(), without.matches("data-chart=\"flame\"").count()), (3, 0));
+    assert_eq!(html.matches("interrupts were off for").count(), 5 + 2 * 3, "each answer once, and in each chart");
+    assert!(!html.contains(hostile) && html.contains("&lt;b&gt;\\u{202e}x&lt;/script&gt;[135]"));
+    let data: serde_json::Value = serde_json::from_str(bodies(&html, "id=\"charts\">", "</script>")[0]).unwrap();
+    let flames = data[0]["flames"].as_array().unwrap();
+    assert_eq!((flames.len(), flames[0]["frames"].as_array().unwrap().len()), (3, 5_998 + 2));
+    assert_eq!(flames[0]["frames"][0], serde_json::json!([0, 0, all[0].explanation.hold.ns, 0, 6]));
+    let xml = roxmltree::Document::parse(&svg::flame(&all[0].explanation, "whose <it> is", svg::Use::File))
+        .unwrap()
+        .root()
+        .descendants()
+        .count();
+    assert!(xml > 20, "{xml} elements");
+}
+
+#[test]
+fn a_kept_explanation_that_does_not_add_up_is_refused() {
+    let good = explained(&sample::board(300)[0], 1, "load");
+    let spoiled = |spoil: &dyn Fn(&mut Explained)| {
+        let mut e = good.clone();
+        spoil(&mut e);
+        Explained::read(&serde_json::to_string(&e).unwrap()).is_err()
+    };
+    assert!(!spoiled(&|_| {}));
+    assert!(spoiled(&|e| e.explanation.causes[0].ns += 1));
+    assert!(spoiled(&|e| e.explanation.tasks[0].ns = u64::MAX));
+    assert!(spoiled(&|e| e.explanation.chart.frames[0].name = 1_000_000));
+    assert!(spoiled(&|e| e.explanation.chart.frames[0].row = 1_000_000));
+    assert!(spoiled(&|e| e.explanation.chart.frames[0].start = u64::MAX));
+    assert!(spoiled(&|e| e.explanation.chart.names = vec![String::new(); 100_000]));
+    assert!(Explained::read("{}").is_err() && Explained::read(&" ".repeat(5 << 20)).is_err());
 }

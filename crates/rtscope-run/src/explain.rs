@@ -2,7 +2,8 @@
 
 use crate::lab;
 use crate::session::step::Step;
-use rtscope_explain::explanation::{Explanation, Question, explain};
+use rtscope_explain::explained::Explained;
+use rtscope_explain::explanation::{Question, explain};
 use rtscope_explain::log;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::inside::{self, Inside};
@@ -54,7 +55,7 @@ pub fn again(
     cache: &Path,
     stop: &StopHandle,
     on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<Vec<(Worst, Explanation)>, Failure> {
+) -> Result<Vec<Explained>, Failure> {
     let thread = d.parts().thread.as_ref().filter(|t| t.tid > 0);
     let (Some(tid), Some(first)) = (thread.map(|t| t.tid), thread.and_then(|t| t.first_at)) else {
         return Err(Failure::usage(
@@ -107,9 +108,9 @@ pub fn again(
     let mut all = Vec::new();
     for (window, worst) in windows.iter().zip(wanted) {
         let question = Question { latency: worst.value, instruction_ns, symbols: &inside.symbols, layout: &inside.layout };
-        all.push((worst, explain(window, &question)?));
+        all.push(Explained::new(record.id(), d.label(), worst.at, explain(window, &question)?));
     }
-    all.sort_by_key(|(w, _)| (std::cmp::Reverse(w.value), w.at));
+    all.sort_by_key(|e| (std::cmp::Reverse(e.explanation.latency), e.at));
     Ok(all)
 }
 

@@ -1,6 +1,9 @@
 //! The charts' data as compact JSON, in the form that web/src/data.ts reads.
 
+use super::explained;
+use crate::svg::flame::colour;
 use crate::svg::percentile::{Kind, lines};
+use rtscope_explain::explained::Explained;
 use rtscope_record::text::visible_line;
 use rtscope_record::{Distribution, Record};
 use serde::Serialize;
@@ -34,11 +37,23 @@ struct Chart<'a> {
     positions: Vec<f64>,
     lines: Vec<Line>,
     worst: Vec<Vec<(f64, f64)>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flames: Vec<Flame<'a>>,
+}
+
+/// The flame chart of an explained sample.
+#[derive(Serialize)]
+struct Flame<'a> {
+    latency: u64,
+    shortest: u64,
+    names: Vec<Cow<'a, str>>,
+    /// Of each frame: row, start and length in ns, index of its name, colour.
+    frames: Vec<(u32, u64, u64, u32, usize)>,
 }
 
 /// The data of every record's charts.
-pub(super) fn charts(records: &[Record]) -> serde_json::Result<String> {
-    let charts: Vec<Chart<'_>> = records.iter().map(chart).collect();
+pub(super) fn charts(records: &[Record], explained: &[Explained]) -> serde_json::Result<String> {
+    let charts: Vec<Chart<'_>> = records.iter().map(|r| chart(r, explained)).collect();
     serde_json::to_string(&charts).map(|json| inert(&json))
 }
 
@@ -49,7 +64,7 @@ pub(super) fn inert(json: &str) -> String {
     rtscope_record::text::json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-fn chart(record: &Record) -> Chart<'_> {
+fn chart<'a>(record: &'a Record, explained: &'a [Explained]) -> Chart<'a> {
     let (positions, curves) = lines(record);
     let us = |v: u64| v as f64 / 1e3;
     let line = |l: crate::svg::percentile::Line| {
@@ -72,6 +87,17 @@ fn chart(record: &Record) -> Chart<'_> {
             .iter()
             .map(|d| d.worst().iter().map(|w| (w.at as f64 / 1e9, us(w.value))).collect())
             .collect(),
+        flames: explained::of(record, explained).into_iter().take(explained::CHARTS).map(flame).collect(),
+    }
+}
+
+fn flame(e: &Explained) -> Flame<'_> {
+    let chart = &e.explanation.chart;
+    Flame {
+        latency: e.explanation.latency,
+        shortest: chart.shortest,
+        names: chart.names.iter().map(|n| visible_line(n)).collect(),
+        frames: chart.frames.iter().map(|f| (f.row, f.start, f.ns, f.name, colour(f.cause))).collect(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod comparison;
 mod data;
 mod document;
+mod explained;
 mod lines;
 mod navigation;
 mod page;

@@ -8,6 +8,7 @@ use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
 use rtscope_analysis::{LineTests, LineTestsError, Versus, VersusError, clock_words, machine_name};
+use rtscope_explain::explained::Explained;
 use rtscope_record::Record;
 
 /// Options of a page besides its records.
@@ -19,6 +20,8 @@ pub struct Options<'a> {
     pub comparison: Option<&'a rtscope_analysis::Comparison>,
     /// Thresholds for the share of stimuli below them, in response and periodic tests; the default threshold when empty.
     pub below: &'a [rtscope_record::Nanos],
+    /// Explained samples of the records; of other records they are ignored.
+    pub explained: &'a [Explained],
     /// Version of the program that writes the page, shown in its footer.
     pub version: &'a str,
 }
@@ -32,7 +35,8 @@ impl Options<'_> {
 /// The page of `records` as a complete file.
 pub fn page(records: &[Record], options: &Options<'_>) -> Result<String, ReportError> {
     let body = content(records, options)?;
-    let data = charts(records).map_err(|e| ReportError::Json { id: records[0].id().into(), error: e.to_string() })?;
+    let data =
+        charts(records, options.explained).map_err(|e| ReportError::Json { id: records[0].id().into(), error: e.to_string() })?;
     document(options.heading(), options.version, body, records, &data)
 }
 
@@ -50,7 +54,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         ("lines", "Response and periodic", lines.is_some()),
         ("comparison", "Comparison", options.comparison.is_some()),
     ];
-    let runs = groups.iter().map(|g| run::group(g, records, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
+    let runs = groups.iter().map(|g| run::group(g, records, options.explained, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         a.skip href="#main" { "Skip to the figures" }
         header {

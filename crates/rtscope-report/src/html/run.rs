@@ -1,5 +1,6 @@
 //! The page's sections for its runs, kernel by kernel: figures, charts, warnings, tables and facts.
 
+use super::explained;
 use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warnings};
 use super::table::table;
 use crate::format::{count, time};
@@ -9,14 +10,15 @@ use crate::svg::{self, Axis, Use};
 use crate::{ReportError, instrument, sheets, summarize, words};
 use maud::{Markup, html};
 use rtscope_analysis::Summary;
+use rtscope_explain::explained::Explained;
 use rtscope_record::{Record, Test};
 
 /// Up to this number of runs, all are unfolded when the page opens; otherwise the reader unfolds those of interest.
 const OPEN: usize = 16;
 
 /// The runs of a kernel; under the kernel's name where there are `several` kernels.
-pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Markup, ReportError> {
-    let runs = g.runs.iter().map(|r| run(r, &records[r.index], records.len() <= OPEN));
+pub(super) fn group(g: &Group, records: &[Record], explained: &[Explained], several: bool) -> Result<Markup, ReportError> {
+    let runs = g.runs.iter().map(|r| run(r, &records[r.index], explained, records.len() <= OPEN));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         div.kernel-runs {
@@ -29,7 +31,7 @@ pub(super) fn group(g: &Group, records: &[Record], several: bool) -> Result<Mark
 }
 
 /// Everything about one record.
-fn run(run: &Run, record: &Record, open: bool) -> Result<Markup, ReportError> {
+fn run(run: &Run, record: &Record, explained: &[Explained], open: bool) -> Result<Markup, ReportError> {
     let i = run.index;
     let s = summarize(record)?;
     let p = record.parts();
@@ -53,6 +55,7 @@ fn run(run: &Run, record: &Record, open: bool) -> Result<Markup, ReportError> {
                 @if all.is_none() { p.muted { "This record holds no figures." } }
                 @for text in instrument::results(record) { p { (text) } }
                 (charts(i, record, &s))
+                (explained::section(i, record, explained))
                 @let found = record.findings();
                 @if !found.is_empty() { h3 { "Warnings" } (warnings(&found)) }
                 (table(&sheets::record::distributions(&s)))

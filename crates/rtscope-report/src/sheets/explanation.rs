@@ -2,10 +2,18 @@
 
 use crate::format::{clean, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
+use rtscope_explain::explained::Explained;
 use rtscope_explain::explanation::{Explanation, FunctionShare, Share};
+use rtscope_record::Record;
 
 /// Functions that are shown.
 const SHOWN: usize = 12;
+
+/// Which sample it is.
+pub(crate) fn whose(record: &Record, e: &Explained) -> String {
+    let (p, at) = (record.parts(), e.at as f64 / 1e9);
+    format!("run {}, {}, at {at:.6} s, {} under load {}", record.id(), e.distribution, p.target, p.load)
+}
 
 /// When what happened.
 pub(crate) fn milestones(e: &Explanation) -> Sheet<'static> {

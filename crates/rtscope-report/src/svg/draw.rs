@@ -257,6 +257,20 @@ impl Canvas {
         );
     }
 
+    /// A filled rectangle `[x, y, width, height]` in the colour of series `i`, with a text inside and a tooltip.
+    pub(super) fn cell(&mut self, i: usize, [x, y, width, height]: [f64; 4], text: &str, tooltip: &str) {
+        let class = i % COLOURS;
+        let _ = write!(
+            self.out,
+            "<g><title>{}</title><rect class=\"cell f{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
+            escape(tooltip)
+        );
+        if !text.is_empty() {
+            let _ = write!(self.out, "<text class=\"small\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 3.0, y + 12.0, escape(text));
+        }
+        self.out.push_str("</g>\n");
+    }
+
     /// A text in the middle of an empty plot.
     pub(super) fn nothing(&mut self, text: &str) {
         let (x, y) = (f64::midpoint(self.x.from, self.x.to), f64::midpoint(self.y.from, self.y.to));

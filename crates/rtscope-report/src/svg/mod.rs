@@ -1,11 +1,12 @@
 //! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, overview of runs, stock
-//! against RT, and comparisons of response tests.
+//! against RT, comparisons of response tests, and flame charts of explained samples.
 //!
 //! Written by hand instead of with the plotters crate: the plots follow the reader's dark or light theme through CSS
 //! variables, which a back end with fixed colours cannot do, and need no font metrics, which plotters takes from fonts
 //! that a minimal Debian lacks.
 
 mod draw;
+pub(crate) mod flame;
 mod latency;
 mod overview;
 pub(crate) mod percentile;
@@ -15,6 +16,7 @@ mod versus;
 mod worst;
 
 pub(crate) use draw::log_ticks;
+pub use flame::flame;
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;

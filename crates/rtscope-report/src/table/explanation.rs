@@ -2,22 +2,17 @@
 
 use super::grid;
 use super::text::Style;
+use crate::format::{clean, us_whole};
 use crate::sheets::explanation as sheets;
-use rtscope_explain::explanation::Explanation;
-use rtscope_record::{Distribution, Record, Worst};
+use rtscope_explain::explained::Explained;
+use rtscope_explain::groups::Group;
+use rtscope_record::Record;
 
 /// One sample of a record, explained.
-pub fn explanation(record: &Record, d: &Distribution, w: &Worst, e: &Explanation, style: Style) -> String {
-    let at = w.at as f64 / 1e9;
-    let mut out = format!("{}\n", e.sentence());
-    out += &format!(
-        "  run {}, {}, at {at:.6} s, {} under load {}\n",
-        record.id(),
-        d.label(),
-        record.parts().target,
-        record.parts().load
-    );
-    let called = e.hold.from.join(" > ");
+pub fn explanation(record: &Record, explained: &Explained, style: Style) -> String {
+    let e = &explained.explanation;
+    let mut out = format!("{}\n  {}\n", clean(&explained.sentence), clean(&sheets::whose(record, explained)));
+    let called = clean(&e.hold.from.join(" > "));
     out += &format!("  {} began in: {called}\n\n", e.hold.cause);
     for sheet in [
         sheets::milestones(e),
@@ -29,4 +24,16 @@ pub fn explanation(record: &Record, d: &Distribution, w: &Worst, e: &Explanation
         out.push('\n');
     }
     out
+}
+
+/// Which sample it is, in words.
+pub fn explanation_whose(record: &Record, e: &Explained) -> String {
+    sheets::whose(record, e)
+}
+
+/// What several samples were, each kind once: "14 of 20: softirq: network receive, up to 33.28 us".
+pub fn explanation_groups(groups: &[Group]) -> String {
+    let all: usize = groups.iter().map(|g| g.samples).sum();
+    let line = |g: &Group| format!("{} of {all}: {}, up to {} us\n", g.samples, clean(&g.what), us_whole(g.highest));
+    groups.iter().map(line).collect()
 }

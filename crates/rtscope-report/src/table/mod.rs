@@ -24,7 +24,7 @@ pub use crate::sheets::list::Entry;
 pub use campaign::campaign;
 pub use comparison::{comparison, evaluations};
 pub use detail::{brief, detail};
-pub use explanation::explanation;
+pub use explanation::{explanation, explanation_groups, explanation_whose};
 pub use findings::findings;
 pub use intervals::intervals;
 pub use kernels::kernels;

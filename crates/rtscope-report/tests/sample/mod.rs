@@ -1,6 +1,8 @@
 //! Fixed synthetic records for tests and the example: the same in every run and on every machine.
 #![allow(dead_code)] // each user needs only a part
 
+pub(crate) mod explained;
+
 use rtscope_record::fixtures;
 use rtscope_record::lines::{GridError, Instrument, LineFacts, Phase, Stamp, Trial};
 use rtscope_record::system::{Cpu, IdleState, Kernel, Preemption, Temperature};

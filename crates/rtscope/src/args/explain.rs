@@ -1,6 +1,7 @@
 //! The command line of `rtscope explain`.
 
 use clap::Args;
+use std::path::PathBuf;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
@@ -12,7 +13,9 @@ Examples:
   rtscope measure timer -D 1s --target lab:debian/6.12 --load network
   rtscope explain                    the worst sample of the latest run
   rtscope explain --worst 3          the third worst
-  rtscope explain --top 20 --json    the twenty worst, taken in one pass")]
+  rtscope explain --top 20           the twenty worst in one pass, and how many were alike
+  rtscope explain --files why        with a flame chart, folded stacks and a trace for Perfetto in why/
+  rtscope report                     the page of the run, now with the flame charts")]
 pub(crate) struct Explain {
     /// Which run
     pub selection: Vec<String>,
@@ -25,6 +28,9 @@ pub(crate) struct Explain {
     /// The kernel module that the run had loaded, with its parameters; may be repeated
     #[arg(long, value_name = "FILE [PARAMETER...]")]
     pub guest_module: Vec<String>,
+    /// Write of each sample a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -99,7 +99,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
         return Err(Failure::interrupted(format!("{done} of {of} runs are done"), remedy));
     }
     if let Some(path) = a.report.as_ref().filter(|_| !records.is_empty()) {
-        super::report::page_to(path, &records, plan.title.as_deref().unwrap_or(&plan.name), &[])?;
+        super::report::page_to(context, path, &records, plan.title.as_deref().unwrap_or(&plan.name), &[])?;
         context.say(&format!("the report is in {}", path.display()));
     }
     if summary.failed > 0 {

@@ -1,6 +1,7 @@
 //! `rtscope explain`: what the worst samples of a run of the lab were.
 
 use super::measure::stop_on_signals;
+use super::report::write;
 use super::style;
 use crate::args::explain::Explain;
 use crate::args::lab::guest_modules;
@@ -9,24 +10,17 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use crate::select::Selection;
-use rtscope_explain::explanation::Explanation;
-use rtscope_failure::Failure;
+use rtscope_archive::KeptExplanation;
+use rtscope_explain::chart::folded;
+use rtscope_explain::explained::{Explained, LONGEST};
+use rtscope_explain::groups::groups;
+use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::KernelName;
 use rtscope_lab::vm::{Guests, LabOptions};
 use rtscope_record::{Distribution, Record, Worst};
+use rtscope_report::{perfetto, svg, table};
 use rtscope_run::explain;
-use serde::Serialize;
-
-/// An explained sample, as JSON.
-#[derive(Serialize)]
-struct Explained<'a> {
-    record: &'a str,
-    distribution: &'a str,
-    at: u64,
-    sentence: String,
-    #[serde(flatten)]
-    explanation: &'a Explanation,
-}
+use std::path::Path;
 
 /// Takes the run again and explains its worst samples.
 pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
@@ -52,24 +46,66 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
         Err(_) if stop.is_stopped() => return Ok(Code::Interrupted),
         Err(e) => return Err(e),
     };
-    if a.json {
-        let all: Vec<Explained<'_>> = explained
-            .iter()
-            .map(|(w, e)| Explained {
-                record: record.id(),
-                distribution: d.label(),
-                at: w.at,
-                sentence: e.sentence(),
-                explanation: e,
-            })
-            .collect();
-        output::json(&all)?;
-    } else {
-        let text: Vec<String> =
-            explained.iter().map(|(w, e)| rtscope_report::table::explanation(record, d, w, e, style())).collect();
-        output::result(&text.join("\n"))?;
+    keep(context, record, &explained)?;
+    if let Some(dir) = &a.files {
+        write_files(dir, record, &explained)?;
     }
+    if a.json {
+        output::json(&explained)?;
+        return Ok(Code::Done);
+    }
+    let mut text: Vec<String> = explained.iter().map(|e| table::explanation(record, e, style())).collect();
+    if explained.len() > 1 {
+        text.insert(0, table::explanation_groups(&groups(explained.iter().map(|e| &e.explanation))));
+    }
+    output::result(&text.join("\n"))?;
     Ok(Code::Done)
+}
+
+/// Keeps explanations with their record, for its page. A record that came from a file and is not in the archive has no page there.
+fn keep(context: &Context, record: &Record, all: &[Explained]) -> Result<(), Failure> {
+    if !context.is_there() {
+        return Ok(());
+    }
+    let kept = |e: &Explained| {
+        let json = serde_json::to_string(e).or_machine("the explanation as JSON", "report this")?;
+        Ok(KeptExplanation { distribution: e.distribution.clone(), at: e.at, json })
+    };
+    let kept = all.iter().map(kept).collect::<Result<Vec<_>, Failure>>()?;
+    context.open_existing()?.keep_explanations(record.id(), &kept)?;
+    Ok(())
+}
+
+/// The kept explanations of `records`. Damaged ones are left out, and said.
+pub(crate) fn kept(context: &Context, records: &[Record]) -> Result<Vec<Explained>, Failure> {
+    if !context.is_there() {
+        return Ok(Vec::new());
+    }
+    let archive = context.open_existing()?;
+    let mut all = Vec::new();
+    for record in records {
+        for json in archive.explanations(record.id(), LONGEST, explain::MOST)? {
+            match Explained::read(&json) {
+                Ok(e) if e.record == record.id() => all.push(e),
+                Ok(_) => context.say(&format!("an explanation that is kept with {} is another record's: left out", record.id())),
+                Err(e) => context.say(&format!("{}: {e}: left out", record.id())),
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Writes pictures and traces of the samples to `dir`.
+fn write_files(dir: &Path, record: &Record, all: &[Explained]) -> Result<(), Failure> {
+    rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
+    for e in all {
+        let file = |end: &str| dir.join(format!("{}-{}-{}.{end}", record.id(), e.distribution.replace('/', "_"), e.at));
+        let whose = table::explanation_whose(record, e);
+        write(&file("svg"), svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;
+        write(&file("folded"), folded(&e.explanation.stacks).as_bytes())?;
+        write(&file("trace.json"), perfetto::trace(&e.explanation).as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The distribution with the worst samples that are asked for, and these.

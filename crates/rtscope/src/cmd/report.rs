@@ -20,9 +20,9 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = for_a_page(&Selection::of(context, &a.selection)?)?;
     let title = a.title.as_deref().unwrap_or_default();
     if a.output.as_os_str() == "-" {
-        output::document(page(&records, title, &a.below)?.as_bytes())?;
+        output::document(page(context, &records, title, &a.below)?.as_bytes())?;
     } else {
-        page_to(&a.output, &records, title, &a.below)?;
+        page_to(context, &a.output, &records, title, &a.below)?;
     }
     if let Some(dir) = &a.svg {
         rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
@@ -54,14 +54,15 @@ fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
     selection.records()
 }
 
-fn page(records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
-    let options = html::Options { title, comparison: None, below, version: env!("CARGO_PKG_VERSION") };
+fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
+    let explained = super::explain::kept(context, records)?;
+    let options = html::Options { title, comparison: None, below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
     Ok(html::page(records, &options)?)
 }
 
 /// Writes the page of `records` to a file; `below` are the thresholds of tests over lines.
-pub(crate) fn page_to(path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
-    write(path, page(records, title, below)?.as_bytes())
+pub(crate) fn page_to(context: &Context, path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
+    write(path, page(context, records, title, below)?.as_bytes())
 }
 
 /// Writes the plots of stock against RT, for each pair in the records.
@@ -127,9 +128,9 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let right = a.b.as_ref().map(select).transpose()?;
     let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
     if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
-        return line_tests(&left, right.as_ref(), a);
+        return line_tests(context, &left, right.as_ref(), a);
     }
-    let Some(right) = right else { return versus(&left, a) };
+    let Some(right) = right else { return versus(context, &left, a) };
     let tally = |side: &Selection| {
         let mut all = rtscope_analysis::compare::Tally::default();
         side.each(rtscope_analysis::compare::Entry::of, |entry| {
@@ -140,7 +141,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     };
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
     let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
-    page_of(a, [&left, &right], Some(&comparison))?;
+    page_of(context, a, [&left, &right], Some(&comparison))?;
     if a.json {
         output::json(&comparison)?;
     } else {
@@ -151,6 +152,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
 
 /// Writes the page of a comparison if asked for. A record of both sides appears once.
 fn page_of<'a>(
+    context: &Context,
     a: &Compare,
     sides: impl IntoIterator<Item = &'a Selection>,
     comparison: Option<&Comparison>,
@@ -160,16 +162,18 @@ fn page_of<'a>(
     for side in sides {
         records.extend(side.records()?.into_iter().filter(|r| ids.insert(r.id().to_owned())));
     }
-    let options = html::Options { title: "", comparison, below: &a.below, version: env!("CARGO_PKG_VERSION") };
+    let explained = super::explain::kept(context, &records)?;
+    let options =
+        html::Options { title: "", comparison, below: &a.below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
 /// Prints response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
-fn line_tests(left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
+fn line_tests(context: &Context, left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::line_tests(&records, &external, &a.below)?;
-    page_of(a, std::iter::once(left).chain(right), None)?;
+    page_of(context, a, std::iter::once(left).chain(right), None)?;
     if a.json {
         output::json(&made)?;
     } else {
@@ -184,8 +188,8 @@ fn line_tests(left: &Selection, right: Option<&Selection>, a: &Compare) -> Resul
     Ok(Code::Done)
 }
 
-fn versus(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
-    page_of(a, [selection], None)?;
+fn versus(context: &Context, selection: &Selection, a: &Compare) -> Result<Code, Failure> {
+    page_of(context, a, [selection], None)?;
     let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
     selection.each(
         |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
