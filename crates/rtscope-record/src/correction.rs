@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The basis of a corrected view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// Knowledge of each event.
+    /// Each event by itself.
     Events,
     /// `HdrHistogram`'s rule: for every sample above the interval, add value - interval, value - 2 interval ... down to the
     /// interval (Gil Tene's correction for coordinated omission). It ignores grid and misses, and its error is as large as the
@@ -37,7 +37,7 @@ impl Basis {
 /// The corrected view of one or more distributions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
-    /// What it rests on.
+    /// How the view was obtained.
     pub basis: Basis,
     /// Samples and other events of known latency.
     pub histogram: Histogram,

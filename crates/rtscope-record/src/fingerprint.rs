@@ -8,7 +8,8 @@ use std::fmt;
 use std::fmt::Write;
 use std::str::FromStr;
 
-/// The first 128 bits of a SHA-256 over everything in the distributions but which threads took them. Written as 32 hex digits.
+/// Fingerprint of the distributions, 32 hex digits: the first 128 bits of a SHA-256 over everything in them except which threads
+/// measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a task in kernel space does its work.
+/// Context in which a task in kernel space works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Handler {
-    /// In the hard interrupt, on every kernel.
+    /// Hard interrupt context, also on `PREEMPT_RT`.
     #[default]
     Hard,
-    /// `response` and `sustained`: in the interrupt's thread (FIFO 50).
+    /// `response` and `sustained`: the interrupt's thread (`SCHED_FIFO` 50).
     Threaded,
-    /// `periodic` and `timer`: in the softirq; on `PREEMPT_RT` in its thread.
+    /// `periodic` and `timer`: softirq context, on `PREEMPT_RT` a softirq thread.
     Soft,
 }
 

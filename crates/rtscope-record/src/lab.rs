@@ -5,49 +5,51 @@ use serde::{Deserialize, Serialize};
 /// The time model of records that don't name one.
 const FIRST_MODEL: u32 = 1;
 
-/// A virtual machine of the lab.
+/// The virtual machine of a run in the lab: everything that must be the same for the figures to repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Lab {
-    /// Time model: what things cost in virtual time. 1: an instruction is 1 ns, and so is a byte that is copied by a string instruction; 2: an
-    /// instruction is 1 ns, and the processor has no fast string instructions, so that copies go by words; 3: as 2, with instructions of 2 ns.
-    /// Missing: 1. Records of different models have no ratio.
+    /// Time model: what operations cost in virtual time. 1: an instruction takes 1 ns, and so does each byte copied by a string
+    /// instruction. 2: an instruction takes 1 ns, and copies go by words, since the processor has no fast string instructions. 3:
+    /// as 2, with 2 ns for each instruction. Absent: 1. rtscope forms no ratio between records of different models.
     #[serde(skip_serializing_if = "is_first_model")]
     pub model: u32,
     /// Name of the kernel in the lab: `debian/6.12-rt/amd64`.
     pub kernel: String,
-    /// The package that it is from, with its version: `linux-image-6.12.95+deb12-rt-amd64 6.12.95-1~bpo12+1`; empty for one's own.
+    /// Kernel package and its version: `linux-image-6.12.95+deb12-rt-amd64 6.12.95-1~bpo12+1`; empty for a user's own kernel.
     pub package: String,
     /// SHA-256 of the kernel, hex.
     pub kernel_sha256: String,
     /// SHA-256 of the guest's initramfs, hex.
     pub image_sha256: String,
-    /// Version of QEMU, as it says itself.
+    /// Version of QEMU, as it reports it.
     pub qemu: String,
-    /// SHA-256 of the program that really ran, hex: a wrapper that starts QEMU is not it.
+    /// SHA-256 of the QEMU program that ran, hex; not that of a wrapper that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qemu_sha256: Option<String>,
-    /// SHA-256 over the firmware that the machine started with, hex; `None` for a machine that has none.
+    /// SHA-256 over the firmware of the machine, hex; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware_sha256: Option<String>,
-    /// The processor as the guest found it.
+    /// The processor, as the guest detected it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor: Option<Processor>,
-    /// Arguments of QEMU that make the machine; paths left out.
+    /// QEMU's arguments that define the machine, without paths.
     pub machine: Vec<String>,
-    /// `shift=0,sleep=off`: a virtual nanosecond for each instruction; `None`: the host's clock, nothing repeats.
+    /// QEMU's `-icount` argument: with `shift=0,sleep=off` each instruction takes 1 ns of virtual time. null: the guest's time is
+    /// the host's, and figures do not repeat.
     pub icount: Option<String>,
-    /// The same of the boot that the run's state comes from: an instruction may be longer there.
+    /// The same argument for the boot from whose state the run starts; an instruction may take longer there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_icount: Option<String>,
-    /// The machine's seed when it booted.
+    /// Seed of the boot.
     pub boot_seed: u64,
-    /// The run's own seed: another one is another run, the same one the same run.
+    /// Seed of the run: the same seed gives the same run, another seed another run.
     pub seed: u64,
-    /// SHA-256 over all that the machine's state was made from, hex: kernel, image, machine, QEMU's version and the boot's seed.
+    /// SHA-256 over all that the state after the boot depends on, hex: kernel, image, QEMU's version and program, firmware, machine
+    /// arguments with the boot's seed, kernel command line.
     pub state: String,
-    /// Kernel modules that were loaded for this run.
+    /// Kernel modules loaded for this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<GuestModule>,
 }
@@ -98,21 +100,21 @@ impl Lab {
     }
 }
 
-/// A processor as the guest that ran on it found it.
+/// A processor, as the guest detected it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Processor {
-    /// What it calls itself, or the numbers by which it is known.
+    /// x86: vendor, family, model, stepping and name. Arm: implementer, part, variant and revision.
     pub name: String,
-    /// What it can do, as the guest's kernel lists it (`flags` or `Features` in `/proc/cpuinfo`).
+    /// Feature flags, as the guest's kernel lists them (`flags` or `Features` in `/proc/cpuinfo`).
     pub flags: Vec<String>,
-    /// x86: what `CPUID` says of its features, register by register, hex.
+    /// x86: feature registers of `CPUID`, each as `register=value`, hex.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpuid: Vec<String>,
 }
 
-/// A kernel module that was loaded for a run.
+/// A kernel module loaded for a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestModule {
@@ -120,7 +122,7 @@ pub struct GuestModule {
     pub name: String,
     /// SHA-256 of the file, hex.
     pub sha256: String,
-    /// Parameters, as given to insmod.
+    /// Parameters, as given to `insmod`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
 }

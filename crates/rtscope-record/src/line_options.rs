@@ -11,22 +11,23 @@ use crate::words::Test;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What goes to the instrument as it was chosen: what the stimulus looks like, and which edges count.
+/// Shape of the stimulus, and which edges count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Shape {
-    /// Each stimulus is a pulse of this width, ns, whose first edge asks; `None`: single edges, up and down in turn, that all ask.
+    /// Each stimulus is a pulse of this width, ns, whose first edge is to be answered. Absent: stimuli are single edges, up and
+    /// down in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
         `response` with the FPGA instrument: each stimulus is a pulse of this width, 50ns to 1us less than --interval, whose first edge asks \
         [default: single edges, up and down in turn, that all ask]"))]
     pub pulse: Option<Nanos>,
-    /// The pulse's edge back asks as well.
+    /// The pulse's second edge is to be answered as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "cli", arg(long, help = "With --pulse: its edge back asks as well, of a DUT that repeats the pulse"))]
     pub both_edges: bool,
-    /// The stimulus rests high: its pulses go down.
+    /// The stimulus idles high, and its pulses go down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(
         feature = "cli",
@@ -37,13 +38,13 @@ pub struct Shape {
         )
     )]
     pub active_low: bool,
-    /// Pulses of a line that are shorter than this are taken out before anything is paired, ns; `None`: none are.
+    /// Pulses shorter than this are removed from every line before edges are paired, ns. Absent: none are removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
         With the FPGA instrument: pulses of any line that are shorter than this are taken out and counted, such as those of a slow edge \
         that passes the threshold several times [default: each edge counts]"))]
     pub min_width: Option<Nanos>,
-    /// The run ends once so many stimuli (`periodic`: points of the wave's grid) are missed; `None`: it goes on.
+    /// The run ends once this many stimuli are missed (`periodic`: grid points of the wave). Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "cli",
@@ -106,7 +107,7 @@ impl FromStr for Who {
     }
 }
 
-/// What may be chosen of a test over lines. What is said of a field here is the command line's help.
+/// Options of tests over lines. The comments on the fields are the command line's help.
 ///
 /// As JSON it is part of the keys of a campaign's runs: what has its default is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,59 +217,58 @@ impl LineOptions {
     }
 }
 
-/// What is asked of a test over lines, beside what every test takes.
+/// Settings of a test over lines, beside those of every test.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineSettings {
-    /// The line that the instrument drives; `None` for `periodic`.
+    /// The line that the instrument drives; absent in `periodic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stimulus: Option<String>,
     /// The line that the instrument watches.
     pub answer: String,
-    /// Random intervals from the settings' `interval` to this, ns, both ends in; `None` for a fixed interval.
+    /// Intervals are random, from the settings' `interval` to this, ns, both included. Absent: they are fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_max: Option<Nanos>,
     /// Seed of the random intervals (splitmix64).
     #[serde(default)]
     pub seed: u64,
-    /// What the stimulus looks like, and which edges count.
+    /// Shape of the stimulus, and which edges count.
     #[serde(flatten)]
     pub shape: Shape,
-    /// Longest time from a stimulus to its answer, ns; at most the shortest interval.
+    /// Time-out: longest time from a stimulus to its answer, ns; at most the shortest interval, except in captures.
     pub timeout: Nanos,
-    /// Stimuli (`periodic`: edges) before the figures begin; reported apart.
+    /// Warm-up: number of first stimuli (`periodic`: intervals) that are reported separately.
     #[serde(default)]
     pub warmup: u64,
-    /// A line that is wired straight to the stimulus, to measure the instrument's own share.
+    /// Line wired straight to the stimulus, over which the instrument's own latency is measured (calibration).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_wire: Option<String>,
-    /// `sustained`: the shortest interval that is tried, ns.
+    /// `sustained`: shortest interval to try, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest: Option<Nanos>,
-    /// The instrument of the module rtscope_wire answers its own stimuli so, to be validated itself.
+    /// The instrument in the kernel (`rtscope_wire`) answers its own stimuli, with these faults, to be validated itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_answer: Option<Inject>,
-    /// The device under test, where rtscope is to bring it; `None` when something else answers.
+    /// rtscope's own DUT; absent if something else answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dut: Option<DutSettings>,
 }
 
-/// A device under test of rtscope's own: a thread that the probe starts beside the instrument, or in kernel space a module that is loaded for
-/// the run.
+/// A DUT of rtscope's own: a thread in user space or, in kernel space, a kernel module loaded for the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DutSettings {
-    /// The line that it watches; `None` for `periodic`.
+    /// The line that it watches; absent in `periodic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// The line that it drives.
     pub output: String,
-    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task. In kernel space 0.
+    /// `SCHED_FIFO` priority, 1 to 99; 0 for an ordinary task, and in kernel space.
     pub priority: u8,
-    /// The CPU it is pinned to; `None`: free to migrate, in kernel space where its interrupt or timer is.
+    /// CPU to which it is pinned. Absent: free to migrate; in kernel space the CPU of its interrupt or timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// What it does wrong on purpose, to validate the instrument.
+    /// Faults that it makes on purpose, to validate the instrument.
     #[serde(default, skip_serializing_if = "Inject::is_none")]
     pub inject: Inject,
 }

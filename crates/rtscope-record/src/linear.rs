@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinearBins {
-    /// Width of a bin in ns: 1000 for cyclictest, 1 with its `-N`.
+    /// Width of a bin, ns: 1000 for cyclictest, 1 with its `-N`.
     pub unit_ns: u64,
-    /// Number of bins asked for (cyclictest's `-h`); samples at or beyond it are overflows of these bins.
+    /// Number of bins (cyclictest's `-h`); samples of `size * unit_ns` and above overflow.
     pub size: u64,
     /// Pairs of bin and count, ascending, without zero counts.
     pub counts: Vec<(u64, u64)>,
-    /// Cycle numbers (from 0) at which a sample overflowed these bins, as far as they were logged.
+    /// Cycle numbers (from 0) of overflowed samples, as far as they were logged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overflow_at: Vec<u64>,
 }

@@ -6,23 +6,24 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a device under test does wrong on purpose. Its pulses (a rising and the falling stimulus after it) and answers are counted from
-/// 1; "every N" means number N, 2N, 3N ...; 0 is never.
+/// Faults that a DUT makes on purpose, to validate the instrument. Pulses (a rising and the following falling stimulus) and answers
+/// are counted from 1; "every N-th" means number N, 2N, 3N ...; 0 means never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Inject {
-    /// Each answer comes this long after its stimulus, ns; in kernel space this long after the handler began.
+    /// Each answer comes this long after its stimulus, ns. In kernel space the handler waits this long before it answers.
     pub delay: Nanos,
-    /// Every N-th answer comes this long after its stimulus instead, ns.
+    /// Every `slow_every`-th answer comes this long after its stimulus instead, ns. `periodic`: edge of the wave, after its grid
+    /// point.
     pub slow: Nanos,
-    /// The N of `slow`.
+    /// Which answers `slow` delays.
     pub slow_every: u64,
-    /// Every N-th pulse is not answered: two stimuli missed.
+    /// Every N-th pulse is not answered: two stimuli are missed. With `self_answer`: every N-th stimulus.
     pub drop_every: u64,
-    /// Every N-th answer is given twice: two spurious edges, back and forth.
+    /// Every N-th answer is followed by two spurious edges, to the other level and back. With `self_answer`: by one.
     pub double_every: u64,
-    /// `periodic`: the wave's semi-period is longer by this, parts per million.
+    /// `periodic`: the semi-period is longer by this, parts per million (negative: shorter).
     pub skew_ppm: i32,
 }
 
@@ -88,18 +89,18 @@ impl fmt::Display for Inject {
     }
 }
 
-/// Whose clock read the time of an edge is.
+/// What takes the time stamp of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stamp {
-    /// The kernel's, when it took the interrupt.
+    /// The kernel, when it takes the interrupt.
     Kernel,
-    /// That of the task which drove the line, just before it did.
+    /// The task that drives the line, just before it does so.
     Driver,
-    /// That of the task which was woken by the edge: its wake-up is in every time.
+    /// The task that the edge wakes: its wake-up latency is part of every time stamp.
     Listener,
-    /// That of an instrument of its own, which shares nothing with the DUT.
+    /// A separate instrument that shares nothing with the DUT, such as an FPGA or a logic analyzer.
     Outside,
 }
 
@@ -115,55 +116,55 @@ impl Stamp {
     }
 }
 
-/// A line of the instrument.
+/// A line that the instrument uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineFacts {
-    /// As it was named.
+    /// Name of the line, as given.
     pub name: String,
-    /// What it is, in words.
+    /// Kind of line, in words.
     pub what: String,
-    /// Who stamps its edges.
+    /// What takes the time stamps of its edges.
     pub stamp: Stamp,
 }
 
-/// Figures of a part of a run that is not in its distributions.
+/// Figures of a part of a run that is not in the distributions: the warm-up or the calibration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
-    /// Stimuli given, or intervals expected.
+    /// Stimuli given; `periodic`: intervals between edges of the wave.
     pub stimuli: u64,
-    /// Samples.
+    /// Samples: latencies; `periodic`: amounts of jitter, without sign.
     pub count: u64,
-    /// Of the stimuli: not answered in time.
+    /// Stimuli not answered in time; `periodic`: intervals in which edges were lost.
     pub missed: u64,
-    /// Of the missed: answered after the time-out.
+    /// Missed stimuli that were answered after the time-out.
     pub late: u64,
-    /// Edges that nobody asked for.
+    /// Edges that answer no stimulus.
     pub spurious: u64,
     /// Lowest sample, ns.
     pub min: Option<u64>,
-    /// Median, ns.
+    /// Median, ns: the lower of two middle samples.
     pub median: Option<u64>,
     /// Highest sample, ns.
     pub max: Option<u64>,
 }
 
-/// How a wave keeps to the grid that begins with its first measured edge.
+/// Error of the edges of a wave against the grid that begins with its first measured edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GridError {
     /// Grid points from the first edge to the last.
     pub points: u64,
-    /// Of the earliest edge, ns: negative.
+    /// Error of the earliest edge, ns: negative, or 0 if no edge was early.
     pub min: i64,
-    /// Of the latest edge, ns.
+    /// Error of the latest edge, ns: positive, or 0 if no edge was late.
     pub max: i64,
-    /// Of the last edge, ns: what has added up.
+    /// Error of the last edge, ns: the accumulated error.
     pub last: i64,
-    /// The slope of the best line through all errors (least squares), parts per billion: how much longer a semi-period is.
+    /// Drift: the slope of the least-squares line through all errors, parts per billion. Positive: semi-periods are too long.
     pub drift_ppb: i64,
-    /// Mean of all signed jitters, ns, rounded.
+    /// Mean of all jitters with their signs, ns, rounded.
     pub mean_jitter: i64,
 }
 
@@ -171,24 +172,24 @@ pub struct GridError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
-    /// Between two stimuli, as asked, and the longest time to an answer, ns.
+    /// Requested time between two stimuli, and the time-out of an answer, ns.
     pub interval: Nanos,
-    /// Mean interval that the instrument really gave, ns.
+    /// Mean time between two stimuli as the instrument gave them, ns.
     pub given: Nanos,
     /// Stimuli given.
     pub stimuli: u64,
-    /// Not answered within the interval.
+    /// Stimuli not answered within the interval.
     pub missed: u64,
-    /// Edges that nobody asked for.
+    /// Edges that answer no stimulus.
     pub spurious: u64,
-    /// Highest latency, ns.
+    /// Highest latency, ns; null without a sample.
     pub max: Option<u64>,
-    /// Events that the instrument itself had no room for: nobody knows what they would have said.
+    /// Events that did not fit into the memory of the instrument and were lost. Absent if 0.
     #[serde(default, skip_serializing_if = "none")]
     pub overflowed: u64,
-    /// Every stimulus was answered within the interval, no other edge came, and nothing overflowed.
+    /// Every stimulus was answered within the interval, no edge was spurious, and nothing overflowed.
     pub sustained: bool,
-    /// It was the confirming run, whose samples are the record's.
+    /// It was a run of full length to confirm the result. The record's samples are those of the last such run.
     #[serde(default)]
     pub confirming: bool,
 }
@@ -198,17 +199,17 @@ fn none(n: &u64) -> bool {
     *n == 0
 }
 
-/// How sure a sustained frequency is: what the run that confirmed it says of the chance of a miss.
+/// Confidence in a sustained frequency, from the run that confirmed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confirmation {
     /// Stimuli of the confirming run; all were answered within the interval.
     pub stimuli: u64,
-    /// Which try to confirm it was: the ones before failed, each at a shorter interval.
+    /// Number of this attempt to confirm, from 1. Those before failed, each at a shorter interval.
     pub tries: u32,
-    /// Confidence of the bound, per cent, with all tries counted.
+    /// Confidence level of the bound, percent; it takes all attempts into account.
     pub confidence: u32,
-    /// Upper bound of the chance that a stimulus at this interval is missed, parts per billion.
+    /// Upper bound of the probability that a stimulus at this interval is missed, parts per billion.
     pub miss_below_ppb: u64,
 }
 
@@ -236,55 +237,55 @@ impl Confirmation {
     }
 }
 
-/// The instrument of a test over lines.
+/// The instrument of a test over lines: it gives the stimuli and takes the time stamps.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Instrument {
-    /// What held the clock, in words.
+    /// What the instrument is, in words.
     pub what: String,
-    /// It was not an instrument of its own but a program that behaves like one: the gateware's emulator, or whatever else is at the other end
-    /// of a line behind which there is no hardware.
+    /// The instrument had no hardware: the gateware's emulator, or another program behind a serial port. Absent if false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
-    /// The line that it drove.
+    /// The line that it drove; absent in `periodic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stimulus: Option<LineFacts>,
     /// The line that it watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<LineFacts>,
-    /// What answered, in words.
+    /// What answered, or made the wave, in words.
     pub dut: String,
-    /// The machine that the instrument ran on, where that is not the DUT's: the record's `system` is always the DUT's, and says nothing when
-    /// nothing is known of it.
+    /// Snapshot of the machine that the instrument ran on, if that is not the DUT's. The record's `system` is always the DUT's; it
+    /// is empty if nothing is known of that machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Box<System>>,
-    /// Highest time between the clock reads before and after a stimulus, ns: latencies count from the first, and are too high by at
-    /// most this much. For the instrument in the kernel: highest time from a stimulus' programmed time, from which latencies count, to
-    /// when it was driven. For one of its own (an FPGA, a capture): its resolution.
+    /// Highest time between the clock reads before and after a stimulus, ns. Latencies count from the first read, so they are too
+    /// high by at most this. Instrument in the kernel: highest time from when a stimulus was due, from which latencies count, to
+    /// when it was driven. FPGA or capture: its resolution.
     pub uncertainty: u64,
-    /// Mean of the same, ns, rounded up.
+    /// Mean of the same times, ns, rounded up.
     pub uncertainty_mean: u64,
-    /// Edges that the line reported as lost.
+    /// Edges or events that the line or the instrument reported as lost.
     pub lost: u64,
-    /// Pulses that were shorter than the least width, and taken out: two edges each, which are in no other count.
+    /// Pulses shorter than `min_width` that were removed; their edges, two each, are in no other count. Absent if 0.
     #[serde(skip_serializing_if = "none")]
     pub narrow: u64,
-    /// Stimuli that were given later than planned, since the instrument itself was not woken in time; their latencies are right.
+    /// Stimuli given more than an interval late; their latencies are right. Instrument in the kernel: stimuli skipped because their
+    /// time had passed.
     pub behind: u64,
-    /// The stimuli before the figures begin.
+    /// Figures of the warm-up, before the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Phase>,
-    /// The instrument's own share: the stimulus wired straight to it.
+    /// Calibration: the instrument's own latency, measured over a line wired straight to the stimulus or over an internal loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Phase>,
-    /// `periodic`: the wave against its grid.
+    /// `periodic`: error of the wave against its grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<GridError>,
-    /// `sustained`: the shortest mean interval that was confirmed, ns.
+    /// `sustained`: mean interval of the run that confirmed the result, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Nanos>,
-    /// `sustained`: how sure that is.
+    /// `sustained`: confidence in that interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
     /// `sustained`: every step of the search, in order.

@@ -9,11 +9,11 @@ use std::str::FromStr;
 word_enum! {
     /// Where a record came from.
     Origin {
-        /// Taken by this program, by its own probe on a machine.
+        /// Measured by rtscope's own probe on a machine.
         Measured = "measured",
-        /// Taken by this program in a virtual machine of its lab.
+        /// Measured by rtscope in a virtual machine of its lab.
         Lab = "lab",
-        /// Taken by this program, but the instrument was a program that behaves like one, or the latencies were given to it.
+        /// Measured by rtscope, but with an emulated instrument, or with given latencies (`fake:FILE`).
         Emulator = "emulator",
         /// Read from a file: another tool's, a capture, or a record of another archive.
         Imported = "imported",

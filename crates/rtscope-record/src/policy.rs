@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Scheduling policy of the measuring threads.
+/// Scheduling policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -15,7 +15,7 @@ pub enum Policy {
     Rr,
     /// `SCHED_OTHER`
     Other,
-    /// `SCHED_DEADLINE`, runtime a tenth and deadline and period the whole of the interval
+    /// `SCHED_DEADLINE`; a measuring thread has its interval as deadline and period, and a tenth of it as runtime
     Deadline,
 }
 

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::num::NonZeroU32;
 
-/// What may be chosen of every test. What is said of a field here is the command line's help.
+/// Options of every test. The comments on the fields are the command line's help.
 ///
 /// As JSON it is part of the keys of a campaign's runs: a key that is added later must be left out where it has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

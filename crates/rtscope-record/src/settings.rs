@@ -6,61 +6,62 @@ use crate::policy::Policy;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What was asked for. Everything a second run needs to be the same run.
+/// The requested settings: everything that is needed to repeat the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
-    /// Grid of the first thread, ns.
+    /// Interval of the first thread's grid, ns; in tests over lines the time between two stimuli, in `periodic` the semi-period.
     pub interval: Nanos,
     /// Added to the interval for each further thread (cyclictest's `-d`), ns.
     #[serde(default)]
     pub distance: Nanos,
-    /// Offset of each further thread's first grid point (cyclictest's `-A`/aligned offset), ns.
+    /// Offset of the grid of each further thread against the thread before, ns (cyclictest's `-A`).
     #[serde(default)]
     pub start_offset: Nanos,
-    /// How long to measure, ns; `None` when `loops` decides or until interrupted.
+    /// Duration of the measurement, ns; null if `loops` limits it, or if it runs until interrupted.
     #[serde(default)]
     pub duration: Option<Nanos>,
-    /// How many grid points of the first thread to pass; `None` when `duration` decides.
+    /// Number of samples that each thread takes (timer in kernel space: grid points; tests over lines: stimuli, or edges of the
+    /// wave, without the warm-up). null if `duration` limits the run.
     #[serde(default)]
     pub loops: Option<u64>,
     /// Number of measuring threads.
     pub threads: u32,
-    /// CPUs to measure on, thread `i` on the `i`-th modulo their number; empty with `migrate`.
+    /// CPUs to measure on: thread `i` runs on entry `i` modulo their number. Empty with `migrate`.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// Threads are free to migrate (Dewit 2024) instead of pinned (Balci 2017).
+    /// Threads are free to migrate (as in Dewit 2024) instead of pinned (as in Balci 2017).
     #[serde(default)]
     pub migrate: bool,
-    /// Scheduling policy.
+    /// Scheduling policy of the measuring threads.
     pub policy: Policy,
-    /// Priority of the first thread, 1 to 99 for FIFO and RR, else 0.
+    /// Priority of the first thread, 1 to 99; 0 for policies without priority.
     pub priority: u8,
-    /// Each further thread runs at a priority lower by one (cyclictest without `-S`).
+    /// Each further thread has a priority lower by one, but at least 1 (cyclictest without `-S`).
     #[serde(default)]
     pub priority_descends: bool,
-    /// Lock all memory.
+    /// Lock all memory (`mlockall`).
     pub mlockall: bool,
     /// Keep the CPUs out of deep idle states by holding `/dev/cpu_dma_latency` at 0 us.
     pub hold_dma_latency: bool,
-    /// Break the run at the first latency above this, ns (cyclictest's `-b`).
+    /// End the run at the first latency above this, ns (cyclictest's `-b`).
     #[serde(default)]
     pub break_above: Option<Nanos>,
-    /// Equal-width bins to keep beside the histogram: (bins, width in ns) (cyclictest's `-h`).
+    /// Equal-width bins to keep beside the histogram: (number of bins, width in ns) (cyclictest's `-h`).
     #[serde(default)]
     pub linear_bins: Option<(u64, u64)>,
-    /// Send every sample, in the order taken (cyclictest's `-v`; raw samples beside the record).
+    /// Output every sample in the order taken (cyclictest's `-v`): raw samples beside the record.
     #[serde(default)]
     pub samples: bool,
-    /// How many worst samples to keep for each thread.
+    /// Number of worst samples to keep for each thread.
     pub worst: u32,
-    /// `response`, `periodic` and `sustained`: the lines, and what is asked of them.
+    /// Settings of tests over lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineSettings>,
-    /// In kernel space: where the task does its work.
+    /// In kernel space: the context in which the task works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<Handler>,
-    /// The command line that asked for the run.
+    /// Command line of the run, word by word.
     #[serde(default)]
     pub command: Vec<String>,
 }

@@ -4,7 +4,7 @@ use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A snapshot of a machine: of the device under test, unless it stands with the instrument.
+/// Snapshot of a machine before the run: in `system` the DUT's, in `instrument.system` the instrument's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -17,53 +17,54 @@ pub struct System {
     pub os: Option<String>,
     /// The kernel.
     pub kernel: Kernel,
-    /// Processor and its power management.
+    /// The processor and its power management.
     pub cpu: Cpu,
     /// Current clock source.
     pub clocksource: Option<String>,
-    /// Memory of the machine, KiB.
+    /// Total memory, KiB.
     pub memory_kib: Option<u64>,
-    /// Clock sources the kernel offers.
+    /// Available clock sources.
     pub clocksources: Vec<String>,
-    /// Timer resolution of `CLOCK_MONOTONIC`, ns; more than 1 means no high-resolution timers.
+    /// Timer resolution of `CLOCK_MONOTONIC`, ns; more than 1: no high-resolution timers.
     pub timer_resolution_ns: Option<u64>,
-    /// `kernel.sched_rt_runtime_us`; -1 is no throttling.
+    /// `kernel.sched_rt_runtime_us`; -1: no RT throttling.
     pub rt_runtime_us: Option<i64>,
     /// `kernel.sched_rt_period_us`.
     pub rt_period_us: Option<i64>,
-    /// The fair server of kernels from 6.12 on, which took the place of RT throttling: what ordinary tasks get of a CPU that
-    /// real-time tasks keep busy.
+    /// Fair server, which replaced RT throttling in Linux 6.12: CPU time that ordinary tasks get on a CPU kept busy by real-time
+    /// tasks. null if the kernel has none or does not show it.
     pub fair_server: Option<FairServer>,
     /// `kernel.timer_migration`.
     pub timer_migration: Option<bool>,
     /// Interrupt routing.
     pub irq: Irq,
-    /// Swap in use or available, KiB: (total, used).
+    /// Swap space, KiB: (total, used).
     pub swap_kib: Option<(u64, u64)>,
     /// Limits of the measuring user.
     pub limits: Limits,
-    /// `None`: bare metal as far as can be told; else the hypervisor: `kvm`, `vmware`, `xen` ...
+    /// Hypervisor: `kvm`, `vmware`, `xen` ...; null: bare metal, as far as can be told.
     pub virtualization: Option<String>,
-    /// `None`: no container as far as can be told; else `docker`, `lxc`, `systemd-nspawn` ...
+    /// Container: `docker`, `lxc`, `systemd-nspawn` ...; null: none, as far as can be told.
     pub container: Option<String>,
-    /// Time stolen by the hypervisor since boot, all CPUs together, ticks of user time.
+    /// Time stolen by the hypervisor since boot, all CPUs together, in ticks of 10 ms (`USER_HZ`).
     pub steal_ticks: Option<u64>,
-    /// State of the kernel's tracers.
+    /// State of the kernel's tracers; null if tracefs can't be read.
     pub tracing: Option<Tracing>,
-    /// Real-time tasks beside ours, kernel threads of each CPU (`migration/0` ...) left out.
+    /// Real-time tasks of other programs and of the kernel, without the kernel threads that every CPU has (`migration/0` ...).
     pub rt_tasks: Vec<RtTask>,
-    /// The tasks of other users or of the host can't be seen from here (`hidepid`, a container), so `rt_tasks` may lack some.
+    /// Tasks of other users or of the host are not visible (`hidepid`, a container), so `rt_tasks` may be incomplete.
     pub tasks_hidden: bool,
     /// Thermal zones.
     pub temperatures: Vec<Temperature>,
-    /// The machine is throttled for heat or undervoltage at this moment, in words; `None` also where it does not say.
+    /// Throttling at the time of the snapshot, by heat or undervoltage, in words; null if there is none, or if the machine does not
+    /// report it.
     pub throttling: Option<String>,
-    /// The machine was throttled at some time since it was started, in words.
+    /// Throttling at any time since boot, in words; null as for `throttling`.
     pub throttled_since_boot: Option<String>,
-    /// How often since boot the processors were throttled for heat, the sum of the kernel's counters. A difference between two
-    /// snapshots is throttling in between.
+    /// Thermal throttle events since boot: the sum of the kernel's counters. If it differs between two snapshots, the processor was
+    /// throttled in between.
     pub throttle_count: Option<u64>,
-    /// Versions of the tools that took part: `rtscope`, `stress-ng`, `iperf3` ...
+    /// Versions of the programs involved, by name: `rtscope`, `stress-ng`, `iperf3`, `qemu` ...
     pub tools: BTreeMap<String, String>,
 }
 
@@ -74,7 +75,7 @@ impl System {
     }
 }
 
-/// Which kernel, and how preemptible it is.
+/// The kernel and its preemption model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -87,13 +88,13 @@ pub struct Kernel {
     pub arch: String,
     /// Kernel command line.
     pub cmdline: String,
-    /// How preemptible it is.
+    /// Preemption model.
     pub preemption: Preemption,
-    /// What the preemption model was read from.
+    /// Where the preemption model was read from.
     pub preemption_evidence: String,
-    /// `CONFIG_HZ`, where the configuration is at hand.
+    /// `CONFIG_HZ`; null if the kernel's configuration is not available.
     pub hz: Option<u32>,
-    /// Debugging options of the configuration that slow down every lock or memory access, such as `CONFIG_KASAN`.
+    /// Debugging options in effect that slow down locks or memory accesses, such as `CONFIG_KASAN`.
     pub debug_options: Vec<String>,
 }
 
@@ -102,7 +103,7 @@ pub struct Kernel {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Preemption {
-    /// Not to be told.
+    /// It could not be determined.
     #[default]
     Unknown,
     /// `PREEMPT_NONE`
@@ -140,45 +141,45 @@ pub struct Cpu {
     pub model: Option<String>,
     /// Online CPUs.
     pub online: Vec<u32>,
-    /// CPUs this process may use.
+    /// CPUs that the probe may use.
     pub allowed: Vec<u32>,
-    /// Whether SMT siblings are active.
+    /// Whether SMT (hyper-threading) is active.
     pub smt_active: Option<bool>,
-    /// Frequency governor in force, by CPU number; empty where there is no frequency scaling.
+    /// Frequency governor of each CPU; empty without frequency scaling.
     #[serde(deserialize_with = "by_cpu")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
     pub governor: BTreeMap<u32, String>,
-    /// Lowest and highest frequency the governor may choose, kHz, by CPU.
+    /// Lowest and highest frequency that the governor may choose, kHz, of each CPU.
     #[serde(deserialize_with = "by_cpu")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, (u64, u64)>"))]
     pub frequency_khz: BTreeMap<u32, (u64, u64)>,
     /// Frequency scaling driver.
     pub frequency_driver: Option<String>,
-    /// Whether the processor may go above its nominal frequency (turbo, boost).
+    /// Whether the processor may exceed its nominal frequency (turbo, boost).
     pub turbo: Option<bool>,
     /// Idle driver.
     pub idle_driver: Option<String>,
-    /// Idle states, by name over all CPUs.
+    /// Idle states of all CPUs, merged by name.
     pub idle_states: Vec<IdleState>,
-    /// CPUs isolated from the scheduler.
+    /// CPUs isolated from the scheduler (`isolcpus`).
     pub isolated: Vec<u32>,
-    /// CPUs without a periodic tick.
+    /// Adaptive-tick CPUs (`nohz_full`).
     pub nohz_full: Vec<u32>,
-    /// CPUs whose RCU callbacks run elsewhere, as asked for on the kernel's command line.
+    /// CPUs whose RCU callbacks are offloaded (`rcu_nocbs` on the kernel command line).
     pub rcu_nocbs: Vec<u32>,
 }
 
-/// One idle state.
+/// An idle state (C-state).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleState {
     /// Name, such as `C6`.
     pub name: String,
-    /// Exit latency, us; the longest where CPUs differ.
+    /// Exit latency, us; the longest if CPUs differ.
     pub latency_us: u64,
-    /// Switched off on every CPU.
+    /// It is disabled on every CPU.
     pub disabled: bool,
-    /// CPUs that may enter it.
+    /// CPUs on which it is enabled.
     #[serde(default)]
     pub cpus: Vec<u32>,
 }
@@ -188,10 +189,10 @@ pub struct IdleState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Irq {
-    /// CPUs that new interrupts go to.
+    /// Default affinity: CPUs that new interrupts go to.
     pub default_affinity: Vec<u32>,
-    /// For each CPU, how many interrupts in use are delivered to it, or may be where the kernel says no more. Those that belong to
-    /// each CPU (its timer) are left out.
+    /// Number of interrupts in use on each CPU: by their effective affinity, or by their affinity if the kernel does not show the
+    /// effective one. Per-CPU interrupts, such as those of a CPU's timer, are left out.
     #[serde(deserialize_with = "by_cpu")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, u32>"))]
     pub per_cpu: BTreeMap<u32, u32>,
@@ -204,9 +205,9 @@ pub struct Irq {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// `RLIMIT_MEMLOCK`, bytes; `None` is unlimited.
+    /// `RLIMIT_MEMLOCK`, bytes; null: unlimited.
     pub memlock: Option<u64>,
-    /// `RLIMIT_RTPRIO`, or the real-time priority that the process has been started with where that is higher.
+    /// `RLIMIT_RTPRIO`, or the real-time priority with which the probe was started if that is higher.
     pub rtprio: u64,
     /// Has `CAP_SYS_NICE`.
     pub cap_sys_nice: bool,
@@ -221,15 +222,15 @@ pub struct Limits {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tracing {
-    /// `current_tracer`; of an instance where the top level has `nop` and an instance has not.
+    /// `current_tracer`; `TRACER (instance NAME)` if only an instance has an active tracer.
     pub current: String,
-    /// `tracing_on`
+    /// `tracing_on`, or an instance with an active tracer, or enabled events.
     pub on: bool,
-    /// Number of enabled events (`set_event` lines), instances included.
+    /// Number of enabled events (lines of `set_event`) where tracing is on, instances included (but for rasdaemon's).
     pub events: u32,
 }
 
-/// A real-time task beside ours.
+/// A real-time task of another program or of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RtTask {
@@ -237,23 +238,23 @@ pub struct RtTask {
     pub tid: u32,
     /// Name.
     pub name: String,
-    /// Policy.
+    /// Scheduling policy.
     pub policy: Policy,
-    /// Priority, 1 to 99; 0 for deadline, which is above all.
+    /// Priority, 1 to 99; 0 for `deadline`, which precedes all others.
     pub priority: u8,
-    /// CPUs it may run on; empty where that can't be read.
+    /// CPUs it may run on; empty if that can't be read.
     pub cpus: Vec<u32>,
-    /// A thread of the kernel (an interrupt's, for example), not of a program.
+    /// It is a kernel thread, such as that of an interrupt.
     #[serde(default)]
     pub kernel: bool,
 }
 
-/// `/sys/kernel/debug/sched/fair_server`, of the CPU where it gives most.
+/// Fair server of the CPU on which it gives ordinary tasks the most (`/sys/kernel/debug/sched/fair_server`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FairServer {
-    /// What ordinary tasks get in each period, ns; 0 is nothing.
+    /// CPU time for ordinary tasks in each period, ns; 0: none.
     pub runtime_ns: u64,
     /// The period, ns.
     pub period_ns: u64,
@@ -263,11 +264,11 @@ pub struct FairServer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Temperature {
-    /// Its type, such as `x86_pkg_temp`.
+    /// Type of the zone, such as `x86_pkg_temp`.
     pub zone: String,
-    /// Thousandths of a degree Celsius.
+    /// Temperature, thousandths of a degree Celsius.
     pub milli_celsius: i64,
-    /// Lowest passive or critical trip point, thousandths of a degree.
+    /// Lowest passive, hot or critical trip point, thousandths of a degree Celsius.
     pub trip_milli_celsius: Option<i64>,
 }
 

@@ -4,16 +4,16 @@ use crate::limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a warning does to the verdict, mildest first.
+/// Effect of a warning on the verdict, mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Worth knowing; the figures mean what they say.
+    /// Worth knowing; the verdict is not affected.
     Note,
-    /// True for this run, not for what one would conclude from it.
+    /// The figures are true of this run, but do not support general conclusions.
     Inconclusive,
-    /// The figures mean something else than they say.
+    /// The figures do not show what they claim to show.
     Invalid,
 }
 
@@ -21,13 +21,13 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
-    /// A stable name for programs, such as `memory-not-locked`.
+    /// Stable name for programs, such as `memory-not-locked`.
     pub code: String,
-    /// What it does to the verdict.
+    /// Its effect on the verdict.
     pub effect: Effect,
     /// What was found and why it matters, for people.
     pub message: String,
-    /// What mends it, a command where there is one.
+    /// What to do about it: a command if there is one.
     pub remedy: String,
 }
 
@@ -62,13 +62,13 @@ impl Warning {
 #[cfg_attr(feature = "schema", schemars(description = "Whether the figures may be trusted, best first."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// They mean what they say.
+    /// The figures show what they claim to show.
     Valid,
-    /// They come again to the last bit, in the lab's time: true of its model, which is no machine.
+    /// The figures repeat to the last bit in the lab's virtual time. They are true of its time model, not of a real machine.
     Repeatable,
-    /// True for this run, not for what one would conclude.
+    /// The figures are true of this run, but do not support general conclusions.
     Inconclusive,
-    /// They mean something else than they say.
+    /// The figures do not show what they claim to show.
     Invalid,
 }
 
@@ -76,7 +76,7 @@ impl Verdict {
     /// Every verdict, the best first.
     pub const ALL: [Self; 4] = [Self::Valid, Self::Repeatable, Self::Inconclusive, Self::Invalid];
 
-    /// Whether `--strict` accepts the verdict: the figures mean what they say, about a machine or about the lab's model.
+    /// Whether `--strict` accepts the verdict: the figures show what they claim to, of a machine or of the lab's model.
     pub fn passes_strict(self) -> bool {
         self <= Self::Repeatable
     }

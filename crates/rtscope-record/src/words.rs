@@ -37,15 +37,15 @@ macro_rules! word_enum {
 pub(crate) use word_enum;
 
 word_enum! {
-    /// What is measured.
+    /// Kind of measurement.
     Test {
         /// Wake-up latency of a timer.
         Timer = "timer",
-        /// Answer to a stimulus on a line.
+        /// Latency of the answers to stimuli on a line.
         Response = "response",
-        /// A line toggled by a timer.
+        /// Jitter of a line that a timer toggles.
         Periodic = "periodic",
-        /// Highest stimulus frequency that is answered.
+        /// Highest frequency at which every stimulus is answered in time.
         Sustained = "sustained",
     }
 }
@@ -61,11 +61,11 @@ word_enum! {
 }
 
 word_enum! {
-    /// Whose time the figures are in.
+    /// Time base of all figures.
     Clock {
         /// The machine's own clock.
         Host = "host",
-        /// Instruction-counted time of a virtual machine.
+        /// Virtual time of a virtual machine, counted in instructions.
         Virtual = "virtual",
     }
 }

@@ -10,61 +10,61 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A distribution as JSON: derived figures are written for readers and checked when read.
+/// A distribution: the samples of one thread or kind of edge. Derived figures are written for readers, and checked when read.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Distribution"))]
 pub(crate) struct Wire<'a> {
-    /// What was measured: "cpu0", "rising" ...
+    /// Its name: `cpu0`, `thread0`, `rising` ...
     label: Cow<'a, str>,
-    /// Samples taken, overflowed ones included.
+    /// Samples taken, including overflowed ones.
     count: u64,
-    /// Lowest sample, ns; null when there is none.
+    /// Lowest sample, ns; null without a sample.
     min: Option<u64>,
-    /// Highest sample, ns; null when there is none.
+    /// Highest sample, ns; null without a sample.
     max: Option<u64>,
-    /// Mean, ns.
+    /// Mean, ns; null without a sample.
     mean: Option<f64>,
-    /// Standard deviation (population form), ns; null when unknown.
+    /// Standard deviation (population form), ns; null without a sample, or if the sums are unknown.
     stddev: Option<f64>,
-    /// Events that gave no sample: grid points passed over, stimuli never answered.
+    /// Events that gave no sample: grid points passed over, stimuli not answered in time.
     missed: u64,
-    /// Of `missed`: answered after the time-out; such answers are in no histogram.
+    /// Stimuli among `missed` that were answered after the time-out; such answers are in no histogram. Absent if 0.
     #[serde(default, skip_serializing_if = "zero")]
     late: u64,
-    /// Samples or edges that nobody asked for; not in `count`.
+    /// Edges that answer no stimulus, or wake-ups before their grid point; not in `count`.
     spurious: u64,
-    /// Samples of `count` that the histogram does not hold (imported data only).
+    /// Samples of `count` that the histogram does not hold (imports only).
     overflow: u64,
-    /// Samples taken and lost; not in `count`.
+    /// Samples that were lost after they were taken, and missed events whose latency was lost with them; not in `count`.
     #[serde(default)]
     dropped: u64,
-    /// Events that should have given a sample; equals count + missed + dropped.
+    /// Events that should have given a sample: `count + missed + dropped`; null if another tool does not state it.
     #[serde(default)]
     expected: Option<u64>,
     /// Percentiles that the count supports, ns: at most 0.1 % too high, never too low.
     percentiles: BTreeMap<String, u64>,
-    /// The latencies of the missed events, where they are known: points of a grid that were passed over.
+    /// Latencies of the missed events: grid points that were passed over. Absent if none was missed, or if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passed: Option<Cow<'a, PassedOver>>,
-    /// Percentiles of all events that were expected and not lost, not only of those that gave a sample, ns: exact. Those that lie among
-    /// stimuli without an answer are not known, and absent.
+    /// Percentiles of all events, `count` and `missed` together, ns, from the latency of each event. Those among unanswered stimuli
+    /// are unknown and absent. All are absent in `periodic`, and if samples were dropped or overflowed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     corrected_percentiles: BTreeMap<String, u64>,
-    /// In place of them, where only the samples are known (imports, and records from before `passed`): percentiles corrected by
-    /// `HdrHistogram`'s rule, a guess.
+    /// In their place, if only the samples are known (imports, and records from before `passed`): an estimate by `HdrHistogram`'s
+    /// rule, ns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     hdrhistogram_rule_percentiles: BTreeMap<String, u64>,
-    /// Exact sum of the samples, ns, as decimal text (it may exceed 2^53); absent when unknown.
+    /// Exact sum of the samples, ns, as decimal text since it may exceed 2^53; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sum: Option<String>,
-    /// Exact sum of the squared samples, ns², as decimal text; absent when unknown.
+    /// Exact sum of the squared samples, ns², as decimal text; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sum_sq: Option<String>,
-    /// Unit that values were rounded down to, ns.
+    /// Unit to which values were rounded down, ns.
     #[serde(default = "one")]
     resolution: u64,
-    /// Worst samples, highest first.
+    /// The worst samples, highest first.
     worst: Cow<'a, [Worst]>,
     /// The thread that took the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub(crate) struct Wire<'a> {
     /// Exact equal-width bins beside the histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     linear: Option<Cow<'a, LinearBins>>,
-    /// `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
+    /// Histogram of the samples: `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
     histogram: String,
 }
 

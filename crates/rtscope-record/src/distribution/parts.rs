@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Worst {
     /// The sample, ns.
     pub value: u64,
-    /// When it was taken, ns since the run's start.
+    /// When it was taken, ns since the start of the run.
     pub at: u64,
 }
 
@@ -20,20 +20,20 @@ pub struct Worst {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadInfo {
-    /// Thread id on the target; 0 when unknown.
+    /// Thread id on the target; 0 if unknown, and for a timer in kernel space.
     pub tid: u32,
-    /// The CPU it was pinned to; `None` when it was free to migrate.
+    /// CPU to which it was pinned; null if it was free to migrate, or if unknown.
     pub cpu: Option<u32>,
-    /// The policy it really ran under; `None` when unknown (an imported file).
+    /// Actual scheduling policy; null if unknown (imports), and for a timer in kernel space.
     pub policy: Option<Policy>,
-    /// The priority it really ran at.
+    /// Actual priority, 1 to 99; 0 for policies without priority.
     pub priority: u8,
-    /// Its own grid, ns.
+    /// Interval of its grid, or of the stimuli, ns.
     pub interval: u64,
     /// Its last sample, ns (cyclictest's `Act`).
     #[serde(default)]
     pub last: Option<u64>,
-    /// Its first grid point, ns since the run's start.
+    /// Its first grid point, ns since the start of the run.
     #[serde(default)]
     pub first_at: Option<u64>,
 }

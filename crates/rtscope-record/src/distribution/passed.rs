@@ -75,18 +75,18 @@ impl PassedOver {
     }
 }
 
-/// The latencies of the missed events of a grid.
+/// Latencies of the missed events of a grid.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "PassedOver"))]
 struct Wire {
-    /// Lowest latency among the missed events, ns.
+    /// Lowest latency, ns.
     min: u64,
-    /// Highest, ns.
+    /// Highest latency, ns.
     max: u64,
-    /// Their exact sum, ns, as decimal text.
+    /// Exact sum of the latencies, ns, as decimal text.
     sum: String,
-    /// Their latencies, as many as `missed`: `HdrHistogram` V2 as `histogram` of the distribution.
+    /// Histogram of the latencies, as many as `missed`: `HdrHistogram` V2, as the `histogram` of the distribution.
     histogram: String,
 }
 

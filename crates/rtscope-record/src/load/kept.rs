@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 pub struct LoadProof {
     /// Name of the load: `none`, `background`, `full`, `stress-ng:--cpu 2` ...
     pub name: String,
-    /// How it was isolated: `pid+net namespaces`, `loopback` ... in plain words.
+    /// How it was isolated, in words: `PID, mount, IPC and network namespaces`, `process tree, no namespaces` ...
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub isolation: String,
-    /// From the moment the load was up to the moment it was told to stop, ns.
+    /// Time from when the load was up until it was told to stop, ns.
     #[serde(default)]
     pub ran_ns: u64,
-    /// Every process started for it.
+    /// Every process started for it, without their children.
     #[serde(default)]
     pub processes: Vec<LoadProcess>,
-    /// Kernel OOM kills counted on the machine while the load ran; `None` when the kernel does not say.
+    /// OOM kills of the kernel on the whole machine while the load ran; null if the kernel does not count them.
     #[serde(default)]
     pub oom_kills: Option<u64>,
-    /// What the kernel saw of it meanwhile; `None` in older records, and when its supervisor was killed.
+    /// CPU time of the whole load. Absent in older records, and if the supervisor of the load was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<LoadCourse>,
 }
@@ -30,95 +30,96 @@ pub struct LoadProof {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadProcess {
-    /// Program and arguments, as started.
+    /// Program and arguments.
     pub command: Vec<String>,
-    /// Exit status, if it exited by itself or on request.
+    /// Exit status; null if a signal killed it, or if its end was not seen.
     pub exit_code: Option<i32>,
-    /// Signal that ended it, if one did.
+    /// Signal that killed it, if one did.
     pub signal: Option<i32>,
     /// It ended before it was told to.
     pub died_early: bool,
-    /// What it achieved, by name with unit: `cpu.bogo_ops`, `iperf3.bytes`, `iperf3.gbit_per_s` ...
+    /// What it achieved: figures by name with unit, such as `cpu.bogo_ops`, `iperf3.bytes`, `iperf3.gbit_per_s`.
     #[serde(default)]
     pub achieved: BTreeMap<String, f64>,
-    /// What the kernel saw of its workers while the load was up, by what they do.
+    /// What its workers did while the load was up, by kind of worker.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<LoadWorkers>,
-    /// Its last lines on stderr, when something went wrong.
+    /// Its last messages, if something went wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
 
-/// What the kernel saw of a whole load, from the moment it was up until it was told to end.
+/// CPU time of a whole load, from when it was up until it was told to stop, as the kernel accounts it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadCourse {
-    /// By its name, this load leaves no CPU idle.
+    /// A load of this name leaves no CPU idle.
     #[serde(default)]
     pub fills_cpus: bool,
-    /// Each CPU that it could use. A process counts for the CPU that it was last seen on.
+    /// Each CPU that the load could use. CPU time of a process counts for the CPU on which it was last seen.
     #[serde(default)]
     pub cpus: Vec<LoadCpu>,
-    /// The run in steps of one length; the last may be shorter.
+    /// The run in at most 64 consecutive steps of about equal length; the last may be shorter.
     #[serde(default)]
     pub steps: Vec<LoadStep>,
 }
 
-/// What became of the time of one CPU, ns.
+/// Use of one CPU while the load ran, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadCpu {
-    /// Number of the CPU.
+    /// CPU number.
     pub cpu: u32,
-    /// The load's.
+    /// CPU time of the load.
     pub load_ns: u64,
-    /// Nobody's.
+    /// Idle time, I/O wait included.
     pub idle_ns: u64,
 }
 
-/// A step of the run, over all CPUs of the load, ns. What is neither the load's nor idle was the measurement's and other programs'.
+/// Use of all CPUs of the load in one step of the run, ns. The rest was used by the measurement and other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadStep {
-    /// How long it was.
+    /// Length of the step.
     pub ns: u64,
     /// CPU time of the load.
     pub load_ns: u64,
-    /// CPU time of nobody.
+    /// Idle time, I/O wait included.
     pub idle_ns: u64,
 }
 
-/// Workers of one kind in a process of a load: those of a stressor, or an end of iperf3.
+/// Workers of one kind in a process of a load, such as those of one stressor.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadWorkers {
-    /// Name of the stressor, or `iperf3`.
+    /// Name of the stressor, else of the program, such as `iperf3`.
     pub name: String,
-    /// How many there were.
+    /// Number of workers.
     pub count: u32,
-    /// How many of them ended before they were told to.
+    /// Number of workers that ended before they were told to.
     #[serde(default)]
     pub gone: u32,
-    /// How often one was seen stopped by a signal.
+    /// How often a look found a worker stopped by a signal.
     #[serde(default)]
     pub stopped: u32,
-    /// How many had their priority or policy changed.
+    /// Number of workers whose nice value or scheduling policy was changed.
     #[serde(default)]
     pub reniced: u32,
-    /// CPU time of all of them, with what they started, ns.
+    /// CPU time of all workers and of the processes they started, ns.
     pub cpu_ns: u64,
-    /// How long they were watched, all together, ns.
+    /// Sum over all workers of the time during which they were watched, ns.
     pub watched_ns: u64,
-    /// For how much of that they used no CPU time and waited neither for a CPU nor for a disk, or were gone, ns.
+    /// The part of `watched_ns` in which workers were idle, ns: they used no CPU time and waited neither for a CPU nor for a disk,
+    /// or were stopped or gone.
     #[serde(default)]
     pub idle_ns: u64,
-    /// The same of the first 2 s.
+    /// `idle_ns` in the first 2 s.
     #[serde(default)]
     pub early_idle_ns: u64,
-    /// `watched_ns` of the first 2 s.
+    /// `watched_ns` in the first 2 s.
     #[serde(default)]
     pub early_watched_ns: u64,
-    /// Longest time in which none of them did anything, ns.
+    /// Longest time in which all workers were idle, ns.
     #[serde(default)]
     pub longest_idle_ns: u64,
 }

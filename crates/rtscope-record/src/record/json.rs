@@ -42,65 +42,65 @@ fn read<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Shown<'static>
     fits::distributions(input).map(|all| all.into_iter().map(|d| Shown(Cow::Owned(d), None)).collect())
 }
 
-/// The record as JSON.
+/// The record of one run, as JSON.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Record", title = "rtscope-record/1"))]
 struct Wire<'a> {
     /// Name and version of this format: "rtscope-record/1".
     schema: Cow<'a, str>,
-    /// Unique, sorts by time.
+    /// Unique identifier; sorts by start time.
     id: Cow<'a, str>,
-    /// RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     started: Cow<'a, str>,
-    /// Wall time of the measurement, ns.
+    /// Duration of the measurement, ns.
     #[serde(default)]
     elapsed_ns: u64,
     /// What was measured.
     test: Test,
     /// Where the measured task ran.
     space: Space,
-    /// Name of the load.
+    /// Name of the load; `unknown` in imports that do not state it.
     load: Cow<'a, str>,
-    /// Where the probe ran.
+    /// Where the probe ran: `local`, `ssh:HOST`, `lab:KERNEL`, `fake:FILE`, or `import`.
     target: Cow<'a, str>,
-    /// Whose time the figures are in.
+    /// Time base of all figures.
     clock: Clock,
-    /// Where it came from; absent in older records, where it follows from `source`, `lab`, `target` and `instrument`.
+    /// Where the record came from. Absent in older records, where it follows from `source`, `lab`, `target` and `instrument`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<Origin>,
-    /// The run was ended before its time.
+    /// The run was interrupted before its end, for example by Ctrl-C. A run that ended at `break_above` was not interrupted.
     #[serde(default)]
     interrupted: bool,
-    /// Whether the figures may be trusted: the worst of the warnings' effects and of what the origin allows.
+    /// Whether the figures can be trusted: the worst of the warnings' effects and of what the origin allows.
     verdict: Verdict,
     /// What a reader of the figures must know.
     warnings: Cow<'a, [Warning]>,
-    /// All that was asked for.
+    /// The requested settings.
     settings: Cow<'a, Settings>,
-    /// What the machine was like.
+    /// Snapshot of the DUT's machine before the run.
     system: Cow<'a, System>,
-    /// What the load achieved and how each of its processes ended; null when nothing was asked of it.
+    /// What the load achieved and how each of its processes ended; null without a load.
     load_proof: Option<Cow<'a, LoadProof>>,
-    /// The figures.
+    /// The figures, one distribution for each measuring thread or kind of edge.
     #[serde(deserialize_with = "read")]
     distributions: Vec<Shown<'a>>,
-    /// SHA-256 over the distributions (first 128 bits, hex): equal exactly when every count and sample statistic is.
+    /// SHA-256 over the distributions (the first 128 bits, hex): equal exactly if all counts and sample statistics are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
-    /// Where it was imported from.
+    /// The file that it was imported from, if that was not a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Cow<'a, Source>>,
-    /// The virtual machine that it was taken in, when the lab made it.
+    /// The virtual machine, if it was measured in the lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lab: Option<Cow<'a, Lab>>,
-    /// What stimulated and timed, for a test over lines.
+    /// The instrument, in tests over lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instrument: Option<Cow<'a, Instrument>>,
-    /// What was seen of the run before, during and after it.
+    /// Observations of the threads and the machine before, during and after the run; absent in imports and older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     witness: Option<Cow<'a, Witness>>,
-    /// Who says that rtscope measured it.
+    /// Statement of a key owner that rtscope measured the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signature: Option<Cow<'a, Signature>>,
 }

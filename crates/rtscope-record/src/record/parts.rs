@@ -12,7 +12,7 @@ use crate::witness::Witness;
 use crate::words::{Clock, Space, Test};
 use serde::{Deserialize, Serialize};
 
-/// Where an imported record came from.
+/// The file that a record was imported from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Source {
@@ -22,18 +22,19 @@ pub struct Source {
     pub file: String,
     /// SHA-256 of the file, hex.
     pub sha256: String,
-    /// Lines or keys of the file that are kept to write it again (header comments, command line ...).
+    /// Lines or keys of the file that an export needs to write it again (header comments, command line ...).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
 }
 
-/// Who says that this program measured a record.
+/// Signed statement of a key owner that rtscope measured a record.
 ///
-/// Signed is all of the record but what follows from the rest of it: `docs/record.md`, "Signature". Whether it holds is not looked at here.
+/// It covers the whole record except what follows from the rest: `docs/record.md`, "Signature". The rtscope program verifies it,
+/// the `rtscope-record` crate does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Signature {
-    /// What the key's owner is called where the record is kept; not signed.
+    /// Name of the key's owner in the archive that holds the record; not signed.
     pub name: String,
     /// Public key (ed25519), 64 hex digits.
     pub key: String,
@@ -75,13 +76,13 @@ pub struct RecordParts {
     pub space: Space,
     /// Name of the load.
     pub load: String,
-    /// Where the probe ran: `local`, `ssh://host`, `lab:KERNEL`, `import`.
+    /// Where the probe ran: `local`, `ssh:HOST`, `lab:KERNEL`, `fake:FILE`, `import`.
     pub target: String,
-    /// Whose time the figures are in.
+    /// Time base of all figures.
     pub clock: Clock,
     /// Where the record came from; `None` in older records, for which [`Origin::derived`] determines it.
     pub origin: Option<Origin>,
-    /// The run was ended early; the figures are of the part that ran.
+    /// The run was interrupted before its end; the figures are of the part that ran.
     pub interrupted: bool,
     /// What a reader of the figures must know.
     pub warnings: Vec<Warning>,
@@ -97,11 +98,11 @@ pub struct RecordParts {
     pub source: Option<Source>,
     /// The lab's virtual machine.
     pub lab: Option<Lab>,
-    /// For tests over lines: what gave the stimuli and stamped the edges.
+    /// For tests over lines: the instrument, which gave the stimuli and stamped the edges.
     pub instrument: Option<Instrument>,
-    /// What the witness saw; `None` for imports and for records of programs without one.
+    /// Observations of the witness; `None` for imports and older records.
     pub witness: Option<Witness>,
-    /// The signature that shows who vouches for the measurement.
+    /// Statement of a key owner that rtscope measured the record.
     pub signature: Option<Signature>,
 }
 

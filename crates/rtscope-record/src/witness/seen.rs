@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 /// Most states of one thread, rivals, other runs or changes that are kept; [`Witness::left_out`] counts the rest.
 pub const MOST: usize = 64;
 
-/// What was seen of a run.
+/// Observations of the threads and the machine before, during and after a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Witness {
-    /// Looks at the threads and the machine during the run, besides those before and after.
+    /// Number of looks at the threads and the machine during the run, without those before and after it.
     pub looks: u32,
-    /// The time from one look to the next, as meant, ns.
+    /// Nominal time between two looks, ns; longer than any run if there were none during it.
     pub every_ns: u64,
-    /// The longest time from one look to the next, ns.
+    /// Longest time between two looks, ns.
     pub longest_gap_ns: u64,
-    /// How long the run was to take, ns; `None` where that was not said.
+    /// Planned duration of the run, ns; null if it had none.
     pub planned_ns: Option<u64>,
-    /// How long it took, ns.
+    /// Actual duration of the run, ns.
     pub real_ns: u64,
     /// The threads that measured, stimulated or answered.
     pub threads: Vec<ThreadSeen>,
-    /// Real-time tasks at or above the measuring priority, allowed on measured CPUs, that ran meanwhile.
+    /// Real-time tasks at or above the measuring priority, allowed on measured CPUs, that ran during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<Rival>,
     /// Other runs of rtscope on the same machine at the same time.
@@ -32,13 +32,13 @@ pub struct Witness {
     pub other_runs: Vec<OtherRun>,
     /// The measured CPUs.
     pub cpus: Vec<CpuSeen>,
-    /// What changed on the machine.
+    /// Changes of the machine during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// Why the watchdog ended the run.
+    /// Why the watchdog ended the run; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starved: Option<Starved>,
-    /// How many more states, rivals, runs and changes were seen than are kept here.
+    /// Number of thread states, rivals, runs and changes that were seen but are not listed here: at most 64 of each are.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u32,
 }
@@ -48,45 +48,45 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// One thread of the run.
+/// Observations of one thread of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadSeen {
-    /// As in the distribution; `instrument` and `dut` in tests over lines.
+    /// Label of its distribution; `instrument` or `dut` in tests over lines.
     pub label: String,
-    /// Thread id; 0 where it never started.
+    /// Thread id; 0 if it never started.
     pub tid: u32,
-    /// How the kernel scheduled it: before the run, and whenever that had changed since the look before; the last is that of the end.
+    /// Its scheduling at the start of the run, and each change that was seen.
     pub states: Vec<ThreadState>,
-    /// CPUs that it was seen on.
+    /// CPUs on which it was seen.
     pub ran_on: Vec<u32>,
-    /// How often the kernel moved it to another CPU, from its first look to its last; `None` where the kernel does not say.
+    /// Number of migrations to another CPU between its first and last look; null if unknown.
     pub migrations: Option<u64>,
-    /// The scheduler of ordinary tasks dealt with it meanwhile, by the kernel's own accounts: it was an ordinary task for some time,
-    /// however short. `None` where the kernel does not say, or where it was one from the beginning.
+    /// By the kernel's accounts, it was an ordinary task for some time, however short. null if this can't be told: the kernel does
+    /// not show it, the thread migrated or changed its cgroup, or it was an ordinary task from the beginning.
     pub was_ordinary: Option<bool>,
-    /// CPU time that it took, ns.
+    /// CPU time that it used, ns.
     pub ran_ns: Option<u64>,
-    /// How long it was ready to run and waited for a CPU, ns.
+    /// Time that it was ready to run and waited for a CPU, ns.
     pub waited_ns: Option<u64>,
-    /// How often another task took the CPU from it.
+    /// Number of involuntary context switches.
     pub preempted: Option<u64>,
-    /// Its timer slack, ns: how late the kernel may let its timers expire. Ordinary tasks only; 0 for real-time ones.
+    /// Timer slack of an ordinary task, ns: how late the kernel may let its timers expire. 0 for real-time tasks.
     pub timer_slack_ns: Option<u64>,
 }
 
-/// How a thread was scheduled.
+/// Scheduling of a thread at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadState {
-    /// When it was seen, ns since the start of the run; 0 before it.
+    /// When it was seen, ns since the start of the run; 0: before it.
     pub at: u64,
-    /// `fifo`, `rr`, `deadline`, `other`, `batch`, `idle`, or `ext`.
+    /// `fifo`, `rr`, `deadline`, `other`, `batch`, `idle` or `ext`; else the policy's number.
     pub policy: String,
-    /// 1 to 99; 0 for policies that have none.
+    /// 1 to 99; 0 for policies without priority.
     pub priority: u8,
-    /// CPUs that it was allowed on.
+    /// CPUs that it may run on.
     pub cpus: Vec<u32>,
 }
 
@@ -117,81 +117,80 @@ impl ThreadState {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rival {
-    /// Process.
+    /// Process id.
     pub pid: u32,
-    /// Thread.
+    /// Thread id.
     pub tid: u32,
     /// Name.
     pub name: String,
-    /// Policy.
+    /// Scheduling policy.
     pub policy: String,
-    /// 1 to 99; 0 for deadline, which is above all.
+    /// 1 to 99; 0 for `deadline`, which precedes all others.
     pub priority: u8,
-    /// CPUs that it was allowed on; empty where that can't be read.
+    /// CPUs it may run on; empty if that can't be read.
     pub cpus: Vec<u32>,
-    /// The CPU that it ran on last.
+    /// CPU on which it last ran.
     pub cpu: u32,
-    /// A thread of the kernel.
+    /// It is a kernel thread.
     #[serde(default)]
     pub kernel: bool,
-    /// CPU time that it took during the run, ns; what it took before it was first seen is not known, and not in it, unless it began
-    /// during the run.
+    /// CPU time that it used during the run, ns, counted from when it was first seen; if it started during the run, from its start.
     pub ran_ns: u64,
-    /// When it was first seen, ns since the start; 0 when it was there before.
+    /// When it was first seen, ns since the start of the run; 0: before it.
     pub first_at: u64,
 }
 
-/// Another run on the same machine.
+/// Another run of rtscope on the same machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherRun {
-    /// The process that measures.
+    /// Process id of its probe.
     pub pid: u32,
-    /// The command line that asked for it, where it can be read; else the process's.
+    /// Command line of the rtscope that started the probe, else of the probe; cut at 200 characters.
     pub command: String,
-    /// Its threads.
+    /// Names of its threads.
     pub threads: Vec<String>,
-    /// How long before this run's start it had begun, ns; 0 when it began later.
+    /// How long before this run it had started, ns; 0: it started later.
     pub before_ns: u64,
-    /// When it was first seen, ns since the start; 0 when it was there before.
+    /// When it was first seen, ns since the start of this run; 0: before it.
     pub first_at: u64,
-    /// When it was last seen, ns since the start.
+    /// When it was last seen, ns since the start of this run.
     pub last_at: u64,
 }
 
-/// What was seen of one measured CPU.
+/// Observations of one measured CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuSeen {
-    /// Its number.
+    /// CPU number.
     pub cpu: u32,
-    /// Time that the hypervisor gave to others during the run, ns, in the kernel's ticks of 10 ms.
+    /// Time stolen by the hypervisor during the run, ns, in ticks of 10 ms.
     pub steal_ns: Option<u64>,
-    /// Lowest and highest frequency at a look, kHz.
+    /// Lowest and highest frequency seen, kHz.
     pub khz: Option<(u64, u64)>,
-    /// System management interrupts during the run, where the processor counts them and the count can be read.
+    /// System management interrupts during the run; null if the processor does not count them, or the count can't be read.
     pub smis: Option<u64>,
 }
 
-/// Something that changed while it was measured.
+/// A change of the machine during the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// When the change was seen, ns since the start of the run: it happened between the look before and then.
+    /// When it was seen, ns since the start of the run. It happened after the look before.
     pub at: u64,
     /// What changed.
     pub what: Changed,
-    /// Of which CPU, zone or device; empty for the machine.
+    /// The CPU, setting, counter or cooling device that changed; empty for the whole machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub of: String,
-    /// As it was.
+    /// Value before; empty for `suspended`, `paused` and `continued`.
     pub from: String,
-    /// As it is.
+    /// Value after; for `suspended` and `paused`, how long.
     pub to: String,
 }
 
-/// What can change.
+/// What changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -202,35 +201,35 @@ pub enum Changed {
     Governor,
     /// `kernel.sched_rt_runtime_us` or `kernel.sched_rt_period_us`.
     RtThrottling,
-    /// The fair server's share.
+    /// The fair server's runtime.
     FairServer,
-    /// The CPUs that are online.
+    /// The online CPUs.
     Online,
-    /// Events of throttling for heat or power, as the processor counts them.
+    /// The number of throttle events for heat or power limits.
     ThrottleCount,
-    /// The state of a device that cools by slowing down.
+    /// The state of a cooling device that slows the processor down.
     Cooling,
-    /// The firmware's word of undervoltage, heat or throttling.
+    /// What the firmware reports of undervoltage, heat or throttling.
     Firmware,
-    /// The machine was suspended; `to` says for how long.
+    /// The machine was suspended.
     Suspended,
-    /// Nothing of the probe ran, though it waited for no CPU: machine or process stood still; `to` says for how long.
+    /// The witness did not run for some time although it did not wait for a CPU: the machine or the process was stopped.
     Paused,
-    /// The process was told to go on (SIGCONT): somebody may have stopped it.
+    /// The process received SIGCONT: it may have been stopped before.
     Continued,
 }
 
-/// A run that the watchdog ended.
+/// Why the watchdog ended a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Starved {
-    /// When it was ended, ns since the start.
+    /// When it ended the run, ns since the start.
     pub at: u64,
-    /// Which thread made no progress; empty when the run lasted beyond its time.
+    /// Label of the thread that made no progress; empty if the run exceeded its planned duration.
     pub thread: String,
-    /// Since when, ns since the start.
+    /// Since when it made no progress, ns since the start of the run.
     pub since: u64,
-    /// Who had its CPU meanwhile; `None` where nobody could be found.
+    /// The rival that used that thread's CPU meanwhile; absent if none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Rival>,
 }
