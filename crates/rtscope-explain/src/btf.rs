@@ -134,6 +134,16 @@ impl<'a> Btf<'a> {
         self.follow(start, path).ok_or_else(missing)
     }
 
+    /// Where the bit field `member` of the structure `name` is: its first bit, and how many it has.
+    pub fn bits(&self, name: &str, member: &str) -> Option<(u32, u32)> {
+        let at = self.structures().find(|&at| self.name_of(at) == name)?;
+        let head = self.head(at).filter(|h| h.bit_fields)?;
+        (0..head.members).map(|i| at + 12 + 12 * i).find(|&m| self.name_of(m) == member).and_then(|m| {
+            let place = word(self.types, m + 8)?;
+            Some((place & 0xff_ffff, place >> 24))
+        })
+    }
+
     /// Offset in bytes of the member `member` of type `struct of`, in whatever structure has one: of those without a name.
     pub fn offset_of_a(&self, of: &str, member: &str) -> Result<u64, BtfError> {
         let is = |&(name, number, _): &(&str, u32, u64)| {

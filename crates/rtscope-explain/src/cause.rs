@@ -123,7 +123,7 @@ pub(crate) struct Moment {
 const PREEMPT: u32 = 0xff;
 const SERVING_SOFTIRQ: u32 = 0x100;
 const BOTTOM_HALVES: u32 = 0xfe00;
-pub(crate) const INTERRUPT: u32 = 0xff_0000;
+const INTERRUPT: u32 = 0xff_0000;
 const NO_SWITCH_DUE: u32 = 1 << 31;
 /// Of EFLAGS: interrupts are on.
 const INTERRUPTS_ON: u32 = 1 << 9;

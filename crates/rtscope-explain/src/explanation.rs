@@ -1,15 +1,16 @@
 //! The explanation of one late wake-up: milestones, and every nanosecond by cause, task and function.
 
 use crate::activity;
-use crate::cause::{Cause, INTERRUPT, Moment};
+use crate::cause::{Cause, Moment};
 use crate::chart::{Chart, Maker, Stack};
 use crate::clock::{Layout, Timekeeper};
 use crate::log::{Block, Window};
+use crate::orc::Orc;
 use crate::stacks::{Function, Kind, Stacks};
 use crate::symbols::{Symbols, is_kernel};
 use rtscope_failure::Problem;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is asked: the sample, and what must be known of guest and kernel.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub struct Question<'a> {
     pub symbols: &'a Symbols,
     /// Of the logged timekeeper.
     pub layout: &'a Layout,
+    /// The kernel's tables for unwinding.
+    pub orc: &'a Orc,
 }
 
 /// One late wake-up, explained. All times in ns; moments count from the timer's expiry.
@@ -41,6 +44,8 @@ pub struct Explanation {
     pub functions: Vec<FunctionShare>,
     /// What held the CPU for longest.
     pub hold: Hold,
+    /// How many stacks, as followed from call to call, are those that the kernel's unwinder finds.
+    pub unwinder: Unwinder,
     /// What ran when.
     pub chart: Chart,
     /// By task and calls, the longest first; they sum to the latency.
@@ -81,6 +86,15 @@ pub struct FunctionShare {
     pub own: u64,
     /// With all that ran above it on its stack: what it called, and interrupts.
     pub total: u64,
+}
+
+/// Stacks held against the kernel's unwinder at sample points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Unwinder {
+    /// Stacks that were compared.
+    pub compared: u64,
+    /// Of these, how many were the same.
+    pub agreed: u64,
 }
 
 /// The cause that took most, and what held the CPU.
@@ -175,7 +189,7 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     let expired = clock.counter_at(window.expiry);
     let end = anchor(window, q.latency, &clock)?;
     let mut stacks = Stacks::default();
-    let (steps, chains) = walk(window, q, expired, &mut stacks);
+    let (steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
     let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(q.latency);
     let milestones = milestones(&steps, &stacks, &chains, window, expired, &since);
     let mut causes: BTreeMap<Cause, u64> = BTreeMap::new();
@@ -228,6 +242,7 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
         tasks: shares(tasks),
         functions,
         hold,
+        unwinder,
         chart: chart.finish(),
         stacks: whole_stacks(by_stack, window, &stacks, &chains),
     })
@@ -269,17 +284,30 @@ fn anchor(window: &Window, latency: u64, clock: &Timekeeper) -> Result<u64, Expl
 }
 
 /// All blocks with their calls and what they were.
-fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) -> (Vec<Step>, Chains) {
+fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) -> (Vec<Step>, Chains, Unwinder) {
     let mut chains = Chains::default();
     let mut chain = Vec::new();
     let mut steps: Vec<Step> = Vec::with_capacity(window.blocks.len());
     let mut interrupted = false;
-    for block in &window.blocks {
+    let (mut unwinder, mut known) = (Unwinder::default(), HashSet::new());
+    let mut samples = window.samples.iter().peekable();
+    for (i, block) in window.blocks.iter().enumerate() {
         // The first one stands for all before it, and none begins before the one before: so the parts sum to the latency, always.
         let start = block.end.saturating_sub(u64::from(block.insns).saturating_mul(q.instruction_ns));
         let start = steps.last().map_or(start.min(expired), |last| start.max(last.start));
-        let nested = block.preempt & INTERRUPT != 0;
-        stacks.enter(block.pc, block.sp, block.task, nested, q.symbols, &mut chain);
+        let own = window.tasks.get(&block.task).map_or(block.sp, |t| t.stack);
+        let sample = samples.next_if(|s| s.before <= i).map(|s| (s, q.orc.unwind(s)));
+        // What was on the stack of a task before it was first seen.
+        let first = sample.as_ref().filter(|(s, _)| known.insert(s.task));
+        if let Some((s, callers)) = first {
+            stacks.seed(callers, s.sp, q.symbols);
+        }
+        let first = first.is_some();
+        stacks.enter(block.pc, block.sp, own, q.symbols, &mut chain);
+        if let Some((s, callers)) = sample.filter(|(_, callers)| !first && !callers.frames.is_empty()) {
+            let agrees = stacks.agrees(&callers, s.sp, q.symbols);
+            unwinder = Unwinder { compared: unwinder.compared + 1, agreed: unwinder.agreed + u64::from(agrees) };
+        }
         let last = |is: fn(Kind) -> bool| chain.iter().rposition(|&f| is(stacks.kind(f)));
         let (interrupt, scheduler) = (last(Kind::is_interrupt), last(|kind| kind == Kind::Scheduler));
         let other_cpu = block.cpu != window.cpu;
@@ -300,7 +328,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         };
         steps.push(Step { start, block: *block, chain: chains.number(&chain), moment });
     }
-    (steps, chains)
+    (steps, chains, unwinder)
 }
 
 fn milestones(
@@ -399,9 +427,9 @@ impl Explanation {
             Cause::BottomHalvesOff => format!("bottom halves were off for {whole}, {place} ({whom})"),
             Cause::PreemptionOff => format!("preemption was off for {whole}, {place} ({whom})"),
             Cause::NotPreemptible => {
-                format!("the kernel worked for {whom} for {long} where its preemption model does not let go, {place}")
+                format!("the kernel could not be preempted for {long}, {place} ({whom})")
             }
-            Cause::OtherTask => format!("{whom} ran for {long}, {place}"),
+            Cause::OtherTask => format!("another task ran for {long}, {place} ({whom})"),
             cause => format!("{cause} took {long}, {place}"),
         };
         // What else counts: at least a fifth of it.

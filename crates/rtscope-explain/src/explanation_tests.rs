@@ -35,7 +35,8 @@ impl Script {
         let mut timekeeper = vec![0; 32];
         timekeeper[8] = 1;
         let tasks = [(THREAD, 7, "rts-cpu0"), (OTHER, 9, "load")];
-        let tasks = tasks.map(|(at, pid, comm)| (at, Task { pid, comm: comm.into() })).into();
+        let tasks =
+            tasks.map(|(at, pid, comm)| (at, Task { pid, comm: comm.into(), stack: 0xffff_c900_0000_0000 + at * 16 })).into();
         Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tasks, ..Window::default() }, 900)
     }
 
@@ -63,7 +64,7 @@ impl Script {
     }
 
     fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
-        explain(&self.0, &Question { latency, instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT })
+        explain(&self.0, &Question { latency, instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT, orc: &Orc::default() })
     }
 }
 

@@ -11,6 +11,7 @@ pub mod explained;
 pub mod explanation;
 pub mod groups;
 pub mod log;
+pub mod orc;
 mod stacks;
 pub mod symbols;
 

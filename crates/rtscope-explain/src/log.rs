@@ -1,5 +1,6 @@
 //! The log that the plugin of QEMU writes (`rtscope-lab/plugin/window.c`): entries of 48 bytes, little-endian.
 
+use crate::orc::Sample;
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 
@@ -45,6 +46,8 @@ pub struct Task {
     pub pid: u32,
     /// Its name, 15 bytes at most.
     pub comm: String,
+    /// Where its stack begins.
+    pub stack: u64,
 }
 
 /// What was executed from the begin of one sleep of the measuring thread to that of its next.
@@ -62,6 +65,8 @@ pub struct Window {
     pub clock_reads: Vec<ClockRead>,
     /// The tasks by their addresses. One that ended may have left its address to another; the first counts.
     pub tasks: BTreeMap<u64, Task>,
+    /// Copies of stacks: of each task when it was first seen in the kernel, and every so many blocks.
+    pub samples: Vec<Sample>,
     /// The kernel's timekeeper when the sleep began.
     pub timekeeper: Vec<u8>,
     /// Whether it was seen to its end.
@@ -112,26 +117,38 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             3 => (window.whole, open) = (open, false),
             4 if open => window.clock_reads.push(ClockRead { counter: at, pc, task }),
             5 => {
-                let size = insns as usize;
-                let mut memory = Vec::new();
-                for _ in 0..size.div_ceil(ENTRY) {
-                    memory.extend_from_slice(entries.next().ok_or_else(damaged)?.1);
-                }
-                memory.truncate(size);
+                let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
                 if open {
                     window.timekeeper = memory;
+                }
+            }
+            8 => {
+                let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
+                if open {
+                    window.samples.push(Sample { pc, sp, bp: at, task, memory, before: window.blocks.len() });
                 }
             }
             6 => return Err(LogError::Full),
             7 if open => {
                 let name: Vec<u8> = bytes[8..24].iter().copied().take_while(|b| *b != 0).collect();
                 let comm = String::from_utf8_lossy(&name).into_owned();
-                window.tasks.entry(task).or_insert(Task { pid: insns, comm });
+                window.tasks.entry(task).or_insert(Task { pid: insns, comm, stack: at });
             }
             _ => return Err(damaged()),
         }
     }
     Ok(windows)
+}
+
+/// Memory of the guest, which follows an entry that says how long it is.
+fn memory<'a>(entries: &mut impl Iterator<Item = (usize, &'a [u8])>, size: u32) -> Option<Vec<u8>> {
+    let size = size as usize;
+    let mut memory = Vec::new();
+    for _ in 0..size.div_ceil(ENTRY) {
+        memory.extend_from_slice(entries.next()?.1);
+    }
+    memory.truncate(size);
+    Some(memory)
 }
 
 #[cfg(test)]
@@ -152,17 +169,19 @@ mod tests {
         let name = u64::from_le_bytes(*b"rts-cpu0");
         let one = [
             entry(2, 10, 1_000, 5, 0),
-            entry(7, 0, name, 5, 77),
+            entry(7, 0x4000, name, 5, 77),
             keeper.clone(),
             entry(1, 12, 0x40, 5, 2),
+            [entry(8, 3, 0x50, 5, 16), vec![9; 16], vec![0; 32]].concat(),
             entry(4, 12, 0x40, 5, 2),
         ];
         let log = [one.concat(), entry(3, 20, 2_000, 5, 0), keeper, entry(2, 20, 2_000, 5, 0)].concat();
         let windows = parse(&log).unwrap();
         let w = &windows[0];
         assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.whole), (2, 1_000, 5, 1, true));
-        assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into() });
+        assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into(), stack: 0x4000 });
         assert_eq!(w.timekeeper, [7; 50]);
+        assert_eq!(w.samples, [Sample { pc: 0x50, sp: 0, bp: 3, task: 5, memory: vec![9; 16], before: 1 }]);
         assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
         assert_eq!(w.clock_reads, [ClockRead { counter: 12, pc: 0x40, task: 5 }]);
         assert!(!windows[1].whole && windows[1].blocks.is_empty());

@@ -1,10 +1,14 @@
 //! Who called whom, from executed blocks alone: a frame for each call, taken away when the stack pointer rises above it.
 
+use crate::orc::{Callers, Unwound};
 use crate::symbols::{Symbols, is_kernel};
 use std::collections::HashMap;
 
 /// Kernel stacks of x86-64 are so large, and lie at multiples of it (arch/x86/include/asm/page_64_types.h); an interrupt's stack too.
 const STACK: u64 = 16 << 10;
+
+/// The CPUs' stacks for entries lie in the 512 GiB from here (`cpu_entry_area`; Documentation/arch/x86/x86_64/mm.rst).
+const ENTRY_STACKS: u64 = 0xffff_fe00_0000_0000;
 
 /// A function's number in [`Stacks::names`].
 pub(crate) type Function = u32;
@@ -51,8 +55,8 @@ struct Frame {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     frames: HashMap<u64, Vec<Frame>>,
-    /// Of each task the stack that it was seen on outside of interrupts.
-    of_task: HashMap<u64, u64>,
+    /// The function that the last block was in, if it ran on a stack for entries.
+    entry: Option<Frame>,
     names: Vec<String>,
     kinds: Vec<Kind>,
     numbers: HashMap<u64, Function>,
@@ -78,23 +82,54 @@ impl Stacks {
         })
     }
 
-    /// The calls that lead to a block at `pc`, outermost first, when it is run with this stack pointer by `task`; `nested`: in an interrupt.
-    pub(crate) fn enter(&mut self, pc: u64, sp: u64, task: u64, nested: bool, symbols: &Symbols, chain: &mut Vec<Function>) {
+    fn function(&mut self, pc: u64, symbols: &Symbols) -> (u64, Function) {
+        match symbols.function(pc) {
+            Some(f) => (f.start, self.number(f.start, || f.name.clone())),
+            None => (pc, self.number(pc, || format!("{pc:#x}"))),
+        }
+    }
+
+    /// Takes over the frames of a stack that was unwound.
+    pub(crate) fn seed(&mut self, callers: &Callers, sp: u64, symbols: &Symbols) {
+        let frames = callers.frames.iter().rev().map(|f| {
+            let (start, function) = self.function(f.pc, symbols);
+            Frame { function, start, sp: f.sp }
+        });
+        let frames = frames.collect();
+        self.frames.insert(sp / STACK, frames);
+    }
+
+    /// Whether the frames of the stack with this pointer are those that were unwound, as far as they were.
+    pub(crate) fn agrees(&self, callers: &Callers, sp: u64, symbols: &Symbols) -> bool {
+        let known = self.frames.get(&(sp / STACK)).map_or(&[][..], Vec::as_slice);
+        let start = |f: &Unwound| symbols.function(f.pc).map_or(f.pc, |f| f.start);
+        (!callers.whole || known.len() == callers.frames.len())
+            && known.len() >= callers.frames.len()
+            && known.iter().rev().zip(&callers.frames).all(|(f, unwound)| f.start == start(unwound))
+    }
+
+    /// The calls that lead to a block at `pc`, outermost first, when it is run with this stack pointer in a task whose own stack
+    /// begins at `own`.
+    pub(crate) fn enter(&mut self, pc: u64, sp: u64, own: u64, symbols: &Symbols, chain: &mut Vec<Function>) {
         chain.clear();
         if !is_kernel(pc) {
+            // Nothing is on its kernel stack.
+            self.frames.remove(&(own / STACK));
             let user = self.number(0, || "(user space)".into());
             chain.push(user);
             return;
         }
-        let (start, function) = match symbols.function(pc) {
-            Some(f) => (f.start, self.number(f.start, || f.name.clone())),
-            None => (pc, self.number(pc, || format!("{pc:#x}"))),
-        };
+        let (start, function) = self.function(pc, symbols);
         let base = sp / STACK;
         let frames = self.frames.entry(base).or_default();
         // What was entered below this stack pointer has returned.
         while frames.last().is_some_and(|f| f.sp < sp) {
             frames.pop();
+        }
+        // An entry from user space begins on a small stack of its own and goes over to the task's, which is empty then, within a block.
+        if let Some(entry) = self.entry.take().filter(|_| pc == start && own / STACK == base) {
+            frames.clear();
+            frames.push(Frame { sp: own + STACK - 1, ..entry });
         }
         // In the middle of a function that was called before: it has been returned to, whatever became of the stack pointer meanwhile
         // (an interrupt's entry code moves it to another stack).
@@ -104,16 +139,16 @@ impl Stacks {
             }
         }
         match frames.last_mut() {
-            Some(f) if f.start == start => {}
+            // Not where it calls itself.
+            Some(f) if f.start == start && (pc != start || f.sp == sp) => {}
             // A jump from the end of one function to another, which returns for it.
             Some(f) if f.sp == sp => *f = Frame { function, start, sp },
             _ => frames.push(Frame { function, start, sp }),
         }
-        if !nested {
-            self.of_task.insert(task, base);
-        }
-        if let Some(&own) = self.of_task.get(&task).filter(|&&own| own != base) {
-            chain.extend(self.frames.get(&own).into_iter().flatten().map(|f| f.function));
+        self.entry = frames.last().copied().filter(|_| sp >> 39 == ENTRY_STACKS >> 39);
+        // On the stack of interrupts and softirqs, or on one for entries.
+        if own / STACK != base {
+            chain.extend(self.frames.get(&(own / STACK)).into_iter().flatten().map(|f| f.function));
         }
         chain.extend(self.frames[&base].iter().map(|f| f.function));
     }
@@ -123,28 +158,72 @@ impl Stacks {
 mod tests {
     use super::*;
 
+    const OWN: u64 = 0xffff_c900_0000_4000;
+
     #[test]
     fn calls_returns_jumps_and_interrupts() {
         let text = "ffffffff81000000 T a\nffffffff81000100 T b\nffffffff81000200 T c\nffffffff81000300 T irq\n";
         let symbols = Symbols::parse(text).unwrap();
         let at = |n: u64| 0xffff_ffff_8100_0000 + n;
         let mut stacks = Stacks::default();
-        let mut see = |pc: u64, sp: u64, nested: bool| {
+        let see = |stacks: &mut Stacks, pc: u64, sp: u64| {
             let mut chain = Vec::new();
-            stacks.enter(pc, 0xffff_c900_0000_4000 + sp, 1, nested, &symbols, &mut chain);
+            stacks.enter(pc, OWN + sp, OWN, &symbols, &mut chain);
             chain.iter().map(|&f| stacks.name(f).to_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(see(at(0), 0x1000, false), "a");
-        assert_eq!(see(at(0x10), 0xf00, false), "a");
-        assert_eq!(see(at(0x100), 0xef8, false), "a b");
-        assert_eq!(see(at(0x200), 0xeb0, false), "a b c");
+        let mut see = |pc: u64, sp: u64| see(&mut stacks, pc, sp);
+        assert_eq!(see(at(0), 0x1000), "a");
+        assert_eq!(see(at(0x10), 0xf00), "a");
+        assert_eq!(see(at(0x100), 0xef8), "a b");
+        assert_eq!(see(at(0x200), 0xeb0), "a b c");
         // Another stack.
-        assert_eq!(see(at(0x300), 0x8ff0, true), "a b c irq");
-        assert_eq!(see(at(0x210), 0xeb0, false), "a b c");
+        assert_eq!(see(at(0x300), 0x8ff0), "a b c irq");
+        assert_eq!(see(at(0x210), 0xeb0), "a b c");
         // c has returned, and b jumps to c when it ends.
-        assert_eq!(see(at(0x120), 0xef8, false), "a b");
-        assert_eq!(see(at(0x200), 0xef8, false), "a c");
-        assert_eq!(see(at(0x20), 0xf00, false), "a");
-        assert_eq!(see(0x5000, 0x100, false), "(user space)");
+        assert_eq!(see(at(0x120), 0xef8), "a b");
+        assert_eq!(see(at(0x200), 0xef8), "a c");
+        assert_eq!(see(at(0x20), 0xf00), "a");
+        assert_eq!(see(0x5000, 0x100), "(user space)");
+        assert_eq!(see(at(0x110), 0xe00), "b", "what was on the stack before is gone");
+        assert_eq!(see(at(0x100), 0xd00), "b b", "calls itself");
+        assert_eq!(see(at(0x120), 0xe00), "b");
+    }
+    #[test]
+    fn an_entry_from_user_space_goes_over_to_the_tasks_stack() {
+        let text = "ffffffff81000000 T asm_exc\nffffffff81000100 T exc\nffffffff81000200 T f\nffffffff81000300 T iret\n";
+        let symbols = Symbols::parse(text).unwrap();
+        let mut stacks = Stacks::default();
+        let mut see = |pc: u64, sp: u64| {
+            let mut chain = Vec::new();
+            stacks.enter(0xffff_ffff_8100_0000 + pc, sp, OWN, &symbols, &mut chain);
+            chain.iter().map(|&f| stacks.name(f).to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(see(0x300, OWN + 0x3ff0), "iret", "to user space, of which no block was seen");
+        let entry = ENTRY_STACKS + 0x5f00;
+        assert_eq!(see(0, entry), "iret asm_exc");
+        assert_eq!(see(0x20, entry), "iret asm_exc");
+        assert_eq!(see(0x100, OWN + 0x3e00), "asm_exc exc");
+        assert_eq!(see(0x200, OWN + 0x3d00), "asm_exc exc f");
+    }
+
+    #[test]
+    fn an_unwound_stack_is_gone_on_with() {
+        let text = "ffffffff81000000 T a\nffffffff81000100 T b\nffffffff81000200 T c\n";
+        let symbols = Symbols::parse(text).unwrap();
+        let at = |n: u64| 0xffff_ffff_8100_0000 + n;
+        let unwound = |pc: u64, sp: u64| Unwound { pc: at(pc), sp: OWN + sp };
+        let callers = Callers { frames: vec![unwound(0x110, 0xf00), unwound(0x20, 0xf80)], whole: true };
+        let mut stacks = Stacks::default();
+        assert!(!stacks.agrees(&callers, OWN + 0xef8, &symbols));
+        stacks.seed(&callers, OWN + 0xef8, &symbols);
+        assert!(stacks.agrees(&callers, OWN + 0xef8, &symbols));
+        let mut chain = Vec::new();
+        stacks.enter(at(0x200), OWN + 0xec0, OWN, &symbols, &mut chain);
+        assert_eq!(chain.iter().map(|&f| stacks.name(f)).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert!(!stacks.agrees(&callers, OWN + 0xec0, &symbols), "c is above them");
+        let part = Callers { frames: vec![unwound(0x210, 0xec0), unwound(0x110, 0xf00)], whole: false };
+        assert!(stacks.agrees(&part, OWN + 0xec0, &symbols), "as far as it was followed");
+        stacks.enter(at(0x30), OWN + 0xf80, OWN, &symbols, &mut chain);
+        assert_eq!(chain.iter().map(|&f| stacks.name(f)).collect::<Vec<_>>(), ["a"], "b and c have returned");
     }
 }

@@ -66,8 +66,10 @@ impl Symbols {
         if symbols.functions.iter().all(|f| f.start == 0) {
             return Err(SymbolError::Hidden);
         }
-        // Of several names for one address the shortest, then the first: `__x64_sys_read` and `__ia32_sys_read` stay what they are.
-        symbols.functions.sort_by(|a, b| (a.start, a.name.len(), &a.name).cmp(&(b.start, b.name.len(), &b.name)));
+        // Of several names for one address one that does not mark the begin or end of a range of code, then the shortest.
+        let is_mark = |f: &Function| f.name.ends_with("_start") || f.name.ends_with("_end");
+        let key = |f: &Function| (f.start, is_mark(f), f.name.len(), f.name.clone());
+        symbols.functions.sort_by_cached_key(key);
         symbols.functions.dedup_by_key(|f| f.start);
         Ok(symbols)
     }

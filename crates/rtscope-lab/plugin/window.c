@@ -60,14 +60,14 @@ extern GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int length)
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 /* gdb's numbers of registers (gdb-xml/i386-64bit.xml). */
-enum { RSI = 4, RDI = 5, RSP = 7, EFLAGS = 17 };
+enum { RSI = 4, RDI = 5, RBP = 6, RSP = 7, EFLAGS = 17 };
 
 /* Where things lie in the guest, and what is wanted; set once. */
 static struct {
 	uint64_t sleep;			/* hrtimer_nanosleep */
 	uint64_t per_cpu;		/* __per_cpu_offset */
 	uint64_t current, preempt;	/* per-CPU variables: the running task, preempt_count */
-	uint64_t pid, comm;		/* offsets in a task */
+	uint64_t pid, comm, stack;	/* offsets in a task */
 	uint64_t timekeeper, timekeeper_size;
 	uint32_t thread;		/* id of the thread whose sleeps count */
 	uint64_t most;			/* of the log, bytes */
@@ -83,6 +83,14 @@ static plugin_id self;
 static uint64_t first_expiry;
 static bool first_known, armed, is_translating_all;
 static uint64_t last_task, written;
+/* The tasks of the window whose stacks were logged; more than these are not. Blocks in the kernel since the last copy of a stack. */
+static uint64_t seen_tasks[256];
+static unsigned int tasks_seen, since_stack;
+/* A copy of the stack every so many blocks in the kernel: stacks as followed from call to call are held against them. */
+enum { STACK_EVERY = 512, STACK_SIZE = 16 << 10 };
+/* Of the task that runs. */
+static uint64_t task_stack;
+static bool task_is_new;
 /* The thread whose window is open; and once it has read the clock after its wake-up, blocks that it has executed since. */
 static uint64_t window_task;
 static unsigned int since_read;
@@ -109,7 +117,8 @@ enum kind {
 	CLOCK = 4,		/* the time stamp counter is read; at: what is read */
 	TIMEKEEPER = 5,		/* insns: bytes that follow, padded to entries */
 	FULL = 6,		/* the log was cut off here */
-	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id */
+	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id, at: its stack's begin */
+	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries */
 };
 
 static struct entry buffer[4096];
@@ -194,10 +203,49 @@ static void put_task(uint64_t task)
 	if (task == last_task)
 		return;
 	last_task = task;
+	task_is_new = true;
+	for (unsigned int i = 0; i < tasks_seen && task_is_new; i++)
+		task_is_new = seen_tasks[i] != task;
+	task_stack = read_memory(task + settings.stack, 8);
+	e.at = task_stack;
 	e.insns = (uint32_t)read_memory(task + settings.pid, 4);
 	e.pc = read_memory(task + settings.comm, 8);
 	e.sp = read_memory(task + settings.comm + 8, 8);
 	put(&e);
+}
+
+/* An entry with a copy of the guest's memory, STACK_SIZE bytes at most. */
+static void put_memory(struct entry *e, uint64_t at, uint64_t size)
+{
+	static struct entry room[(STACK_SIZE + sizeof(struct entry) - 1) / sizeof(struct entry)];
+	size_t n = (size + sizeof(*e) - 1) / sizeof(*e);
+
+	if (size > STACK_SIZE)
+		return;
+	memset(room, 0, n * sizeof(*e));
+	e->insns = (uint32_t)size;
+	if (cpu_memory_rw_debug(current_cpu, at, room, size, false))
+		e->insns = n = 0;
+	put(e);
+	for (size_t i = 0; i < n; i++)
+		put(&room[i]);
+}
+
+/* The stack of the task of `block`, if it runs on it in the kernel and its stack was not seen yet, or not for long. */
+static void put_stack(const struct entry *block)
+{
+	struct entry e = { .pc = block->pc, .sp = block->sp, .task = block->task, .kind = STACK };
+
+	if (!(block->pc >> 63) || block->sp - task_stack >= STACK_SIZE)
+		return;
+	if (!task_is_new && ++since_stack < STACK_EVERY)
+		return;
+	if (task_is_new && tasks_seen < sizeof(seen_tasks) / sizeof(seen_tasks[0]))
+		seen_tasks[tasks_seen++] = block->task;
+	task_is_new = false;
+	since_stack = 0;
+	e.at = read_register(RBP);
+	put_memory(&e, block->sp, task_stack + STACK_SIZE - block->sp);
 }
 
 static void translates(plugin_id id, struct qemu_plugin_tb *tb);
@@ -245,6 +293,7 @@ static void executes(unsigned int cpu, void *data)
 	e.task = per_cpu(cpu, settings.current, 8);
 	e.preempt = (uint32_t)per_cpu(cpu, settings.preempt, 4);
 	put_task(e.task);
+	put_stack(&e);
 	put(&e);
 	if (block->reads_clock) {
 		e.kind = CLOCK;
@@ -262,18 +311,6 @@ static void executes(unsigned int cpu, void *data)
 	}
 }
 
-static void put_timekeeper(void)
-{
-	struct entry e = { .kind = TIMEKEEPER, .insns = (uint32_t)settings.timekeeper_size };
-	char room[16 * sizeof(struct entry)] = { 0 };
-	size_t n = (settings.timekeeper_size + sizeof(e) - 1) / sizeof(e);
-
-	if (cpu_memory_rw_debug(current_cpu, settings.timekeeper, room, settings.timekeeper_size, false))
-		e.insns = 0;
-	put(&e);
-	for (size_t i = 0; i < n; i++)
-		put((const struct entry *)(room + i * sizeof(e)));
-}
 
 /* The thread goes to sleep. */
 static void sleeps(unsigned int cpu, void *data)
@@ -281,6 +318,7 @@ static void sleeps(unsigned int cpu, void *data)
 	uint64_t task = per_cpu(cpu, settings.current, 8);
 	uint64_t expiry;
 	struct entry e = { .cpu = (uint16_t)cpu, .task = task };
+	struct entry timekeeper = { .kind = TIMEKEEPER };
 
 	(void)data;
 	if ((uint32_t)read_memory(task + settings.pid, 4) != settings.thread || (uint32_t)read_register(RSI) != 0)
@@ -301,8 +339,9 @@ static void sleeps(unsigned int cpu, void *data)
 		e.kind = OPEN;
 		last_task = 0;
 		put(&e);
+		tasks_seen = since_stack = 0;
 		put_task(task);
-		put_timekeeper();
+		put_memory(&timekeeper, settings.timekeeper, settings.timekeeper_size);
 		armed = true;
 		window_task = task;
 		since_read = 0;
@@ -372,6 +411,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 			settings.pid = number;
 		else if (!strcmp(argv[i], "comm"))
 			settings.comm = number;
+		else if (!strcmp(argv[i], "stack"))
+			settings.stack = number;
 		else if (!strcmp(argv[i], "timekeeper"))
 			settings.timekeeper = number;
 		else if (!strcmp(argv[i], "timekeepersize"))
@@ -389,7 +430,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 		return refuse("not a machine of x86-64");
 	if (settings.out < 0)
 		return refuse("the log can't be opened");
-	if (settings.timekeeper_size > 15 * sizeof(struct entry))
+	if (settings.timekeeper_size > STACK_SIZE)
 		return refuse("the timekeeper is larger than expected");
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
 	return 0;

@@ -5,6 +5,7 @@ use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use rtscope_explain::btf::{Btf, BtfError};
 use rtscope_explain::clock::Layout;
+use rtscope_explain::orc::Orc;
 use rtscope_explain::symbols::{SymbolError, Symbols};
 use rtscope_failure::Problem;
 use rtscope_files::digest;
@@ -55,7 +56,10 @@ impl Problem for InsideError {
         match self {
             Self::NoCompiler => "apt-get install gcc".into(),
             Self::Build(_) => "report this with the compiler's version".into(),
-            Self::Kernel(_) => "take a kernel for amd64 that was built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are".into(),
+            Self::Kernel(_) => {
+                "take a kernel for amd64 that was built with CONFIG_DEBUG_INFO_BTF=y and CONFIG_UNWINDER_ORC=y, as Debian's are"
+                    .into()
+            }
             Self::Types(e) => e.remedy(),
             Self::Symbols(e) => e.remedy(),
             Self::Io { .. } => "is the disk full, or the cache another user's?".into(),
@@ -75,6 +79,8 @@ pub struct Inside {
     pub symbols: Symbols,
     /// Of the timekeeper that is logged.
     pub layout: Layout,
+    /// Its tables for unwinding.
+    pub orc: Orc,
     addresses: Vec<(&'static str, u64)>,
 }
 
@@ -82,7 +88,9 @@ impl Inside {
     /// From the kernel that is booted (an ELF file with BTF), and from what `/proc/kallsyms` says in the guest.
     pub fn new(vmlinux: &Path, kallsyms: &str) -> Result<Self, InsideError> {
         let bytes = rtscope_files::read(vmlinux, rtscope_files::LARGE).map_err(failed(vmlinux))?;
-        let section = btf_section(&bytes).ok_or_else(|| InsideError::Kernel(format!("{} has no BTF", vmlinux.display())))?;
+        let section =
+            section(&bytes, ".BTF").map(|s| s.1).ok_or_else(|| InsideError::Kernel(format!("{} has no BTF", vmlinux.display())))?;
+        let sections = |name| self::section(&bytes, name);
         let (btf, symbols) = (Btf::parse(section)?, Symbols::parse(kallsyms)?);
         let field =
             |name| btf.offset("tk_read_base", name).and_then(|at| usize::try_from(at).map_err(|_| BtfError::Damaged("an offset")));
@@ -110,10 +118,17 @@ impl Inside {
             ("preempt", preempt),
             ("pid", btf.offset("task_struct", "pid")?),
             ("comm", btf.offset("task_struct", "comm")?),
+            ("stack", btf.offset("task_struct", "stack")?),
             ("timekeeper", timekeeper),
             ("timekeepersize", btf.size("tk_read_base")?),
         ];
-        Ok(Self { symbols, layout, addresses })
+        let tables = || {
+            let ((at, ips), (_, entries)) = (sections(".orc_unwind_ip")?, sections(".orc_unwind")?);
+            Orc::parse(ips, at, entries, &btf)
+        };
+        let orc =
+            tables().ok_or_else(|| InsideError::Kernel(format!("{} has no tables for unwinding (ORC)", vmlinux.display())))?;
+        Ok(Self { symbols, layout, orc, addresses })
     }
 
     /// The argument of QEMU's `-plugin`: the sleeps of `thread` that end `after` its first one ends (ns, ascending) are logged to `log`.
@@ -134,10 +149,11 @@ impl Inside {
     }
 }
 
-fn btf_section(vmlinux: &[u8]) -> Option<&[u8]> {
+/// A section of an ELF file: its address, and its contents.
+fn section<'a>(vmlinux: &'a [u8], name: &str) -> Option<(u64, &'a [u8])> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(vmlinux).ok()?;
-    let header = file.section_header_by_name(".BTF").ok()??;
-    file.section_data(&header).ok().map(|(data, _)| data)
+    let header = file.section_header_by_name(name).ok()??;
+    file.section_data(&header).ok().map(|(data, _)| (header.sh_addr, data))
 }
 
 /// The plugin, built now if it is not in the cache.
@@ -174,7 +190,7 @@ mod tests {
     #[test]
     fn a_comma_in_the_caches_path_does_not_end_the_plugins_name() {
         let layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
-        let inside = Inside { symbols: Symbols::default(), layout, addresses: vec![("sleep", 0x10)] };
+        let inside = Inside { symbols: Symbols::default(), layout, orc: Orc::default(), addresses: vec![("sleep", 0x10)] };
         let text = inside.plugin(Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"), 145, &[1_000, 2_000]);
         let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000");
         assert_eq!(text.to_str(), Some(expected.as_str()));

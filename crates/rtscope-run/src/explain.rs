@@ -107,7 +107,8 @@ pub fn again(
     let instruction_ns = guest.instruction_ns();
     let mut all = Vec::new();
     for (window, worst) in windows.iter().zip(wanted) {
-        let question = Question { latency: worst.value, instruction_ns, symbols: &inside.symbols, layout: &inside.layout };
+        let question =
+            Question { latency: worst.value, instruction_ns, symbols: &inside.symbols, layout: &inside.layout, orc: &inside.orc };
         all.push(Explained::new(record.id(), d.label(), worst.at, explain(window, &question)?));
     }
     all.sort_by_key(|e| (std::cmp::Reverse(e.explanation.latency), e.at));

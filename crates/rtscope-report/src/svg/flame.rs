@@ -51,7 +51,7 @@ pub fn flame(e: &Explanation, sub: &str, usage: Use) -> String {
     let rows = f64::from(chart.rows().max(1));
     let size = Size { width: WIDTH, inner_height: rows * ROW };
     let x = Range { low: 0.0, high: e.latency.max(1) as f64, log: false };
-    let y = Range { low: rows, high: 0.0, log: false };
+    let y = Range { low: 0.0, high: rows, log: false };
     let title = "What ran, from the timer's expiry to the wake-up";
     let under: Vec<String> = std::iter::once(clean(sub)).chain(wrapped(&clean(&e.sentence()), size.longest(CHARACTER))).collect();
     let mut c = Canvas::open_sized(size, usage, [title, &e.sentence()], &under, &keys, x, y);
@@ -64,7 +64,7 @@ pub fn flame(e: &Explanation, sub: &str, usage: Use) -> String {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
         let room = ((right - left - 6.0) / CHARACTER).max(0.0) as usize;
         let text = if room < 3 { String::new() } else { cut(&clean(chart.name(f)), room) };
-        let top = c.y.at(f64::from(f.row));
+        let top = c.y.at(rows - f64::from(f.row));
         c.cell(colour(f.cause), [left, top, right - left, ROW - 1.0], &text, &words(chart, f));
     }
     c.close()

@@ -13,7 +13,11 @@ pub fn explanation(record: &Record, explained: &Explained, style: Style) -> Stri
     let e = &explained.explanation;
     let mut out = format!("{}\n  {}\n", clean(&explained.sentence), clean(&sheets::whose(record, explained)));
     let called = clean(&e.hold.from.join(" > "));
-    out += &format!("  {} began in: {called}\n\n", e.hold.cause);
+    out += &format!("  {} began in: {called}\n", e.hold.cause);
+    let u = e.unwinder;
+    if u.compared > 0 {
+        out += &format!("  of {} stacks held against the kernel's unwinder {} agree\n\n", u.compared, u.agreed);
+    }
     for sheet in [
         sheets::milestones(e),
         sheets::shares("cause", &e.causes, e.latency),
