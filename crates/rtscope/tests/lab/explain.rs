@@ -4,11 +4,18 @@ use super::module::build;
 use super::{Lab, RT, STOCK, wanted};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 /// The explanations of the worst samples of the latest run.
 fn explained(lab: &Lab, words: &[&str]) -> Vec<Value> {
     let said = lab.run(&[&["explain", "--json"], words].concat()).ends_with(0);
     serde_json::from_str(&said.out).unwrap()
+}
+
+/// The files of a directory with their text.
+fn files(dir: &Path) -> Vec<(String, String)> {
+    let name = |e: &fs::DirEntry| e.file_name().into_string().unwrap();
+    fs::read_dir(dir).unwrap().map(|e| e.unwrap()).map(|e| (name(&e), fs::read_to_string(e.path()).unwrap())).collect()
 }
 
 fn sum(of: &Value) -> u64 {
@@ -33,11 +40,38 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
             let m: Vec<u64> =
                 ["interrupt", "woken", "due", "switched", "user"].map(|name| of["milestones"][name].as_u64().unwrap()).into();
             assert!(m.is_sorted() && m[4] <= w.value, "{of}");
+            let [compared, agreed] = ["compared", "agreed"].map(|n| of["unwinder"][n].as_u64().unwrap());
+            assert!(compared > 20 && agreed <= compared && compared - agreed <= compared / 50, "{}", of["unwinder"]);
+            let frames = of["chart"]["frames"].as_array().unwrap();
+            let of_row = |row: u64| frames.iter().filter(move |f| f[0] == row).map(|f| f[2].as_u64().unwrap()).sum::<u64>();
+            assert_eq!((&of["chart"]["shortest"], of_row(0), of_row(1)), (&1.into(), w.value, w.value), "{kernel} {load}");
         }
         assert_eq!(all.len(), 4);
     }
-    let text = lab.line("explain").ends_with(0).out;
-    assert!(text.contains("us after the expiry") && text.contains("itself us"), "{text}");
+    let said = lab.line("explain --top 3 --files why").ends_with(0).out;
+    assert!(said.contains("us after the expiry") && said.contains("itself us") && said.contains("stacks held against"), "{said}");
+    assert!(said.lines().next().unwrap().contains(" of 3: "), "{said}");
+    let files = files(&lab.0.path("why"));
+    let ends = |end: &str| files.iter().filter(|(name, _)| name.ends_with(end)).collect::<Vec<_>>();
+    assert_eq!((files.len(), ends(".svg").len(), ends(".folded").len(), ends(".trace.json").len()), (9, 3, 3, 3));
+    for (_, text) in ends(".folded") {
+        let all: u64 = text.lines().map(|l| l.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+        assert!(
+            said.contains(&format!("{}.{:03} us: ", all / 1000, all % 1000)),
+            "folded stacks sum to the latency: {all}\n{said}"
+        );
+    }
+    for (_, text) in ends(".trace.json") {
+        let trace: Value = serde_json::from_str(text).unwrap();
+        assert!(trace["traceEvents"].as_array().unwrap().iter().any(|e| e["name"] == "__schedule"), "{trace}");
+    }
+    lab.line("report -o page.html").ends_with(0);
+    let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
+    assert!(
+        page.contains("Why it was late") && page.matches("data-chart=\"flame\"").count() == 3 && page.len() < 1_000_000,
+        "{}",
+        page.len()
+    );
     assert_eq!(lab.line("list --json").out.matches("\"id\"").count(), 2, "what was taken again is not kept");
 }
 
