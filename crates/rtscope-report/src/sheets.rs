@@ -3,6 +3,7 @@
 pub(crate) mod campaign;
 pub(crate) mod comparison;
 pub(crate) mod explanation;
+pub(crate) mod hunt;
 pub(crate) mod intervals;
 pub(crate) mod kernels;
 pub(crate) mod lab;

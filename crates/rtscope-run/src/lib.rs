@@ -7,6 +7,7 @@ pub mod board;
 pub mod campaign;
 pub mod explain;
 pub mod guest;
+pub mod hunt;
 pub mod lab;
 pub mod lines;
 pub mod local;

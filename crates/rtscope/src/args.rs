@@ -4,6 +4,7 @@ pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod explain;
 pub(crate) mod fpga;
+pub(crate) mod hunt;
 pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod limits;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Key(key::Key),
     /// One self-contained HTML page
     Report(Report),
+    /// Search for the load under which a target is latest
+    Hunt(Box<hunt::Hunt>),
     /// Why the worst samples of a run in the lab were so late
     Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios

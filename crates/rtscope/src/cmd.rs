@@ -8,6 +8,7 @@ pub(crate) mod cyclictest;
 pub(crate) mod dut;
 pub(crate) mod explain;
 pub(crate) mod fpga;
+pub(crate) mod hunt;
 mod input;
 pub(crate) mod key;
 pub(crate) mod lab;

@@ -88,6 +88,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Remove(a) => cmd::archive::remove(&context, a),
         Command::Verify => cmd::archive::verify(&context),
         Command::Report(a) => cmd::report::report(&context, a),
+        Command::Hunt(a) => cmd::hunt::run(&context, a),
         Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),

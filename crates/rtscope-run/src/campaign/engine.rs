@@ -141,8 +141,8 @@ pub fn run(
             gone += usize::from(!kept.contains(id));
         }
     }
-    let rest: BTreeSet<usize> = (0..runs.len()).filter(|&i| !kept.contains(&ids[i])).collect();
-    let done = runs.len() - rest.len();
+    let rest: BTreeSet<usize> = (0..runs.len()).filter(|&i| !kept.contains(&ids[i]) && state.retries(&ids[i])).collect();
+    let done = ids.iter().filter(|id| kept.contains(*id)).count();
     let mut campaign = Campaign {
         runs: &runs,
         ids: &ids,

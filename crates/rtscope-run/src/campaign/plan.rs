@@ -126,7 +126,7 @@ impl Plan {
     }
 
     /// Parses `text`, the content of the file `path`; relative paths in it start at `dir`.
-    pub(crate) fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+    pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
         let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
         let wrong = |at: std::ops::Range<usize>, message: String| {
             let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();

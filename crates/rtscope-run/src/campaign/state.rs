@@ -117,6 +117,7 @@ pub struct State {
     past: Past,
     journal: File,
     path: PathBuf,
+    retry: bool,
     /// Held until dropped.
     _lock: Lock,
 }
@@ -181,7 +182,19 @@ impl State {
         // A truncated last line would spoil the next one.
         let end = journal.set_len(whole).and_then(|()| journal.seek(SeekFrom::Start(whole)));
         end.and_then(|_| journal.sync_all()).and_then(|()| sync_directory(dir)).map_err(failed(&path))?;
-        Ok(Self { past, journal, path, _lock: lock })
+        Ok(Self { past, journal, path, retry: true, _lock: lock })
+    }
+
+    /// Leaves out runs that failed before, in place of taking them again.
+    #[must_use]
+    pub fn without_failed(mut self) -> Self {
+        self.retry = false;
+        self
+    }
+
+    /// Whether a run is to be taken again because it failed before.
+    pub(crate) fn retries(&self, id: &str) -> bool {
+        self.retry || !matches!(self.past.get(id), Some(Entry { outcome: Outcome::Failed { .. }, .. }))
     }
 
     /// The runs that ended so far.

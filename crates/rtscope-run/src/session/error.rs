@@ -25,6 +25,9 @@ pub enum MeasureError {
     /// A kernel module can't be had, or can't be unloaded.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// It was ended because it took too long.
+    #[error("it took longer than {} s and was ended", .0.as_secs())]
+    TooLong(std::time::Duration),
     /// With the load's proof, the record does not add up.
     #[error("the record does not hold together: {0}")]
     Record(#[from] RecordError),
@@ -38,6 +41,7 @@ impl Problem for MeasureError {
             Self::Vm(e) => e.remedy(),
             Self::Guest(e) => e.remedy(),
             Self::Module(e) => e.remedy(),
+            Self::TooLong(_) => "give each trial more time: --limit".into(),
             Self::Record(_) => "report this".into(),
         }
     }
@@ -49,7 +53,7 @@ impl Problem for MeasureError {
             Self::Vm(e) => e.fault(),
             Self::Guest(e) => e.fault(),
             Self::Module(e) => e.fault(),
-            Self::Record(_) => Fault::Machine,
+            Self::TooLong(_) | Self::Record(_) => Fault::Machine,
         }
     }
 }

@@ -18,7 +18,8 @@ use rtscope_run::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State}
 use rtscope_run::session::MeasureError;
 use rtscope_run::session::Step;
 use rtscope_run::target::TargetError;
-use status::{Status, summaries};
+use status::Status;
+pub(super) use status::summaries;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let dir = directory(a.state.as_deref(), &plan)?;
     let stop = measure::stop_on_signals()?;
     let mut state = State::open(&dir, &plan)?;
-    let bench = Bench { machine: Machine::new(context, a.load_dir.clone())?, cpus: super::run::cpus(None)? };
+    let bench = Bench::new(Machine::new(context, a.load_dir.clone())?)?;
     let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
     let progress = CampaignProgress::new(&plan, context.quiet);
     let mut keeper = ArchiveKeeper { context, progress: &progress };
@@ -110,7 +111,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     Ok(judged)
 }
 
-fn cpus() -> usize {
+pub(super) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
@@ -168,9 +169,16 @@ fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
 }
 
 /// Takes the runs of a campaign.
-struct Bench {
+pub(super) struct Bench {
     machine: Machine,
     cpus: Vec<u32>,
+}
+
+impl Bench {
+    /// Takes runs on this machine, or in its lab.
+    pub(super) fn new(machine: Machine) -> Result<Self, Failure> {
+        Ok(Self { machine, cpus: super::run::cpus(None)? })
+    }
 }
 
 impl Executor for Bench {
@@ -201,9 +209,9 @@ impl Executor for Bench {
 }
 
 /// The archive as a campaign's [`Keeper`].
-struct ArchiveKeeper<'a> {
-    context: &'a Context,
-    progress: &'a CampaignProgress,
+pub(super) struct ArchiveKeeper<'a> {
+    pub(super) context: &'a Context,
+    pub(super) progress: &'a CampaignProgress,
 }
 
 impl Keeper for ArchiveKeeper<'_> {

@@ -16,7 +16,8 @@ use rtscope_explain::explained::{Explained, LONGEST};
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::KernelName;
-use rtscope_lab::vm::{Guests, LabOptions};
+use rtscope_lab::vm::{Guest, Guests, LabOptions};
+use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
 use rtscope_run::explain;
@@ -60,6 +61,19 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     }
     output::result(&text.join("\n"))?;
     Ok(Code::Done)
+}
+
+/// Explains the worst sample of a run of `guest` that was just taken, keeps that, and returns it as a sentence.
+pub(crate) fn worst(context: &Context, guest: &Guest, record: &Record, stop: &StopHandle) -> Result<String, Failure> {
+    explain::kernel_of(record)?;
+    let highest = record.distributions().iter().filter_map(|d| Some((d, d.parts().worst.first()?))).max_by_key(|(_, w)| w.value);
+    let Some((d, w)) = highest else {
+        return Err(Failure::usage(format!("the record {} has no worst samples", record.id()), "measure without --worst 0"));
+    };
+    let guest = guest.with_seed(record.parts().lab.as_ref().map_or(1, |l| l.seed));
+    let explained = explain::again(&guest, record, d, std::slice::from_ref(w), &cache_root()?, stop, &mut |_| {})?;
+    keep(context, record, &explained)?;
+    Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
 }
 
 /// Keeps explanations with their record, for its page. A record that came from a file and is not in the archive has no page there.

@@ -51,7 +51,7 @@ struct RunStatus {
 }
 
 /// Summaries of all runs in the archive.
-pub(super) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, ArchiveError> {
+pub(in crate::cmd) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, ArchiveError> {
     archive.list(&Filter::default())
 }
 
