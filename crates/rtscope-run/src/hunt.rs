@@ -10,7 +10,8 @@ pub use search::{Length, Mix, Round, Search};
 
 /// The stressors that `stress-ng --stressors` lists.
 pub fn stressors(text: &str) -> Vec<String> {
-    let is_name = |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') && word.len() <= 40;
+    let is_name =
+        |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') && word.len() <= 40;
     let mut all: Vec<String> = text.split_whitespace().filter(is_name).map(str::to_owned).collect();
     all.sort();
     all.dedup();

@@ -27,13 +27,13 @@ pub struct HuntRow {
 
 pub(crate) fn ranking(rows: &[HuntRow]) -> Sheet<'_> {
     let against = rows.iter().any(|r| r.against.is_some());
-    let mut columns = Columns::new()
-        .left("load", 0, |r: &HuntRow| clean(&r.load).into())
-        .right("max us", 0, |r| Cell::main(us_whole(r.max)));
+    let mut columns =
+        Columns::new().left("load", 0, |r: &HuntRow| clean(&r.load).into()).right("max us", 0, |r| Cell::main(us_whole(r.max)));
     if against {
-        columns = columns
-            .right("against us", 0, |r| r.against.map_or_else(|| "-".into(), us_whole).into())
-            .right("more by us", 0, |r| us_whole(r.max.saturating_sub(r.against.unwrap_or(0))).into());
+        columns =
+            columns
+                .right("against us", 0, |r| r.against.map_or_else(|| "-".into(), us_whole).into())
+                .right("more by us", 0, |r| us_whole(r.max.saturating_sub(r.against.unwrap_or(0))).into());
     }
     columns
         .right("trial ms", 0, |r| format!("{}", r.trial as f64 / 1e6).into())

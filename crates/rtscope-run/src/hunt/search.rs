@@ -88,7 +88,8 @@ impl Search {
         let (computing, others): (Vec<String>, Vec<String>) = stressors.iter().cloned().partition(|s| computing.contains(s));
         // Neighbours in the alphabet are often alike: they go to different groups.
         let n = others.len().div_ceil(GROUP).max(1);
-        let groups = (0..n).map(|i| others.iter().skip(i).step_by(n).cloned().collect::<Vec<_>>()).filter(|g| !g.is_empty()).collect();
+        let groups =
+            (0..n).map(|i| others.iter().skip(i).step_by(n).cloned().collect::<Vec<_>>()).filter(|g| !g.is_empty()).collect();
         Self { groups, computing, tried: BTreeMap::new() }
     }
 
@@ -106,8 +107,11 @@ impl Search {
             loads.into_iter().filter(|mix| !self.tried.contains_key(&(mix.clone(), length, seed))).collect()
         };
         let whole: Vec<Mix> = self.groups.iter().map(Mix::of).collect();
-        let short = |what, loads| Some(round(what, left(loads, Length::Short, 0), Length::Short, 0)).filter(|r| !r.loads.is_empty());
-        let long = |what, loads, seed| Some(round(what, left(loads, Length::Long, seed), Length::Long, seed)).filter(|r| !r.loads.is_empty());
+        let short =
+            |what, loads| Some(round(what, left(loads, Length::Short, 0), Length::Short, 0)).filter(|r| !r.loads.is_empty());
+        let long = |what, loads, seed| {
+            Some(round(what, left(loads, Length::Long, seed), Length::Long, seed)).filter(|r| !r.loads.is_empty())
+        };
         short("groups", whole)
             .or_else(|| short("halves of the worst groups", self.halves()))
             .or_else(|| short("stressors of the worst halves", self.of_halves()))
@@ -227,7 +231,9 @@ mod tests {
             let mut search = Search::new(&all, &all[252..]);
             let trials = hunt(&mut search, |mix| Some(harm(mix, alone)));
             let name = format!("s{worst:03}");
-            let found = trials.iter().position(|(mix, length, ..)| *length == Length::Long && mix.load() == format!("stress-ng:--{name} 1"));
+            let found = trials
+                .iter()
+                .position(|(mix, length, ..)| *length == Length::Long && mix.load() == format!("stress-ng:--{name} 1"));
             assert!(found.unwrap() < 100, "{found:?}");
             let (alone, together) = search.coverage();
             assert_eq!((alone.len(), together.len()), (303, 0), "in the end each was tried alone");

@@ -17,7 +17,7 @@ record in the archive. After Ctrl-C, or with a longer budget, run it again: it g
 Examples:
   rtscope hunt lab:debian/6.12                     four minutes in the lab
   rtscope hunt lab:debian/6.12 --budget 1h -o worst.toml
-  rtscope hunt lab:debian/6.12 --against lab:debian/6.12-rt   the load that PREEMPT_RT gains most under
+  rtscope hunt lab:debian/6.12 --against lab:debian/6.12-rt   where RT gains most
   rtscope hunt local --budget 8h --trial 10s       this machine, overnight
   rtscope hunt lab:debian/6.12 --stressors vm-rw,klog,readahead")]
 pub(crate) struct Hunt {

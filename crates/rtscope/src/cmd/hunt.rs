@@ -21,8 +21,6 @@ use rtscope_run::campaign::{self, Outcome, Plan, State};
 use rtscope_run::hunt::{Length, Limited, Round, Search, class, stressors};
 use rtscope_run::session::Step;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -40,8 +38,13 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     let mut search = Search::new(&allowed, &computing);
     let bench = Limited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
     let budget = Duration::from_nanos(a.budget.0);
-    context.say(&format!("{} stressors, {} that only compute come last; name of the hunt: {}", all.len(), computing.len(), hunter.name));
-    let ended = within(budget.saturating_sub(begun.elapsed()), &asked, |stop| {
+    context.say(&format!(
+        "{} stressors, {} that only compute come last; name of the hunt: {}",
+        all.len(),
+        computing.len(),
+        hunter.name
+    ));
+    within(budget.saturating_sub(begun.elapsed()), &asked, |stop| {
         for number in 1..=ROUNDS {
             let Some(round) = search.next().filter(|_| !stop.is_stopped()) else { break };
             let plan = hunter.plan(&round, number)?;
@@ -67,7 +70,12 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     let coverage = search.coverage();
     let report = found.report(&hunter, coverage, again.as_ref(), sentence, begun.elapsed());
     if let Some((path, best)) = a.output.as_ref().zip(found.best()) {
-        super::report::write(path, hunter.plan_text(&format!("{}-worst", hunter.name), &[best.load.clone()], best.length, best.seed).as_bytes())?;
+        super::report::write(
+            path,
+            hunter
+                .plan_text(&format!("{}-worst", hunter.name), std::slice::from_ref(&best.load), best.length, best.seed)
+                .as_bytes(),
+        )?;
     }
     if a.json {
         output::json(&report)?;
@@ -77,36 +85,29 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     if asked.is_stopped() {
         return Err(Failure::interrupted("the hunt was ended", "run it again: it goes on"));
     }
-    let _ = ended;
     if report.ranking.is_empty() {
         return Err(Failure::machine("no trial gave a figure", "`rtscope measure timer` with one of the loads says what is wrong"));
     }
     Ok(Code::Done)
 }
 
-/// Does `work` with a handle that is stopped by `asked`, and when `time` is over. Returns whether the time was over.
-fn within(time: Duration, asked: &StopHandle, work: impl FnOnce(&StopHandle) -> Result<(), Failure>) -> Result<bool, Failure> {
+/// Does `work` with a handle that is stopped by `asked`, and when `time` is over.
+fn within(time: Duration, asked: &StopHandle, work: impl FnOnce(&StopHandle) -> Result<(), Failure>) -> Result<(), Failure> {
     let stop = StopHandle::new();
     let passed_on = stop.clone();
     asked.on_stop(move || passed_on.stop());
-    let over = Arc::new(AtomicBool::new(false));
     let (done, wait) = channel::<()>();
-    let result = std::thread::scope(|scope| {
-        let (stop, over) = (stop.clone(), Arc::clone(&over));
-        scope.spawn({
-            let stop = stop.clone();
-            move || {
-                if wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
-                    over.store(true, Ordering::Release);
-                    stop.stop();
-                }
+    std::thread::scope(|scope| {
+        let over = stop.clone();
+        scope.spawn(move || {
+            if wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+                over.stop();
             }
         });
         let result = work(&stop);
         drop(done);
         result
-    });
-    result.map(|()| over.load(Ordering::Acquire))
+    })
 }
 
 /// A hunt: what it is for, and by what name.
@@ -131,10 +132,16 @@ impl<'a> Hunter<'a> {
         for target in std::iter::once(&a.target).chain(&a.against) {
             check_target(target)?;
             if target != "local" && lab_kernel(target).is_none() {
-                return Err(Failure::usage(format!("`{target}` can't be hunted on"), "local, or lab:KERNEL such as lab:debian/6.12"));
+                return Err(Failure::usage(
+                    format!("`{target}` can't be hunted on"),
+                    "local, or lab:KERNEL such as lab:debian/6.12",
+                ));
             }
         }
-        if a.against.as_ref().is_some_and(|other| *other == a.target || (lab_kernel(other).is_some()) != lab_kernel(&a.target).is_some()) {
+        if a.against
+            .as_ref()
+            .is_some_and(|other| *other == a.target || (lab_kernel(other).is_some()) != lab_kernel(&a.target).is_some())
+        {
             return Err(Failure::usage("--against takes another target in the same kind of time", "two kernels of the lab"));
         }
         let bad = a.stressors.iter().find(|s| stressors(s) != [s.as_str()]);
@@ -162,7 +169,8 @@ impl<'a> Hunter<'a> {
         };
         let told = format!("{state} {} {:?} {} {} {} {:?}", a.target, a.against, trial.0, a.interval.0, a.seed, a.stressors);
         let digest = &rtscope_files::digest::bytes(told.as_bytes())[..8];
-        let place: String = a.target.trim_start_matches("lab:").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let place: String =
+            a.target.trim_start_matches("lab:").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let place: String = place.chars().take(20).collect();
         Ok(Self { context, a, guest, name: format!("hunt-{place}-{digest}"), trial, limit })
     }
@@ -182,7 +190,8 @@ impl<'a> Hunter<'a> {
             }
             None => {
                 let remedy = "apt-get install stress-ng";
-                let program = rtscope_load::programs::find_program("stress-ng").ok_or_else(|| Failure::machine("stress-ng is not installed", remedy))?;
+                let program = rtscope_load::programs::find_program("stress-ng")
+                    .ok_or_else(|| Failure::machine("stress-ng is not installed", remedy))?;
                 let mut text = String::new();
                 for words in [&["--stressors"][..], &["--class", "cpu?"]] {
                     let mut command = rtscope_sys::process::command(&program);
@@ -194,16 +203,19 @@ impl<'a> Hunter<'a> {
             }
         };
         let is_list = |line: &&str| !line.contains(':');
-        let lists: String = said.lines().filter(is_list).map(|l| format!("{l}\n")).collect();
+        let lists = said.lines().filter(is_list).collect::<Vec<_>>().join("\n");
         let (mut all, computing) = (stressors(&lists), class(&said));
         if all.is_empty() {
             return Err(Failure::machine(format!("stress-ng names no stressors: {}", said.trim()), "is stress-ng on the target?"));
         }
         if let Some(unknown) = self.a.stressors.iter().find(|s| !all.contains(s)) {
-            return Err(Failure::usage(format!("the target's stress-ng has no stressor `{unknown}`"), "`stress-ng --stressors` lists them"));
+            return Err(Failure::usage(
+                format!("the target's stress-ng has no stressor `{unknown}`"),
+                "`stress-ng --stressors` lists them",
+            ));
         }
         if !self.a.stressors.is_empty() {
-            all = self.a.stressors.clone();
+            all.clone_from(&self.a.stressors);
             all.sort();
             all.dedup();
         }
@@ -226,11 +238,11 @@ impl<'a> Hunter<'a> {
             String::new()
         };
         format!(
-            "name = {}\ntargets = [{targets}]\n{lab}loads = [{}]\n\n[[tests]]\ntest = \"timer\"\ninterval = \"{}ns\"\nduration = \"{}ns\"\n",
+            "name = {}\ntargets = [{targets}]\n{lab}loads = [{}]\n\n[[tests]]\ntest = \"timer\"\ninterval = \"{}\"\nduration = \"{}\"\n",
             quoted(name),
             list(&mut loads.iter()),
-            self.a.interval.0,
-            self.length(length).0
+            self.a.interval,
+            self.length(length)
         )
     }
 
@@ -254,8 +266,14 @@ impl<'a> Hunter<'a> {
     }
 
     /// Takes a trial once more.
-    fn again(&self, context: &Context, bench: &Limited<Bench>, best: &Trial, stop: &StopHandle) -> Result<rtscope_record::Record, Failure> {
-        let text = self.plan_text(&format!("{}-worst", self.name), &[best.load.clone()], best.length, best.seed);
+    fn again(
+        &self,
+        context: &Context,
+        bench: &Limited<Bench>,
+        best: &Trial,
+        stop: &StopHandle,
+    ) -> Result<rtscope_record::Record, Failure> {
+        let text = self.plan_text(&format!("{}-worst", self.name), std::slice::from_ref(&best.load), best.length, best.seed);
         let plan = Plan::parse(&text, Path::new("hunt"), Path::new("/"))?;
         let runs = plan.runs();
         let Some(run) = runs.iter().find(|r| r.target == self.a.target) else {

@@ -2,6 +2,7 @@
 
 use super::{Told, absent, denied};
 use rtscope_explain::btf::BtfError;
+use rtscope_explain::explained::{Explained, ExplainedError};
 use rtscope_explain::explanation::ExplainError;
 use rtscope_explain::log::LogError;
 use rtscope_explain::symbols::SymbolError;
@@ -65,6 +66,7 @@ fn of_insides(told: &mut Told) {
         NoClock => [ExplainError::NoClock],
         NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
     );
+    plain!(told, ExplainedError: Explained::read("{}").unwrap_err());
 }
 
 fn of_loads(told: &mut Told) {
@@ -158,6 +160,7 @@ fn of_machines(told: &mut Told) {
         Vm => [MeasureError::Vm(VmError::Interrupted)],
         Guest => [MeasureError::Guest(no_program())],
         Module => [MeasureError::Module(journal())],
+        TooLong => [MeasureError::TooLong(std::time::Duration::from_secs(30))],
         Record => [MeasureError::Record(RecordError::Label("cpu0".into()))],
     );
 }

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "check",
     "measure",
     "dut",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 22] = [
     "verify",
     "key",
     "report",
+    "hunt",
     "explain",
     "compare",
     "loads",

@@ -11,6 +11,7 @@ mod dropin;
 mod fake;
 mod fpga;
 mod golden;
+mod hunt;
 mod lab_kernels;
 mod lines;
 mod loads;

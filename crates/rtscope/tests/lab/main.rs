@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout)] // says which cases are left out
 
 mod explain;
+mod hunt;
 mod kernels;
 mod lines;
 mod local;

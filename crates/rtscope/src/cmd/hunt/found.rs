@@ -194,7 +194,9 @@ impl Found {
             record: t.id.clone(),
         };
         let best = self.best();
-        let same = |r: &Record| best.is_some_and(|b| r.distributions().iter().filter_map(rtscope_record::Distribution::max).max() == Some(b.max));
+        let same = |r: &Record| {
+            best.is_some_and(|b| r.distributions().iter().filter_map(rtscope_record::Distribution::max).max() == Some(b.max))
+        };
         Report {
             hunt: hunter.name.clone(),
             target: hunter.a.target.clone(),
@@ -219,9 +221,13 @@ impl Found {
 
 /// The command that takes a trial again.
 fn command(hunter: &Hunter<'_>, t: &Trial) -> String {
-    let lab = if hunter.is_lab() { format!(" --seed {} --model {}", t.seed, hunter.a.model.unwrap_or_default().number()) } else { String::new() };
-    let (interval, duration) = (hunter.a.interval.0, hunter.length(t.length).0);
-    format!("rtscope measure timer --target {} -i {interval}ns -D {duration}ns{lab} --load '{}'", hunter.a.target, t.load)
+    let lab = if hunter.is_lab() {
+        format!(" --seed {} --model {}", t.seed, hunter.a.model.unwrap_or_default().number())
+    } else {
+        String::new()
+    };
+    let (interval, duration) = (hunter.a.interval, hunter.length(t.length));
+    format!("rtscope measure timer --target {} -i {interval} -D {duration}{lab} --load '{}'", hunter.a.target, t.load)
 }
 
 impl Report {

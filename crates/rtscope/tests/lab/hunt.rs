@@ -1,0 +1,56 @@
+//! Hunts in the lab: the worst load is found, comes again to the nanosecond, and is explained.
+
+use super::{Lab, RT, STOCK, wanted};
+use serde_json::Value;
+use std::time::Instant;
+
+/// `sleep` does next to nothing, `get` asks the kernel for little things, `klog` reads its log in one go.
+const STRESSORS: &str = "sleep,klog,get";
+
+fn hunt(lab: &Lab, words: &[&str]) -> Value {
+    let target = format!("lab:{STOCK}");
+    let words = [&["hunt", &target, "--trial", "100ms", "--budget", "5m", "--json"], words].concat();
+    serde_json::from_str(&lab.run(&words).ends_with(0).out).unwrap()
+}
+
+#[test]
+fn the_worst_of_three_is_found_and_comes_again() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let found = hunt(&lab, &["--stressors", STRESSORS, "-o", "worst.toml"]);
+    let first = &found["ranking"][0];
+    assert!(first["load"].as_str().unwrap().contains("klog"), "{found}");
+    assert_eq!((&found["again"]["same"], &found["again"]["max"]), (&true.into(), &first["max"]), "{found}");
+    assert_eq!((found["stressors"].as_u64(), found["alone"].as_array().unwrap().len()), (Some(3), 3), "{found}");
+    assert!(found["failed"].as_object().unwrap().is_empty(), "{found}");
+    let max = first["max"].as_u64().unwrap();
+    let sentence = found["explanation"].as_str().unwrap();
+    assert!(sentence.starts_with(&format!("{}.{:03} us: ", max / 1000, max % 1000)), "{sentence}");
+    // The plan and the command give the same figure.
+    let status: Value = serde_json::from_str(&lab.line("campaign run worst.toml --json").ends_with(0).out).unwrap();
+    assert_eq!(status["runs"][0]["max"], first["max"], "{status}");
+    let command = found["command"].as_str().unwrap();
+    let (words, load) = command.split_once(" --load '").unwrap();
+    let words: Vec<&str> = words.split(' ').skip(1).chain(["--json", "--load", load.trim_end_matches('\'')]).collect();
+    assert_eq!(lab.run(&words).ends_with(0).record().distributions()[0].max(), Some(max));
+    // Taken up again, it has everything.
+    let trials = |v: &Value| v["trials"].as_u64().unwrap();
+    let begun = Instant::now();
+    let again = hunt(&lab, &["--stressors", STRESSORS]);
+    println!("again after {:.1} s", begun.elapsed().as_secs_f64());
+    assert_eq!((trials(&again), &again["ranking"]), (trials(&found), &found["ranking"]));
+}
+
+#[test]
+fn a_hunt_against_another_kernel_ranks_by_the_difference() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let found = hunt(&lab, &["--stressors", "klog,sleep", "--against", &format!("lab:{RT}")]);
+    let first = &found["ranking"][0];
+    let (max, other) = (first["max"].as_u64().unwrap(), first["against"].as_u64().unwrap());
+    assert!(first["load"].as_str().unwrap().contains("klog") && max > 2 * other, "{found}");
+}
