@@ -9,11 +9,15 @@ Exit code 1: a survivor that is not named; and when all were tried, fewer than 9
 """
 
 import collections
+import ctypes
 import json
+import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
+import threading
 
 GOAL = 0.95
 # The code that every figure depends on: the record, the analysis, the sampling loop, the pairing of edges.
@@ -24,6 +28,8 @@ FILES = [
     "crates/rtscope-probe/src/timer/{grid,sampling}.rs",
     "crates/rtscope-probe/src/line_tests/schedule.rs",
 ]
+# Of prctl: processes whose parent ended become children of this one (linux/prctl.h).
+PR_SET_CHILD_SUBREAPER = 36
 # Some mutants allocate without end: the limit ends them before the machine runs out of memory.
 MEMORY = 4 << 30
 
@@ -34,13 +40,39 @@ def name(mutant):
     return f"{path}:{what}"
 
 
+def end_orphans(cargo, ended):
+    """Kills tests that cargo-mutants gave up for taking too long, until `ended`: they block SIGTERM, and would spin beside all others."""
+    while not ended.wait(5):
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                pid, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
+                if parent == os.getpid() and pid != cargo:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+            except OSError:
+                pass  # it has ended meanwhile
+
+
+def run(command):
+    """Its exit code."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    cargo = subprocess.Popen(command)
+    ended = threading.Event()
+    watch = threading.Thread(target=end_orphans, args=(cargo.pid, ended))
+    watch.start()
+    code = cargo.wait()
+    ended.set()
+    watch.join()
+    return code
+
+
 def main():
     survivors, output, *arguments = sys.argv[1:]
     some = any(a == "-f" or a.startswith(("-f=", "--file")) for a in arguments)
     files = [] if some else [f"--file={glob}" for glob in FILES]
     command = ["cargo", "mutants", "--output", output, "--colors", "never", *files, *arguments]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    code = subprocess.run(command, check=False).returncode
+    code = run(command)
     # 2: mutants were missed, 3: mutants timed out; both are judged here. Any other code: cargo-mutants could not run.
     if code not in (0, 2, 3):
         sys.exit(f"error: cargo mutants ended with {code}")

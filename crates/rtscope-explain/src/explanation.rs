@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// What is asked: the sample, and what must be known of guest and kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The latency that the run's record says, ns.
-    pub latency: u64,
+    /// The latency that the run's record says, ns; `None` if it says none, as it keeps only the worst: then what the thread read first.
+    pub latency: Option<u64>,
     /// How long an instruction is, ns.
     pub instruction_ns: u64,
     /// The kernel's symbols.
@@ -187,10 +187,10 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     }
     let clock = Timekeeper::read(&window.timekeeper, q.layout).ok_or(ExplainError::NoClock)?;
     let expired = clock.counter_at(window.expiry);
-    let end = anchor(window, q.latency, &clock)?;
+    let (end, latency) = anchor(window, q.latency, &clock)?;
     let mut stacks = Stacks::default();
     let (steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
-    let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(q.latency);
+    let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(latency);
     let milestones = milestones(&steps, &stacks, &chains, window, expired, &since);
     let mut causes: BTreeMap<Cause, u64> = BTreeMap::new();
     let mut functions: HashMap<Function, (u64, u64)> = HashMap::new();
@@ -235,7 +235,7 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     let main = causes.iter().max_by_key(|(_, ns)| **ns).map_or(Cause::User, |(c, _)| *c);
     let hold = hold(main, &steps, &stacks, &chains, window, end, &since);
     Ok(Explanation {
-        latency: q.latency,
+        latency,
         expiry: window.expiry,
         milestones,
         causes: shares(causes.into_iter().map(|(c, ns)| (c.words().to_owned(), ns))),
@@ -271,16 +271,18 @@ fn task_name(window: &Window, task: u64) -> String {
     window.tasks.get(&task).map_or_else(|| format!("task {task:#x}"), |t| format!("{}[{}]", t.comm, t.pid))
 }
 
-/// When the thread read the clock by which the sample was taken: the read that shows the recorded latency.
-fn anchor(window: &Window, latency: u64, clock: &Timekeeper) -> Result<u64, ExplainError> {
+/// When the thread read the clock by which the sample was taken, and the latency: the read that shows the recorded latency, else the
+/// first one.
+fn anchor(window: &Window, latency: Option<u64>, clock: &Timekeeper) -> Result<(u64, u64), ExplainError> {
     let own = window.clock_reads.iter().filter(|r| r.task == window.thread && !is_kernel(r.pc));
     let late: Vec<(u64, i128)> = own.map(|r| (r.counter, i128::from(clock.at(r.counter)) - i128::from(window.expiry))).collect();
-    if let Some((counter, _)) = late.iter().find(|(_, late)| *late == i128::from(latency)) {
-        return Ok(*counter);
+    let is_it = |late: i128| latency.map_or(late >= 0, |latency| late == i128::from(latency));
+    if let Some((counter, late)) = late.iter().find(|(_, late)| is_it(*late)) {
+        return Ok((*counter, u64::try_from(*late).unwrap_or_default()));
     }
     let after: Vec<String> = late.iter().filter(|(_, late)| *late >= 0).take(3).map(|(_, late)| format!("{late} ns")).collect();
     let seen = if after.is_empty() { "no read was seen".into() } else { format!("reads after {}", after.join(", ")) };
-    Err(ExplainError::NotAnchored { latency, seen })
+    Err(ExplainError::NotAnchored { latency: latency.unwrap_or_default(), seen })
 }
 
 /// All blocks with their calls and what they were.

@@ -64,7 +64,10 @@ impl Script {
     }
 
     fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
-        explain(&self.0, &Question { latency, instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT, orc: &Orc::default() })
+        explain(
+            &self.0,
+            &Question { latency: Some(latency), instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT, orc: &Orc::default() },
+        )
     }
 }
 
@@ -140,6 +143,17 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
     let e = late.explain(385).unwrap();
     let sum = |all: &[Share]| all.iter().map(|s| s.ns).sum::<u64>();
     assert_eq!((sum(&e.causes), sum(&e.tasks), e.functions.iter().map(|f| f.own).sum::<u64>()), (385, 385, 385));
+}
+
+#[test]
+fn a_sample_whose_latency_was_not_kept_ends_with_the_first_read_of_the_clock() {
+    let symbols = symbols();
+    let question = Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, orc: &Orc::default() };
+    let script = interrupts_off();
+    assert_eq!(explain(&script.0, &question), script.explain(385));
+    let mut unread = interrupts_off();
+    unread.0.clock_reads.clear();
+    assert!(explain(&unread.0, &question).is_err());
 }
 
 #[test]

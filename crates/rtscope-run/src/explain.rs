@@ -22,6 +22,23 @@ use std::time::Duration;
 /// How many samples can be explained in one run.
 pub const MOST: usize = 64;
 
+/// A sample to explain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Its grid point, ns after the thread's first one.
+    pub after: u64,
+    /// Its latency, ns; `None` if the record does not say it.
+    pub latency: Option<u64>,
+}
+
+impl Sample {
+    /// One of the worst samples of `d`.
+    pub fn worst(d: &Distribution, w: &Worst) -> Self {
+        let first = d.parts().thread.as_ref().and_then(|t| t.first_at).unwrap_or(0);
+        Self { after: w.at.saturating_sub(w.value).saturating_sub(first), latency: Some(w.value) }
+    }
+}
+
 /// Refuses a record whose run can't be looked into; else the name of its kernel in the lab.
 pub fn kernel_of(record: &Record) -> Result<&str, Failure> {
     let p = record.parts();
@@ -51,7 +68,7 @@ pub fn again(
     guest: &Guest,
     record: &Record,
     d: &Distribution,
-    samples: &[Worst],
+    samples: &[Sample],
     cache: &Path,
     stop: &StopHandle,
     on_step: &mut dyn FnMut(Step<'_>),
@@ -65,9 +82,9 @@ pub fn again(
     };
     let inside = look(guest, cache, stop, on_step)?;
     let plugin = inside::plugin(cache, &mut |what| on_step(Step::Preparing(what)))?;
-    let mut wanted: Vec<Worst> = samples.to_vec();
-    wanted.sort_by_key(|w| w.at);
-    let after: Vec<u64> = wanted.iter().map(|w| w.at.saturating_sub(w.value).saturating_sub(first)).collect();
+    let mut wanted: Vec<Sample> = samples.to_vec();
+    wanted.sort_by_key(|w| w.after);
+    let after: Vec<u64> = wanted.iter().map(|w| w.after).collect();
     // In memory: nothing is left wherever this ends.
     let mut log = File::from(memfd_create("rtscope-log", MemfdFlags::CLOEXEC).or_machine("a file in memory", "is memory free?")?);
     let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd()));
@@ -98,6 +115,12 @@ pub fn again(
     log.rewind().and_then(|()| log.read_to_end(&mut bytes)).or_machine("the log of what ran", "is memory free?")?;
     let windows = log::parse(&bytes)?;
     drop(bytes);
+    if windows.len() != wanted.len() && wanted.iter().any(|w| w.latency.is_none()) {
+        return Err(Failure::usage(
+            format!("the run {} has no sample at that grid point: its thread passed over it, or the run was over", record.id()),
+            "explain another sample: --worst N",
+        ));
+    }
     if windows.len() != wanted.len() {
         return Err(Failure::machine(
             format!("of {} sleeps that were to be seen {} were", wanted.len(), windows.len()),
@@ -106,10 +129,11 @@ pub fn again(
     }
     let instruction_ns = guest.instruction_ns();
     let mut all = Vec::new();
-    for (window, worst) in windows.iter().zip(wanted) {
-        let question =
-            Question { latency: worst.value, instruction_ns, symbols: &inside.symbols, layout: &inside.layout, orc: &inside.orc };
-        all.push(Explained::new(record.id(), d.label(), worst.at, explain(window, &question)?));
+    for (window, sample) in windows.iter().zip(wanted) {
+        let (symbols, layout, orc) = (&inside.symbols, &inside.layout, &inside.orc);
+        let explanation = explain(window, &Question { latency: sample.latency, instruction_ns, symbols, layout, orc })?;
+        let at = first.saturating_add(sample.after).saturating_add(explanation.latency);
+        all.push(Explained::new(record.id(), d.label(), at, explanation));
     }
     all.sort_by_key(|e| (std::cmp::Reverse(e.explanation.latency), e.at));
     Ok(all)

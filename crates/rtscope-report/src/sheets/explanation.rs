@@ -5,6 +5,7 @@ use crate::sheet::{Cell, Columns, Sheet};
 use rtscope_explain::explained::Explained;
 use rtscope_explain::explanation::{Explanation, FunctionShare, Share};
 use rtscope_record::Record;
+use std::collections::BTreeMap;
 
 /// Functions that are shown.
 const SHOWN: usize = 12;
@@ -50,6 +51,24 @@ pub(crate) fn functions(e: &Explanation) -> Sheet<'_> {
         .right("%", 0, move |f| percent(f.own, latency).into())
         .right("with all above it us", 0, |f| us_opt(Some(f.total)).into())
         .sheet(&e.functions[..e.functions.len().min(SHOWN)])
+}
+
+/// Times of A and B by name, the longest of either first.
+pub(crate) fn side_by_side<'a>(what: &'a str, a: &[(String, u64)], b: &[(String, u64)]) -> Sheet<'a> {
+    let mut all: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (side, times) in [a, b].into_iter().enumerate() {
+        for (name, ns) in times {
+            all.entry(name).or_default()[side] += ns;
+        }
+    }
+    let mut rows: Vec<(String, [u64; 2])> = all.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect();
+    rows.sort_by_key(|(_, ns)| std::cmp::Reverse(ns.iter().max().copied()));
+    rows.truncate(SHOWN);
+    Columns::new()
+        .left(what, 0, |r: &(String, [u64; 2])| clean(&r.0).into())
+        .right("A us", 0, |r| us_opt(Some(r.1[0])).into())
+        .right("B us", 0, |r| us_opt(Some(r.1[1])).into())
+        .sheet_of(rows)
 }
 
 fn percent(part: u64, whole: u64) -> String {

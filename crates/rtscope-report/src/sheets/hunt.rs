@@ -2,6 +2,7 @@
 
 use crate::format::{clean, seconds, us_whole};
 use crate::sheet::{Cell, Columns, Sheet};
+use rtscope_record::Verdict;
 use serde::Serialize;
 
 /// A load of the ranking, with its worst trial.
@@ -21,6 +22,8 @@ pub struct HuntRow {
     pub seed: Option<u64>,
     /// When the trial began, ns after the hunt's first one.
     pub found: u64,
+    /// Its verdict.
+    pub verdict: Verdict,
     /// Id of its record.
     pub record: String,
 }
@@ -39,6 +42,7 @@ pub(crate) fn ranking(rows: &[HuntRow]) -> Sheet<'_> {
         .right("trial ms", 0, |r| format!("{}", r.trial as f64 / 1e6).into())
         .right("seed", 0, |r| r.seed.map_or_else(|| "-".into(), |s| s.to_string()).into())
         .right("found after s", 0, |r| seconds(r.found)[..seconds(r.found).len() - 5].to_owned().into())
+        .left("verdict", 0, |r| Cell::verdict(r.verdict))
         .left("record", 0, |r| clean(&r.record).into())
         .sheet(rows)
 }

@@ -5,6 +5,7 @@ use super::text::Style;
 use crate::format::{clean, us_whole};
 use crate::sheets::explanation as sheets;
 use rtscope_explain::explained::Explained;
+use rtscope_explain::explanation::{Explanation, Share};
 use rtscope_explain::groups::Group;
 use rtscope_record::Record;
 
@@ -40,4 +41,21 @@ pub fn explanation_groups(groups: &[Group]) -> String {
     let all: usize = groups.iter().map(|g| g.samples).sum();
     let line = |g: &Group| format!("{} of {all}: {}, up to {} us\n", g.samples, clean(&g.what), us_whole(g.highest));
     groups.iter().map(line).collect()
+}
+
+/// The samples of two runs at the same grid point: what each was, and the time by cause and function side by side.
+pub fn explanations(two: [(&Record, &Explained); 2], style: Style) -> String {
+    let mut out = String::new();
+    for (name, (record, e)) in ["A", "B"].iter().zip(two) {
+        out += &format!("{name}: {}\n   {}\n", clean(&e.sentence), clean(&sheets::whose(record, e)));
+    }
+    out.push('\n');
+    let [a, b] = two.map(|(_, e)| &e.explanation);
+    let function = |e: &Explanation| e.functions.iter().map(|f| (f.name.clone(), f.own)).collect::<Vec<_>>();
+    let share = |all: &[Share]| all.iter().map(|s| (s.name.clone(), s.ns)).collect::<Vec<_>>();
+    for (what, a, b) in [("cause", share(&a.causes), share(&b.causes)), ("function itself", function(a), function(b))] {
+        out += &grid::titled(sheets::side_by_side(what, &a, &b), style);
+        out.push('\n');
+    }
+    out
 }

@@ -25,7 +25,7 @@ pub use crate::sheets::list::Entry;
 pub use campaign::campaign;
 pub use comparison::{comparison, evaluations};
 pub use detail::{brief, detail};
-pub use explanation::{explanation, explanation_groups, explanation_whose};
+pub use explanation::{explanation, explanation_groups, explanation_whose, explanations};
 pub use findings::findings;
 pub use hunt::{HuntRow, hunt};
 pub use intervals::intervals;

@@ -14,10 +14,11 @@ Examples:
   rtscope explain                    the worst sample of the latest run
   rtscope explain --worst 3          the third worst
   rtscope explain --top 20           the twenty worst in one pass, and how many were alike
+  rtscope explain A B                the worst sample of the run A, and the sample of B at the same grid point
   rtscope explain --files why        with a flame chart, folded stacks and a trace for Perfetto in why/
   rtscope report                     the page of the run, now with the flame charts")]
 pub(crate) struct Explain {
-    /// Which run
+    /// Which run; two runs: the sample of the first, and that of the second at the same grid point
     pub selection: Vec<String>,
     /// Explain the N-th worst sample
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number)]

@@ -56,6 +56,9 @@ pub(crate) struct Measure {
     /// Exit with 4 also when the verdict is INCONCLUSIVE
     #[arg(long)]
     pub strict: bool,
+    /// Then take the run again in the lab, and say why its worst sample was so late (see `rtscope explain`)
+    #[arg(long)]
+    pub explain: bool,
     /// Sign the record with your key (see `rtscope key`)
     #[arg(long)]
     pub sign: bool,

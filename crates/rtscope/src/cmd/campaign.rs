@@ -19,7 +19,7 @@ use rtscope_run::session::MeasureError;
 use rtscope_run::session::Step;
 use rtscope_run::target::TargetError;
 use status::Status;
-pub(super) use status::summaries;
+pub(super) use status::{summaries, verdict};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

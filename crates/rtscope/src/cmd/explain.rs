@@ -20,36 +20,36 @@ use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
-use rtscope_run::explain;
+use rtscope_run::explain::{self, Sample};
 use std::path::Path;
 
 /// Takes the run again and explains its worst samples.
 pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
-    let mut records = Vec::new();
-    Selection::of(context, &a.selection)?.each(Clone::clone, |record| {
-        records.push(record);
-        Ok(())
-    })?;
+    let mut records = Selection::of(context, &a.selection)?.records()?;
+    let other = if records.len() == 2 && a.selection.len() == 2 { records.pop() } else { None };
     let [record] = &records[..] else {
-        return Err(Failure::usage(format!("{} runs are selected", records.len()), "name one: `rtscope list` shows their ids"));
+        return Err(Failure::usage(
+            format!("{} runs are selected", records.len()),
+            "name one, or two to have the same sample of both: `rtscope list` shows their ids",
+        ));
     };
-    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
     let (d, samples) = chosen(record, a)?;
     let stop = stop_on_signals()?;
-    let cache = cache_root()?;
-    let guest = Guests::new(&cache).open(&kernel, options(record, a)?, &mut |what| context.say(what))?;
-    same_machine(record, guest.state())?;
-    let progress = Progress::new("explain", 0, context.quiet);
-    let outcome = explain::again(&guest, record, d, samples, &cache, &stop, &mut |step| progress.step(&step));
-    progress.clear();
+    let samples: Vec<Sample> = samples.iter().map(|w| Sample::worst(d, w)).collect();
+    let mut outcome = take(context, record, d, &samples, a, &stop);
+    if let (Ok(explained), Some(other)) = (&mut outcome, &other) {
+        match beside(context, record, other, d, &samples, a, &stop) {
+            Ok(more) => explained.extend(more),
+            Err(e) => outcome = Err(e),
+        }
+    }
     let explained = match outcome {
         Ok(explained) => explained,
         Err(_) if stop.is_stopped() => return Ok(Code::Interrupted),
         Err(e) => return Err(e),
     };
-    keep(context, record, &explained)?;
-    if let Some(dir) = &a.files {
-        write_files(dir, record, &explained)?;
+    if let Some(other) = &other {
+        return two(record, other, &explained, a);
     }
     if a.json {
         output::json(&explained)?;
@@ -63,6 +63,69 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
+/// Explains the worst sample of a run that was just taken with `modules` loaded; the answer in a sentence.
+pub(crate) fn of_run(context: &Context, record: &Record, modules: &[String], stop: &StopHandle) -> Result<String, Failure> {
+    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
+    let guest = Guests::new(cache_root()?).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
+    worst(context, &guest, record, stop)
+}
+
+/// Takes the run of `record` again, explains `samples` of `d`, keeps that, and writes its files if asked for.
+fn take(
+    context: &Context,
+    record: &Record,
+    d: &Distribution,
+    samples: &[Sample],
+    a: &Explain,
+    stop: &StopHandle,
+) -> Result<Vec<Explained>, Failure> {
+    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
+    let cache = cache_root()?;
+    let guest = Guests::new(&cache).open(&kernel, options(record, &a.guest_module)?, &mut |what| context.say(what))?;
+    same_machine(record, guest.state())?;
+    let progress = Progress::new("explain", 0, context.quiet);
+    let outcome = explain::again(&guest, record, d, samples, &cache, stop, &mut |step| progress.step(&step));
+    progress.clear();
+    let explained = outcome?;
+    keep(context, record, &explained)?;
+    if let Some(dir) = &a.files {
+        write_files(dir, record, &explained)?;
+    }
+    Ok(explained)
+}
+
+/// The samples of the run `other` at the same grid points.
+fn beside(
+    context: &Context,
+    record: &Record,
+    other: &Record,
+    d: &Distribution,
+    samples: &[Sample],
+    a: &Explain,
+    stop: &StopHandle,
+) -> Result<Vec<Explained>, Failure> {
+    let interval = |r: &Record| r.parts().settings.interval;
+    let same = other.distributions().iter().find(|o| o.label() == d.label());
+    let Some(same) = same.filter(|_| interval(record) == interval(other)) else {
+        return Err(Failure::usage(
+            format!("{} and {} have no grid point in common: their intervals or threads differ", record.id(), other.id()),
+            "take both with the same options",
+        ));
+    };
+    let samples: Vec<Sample> = samples.iter().map(|s| Sample { latency: None, ..*s }).collect();
+    take(context, other, same, &samples, a, stop)
+}
+
+/// Prints the same sample of two runs.
+fn two(record: &Record, other: &Record, explained: &[Explained], a: &Explain) -> Result<Code, Failure> {
+    if a.json {
+        output::json(&explained)?;
+    } else if let [first, second] = explained {
+        output::result(&table::explanations([(record, first), (other, second)], style()))?;
+    }
+    Ok(Code::Done)
+}
+
 /// Explains the worst sample of a run of `guest` that was just taken, keeps that, and returns it as a sentence.
 pub(crate) fn worst(context: &Context, guest: &Guest, record: &Record, stop: &StopHandle) -> Result<String, Failure> {
     explain::kernel_of(record)?;
@@ -71,7 +134,7 @@ pub(crate) fn worst(context: &Context, guest: &Guest, record: &Record, stop: &St
         return Err(Failure::usage(format!("the record {} has no worst samples", record.id()), "measure without --worst 0"));
     };
     let guest = guest.with_seed(record.parts().lab.as_ref().map_or(1, |l| l.seed));
-    let explained = explain::again(&guest, record, d, std::slice::from_ref(w), &cache_root()?, stop, &mut |_| {})?;
+    let explained = explain::again(&guest, record, d, &[Sample::worst(d, w)], &cache_root()?, stop, &mut |_| {})?;
     keep(context, record, &explained)?;
     Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
 }
@@ -145,8 +208,8 @@ fn chosen<'a>(record: &'a Record, a: &Explain) -> Result<(&'a Distribution, &'a 
     })
 }
 
-/// What must be chosen of the guest for the record's run.
-fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
+/// What must be chosen of the guest for the record's run, which had `modules` loaded.
+fn options(record: &Record, modules: &[String]) -> Result<LabOptions, Failure> {
     let lab = record.parts().lab.as_ref();
     let usual = LabOptions::default();
     let number = |option: &str| {
@@ -165,7 +228,7 @@ fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
     }
     let model = lab.map_or(Ok(usual.model), |l| l.model.to_string().parse());
     let model = model.map_err(|e| Failure::usage(format!("the record {}: {e}", record.id()), "update rtscope"))?;
-    if let Some(module) = lab.and_then(|l| l.modules.first()).filter(|_| a.guest_module.is_empty()) {
+    if let Some(module) = lab.and_then(|l| l.modules.first()).filter(|_| modules.is_empty()) {
         return Err(Failure::usage(
             format!("the run {} had the module {} loaded", record.id(), module.name),
             "name its file, with the parameters that it had: --guest-module 'FILE.ko NAME=VALUE'",
@@ -176,7 +239,7 @@ fn options(record: &Record, a: &Explain) -> Result<LabOptions, Failure> {
         cpus,
         memory_mib: number("-m").unwrap_or(usual.memory_mib),
         seed: lab.map_or(usual.seed, |l| l.seed),
-        modules: guest_modules(&a.guest_module)?,
+        modules: guest_modules(modules)?,
         ..usual
     })
 }

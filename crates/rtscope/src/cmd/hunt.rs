@@ -16,11 +16,11 @@ use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::KernelName;
 use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
-use rtscope_record::Nanos;
-use rtscope_run::campaign::{self, Outcome, Plan, State};
+use rtscope_record::{Nanos, Record};
+use rtscope_run::campaign::{self, Executor as _, Outcome, Plan, State};
 use rtscope_run::hunt::{Length, Limited, Round, Search, class, stressors};
 use rtscope_run::session::Step;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -59,23 +59,23 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
         }
         Ok::<(), Failure>(())
     })?;
-    let again = match found.best().cloned() {
-        Some(best) if !asked.is_stopped() && hunter.is_lab() => Some(hunter.again(context, &bench, &best, &asked)?),
-        _ => None,
+    // What fails from here on costs no result.
+    let failed = |what: &str, e: &Failure| {
+        if !asked.is_stopped() {
+            context.say(&format!("{what}: {}", e.in_one()));
+        }
     };
-    let sentence = match &again {
-        Some(record) if !asked.is_stopped() => hunter.explained(context, record, &asked),
-        _ => None,
-    };
+    let best = found.best().filter(|_| hunter.is_lab() && !asked.is_stopped());
+    let again = best.map(|best| hunter.again(&bench, best, &asked));
+    let again = again.and_then(|taken| taken.map_err(|e| failed("the worst trial could not be taken once more", &e)).ok());
+    let sentence = again.as_ref().zip(hunter.guest.as_ref()).filter(|_| !asked.is_stopped()).and_then(|(record, guest)| {
+        let said = super::explain::worst(context, guest, record, &asked);
+        said.map_err(|e| failed("the worst sample is not explained", &e)).ok()
+    });
     let coverage = search.coverage();
     let report = found.report(&hunter, coverage, again.as_ref(), sentence, begun.elapsed());
     if let Some((path, best)) = a.output.as_ref().zip(found.best()) {
-        super::report::write(
-            path,
-            hunter
-                .plan_text(&format!("{}-worst", hunter.name), std::slice::from_ref(&best.load), best.length, best.seed)
-                .as_bytes(),
-        )?;
+        super::report::write(path, hunter.worst_plan(best).as_bytes())?;
     }
     if a.json {
         output::json(&report)?;
@@ -123,7 +123,7 @@ struct Hunter<'a> {
 
 /// How a round ended.
 struct Ended {
-    dir: std::path::PathBuf,
+    dir: PathBuf,
     interrupted: bool,
 }
 
@@ -155,19 +155,27 @@ impl<'a> Hunter<'a> {
         }
         let usual = if in_lab { Duration::from_secs(30) } else { Duration::from_secs(30).max(Duration::from_nanos(trial.0) * 4) };
         let limit = a.limit.map_or(usual, |l| Duration::from_nanos(l.0));
-        let guest = match lab_kernel(&a.target) {
-            Some(kernel) => {
-                let kernel: KernelName = kernel.parse()?;
-                Some(Guests::new(cache_root()?).open(&kernel, options(a), &mut |what| context.say(what))?)
-            }
-            None => None,
+        let open = |kernel: &str| -> Result<Guest, Failure> {
+            let kernel: KernelName = kernel.parse()?;
+            Ok(Guests::new(cache_root()?).open(&kernel, options(a), &mut |what| context.say(what))?)
         };
+        let guest = lab_kernel(&a.target).map(open).transpose()?;
+        let other = a.against.as_deref().and_then(lab_kernel).map(open).transpose()?;
         // Another machine state, or other trials, are another hunt.
-        let state = match &guest {
-            Some(guest) => guest.state().to_owned(),
-            None => rtscope_files::read_text(Path::new("/proc/sys/kernel/osrelease"), 4096).unwrap_or_default(),
+        let states: Vec<&str> = guest.iter().chain(&other).map(Guest::state).collect();
+        let state = match &states[..] {
+            [] => rtscope_files::read_text(Path::new("/proc/sys/kernel/osrelease"), rtscope_files::SMALL).unwrap_or_default(),
+            all => all.join(" "),
         };
-        let told = format!("{state} {} {:?} {} {} {} {:?}", a.target, a.against, trial.0, a.interval.0, a.seed, a.stressors);
+        let told = format!(
+            "{state} {} {:?} {trial} {} {} {:?} {:?}",
+            a.target,
+            a.against,
+            a.interval,
+            a.seed,
+            a.model.unwrap_or_default(),
+            a.stressors
+        );
         let digest = &rtscope_files::digest::bytes(told.as_bytes())[..8];
         let place: String =
             a.target.trim_start_matches("lab:").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -257,43 +265,30 @@ impl<'a> Hunter<'a> {
     fn take(&self, plan: &Plan, bench: &Limited<Bench>, stop: &StopHandle) -> Result<Ended, Failure> {
         let dir = campaign::directory(&crate::config::data_dir()?, plan);
         let mut state = State::open(&dir, plan)?.without_failed();
-        let progress = CampaignProgress::new(plan, true);
+        let progress = CampaignProgress::new(plan, self.context.quiet);
         let mut keeper = ArchiveKeeper { context: self.context, progress: &progress };
         let jobs = self.a.jobs.map_or_else(super::campaign::cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
-        let summary = campaign::run(plan, &mut state, bench, &mut keeper, jobs, stop, &|_| {})?;
+        let summary = campaign::run(plan, &mut state, bench, &mut keeper, jobs, stop, &|h| progress.happens(&h));
         progress.clear();
+        let summary = summary?;
         Ok(Ended { dir, interrupted: summary.interrupted && stop.is_stopped() })
     }
 
+    /// The plan that takes a trial again.
+    fn worst_plan(&self, best: &Trial) -> String {
+        self.plan_text(&format!("{}-worst", self.name), std::slice::from_ref(&best.load), best.length, best.seed)
+    }
+
     /// Takes a trial once more.
-    fn again(
-        &self,
-        context: &Context,
-        bench: &Limited<Bench>,
-        best: &Trial,
-        stop: &StopHandle,
-    ) -> Result<rtscope_record::Record, Failure> {
-        let text = self.plan_text(&format!("{}-worst", self.name), std::slice::from_ref(&best.load), best.length, best.seed);
-        let plan = Plan::parse(&text, Path::new("hunt"), Path::new("/"))?;
+    fn again(&self, bench: &Limited<Bench>, best: &Trial, stop: &StopHandle) -> Result<Record, Failure> {
+        let plan = Plan::parse(&self.worst_plan(best), Path::new("hunt"), Path::new("/"))?;
         let runs = plan.runs();
         let Some(run) = runs.iter().find(|r| r.target == self.a.target) else {
             return Err(Failure::machine("the worst trial has no run", "report this"));
         };
-        let record = campaign::Executor::execute(bench, run, &measure::fresh_id(), stop, &mut |_: Step<'_>| {})?;
-        measure::keep(context, &record)?;
+        let record = bench.execute(run, &measure::fresh_id(), stop, &mut |_: Step<'_>| {})?;
+        measure::keep(self.context, &record)?;
         Ok(record)
-    }
-
-    /// What the worst sample was, in a sentence; `None` where it can't be said.
-    fn explained(&self, context: &Context, record: &rtscope_record::Record, stop: &StopHandle) -> Option<String> {
-        let guest = self.guest.as_ref()?;
-        match super::explain::worst(context, guest, record, stop) {
-            Ok(sentence) => Some(sentence),
-            Err(e) => {
-                context.say(&format!("the worst sample is not explained: {}", e.in_one()));
-                None
-            }
-        }
     }
 }
 

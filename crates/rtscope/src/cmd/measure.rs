@@ -46,6 +46,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }
+    if a.explain && lab.is_none() {
+        let message = format!("--explain takes the run again in the lab, and `{}` is not a target of the lab", a.target);
+        return Err(Failure::usage(message, "measure with --target lab:KERNEL"));
+    }
     let test = match a.test {
         MeasureTest::Timer => Test::Timer,
         MeasureTest::Response => Test::Response,
@@ -59,7 +63,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let machine = if a.sign { machine.signing()? } else { machine };
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
-    let mut records = Vec::new();
+    let (mut records, mut explained) = (Vec::new(), Vec::new());
     let mut code = Code::Done;
     for load in &loads {
         let dut = dut.as_ref().map(|(address, plan)| (address, plan));
@@ -89,6 +93,14 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             json(&record, limits.confidence)?;
         }
         let interrupted = record.parts().interrupted;
+        if a.explain && !interrupted {
+            // The measurement stands, whether or not it can be explained.
+            match super::explain::of_run(context, &record, &a.guest.guest_module, &stop) {
+                Ok(sentence) => explained.push(format!("{}: {sentence}", load.name())),
+                Err(_) if stop.is_stopped() => {}
+                Err(e) => output::failure(&e),
+            }
+        }
         records.push(record);
         if interrupted || stop.is_stopped() {
             return finish(&records, &limits, a, Code::Interrupted);
@@ -97,7 +109,12 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     if let Some(raw) = raw {
         raw.finish()?;
     }
-    finish(&records, &limits, a, code)
+    let code = finish(&records, &limits, a, code)?;
+    for sentence in &explained {
+        let line = format!("why, under {}", rtscope_record::text::visible_line(sentence));
+        if a.json { output::note(&line) } else { output::result(&format!("{line}\n"))? }
+    }
+    Ok(code)
 }
 
 /// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.

@@ -28,6 +28,8 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
         return;
     }
     let lab = Lab::new();
+    let said = lab.line(&format!("measure timer -D 100ms --explain --no-save --target lab:{STOCK}")).ends_with(0).out;
+    assert!(said.lines().last().unwrap().starts_with("why, under none: ") && said.contains(" us: "), "{said}");
     for (kernel, load) in [(STOCK, "stress-ng:--clone 1"), (RT, "network")] {
         let target = format!("lab:{kernel}");
         let record =
@@ -65,6 +67,13 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
         let trace: Value = serde_json::from_str(text).unwrap();
         assert!(trace["traceEvents"].as_array().unwrap().iter().any(|e| e["name"] == "__schedule"), "{trace}");
     }
+    let ids: Vec<Value> = serde_json::from_str(&lab.line("list --json").out).unwrap();
+    let [rt, stock] = [0, 1].map(|i| ids[i]["id"].as_str().unwrap());
+    let both: Vec<Value> = serde_json::from_str(&lab.run(&["explain", stock, rt, "--json"]).ends_with(0).out).unwrap();
+    assert_eq!((both.len(), both[0]["record"].as_str(), both[1]["record"].as_str()), (2, Some(stock), Some(rt)));
+    assert!(both.iter().all(|e| Some(sum(&e["causes"])) == e["latency"].as_u64()), "{both:?}");
+    let beside = lab.run(&["explain", stock, rt]).ends_with(0).out;
+    assert!(beside.starts_with("A: ") && beside.contains("\nB: ") && beside.contains("A us"), "{beside}");
     lab.line("report -o page.html").ends_with(0);
     let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
     assert!(
@@ -116,6 +125,7 @@ fn what_can_not_be_taken_again_is_refused() {
     let record = lab.line(&format!("measure timer -D 100ms --worst 2 --json --target lab:{STOCK}")).ends_with(0).out;
     lab.line("explain --worst 3").ends_with(2).complains(&["--worst 3", "has the 2 worst samples"]);
     lab.line("explain all").ends_with(2).complains(&["2 runs are selected"]);
+    lab.line("measure timer -D 100ms --explain").ends_with(2).complains(&["`local` is not a target of the lab"]);
     lab.line("explain --worst 0").ends_with(2).complains(&["a number from 1 to 64"]);
     let mut other: Value = serde_json::from_str(&record).unwrap();
     other["lab"]["state"] = "00".into();

@@ -56,7 +56,7 @@ pub(in crate::cmd) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, Ar
 }
 
 /// An unknown verdict counts as the worst, as in a listing.
-fn verdict(of: &RunSummary) -> Verdict {
+pub(in crate::cmd) fn verdict(of: &RunSummary) -> Verdict {
     serde_json::from_value(of.verdict.clone().into()).unwrap_or(Verdict::Invalid)
 }
 

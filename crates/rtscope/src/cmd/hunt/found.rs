@@ -1,11 +1,12 @@
 //! What a hunt has found: its trials, their ranking, what could not be tried.
 
 use super::{Hunter, failures};
+use crate::cmd::campaign::{summaries, verdict};
 use crate::config::Context;
 use rtscope_archive::RunSummary;
 use rtscope_failure::Failure;
 use rtscope_load::Load;
-use rtscope_record::Record;
+use rtscope_record::{Distribution, Record, Verdict};
 use rtscope_report::table::{HuntRow, Style};
 use rtscope_run::campaign::Plan;
 use rtscope_run::hunt::{Length, Mix, Round};
@@ -32,6 +33,7 @@ pub(super) struct Trial {
     max: u64,
     /// That on the other target, if there is one.
     other: Option<u64>,
+    verdict: Verdict,
     /// When it began, ns since 1970.
     started: i128,
 }
@@ -132,7 +134,7 @@ impl Found {
             plan.runs().into_iter().map(|run| ((run.load.clone(), run.target.clone()), run.id(&plan.name, &digest))).collect();
         let kept: BTreeMap<String, RunSummary> = if context.is_there() {
             let wanted: BTreeSet<&String> = ids.values().collect();
-            let all = crate::cmd::campaign::summaries(&context.open_existing()?)?;
+            let all = summaries(&context.open_existing()?)?;
             all.into_iter().filter(|s| wanted.contains(&s.id)).map(|s| (s.id.clone(), s)).collect()
         } else {
             BTreeMap::new()
@@ -142,8 +144,17 @@ impl Found {
         let mut scores = Vec::new();
         for mix in &round.loads {
             let load = mix.load();
-            let found = of(&load, &hunter.a.target).and_then(|s| Some((s, s.max?)));
-            let other = hunter.a.against.as_ref().map(|target| of(&load, target).and_then(|s| s.max));
+            // A figure of an INVALID record is none.
+            let mut of = |target: &str| {
+                let summary = of(&load, target)?;
+                if verdict(summary) == Verdict::Invalid {
+                    self.failed.insert(load.clone(), format!("INVALID: `rtscope show {}` says why", summary.id));
+                    return None;
+                }
+                Some((summary, summary.max?))
+            };
+            let found = of(&hunter.a.target);
+            let other = hunter.a.against.as_ref().map(|target| of(target).map(|(_, max)| max));
             let trial = match (found, other) {
                 (Some((s, max)), None) => Some((s, max, None)),
                 (Some((s, max)), Some(Some(other))) => Some((s, max, Some(other))),
@@ -156,6 +167,7 @@ impl Found {
                 id: s.id.clone(),
                 max,
                 other,
+                verdict: verdict(s),
                 started: s.started.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_nanosecond),
             });
             scores.push(trial.as_ref().map(Trial::score));
@@ -191,12 +203,11 @@ impl Found {
             trial: hunter.length(t.length).0,
             seed: hunter.is_lab().then_some(t.seed),
             found: u64::try_from((t.started - first).max(0)).unwrap_or(0),
+            verdict: t.verdict,
             record: t.id.clone(),
         };
         let best = self.best();
-        let same = |r: &Record| {
-            best.is_some_and(|b| r.distributions().iter().filter_map(rtscope_record::Distribution::max).max() == Some(b.max))
-        };
+        let same = |r: &Record| best.is_some_and(|b| r.distributions().iter().filter_map(Distribution::max).max() == Some(b.max));
         Report {
             hunt: hunter.name.clone(),
             target: hunter.a.target.clone(),
@@ -210,7 +221,7 @@ impl Found {
             failed: self.failed.clone(),
             again: again.map(|r| Again {
                 record: r.id().into(),
-                max: r.distributions().iter().filter_map(rtscope_record::Distribution::max).max(),
+                max: r.distributions().iter().filter_map(Distribution::max).max(),
                 same: same(r),
             }),
             explanation,
