@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;
 pub(crate) mod explain;
+pub(crate) mod explained;
 pub(crate) mod fpga;
 pub(crate) mod hunt;
 mod input;
@@ -16,6 +17,7 @@ pub(crate) mod measure;
 pub(crate) mod meta;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod stop;
 
 use crate::output;
 use rtscope_report::table::Style;

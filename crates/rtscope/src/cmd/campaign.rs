@@ -73,7 +73,7 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
         check_target(target).at(a.plan.display())?;
     }
     let dir = directory(a.state.as_deref(), &plan)?;
-    let stop = measure::stop_on_signals()?;
+    let stop = super::stop::stop_on_signals()?;
     let mut state = State::open(&dir, &plan)?;
     let bench = Bench::new(Machine::new(context, a.load_dir.clone())?)?;
     let jobs = a.jobs.or(plan.jobs).map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));

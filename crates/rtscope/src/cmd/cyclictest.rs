@@ -87,7 +87,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     // cyclictest handles SIGINT even if it was started with `&` (which ignores it): scripts end it by kill -INT, so that works
     // here too.
     let stop = StopHandle::new();
-    measure::stop_quietly_on_signals(&stop)?;
+    super::stop::stop_quietly_on_signals(&stop)?;
     let none = Load::parse("none")?;
     let mut screen = Screen { o: &o, settings: &settings, format, again: false, error: None };
     let request = Request {

@@ -1,7 +1,7 @@
 //! `rtscope dut`: runs a DUT, in user space or as a kernel module, until Ctrl-C or for a given time.
 
-use super::measure::stop_on_signals;
 use super::run::start_options;
+use super::stop::stop_on_signals;
 use crate::args::lines::{Dut, DutCommon, DutTask};
 use crate::config::{Context, cache_root};
 use crate::error::Code;

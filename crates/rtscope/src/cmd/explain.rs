@@ -1,7 +1,8 @@
 //! `rtscope explain`: what the worst samples of a run of the lab were.
 
-use super::measure::stop_on_signals;
+use super::explained::keep;
 use super::report::write;
+use super::stop::stop_on_signals;
 use super::style;
 use crate::args::explain::Explain;
 use crate::args::lab::guest_modules;
@@ -10,9 +11,8 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use crate::select::Selection;
-use rtscope_archive::KeptExplanation;
 use rtscope_explain::chart::folded;
-use rtscope_explain::explained::{Explained, LONGEST};
+use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::KernelName;
@@ -137,39 +137,6 @@ pub(crate) fn worst(context: &Context, guest: &Guest, record: &Record, stop: &St
     let explained = explain::again(&guest, record, d, &[Sample::worst(d, w)], &cache_root()?, stop, &mut |_| {})?;
     keep(context, record, &explained)?;
     Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
-}
-
-/// Keeps explanations with their record, for its page. A record that came from a file and is not in the archive has no page there.
-fn keep(context: &Context, record: &Record, all: &[Explained]) -> Result<(), Failure> {
-    if !context.is_there() {
-        return Ok(());
-    }
-    let kept = |e: &Explained| {
-        let json = serde_json::to_string(e).or_machine("the explanation as JSON", "report this")?;
-        Ok(KeptExplanation { distribution: e.distribution.clone(), at: e.at, json })
-    };
-    let kept = all.iter().map(kept).collect::<Result<Vec<_>, Failure>>()?;
-    context.open_existing()?.keep_explanations(record.id(), &kept)?;
-    Ok(())
-}
-
-/// The kept explanations of `records`. Damaged ones are left out, and said.
-pub(crate) fn kept(context: &Context, records: &[Record]) -> Result<Vec<Explained>, Failure> {
-    if !context.is_there() {
-        return Ok(Vec::new());
-    }
-    let archive = context.open_existing()?;
-    let mut all = Vec::new();
-    for record in records {
-        for json in archive.explanations(record.id(), LONGEST, explain::MOST)? {
-            match Explained::read(&json) {
-                Ok(e) if e.record == record.id() => all.push(e),
-                Ok(_) => context.say(&format!("an explanation that is kept with {} is another record's: left out", record.id())),
-                Err(e) => context.say(&format!("{}: {e}: left out", record.id())),
-            }
-        }
-    }
-    Ok(all)
 }
 
 /// Writes pictures and traces of the samples to `dir`.

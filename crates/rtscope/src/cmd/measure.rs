@@ -3,6 +3,7 @@
 mod lines;
 
 use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
+use super::stop::stop_on_signals;
 use super::style;
 use crate::args::lab::GuestArgs;
 use crate::args::limits::LimitArgs;
@@ -17,13 +18,12 @@ use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_failure::{Explain, Failure, Problem};
 use rtscope_files::Beside;
 use rtscope_lab::vm::LabOptions;
-use rtscope_load::{Load, StopHandle};
+use rtscope_load::Load;
 use rtscope_probe::protocol::Event;
 use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
 use rtscope_run::session::Step;
-use rtscope_sys::signals::Listener;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
@@ -268,35 +268,6 @@ pub(crate) fn command() -> Vec<String> {
 pub(crate) fn fresh_id() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish() & 0xff_ffff;
     format!("{}-{random:06x}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
-}
-
-/// Ends the run early on SIGINT, SIGTERM or SIGHUP; the samples so far are kept. Prints a note if Ctrl-C does not work.
-pub(crate) fn stop_on_signals() -> Result<StopHandle, Failure> {
-    let stop = StopHandle::new();
-    let ignores_ctrl_c = stop_quietly_on_signals(&stop)?;
-    if ignores_ctrl_c {
-        let pid = std::process::id();
-        output::note(&format!(
-            "rtscope: SIGINT is ignored here (started with & or nohup), so Ctrl-C does not end it: kill -TERM {pid} does"
-        ));
-    }
-    Ok(stop)
-}
-
-/// As [`stop_on_signals`], without the note. Returns whether Ctrl-C does not work because SIGINT was ignored from the start.
-pub(crate) fn stop_quietly_on_signals(stop: &StopHandle) -> Result<bool, Failure> {
-    let listener = Listener::new().or_machine("signal handler", "report this")?;
-    let ignores_ctrl_c = listener.ignores_ctrl_c();
-    let stop = stop.clone();
-    std::thread::spawn(move || {
-        loop {
-            listener.wait();
-            // Also ends waits for other processes, which do not know about this run.
-            rtscope_files::interrupt();
-            stop.stop();
-        }
-    });
-    Ok(ignores_ctrl_c)
 }
 
 /// Keeps a record: in the archive, else beside it, else in the temporary directory. Only the first is a success.

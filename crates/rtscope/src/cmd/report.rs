@@ -55,7 +55,7 @@ fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
 }
 
 fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
-    let explained = super::explain::kept(context, records)?;
+    let explained = super::explained::kept(context, records)?;
     let options = html::Options { title, comparison: None, below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
     Ok(html::page(records, &options)?)
 }
@@ -162,7 +162,7 @@ fn page_of<'a>(
     for side in sides {
         records.extend(side.records()?.into_iter().filter(|r| ids.insert(r.id().to_owned())));
     }
-    let explained = super::explain::kept(context, &records)?;
+    let explained = super::explained::kept(context, &records)?;
     let options =
         html::Options { title: "", comparison, below: &a.below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
     write(path, html::page(&records, &options)?.as_bytes())

@@ -1,6 +1,7 @@
 //! What a hunt has found: its trials, their ranking, what could not be tried.
 
-use super::{Hunter, failures};
+use super::hunter::Hunter;
+use super::trial::Trial;
 use crate::cmd::campaign::{summaries, verdict};
 use crate::config::Context;
 use rtscope_archive::RunSummary;
@@ -8,8 +9,8 @@ use rtscope_failure::Failure;
 use rtscope_load::Load;
 use rtscope_record::{Distribution, Record, Verdict};
 use rtscope_report::table::{HuntRow, Style};
-use rtscope_run::campaign::Plan;
-use rtscope_run::hunt::{Length, Mix, Round};
+use rtscope_run::campaign::{self, Outcome, Plan};
+use rtscope_run::hunt::{Mix, Round};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,39 +18,6 @@ use std::time::Duration;
 
 /// Loads of the ranking.
 const RANKED: usize = 10;
-
-/// A trial that gave a figure.
-#[derive(Debug, Clone)]
-pub(super) struct Trial {
-    /// The load.
-    pub(super) load: String,
-    /// How long it was measured.
-    pub(super) length: Length,
-    /// Its seed.
-    pub(super) seed: u64,
-    /// Id of its record.
-    id: String,
-    /// Maximum latency, ns.
-    max: u64,
-    /// That on the other target, if there is one.
-    other: Option<u64>,
-    verdict: Verdict,
-    /// When it began, ns since 1970.
-    started: i128,
-}
-
-impl Trial {
-    /// What the hunt makes high.
-    fn score(&self) -> u64 {
-        self.max.saturating_sub(self.other.unwrap_or(0))
-    }
-
-    /// For progress.
-    pub(super) fn words(&self) -> String {
-        let against = self.other.map_or_else(String::new, |o| format!(" against {:.2} us", o as f64 / 1e3));
-        format!("{:.2} us{against}, {}", self.max as f64 / 1e3, self.load)
-    }
-}
 
 /// All trials so far.
 #[derive(Debug)]
@@ -274,4 +242,15 @@ impl Report {
         }
         out
     }
+}
+
+/// Why a trial failed, by its load.
+fn failures(plan: &Plan, dir: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let (past, _) = campaign::look(dir, plan)?;
+    let digest = plan.digest();
+    let failed = plan.runs().into_iter().filter_map(|run| match past.get(&run.id(&plan.name, &digest)).map(|e| &e.outcome) {
+        Some(Outcome::Failed { reason }) => Some((run.load, reason.clone())),
+        _ => None,
+    });
+    Ok(failed.collect())
 }

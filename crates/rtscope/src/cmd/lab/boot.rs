@@ -43,7 +43,7 @@ pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
     let options = LabOptions { keep_state: false, ..a.guest.options()? };
     let clock = options.clock;
     let guest = open(context, &name, options)?;
-    let stop = crate::cmd::measure::stop_on_signals()?;
+    let stop = crate::cmd::stop::stop_on_signals()?;
     let progress = Progress::new("boot", 0, context.quiet);
     let begun = Instant::now();
     let started = guest.start(&stop, &mut |p| progress.step(&Step::Guest(p)));

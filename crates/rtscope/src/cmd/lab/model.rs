@@ -2,7 +2,7 @@
 
 use super::guest::open;
 use crate::args::lab::Model;
-use crate::cmd::measure::stop_on_signals;
+use crate::cmd::stop::stop_on_signals;
 use crate::config::Context;
 use crate::error::Code;
 use crate::output;

@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, a: &Run) -> Result<Code, Failure> {
     });
     let options = LabOptions { files: files.collect::<Result<_, _>>()?, ..a.guest.options()? };
     let guest = open(context, &a.kernel, options)?;
-    let stop = crate::cmd::measure::stop_on_signals()?;
+    let stop = crate::cmd::stop::stop_on_signals()?;
     let progress = Progress::new(&a.command[0], 0, context.quiet);
     let limit = Duration::from_nanos(a.limit.0);
     let outcome = lab::run(&guest, &a.command, load.name(), limit, &stop, &mut |step| progress.step(&step));

@@ -2,8 +2,9 @@
 
 use super::guest::open;
 use crate::args::lab::Verify;
-use crate::cmd::measure::{self, fresh_id, stop_on_signals};
+use crate::cmd::measure::{self, fresh_id};
 use crate::cmd::run::start_options;
+use crate::cmd::stop::stop_on_signals;
 use crate::config::Context;
 use crate::error::Code;
 use crate::output;
