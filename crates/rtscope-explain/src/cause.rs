@@ -7,6 +7,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
+    /// The thread was not asleep yet when its timer expired; what kept it from its sleep was before the log began.
+    NotAsleep,
     /// The timer interrupt was on its way: the timer of the hardware is set to whole ticks, and an interrupt comes between two blocks.
     Delivery,
     /// Interrupts were switched off.
@@ -37,7 +39,8 @@ pub enum Cause {
 
 impl Cause {
     /// All of them, in the order of a wake-up.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
+        Self::NotAsleep,
         Self::Delivery,
         Self::InterruptsOff,
         Self::HardInterrupt,
@@ -73,6 +76,7 @@ impl Cause {
     /// In a table.
     pub fn words(self) -> &'static str {
         match self {
+            Self::NotAsleep => "not asleep yet",
             Self::Delivery => "timer interrupt on its way",
             Self::InterruptsOff => "interrupts off",
             Self::HardInterrupt => "hard interrupt",
@@ -97,8 +101,10 @@ impl fmt::Display for Cause {
 }
 
 /// What is known of a moment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moment {
+    /// Whether it was before the log began.
+    pub(crate) unlogged: bool,
     /// Whether the timer's interrupt has come.
     pub(crate) expired: bool,
     /// Whether the measuring thread runs, on its CPU.
@@ -135,7 +141,9 @@ impl Moment {
 
     pub(crate) fn cause(&self) -> Cause {
         let interrupt = self.interrupt || self.preempt & INTERRUPT != 0;
-        if self.other_cpu {
+        if self.unlogged {
+            Cause::NotAsleep
+        } else if self.other_cpu {
             Cause::OtherCpu
         } else if interrupt && !self.user {
             Cause::HardInterrupt
@@ -172,6 +180,7 @@ mod tests {
     #[test]
     fn each_moment_has_one_cause() {
         let m = Moment {
+            unlogged: false,
             expired: true,
             own_task: false,
             other_cpu: false,
@@ -196,6 +205,7 @@ mod tests {
         assert_eq!(Moment { other_cpu: true, ..m }.cause(), Cause::OtherCpu);
         assert_eq!(Moment { own_task: true, ..m }.cause(), Cause::Return);
         assert_eq!(Moment { own_task: true, user: true, ..m }.cause(), Cause::User);
+        assert_eq!(Moment { unlogged: true, ..m }.cause(), Cause::NotAsleep);
         let before = Moment { expired: false, ..m };
         assert_eq!(before.cause(), Cause::Delivery);
         assert_eq!(Moment { flags: 0, ..before }.cause(), Cause::InterruptsOff);

@@ -6,7 +6,7 @@ use crate::chart::{Chart, Maker, Stack};
 use crate::clock::{Layout, Timekeeper};
 use crate::log::{Block, Window};
 use crate::orc::Orc;
-use crate::stacks::{Function, Kind, Stacks};
+use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};
 use crate::symbols::{Symbols, is_kernel};
 use rtscope_failure::Problem;
 use serde::{Deserialize, Serialize};
@@ -267,7 +267,13 @@ fn shares(of: impl IntoIterator<Item = (String, u64)>) -> Vec<Share> {
     all
 }
 
+/// In place of a task where nothing was logged.
+const UNLOGGED: u64 = 0;
+
 fn task_name(window: &Window, task: u64) -> String {
+    if task == UNLOGGED {
+        return NOT_LOGGED.into();
+    }
     window.tasks.get(&task).map_or_else(|| format!("task {task:#x}"), |t| format!("{}[{}]", t.comm, t.pid))
 }
 
@@ -294,9 +300,16 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
     let (mut unwinder, mut known) = (Unwinder::default(), HashSet::new());
     let mut samples = window.samples.iter().peekable();
     for (i, block) in window.blocks.iter().enumerate() {
-        // The first one stands for all before it, and none begins before the one before: so the parts sum to the latency, always.
+        // None begins before the one before: so the parts sum to the latency, always.
         let start = block.end.saturating_sub(u64::from(block.insns).saturating_mul(q.instruction_ns));
-        let start = steps.last().map_or(start.min(expired), |last| start.max(last.start));
+        if steps.is_empty() && start > expired {
+            chain.clear();
+            chain.push(stacks.unlogged());
+            let moment = Moment { unlogged: true, ..Moment::default() };
+            let block = Block { task: UNLOGGED, ..*block };
+            steps.push(Step { start: expired, block, chain: chains.number(&chain), moment });
+        }
+        let start = steps.last().map_or(start, |last| start.max(last.start));
         let own = window.tasks.get(&block.task).map_or(block.sp, |t| t.stack);
         let sample = samples.next_if(|s| s.before <= i).map(|s| (s, q.orc.unwind(s)));
         // What was on the stack of a task before it was first seen.
@@ -317,6 +330,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
             interrupted = true;
         }
         let moment = Moment {
+            unlogged: false,
             expired: interrupted,
             own_task: block.task == window.thread && !other_cpu,
             other_cpu,
@@ -430,6 +444,9 @@ impl Explanation {
             Cause::PreemptionOff => format!("preemption was off for {whole}, {place} ({whom})"),
             Cause::NotPreemptible => {
                 format!("the kernel could not be preempted for {long}, {place} ({whom})")
+            }
+            Cause::NotAsleep => {
+                format!("the thread was not asleep yet when its timer expired, for {long}: what kept it was not logged")
             }
             Cause::OtherTask => format!("another task ran for {long}, {place} ({whom})"),
             cause => format!("{cause} took {long}, {place}"),

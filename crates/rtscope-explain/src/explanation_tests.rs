@@ -143,6 +143,9 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
     let e = late.explain(385).unwrap();
     let sum = |all: &[Share]| all.iter().map(|s| s.ns).sum::<u64>();
     assert_eq!((sum(&e.causes), sum(&e.tasks), e.functions.iter().map(|f| f.own).sum::<u64>()), (385, 385, 385));
+    assert_eq!((e.causes[0].name.as_str(), e.causes[0].ns, e.hold.cause), ("not asleep yet", 240, Cause::NotAsleep));
+    assert_eq!((e.tasks[0].name.as_str(), e.tasks[0].ns), ("(not logged)", 240));
+    assert!(e.sentence().contains("not asleep yet when its timer expired, for 0.240 us"), "{}", e.sentence());
 }
 
 #[test]

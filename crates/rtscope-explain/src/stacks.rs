@@ -10,6 +10,9 @@ const STACK: u64 = 16 << 10;
 /// The CPUs' stacks for entries lie in the 512 GiB from here (`cpu_entry_area`; Documentation/arch/x86/x86_64/mm.rst).
 const ENTRY_STACKS: u64 = 0xffff_fe00_0000_0000;
 
+/// In place of a name where nothing was logged.
+pub(crate) const NOT_LOGGED: &str = "(not logged)";
+
 /// A function's number in [`Stacks::names`].
 pub(crate) type Function = u32;
 
@@ -55,6 +58,8 @@ struct Frame {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     frames: HashMap<u64, Vec<Frame>>,
+    /// The stack that the last block of the kernel ran on.
+    last: u64,
     /// The function that the last block was in, if it ran on a stack for entries.
     entry: Option<Frame>,
     names: Vec<String>,
@@ -80,6 +85,11 @@ impl Stacks {
             self.names.push(name);
             u32::try_from(self.names.len() - 1).unwrap_or(0)
         })
+    }
+
+    /// In place of a function where nothing was logged.
+    pub(crate) fn unlogged(&mut self) -> Function {
+        self.number(1, || NOT_LOGGED.into())
     }
 
     fn function(&mut self, pc: u64, symbols: &Symbols) -> (u64, Function) {
@@ -122,6 +132,10 @@ impl Stacks {
         let (start, function) = self.function(pc, symbols);
         let base = sp / STACK;
         let frames = self.frames.entry(base).or_default();
+        // Gone over from the task's stack to another one: whatever was there before is over.
+        if std::mem::replace(&mut self.last, base) == own / STACK && base != own / STACK {
+            frames.clear();
+        }
         // What was entered below this stack pointer has returned.
         while frames.last().is_some_and(|f| f.sp < sp) {
             frames.pop();
@@ -150,7 +164,9 @@ impl Stacks {
         if own / STACK != base {
             chain.extend(self.frames.get(&(own / STACK)).into_iter().flatten().map(|f| f.function));
         }
-        chain.extend(self.frames[&base].iter().map(|f| f.function));
+        // The function that goes over is on both.
+        let twice = chain.last().is_some() && chain.last() == self.frames[&base].first().map(|f| &f.function);
+        chain.extend(self.frames[&base].iter().skip(usize::from(twice)).map(|f| f.function));
     }
 }
 
@@ -179,6 +195,11 @@ mod tests {
         // Another stack.
         assert_eq!(see(at(0x300), 0x8ff0), "a b c irq");
         assert_eq!(see(at(0x210), 0xeb0), "a b c");
+        assert_eq!(see(at(0x100), 0x8fe0), "a b c b", "what was on the other stack before is over");
+        assert_eq!(see(at(0x220), 0xeb0), "a b c");
+        assert_eq!(see(at(0x220), 0x8ff8), "a b c", "goes over in its middle");
+        assert_eq!(see(at(0x300), 0x8fe8), "a b c irq");
+        assert_eq!(see(at(0x230), 0xeb0), "a b c");
         // c has returned, and b jumps to c when it ends.
         assert_eq!(see(at(0x120), 0xef8), "a b");
         assert_eq!(see(at(0x200), 0xef8), "a c");

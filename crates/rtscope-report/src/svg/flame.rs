@@ -22,7 +22,7 @@ pub(crate) fn colour(cause: Cause) -> usize {
         Cause::PreemptionOff => 4,
         Cause::Softirq => 5,
         Cause::InterruptsOff => 6,
-        Cause::Delivery | Cause::OtherTask | Cause::Idle | Cause::OtherCpu => 7,
+        Cause::NotAsleep | Cause::Delivery | Cause::OtherTask | Cause::Idle | Cause::OtherCpu => 7,
     }
 }
 
