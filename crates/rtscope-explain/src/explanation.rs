@@ -311,17 +311,21 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         }
         let start = steps.last().map_or(start, |last| start.max(last.start));
         let own = window.tasks.get(&block.task).map_or(block.sp, |t| t.stack);
-        let sample = samples.next_if(|s| s.before <= i).map(|s| (s, q.orc.unwind(s)));
+        let sample =
+            samples.next_if(|s| s.before <= i).map(|s| (s, q.orc.unwind(s))).filter(|(_, callers)| !callers.frames.is_empty());
         // What was on the stack of a task before it was first seen.
-        let first = sample.as_ref().filter(|(s, _)| known.insert(s.task));
-        if let Some((s, callers)) = first {
+        let first = sample.as_ref().is_some_and(|(s, _)| known.insert(s.task));
+        if let Some((s, callers)) = sample.as_ref().filter(|_| first) {
             stacks.seed(callers, s.sp, q.symbols);
         }
-        let first = first.is_some();
         stacks.enter(block.pc, block.sp, own, q.symbols, &mut chain);
-        if let Some((s, callers)) = sample.filter(|(_, callers)| !first && !callers.frames.is_empty()) {
+        if let Some((s, callers)) = sample.filter(|_| !first) {
             let agrees = stacks.agrees(&callers, s.sp, q.symbols);
             unwinder = Unwinder { compared: unwinder.compared + 1, agreed: unwinder.agreed + u64::from(agrees) };
+            if !agrees && callers.whole {
+                stacks.seed(&callers, s.sp, q.symbols);
+                stacks.enter(block.pc, block.sp, own, q.symbols, &mut chain);
+            }
         }
         let last = |is: fn(Kind) -> bool| chain.iter().rposition(|&f| is(stacks.kind(f)));
         let (interrupt, scheduler) = (last(Kind::is_interrupt), last(|kind| kind == Kind::Scheduler));

@@ -3,6 +3,7 @@
 use crate::orc::Sample;
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 
 /// Size of an entry, bytes.
 pub const ENTRY: usize = 48;
@@ -89,6 +90,39 @@ impl Problem for LogError {
         match self {
             Self::Damaged(_) => "is memory free? Else report this with the record".into(),
             Self::Full => "explain fewer samples, or a shorter one: --worst N".into(),
+        }
+    }
+}
+
+/// The next window of a log that is read piece by piece, as the bytes that [`parse`] takes; `None` at the end. A log may be larger than
+/// what fits in memory, a window is not.
+pub fn next_window(log: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut entry = [0; ENTRY];
+    loop {
+        let mut got = 0;
+        while got < ENTRY {
+            match log.read(&mut entry[got..]) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        bytes.extend_from_slice(&entry[..got]);
+        if got < ENTRY {
+            // What is cut off is refused by `parse`.
+            return Ok(Some(bytes).filter(|b| !b.is_empty()));
+        }
+        let kind = u16::from_le_bytes([entry[44], entry[45]]);
+        match kind {
+            3 | 6 => return Ok(Some(bytes)),
+            5 | 8 => {
+                let size = u32::from_le_bytes(std::array::from_fn(|i| entry[32 + i])) as usize;
+                let padded = (size.div_ceil(ENTRY) * ENTRY) as u64;
+                log.take(padded).read_to_end(&mut bytes)?;
+            }
+            _ => {}
         }
     }
 }
@@ -185,6 +219,13 @@ mod tests {
         assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
         assert_eq!(w.clock_reads, [ClockRead { counter: 12, pc: 0x40, task: 5 }]);
         assert!(!windows[1].whole && windows[1].blocks.is_empty());
+        // Piece by piece it is the same: each piece is a window.
+        let (mut rest, mut pieces) = (&log[..], Vec::new());
+        while let Some(piece) = next_window(&mut rest).unwrap() {
+            pieces.push(piece);
+        }
+        assert_eq!((pieces.len(), pieces.concat()), (2, log.clone()));
+        assert_eq!(parse(&pieces[0]).unwrap(), windows[..1]);
         assert_eq!(parse(&log[..log.len() - 1]), Err(LogError::Damaged(log.len() - ENTRY)));
         assert_eq!(parse(&entry(1, 0, 0, 0, 0)), Err(LogError::Damaged(0)));
         assert_eq!(parse(&[entry(2, 0, 0, 0, 0), entry(6, 0, 0, 0, 0)].concat()), Err(LogError::Full));

@@ -20,8 +20,8 @@ use std::process::Stdio;
 
 /// The plugin's source.
 const SOURCE: &str = include_str!("../plugin/window.c");
-/// Most of a log, bytes: some five million blocks, 10 to 20 virtual ms.
-const MOST: u64 = 256 << 20;
+/// Most of a log, bytes, which is kept in memory: some twenty million blocks, 40 to 80 virtual ms.
+const MOST: u64 = 1 << 30;
 
 /// Why a guest can't be looked into.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use rtscope_record::distribution::Worst;
 use rtscope_record::{Clock, Distribution, Record, Space, Test};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{BufReader, Seek as _};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -111,29 +111,30 @@ pub fn again(
             "measure again with this version, and explain that run; `rtscope lab verify` shows whether runs repeat here",
         ));
     }
-    let mut bytes = Vec::new();
-    log.rewind().and_then(|()| log.read_to_end(&mut bytes)).or_machine("the log of what ran", "is memory free?")?;
-    let windows = log::parse(&bytes)?;
-    drop(bytes);
-    if windows.len() != wanted.len() && wanted.iter().any(|w| w.latency.is_none()) {
+    let instruction_ns = guest.instruction_ns();
+    let mut all = Vec::new();
+    log.rewind().or_machine("the log of what ran", "report this")?;
+    let mut log = BufReader::new(log);
+    // Window by window: together they may be larger than memory.
+    while let Some(bytes) = log::next_window(&mut log).or_machine("the log of what ran", "is memory free?")? {
+        for (window, sample) in log::parse(&bytes)?.iter().zip(wanted.get(all.len()..).unwrap_or_default()) {
+            let (symbols, layout, orc) = (&inside.symbols, &inside.layout, &inside.orc);
+            let explanation = explain(window, &Question { latency: sample.latency, instruction_ns, symbols, layout, orc })?;
+            let at = first.saturating_add(sample.after).saturating_add(explanation.latency);
+            all.push(Explained::new(record.id(), d.label(), at, explanation));
+        }
+    }
+    if all.len() != wanted.len() && wanted.iter().any(|w| w.latency.is_none()) {
         return Err(Failure::usage(
             format!("the run {} has no sample at that grid point: its thread passed over it, or the run was over", record.id()),
             "explain another sample: --worst N",
         ));
     }
-    if windows.len() != wanted.len() {
+    if all.len() != wanted.len() {
         return Err(Failure::machine(
-            format!("of {} sleeps that were to be seen {} were", wanted.len(), windows.len()),
+            format!("of {} sleeps that were to be seen {} were", wanted.len(), all.len()),
             "report this with the record",
         ));
-    }
-    let instruction_ns = guest.instruction_ns();
-    let mut all = Vec::new();
-    for (window, sample) in windows.iter().zip(wanted) {
-        let (symbols, layout, orc) = (&inside.symbols, &inside.layout, &inside.orc);
-        let explanation = explain(window, &Question { latency: sample.latency, instruction_ns, symbols, layout, orc })?;
-        let at = first.saturating_add(sample.after).saturating_add(explanation.latency);
-        all.push(Explained::new(record.id(), d.label(), at, explanation));
     }
     all.sort_by_key(|e| (std::cmp::Reverse(e.explanation.latency), e.at));
     Ok(all)
