@@ -5,7 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROW = 18;
 const AXIS = 22;
 /** Frames narrower than this many pixels are not drawn; zooming shows them. */
-const NARROWEST = 0.5;
+const NARROWEST = 0.2;
 /** Average width of a character of the frames' text, in pixels. */
 const CHARACTER = 6.4;
 
