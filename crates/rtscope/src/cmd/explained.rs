@@ -21,12 +21,19 @@ pub(crate) fn keep(context: &Context, record: &Record, all: &[Explained]) -> Res
     Ok(())
 }
 
-/// The kept explanations of `records`. Damaged ones are left out, and said.
+/// The kept explanations of `records`. Damaged ones are left out, and said; so are all if the archive can't be opened.
 pub(crate) fn kept(context: &Context, records: &[Record]) -> Result<Vec<Explained>, Failure> {
     if !context.is_there() {
         return Ok(Vec::new());
     }
-    let archive = context.open_existing()?;
+    let archive = match context.open_existing() {
+        Ok(archive) => archive,
+        // What is asked for may do without it: records come from files too.
+        Err(e) => {
+            context.say(&format!("kept explanations are left out: {}", e.in_one()));
+            return Ok(Vec::new());
+        }
+    };
     let mut all = Vec::new();
     for record in records {
         for json in archive.explanations(record.id(), LONGEST, MOST)? {

@@ -218,7 +218,10 @@ fn a_device_is_started_there_and_ended() {
     sshd.is_clean();
 
     let words = format!("measure periodic --answer {b} -i 2ms -D 300ms --json --dut ssh://board");
-    let r = end_of(sshd.command(&w, &words).spawn().unwrap()).measured().record();
+    let said = end_of(sshd.command(&w, &words).spawn().unwrap());
+    let r = said.record();
+    // On a busy machine a soft line may lose edges, and the record is INVALID for it.
+    let _ = if crate::world::codes(&r).contains(&"edges-lost") { said.ends_with(4) } else { said.measured() };
     assert!(r.parts().test == Test::Periodic && r.distributions().iter().any(|d| d.count() > 0));
     sshd.is_clean();
 }
