@@ -403,10 +403,13 @@ fn hold(
             *own.entry(leaf).or_default() += ns;
         }
     }
-    let (_, mut first, last) = longest;
-    // It may have been so long before the timer expired.
+    let (_, mut first, mut last) = longest;
+    // It may have been so long before the timer expired; and interrupts that are handled meanwhile are in the midst of it.
     while first > 0 && cause.holds_at(&steps[first - 1].moment) {
         first -= 1;
+    }
+    while steps.get(last + 1).is_some_and(|s| cause.holds_at(&s.moment)) {
+        last += 1;
     }
     let begun = steps.get(first).map_or(end, |s| s.start);
     let whole = total.max(until(last).min(end).saturating_sub(begun));
