@@ -408,8 +408,9 @@ fn hold(
     while first > 0 && cause.holds_at(&steps[first - 1].moment) {
         first -= 1;
     }
-    while steps.get(last + 1).is_some_and(|s| cause.holds_at(&s.moment)) {
-        last += 1;
+    let held = steps.iter().enumerate().skip(last + 1).take_while(|(_, s)| cause.holds_at(&s.moment));
+    if let Some((later, _)) = held.filter(|(_, s)| s.moment.cause() == cause).last() {
+        last = later;
     }
     let begun = steps.get(first).map_or(end, |s| s.start);
     let whole = total.max(until(last).min(end).saturating_sub(begun));
