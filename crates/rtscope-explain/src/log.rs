@@ -98,29 +98,16 @@ impl Problem for LogError {
 /// what fits in memory, a window is not.
 pub fn next_window(log: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let mut entry = [0; ENTRY];
     loop {
-        let mut got = 0;
-        while got < ENTRY {
-            match log.read(&mut entry[got..]) {
-                Ok(0) => break,
-                Ok(n) => got += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        bytes.extend_from_slice(&entry[..got]);
-        if got < ENTRY {
-            // What is cut off is refused by `parse`.
-            return Ok(Some(bytes).filter(|b| !b.is_empty()));
-        }
-        let kind = u16::from_le_bytes([entry[44], entry[45]]);
-        match kind {
+        let at = bytes.len();
+        log.take(ENTRY as u64).read_to_end(&mut bytes)?;
+        // What is cut off is refused by `parse`.
+        let Some(entry) = bytes[at..].first_chunk::<ENTRY>() else { return Ok(Some(bytes).filter(|b| !b.is_empty())) };
+        let size = u32::from_le_bytes(std::array::from_fn(|i| entry[32 + i])) as usize;
+        match u16::from_le_bytes([entry[44], entry[45]]) {
             3 | 6 => return Ok(Some(bytes)),
             5 | 8 => {
-                let size = u32::from_le_bytes(std::array::from_fn(|i| entry[32 + i])) as usize;
-                let padded = (size.div_ceil(ENTRY) * ENTRY) as u64;
-                log.take(padded).read_to_end(&mut bytes)?;
+                log.take((size.div_ceil(ENTRY) * ENTRY) as u64).read_to_end(&mut bytes)?;
             }
             _ => {}
         }

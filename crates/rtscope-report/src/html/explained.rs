@@ -66,12 +66,7 @@ fn sample(i: usize, n: usize, record: &Record, explained: &Explained) -> Markup 
             summary { "Milestones, causes, tasks, functions" }
             p.muted { (whose) "; " (e.hold.cause) " began in: " (e.hold.from.join(" > ")) }
             div.tables {
-                @for sheet in [
-                    sheets::milestones(e),
-                    sheets::shares("cause", &e.causes, e.latency),
-                    sheets::shares("task", &e.tasks, e.latency),
-                    sheets::functions(e),
-                ] { div { (table(&sheet)) } }
+                @for sheet in sheets::of(e) { div { (table(&sheet)) } }
             }
         }
     }

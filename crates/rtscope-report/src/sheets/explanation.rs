@@ -16,8 +16,13 @@ pub(crate) fn whose(record: &Record, e: &Explained) -> String {
     format!("run {}, {}, at {at:.6} s, {} under load {}", record.id(), e.distribution, p.target, p.load)
 }
 
+/// All tables of a sample.
+pub(crate) fn of(e: &Explanation) -> [Sheet<'_>; 4] {
+    [milestones(e), shares("cause", &e.causes, e.latency), shares("task", &e.tasks, e.latency), functions(e)]
+}
+
 /// When what happened.
-pub(crate) fn milestones(e: &Explanation) -> Sheet<'static> {
+fn milestones(e: &Explanation) -> Sheet<'static> {
     let m = &e.milestones;
     let rows = vec![
         ("timer interrupt", m.interrupt),
@@ -34,7 +39,7 @@ pub(crate) fn milestones(e: &Explanation) -> Sheet<'static> {
 }
 
 /// By cause, or by task: `what`.
-pub(crate) fn shares<'a>(what: &'a str, all: &'a [Share], latency: u64) -> Sheet<'a> {
+fn shares<'a>(what: &'a str, all: &'a [Share], latency: u64) -> Sheet<'a> {
     Columns::new()
         .left(what, 0, |s: &Share| clean(&s.name).into())
         .right("us", 0, |s| us_opt(Some(s.ns)).into())
@@ -43,7 +48,7 @@ pub(crate) fn shares<'a>(what: &'a str, all: &'a [Share], latency: u64) -> Sheet
 }
 
 /// The functions that took most themselves.
-pub(crate) fn functions(e: &Explanation) -> Sheet<'_> {
+fn functions(e: &Explanation) -> Sheet<'_> {
     let latency = e.latency;
     Columns::new()
         .left("function", 0, |f: &FunctionShare| clean(&f.name).into())

@@ -19,12 +19,7 @@ pub fn explanation(record: &Record, explained: &Explained, style: Style) -> Stri
     if u.compared > 0 {
         out += &format!("  of {} stacks held against the kernel's unwinder {} agree\n\n", u.compared, u.agreed);
     }
-    for sheet in [
-        sheets::milestones(e),
-        sheets::shares("cause", &e.causes, e.latency),
-        sheets::shares("task", &e.tasks, e.latency),
-        sheets::functions(e),
-    ] {
+    for sheet in sheets::of(e) {
         out += &grid::titled(sheet, style);
         out.push('\n');
     }

@@ -32,7 +32,7 @@ pub(crate) struct Hunt {
     /// How long a trial measures; a quarter of it while groups are tried [default: 200ms in the lab, 4s on a machine]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub trial: Option<Nanos>,
-    /// How long a trial may take, wall time, before it is given up [default: 30s, and four times what it measures]
+    /// How long a trial may take, wall time, before it is given up; given, trials that failed are taken again [default: 30s, and four times what it measures]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub limit: Option<Nanos>,
     /// Interval of the timer test

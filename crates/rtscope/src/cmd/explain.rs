@@ -16,7 +16,7 @@ use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::KernelName;
-use rtscope_lab::vm::{Guest, Guests, LabOptions};
+use rtscope_lab::vm::{Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
@@ -33,135 +33,108 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
             "name one, or two to have the same sample of both: `rtscope list` shows their ids",
         ));
     };
+    if other.is_some() && a.top.is_some() {
+        return Err(Failure::usage("--top is of one run, and two are named", "--worst N takes the N-th worst sample of the first"));
+    }
     let (d, samples) = chosen(record, a)?;
     let stop = stop_on_signals()?;
     let samples: Vec<Sample> = samples.iter().map(|w| Sample::worst(d, w)).collect();
-    let mut outcome = take(context, record, d, &samples, a, &stop);
-    if let (Ok(explained), Some(other)) = (&mut outcome, &other) {
-        match beside(context, record, other, d, &samples, a, &stop) {
-            Ok(more) => explained.extend(more),
-            Err(e) => outcome = Err(e),
+    let all = || {
+        let mut explained = take(context, record, d, &samples, &a.guest_module, &stop)?;
+        if let Some(other) = &other {
+            let samples: Vec<Sample> = samples.iter().map(|s| Sample { latency: None, ..*s }).collect();
+            explained.extend(take(context, other, same(record, d, other)?, &samples, &a.guest_module, &stop)?);
         }
-    }
-    let explained = match outcome {
+        Ok(explained)
+    };
+    let explained = match all() {
         Ok(explained) => explained,
         Err(_) if stop.is_stopped() => return Ok(Code::Interrupted),
         Err(e) => return Err(e),
     };
-    if let Some(other) = &other {
-        return two(record, other, &explained, a);
+    let of = |e: &Explained| other.as_ref().filter(|other| other.id() == e.record).unwrap_or(record);
+    if let Some(dir) = &a.files {
+        rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
+        explained.iter().try_for_each(|e| write_files(dir, of(e), e))?;
     }
     if a.json {
         output::json(&explained)?;
-        return Ok(Code::Done);
+    } else if let (Some(other), [first, second]) = (&other, &explained[..]) {
+        output::result(&table::explanations([(record, first), (other, second)], style()))?;
+    } else {
+        let mut text: Vec<String> = explained.iter().map(|e| table::explanation(record, e, style())).collect();
+        if explained.len() > 1 {
+            text.insert(0, table::explanation_groups(&groups(explained.iter().map(|e| &e.explanation))));
+        }
+        output::result(&text.join("\n"))?;
     }
-    let mut text: Vec<String> = explained.iter().map(|e| table::explanation(record, e, style())).collect();
-    if explained.len() > 1 {
-        text.insert(0, table::explanation_groups(&groups(explained.iter().map(|e| &e.explanation))));
-    }
-    output::result(&text.join("\n"))?;
     Ok(Code::Done)
 }
 
-/// Explains the worst sample of a run that was just taken with `modules` loaded; the answer in a sentence.
+/// Explains the worst sample of a run that had `modules` loaded; the answer in a sentence.
 pub(crate) fn of_run(context: &Context, record: &Record, modules: &[String], stop: &StopHandle) -> Result<String, Failure> {
-    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
-    let guest = Guests::new(cache_root()?).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
-    worst(context, &guest, record, stop)
+    let d = highest(record)?;
+    let worst: Vec<Sample> = d.parts().worst.first().map(|w| Sample::worst(d, w)).into_iter().collect();
+    let explained = take(context, record, d, &worst, modules, stop)?;
+    Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
 }
 
-/// Takes the run of `record` again, explains `samples` of `d`, keeps that, and writes its files if asked for.
+/// Takes the run of `record` again, which had `modules` loaded, explains `samples` of `d`, and keeps that.
 fn take(
     context: &Context,
     record: &Record,
     d: &Distribution,
     samples: &[Sample],
-    a: &Explain,
+    modules: &[String],
     stop: &StopHandle,
 ) -> Result<Vec<Explained>, Failure> {
     let kernel: KernelName = explain::kernel_of(record)?.parse()?;
     let cache = cache_root()?;
-    let guest = Guests::new(&cache).open(&kernel, options(record, &a.guest_module)?, &mut |what| context.say(what))?;
+    let guest = Guests::new(&cache).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
     same_machine(record, guest.state())?;
     let progress = Progress::new("explain", 0, context.quiet);
     let outcome = explain::again(&guest, record, d, samples, &cache, stop, &mut |step| progress.step(&step));
     progress.clear();
     let explained = outcome?;
     keep(context, record, &explained)?;
-    if let Some(dir) = &a.files {
-        write_files(dir, record, &explained)?;
-    }
     Ok(explained)
 }
 
-/// The samples of the run `other` at the same grid points.
-fn beside(
-    context: &Context,
-    record: &Record,
-    other: &Record,
-    d: &Distribution,
-    samples: &[Sample],
-    a: &Explain,
-    stop: &StopHandle,
-) -> Result<Vec<Explained>, Failure> {
+/// The distribution of `other` that has the grid points of `d`, one of `record`.
+fn same<'a>(record: &Record, d: &Distribution, other: &'a Record) -> Result<&'a Distribution, Failure> {
     let interval = |r: &Record| r.parts().settings.interval;
     let same = other.distributions().iter().find(|o| o.label() == d.label());
-    let Some(same) = same.filter(|_| interval(record) == interval(other)) else {
-        return Err(Failure::usage(
+    same.filter(|_| interval(record) == interval(other)).ok_or_else(|| {
+        Failure::usage(
             format!("{} and {} have no grid point in common: their intervals or threads differ", record.id(), other.id()),
             "take both with the same options",
-        ));
-    };
-    let samples: Vec<Sample> = samples.iter().map(|s| Sample { latency: None, ..*s }).collect();
-    take(context, other, same, &samples, a, stop)
+        )
+    })
 }
 
-/// Prints the same sample of two runs.
-fn two(record: &Record, other: &Record, explained: &[Explained], a: &Explain) -> Result<Code, Failure> {
-    if a.json {
-        output::json(&explained)?;
-    } else if let [first, second] = explained {
-        output::result(&table::explanations([(record, first), (other, second)], style()))?;
-    }
-    Ok(Code::Done)
+/// Writes pictures and traces of a sample to `dir`.
+fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<(), Failure> {
+    let file = |end: &str| dir.join(format!("{}-{}-{}.{end}", record.id(), e.distribution.replace('/', "_"), e.at));
+    let whose = table::explanation_whose(record, e);
+    write(&file("svg"), svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;
+    write(&file("folded"), folded(&e.explanation.stacks).as_bytes())?;
+    write(&file("trace.json"), perfetto::trace(&e.explanation).as_bytes())
 }
 
-/// Explains the worst sample of a run of `guest` that was just taken, keeps that, and returns it as a sentence.
-pub(crate) fn worst(context: &Context, guest: &Guest, record: &Record, stop: &StopHandle) -> Result<String, Failure> {
-    explain::kernel_of(record)?;
-    let highest = record.distributions().iter().filter_map(|d| Some((d, d.parts().worst.first()?))).max_by_key(|(_, w)| w.value);
-    let Some((d, w)) = highest else {
-        return Err(Failure::usage(format!("the record {} has no worst samples", record.id()), "measure without --worst 0"));
-    };
-    let guest = guest.with_seed(record.parts().lab.as_ref().map_or(1, |l| l.seed));
-    let explained = explain::again(&guest, record, d, &[Sample::worst(d, w)], &cache_root()?, stop, &mut |_| {})?;
-    keep(context, record, &explained)?;
-    Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
-}
-
-/// Writes pictures and traces of the samples to `dir`.
-fn write_files(dir: &Path, record: &Record, all: &[Explained]) -> Result<(), Failure> {
-    rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
-    for e in all {
-        let file = |end: &str| dir.join(format!("{}-{}-{}.{end}", record.id(), e.distribution.replace('/', "_"), e.at));
-        let whose = table::explanation_whose(record, e);
-        write(&file("svg"), svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;
-        write(&file("folded"), folded(&e.explanation.stacks).as_bytes())?;
-        write(&file("trace.json"), perfetto::trace(&e.explanation).as_bytes())?;
-    }
-    Ok(())
+/// The distribution with the worst sample of all.
+fn highest(record: &Record) -> Result<&Distribution, Failure> {
+    let worst = |d: &&Distribution| d.parts().worst.first().map(|w| w.value);
+    record.distributions().iter().max_by_key(worst).filter(|d| !d.parts().worst.is_empty()).ok_or_else(|| {
+        Failure::usage(
+            format!("the record {} has no worst samples", record.id()),
+            "measure without --worst 0, and explain that run",
+        )
+    })
 }
 
 /// The distribution with the worst samples that are asked for, and these.
 fn chosen<'a>(record: &'a Record, a: &Explain) -> Result<(&'a Distribution, &'a [Worst]), Failure> {
-    let worst = |d: &&Distribution| d.parts().worst.first().map(|w| w.value);
-    let found = record.distributions().iter().max_by_key(worst).filter(|d| !d.parts().worst.is_empty());
-    let Some(d) = found else {
-        return Err(Failure::usage(
-            format!("the record {} has no worst samples", record.id()),
-            "measure without --worst 0, and explain that run",
-        ));
-    };
+    let d = highest(record)?;
     let all = &d.parts().worst;
     let range = match (a.worst, a.top) {
         (n, None) => n - 1..n,

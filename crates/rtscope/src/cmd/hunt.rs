@@ -64,8 +64,8 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     let best = found.best().filter(|_| hunter.is_lab() && !asked.is_stopped());
     let again = best.map(|best| hunter.again(&bench, best, &asked));
     let again = again.and_then(|taken| taken.map_err(|e| failed("the worst trial could not be taken once more", &e)).ok());
-    let sentence = again.as_ref().zip(hunter.guest.as_ref()).filter(|_| !asked.is_stopped()).and_then(|(record, guest)| {
-        let said = super::explain::worst(context, guest, record, &asked);
+    let sentence = again.as_ref().filter(|_| !asked.is_stopped()).and_then(|record| {
+        let said = super::explain::of_run(context, record, &[], &asked);
         said.map_err(|e| failed("the worst sample is not explained", &e)).ok()
     });
     let coverage = search.coverage();

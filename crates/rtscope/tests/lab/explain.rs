@@ -74,6 +74,7 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
     assert!(both.iter().all(|e| Some(sum(&e["causes"])) == e["latency"].as_u64()), "{both:?}");
     let beside = lab.run(&["explain", stock, rt]).ends_with(0).out;
     assert!(beside.starts_with("A: ") && beside.contains("\nB: ") && beside.contains("A us"), "{beside}");
+    lab.run(&["explain", stock, rt, "--top", "2"]).ends_with(2).complains(&["--top is of one run"]);
     lab.line("report -o page.html").ends_with(0);
     let page = fs::read_to_string(lab.0.path("page.html")).unwrap();
     assert!(

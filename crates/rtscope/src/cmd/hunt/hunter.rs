@@ -23,7 +23,7 @@ pub(super) struct Hunter<'a> {
     context: &'a Context,
     pub(super) a: &'a Hunt,
     /// The guest of the target, in the lab.
-    pub(super) guest: Option<Guest>,
+    guest: Option<Guest>,
     pub(super) name: String,
     trial: Nanos,
     pub(super) limit: Duration,
@@ -169,10 +169,12 @@ impl<'a> Hunter<'a> {
         Ok(Plan::parse(&text, Path::new("hunt"), Path::new("/"))?)
     }
 
-    /// Takes the trials of a plan that are not kept yet, and have not failed.
+    /// Takes the trials of a plan that are not kept yet. Those that failed are left out, unless a limit is given: they may have failed
+    /// by a lower one.
     pub(super) fn take(&self, plan: &Plan, bench: &Limited<Bench>, stop: &StopHandle) -> Result<Ended, Failure> {
         let dir = campaign::directory(&data_dir()?, plan);
-        let mut state = State::open(&dir, plan)?.without_failed();
+        let state = State::open(&dir, plan)?;
+        let mut state = if self.a.limit.is_some() { state } else { state.without_failed() };
         let progress = CampaignProgress::new(plan, self.context.quiet);
         let mut keeper = ArchiveKeeper { context: self.context, progress: &progress };
         let jobs = self.a.jobs.map_or_else(cpus, |n| usize::try_from(n.get()).unwrap_or(usize::MAX));
