@@ -13,6 +13,6 @@ mod test_plan;
 
 pub use engine::{CampaignError, Executor, Happening, KeepError, Keeper, Summary, run};
 pub use matrix::Run;
-pub use plan::{Plan, PlanError};
+pub use plan::{Hunted, Plan, PlanError};
 pub use state::{Entry, Outcome, Past, State, StateError, directory, look};
 pub use test_plan::TestPlan;

@@ -3,10 +3,14 @@
 //! Trials are runs of campaigns, a campaign for each round of trials; [`Search`] says what the next round is.
 
 mod limited;
+mod mix;
 mod search;
 
 pub use limited::Limited;
-pub use search::{Length, Mix, Round, Search};
+pub use mix::Mix;
+pub use search::{Length, Method, Round, Search, Stressors};
+
+use std::collections::BTreeSet;
 
 /// The stressors that `stress-ng --stressors` lists.
 pub fn stressors(text: &str) -> Vec<String> {
@@ -23,9 +27,21 @@ pub fn class(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.split_once("stressors:")).flat_map(|(_, names)| stressors(names)).collect()
 }
 
+/// The stressors that take a size, from what `stress-ng --help` says: `--NAME-bytes N`.
+pub fn sized(help: &str) -> BTreeSet<String> {
+    let name = |word: &str| Some(word.strip_prefix("--")?.strip_suffix("-bytes")?.to_owned());
+    help.lines().flat_map(|line| line.split_whitespace().take(1)).filter_map(name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stressors_that_take_a_size_are_those_of_the_help_text() {
+        let help = "      --vm-bytes N          allocate N bytes per --x-bytes worker\n -S N, --hdd-bytes N\n      --vm-hang N\n";
+        assert_eq!(sized(help), BTreeSet::from(["vm".into()]));
+    }
 
     #[test]
     fn lists_of_stressors_are_read_and_options_in_them_are_not() {

@@ -18,6 +18,8 @@ pub(crate) mod meta;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;
+mod summaries;
+mod worst;
 
 use crate::output;
 use rtscope_report::table::Style;

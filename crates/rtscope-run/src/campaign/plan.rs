@@ -65,6 +65,9 @@ impl Problem for PlanError {
     }
 }
 
+/// The loads that a word of a plan means on its targets, if it is a word for hunted ones; else `None`.
+pub type Hunted<'a> = &'a dyn Fn(&str, &[String]) -> Result<Option<Vec<String>>, String>;
+
 /// A plan: what to measure, where, under which loads, how often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -117,16 +120,20 @@ fn first_seed() -> u64 {
 }
 
 impl Plan {
-    /// Reads the plan in a file. Relative paths in it start at its directory.
-    pub fn read(path: &Path) -> Result<Self, PlanError> {
+    /// Reads the plan in a file. Relative paths in it start at its directory; what `hunted` knows of its loads is replaced.
+    pub fn read(path: &Path, hunted: Hunted<'_>) -> Result<Self, PlanError> {
         let failed = |source| PlanError::Read { path: path.into(), source };
         let text = rtscope_files::read_text(path, LARGEST).map_err(failed)?;
         let whole = std::path::absolute(path).map_err(failed)?;
-        Self::parse(&text, path, whole.parent().unwrap_or(Path::new("/")))
+        Self::parse_with(&text, path, whole.parent().unwrap_or(Path::new("/")), hunted)
     }
 
     /// Parses `text`, the content of the file `path`; relative paths in it start at `dir`.
     pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+        Self::parse_with(text, path, dir, &|_, _| Ok(None))
+    }
+
+    fn parse_with(text: &str, path: &Path, dir: &Path, hunted: Hunted<'_>) -> Result<Self, PlanError> {
         let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
         let wrong = |at: std::ops::Range<usize>, message: String| {
             let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();
@@ -168,8 +175,11 @@ impl Plan {
 
         let mut loads = Vec::new();
         for l in file.loads.iter().flat_map(Spanned::get_ref) {
-            let load = Load::parse(l.get_ref()).map_err(|e| wrong(l.span(), e.to_string()))?;
-            distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
+            let names = hunted(l.get_ref(), &targets).map_err(|m| wrong(l.span(), m))?;
+            for name in names.unwrap_or_else(|| vec![l.get_ref().clone()]) {
+                let load = Load::parse(&name).map_err(|e| wrong(l.span(), e.to_string()))?;
+                distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
+            }
         }
         match &file.loads {
             None => loads.push("none".into()),

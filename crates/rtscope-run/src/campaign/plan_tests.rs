@@ -171,9 +171,28 @@ fn the_digest_is_of_the_runs_and_the_name() {
 }
 
 #[test]
+fn a_word_for_hunted_loads_becomes_these_loads() {
+    let text =
+        "name = \"h\"\ntargets = [\"local\"]\nloads = [\"none\", \"worst\"]\n[[tests]]\ntest = \"timer\"\nduration = \"1s\"\n";
+    let parse = |hunted: &[&str]| {
+        let hunted: Vec<String> = hunted.iter().map(|load| (*load).to_owned()).collect();
+        let means = |word: &str, targets: &[String]| {
+            assert_eq!(targets, ["local"]);
+            if hunted.is_empty() { Err("no hunt was done".into()) } else { Ok((word == "worst").then(|| hunted.clone())) }
+        };
+        Plan::parse_with(text, Path::new("plan.toml"), Path::new("/"), &means)
+    };
+    let plan = parse(&["stress-ng:--klog 1", "disk"]).unwrap();
+    assert_eq!(plan.loads, ["none", "stress-ng:--klog 1", "disk"]);
+    assert!(parse(&["none"]).unwrap_err().to_string().starts_with("plan.toml:3: "));
+    assert_eq!(parse(&[]).unwrap_err().to_string(), "plan.toml:3: no hunt was done");
+}
+
+#[test]
 fn a_file_that_is_none_is_told() {
-    assert!(Plan::read(Path::new("/no/such/plan.toml")).unwrap_err().to_string().contains("/no/such/plan.toml"));
-    assert!(Plan::read(Path::new("/dev")).is_err());
+    let none = |_: &str, _: &[String]| Ok(None);
+    assert!(Plan::read(Path::new("/no/such/plan.toml"), &none).unwrap_err().to_string().contains("/no/such/plan.toml"));
+    assert!(Plan::read(Path::new("/dev"), &none).is_err());
 }
 
 /// The plans that come with rtscope are valid.
@@ -183,7 +202,7 @@ fn the_plans_that_come_along_are_read() {
     let plans: Vec<_> = std::fs::read_dir(dir).unwrap().flatten().map(|e| e.path()).collect();
     assert!(!plans.is_empty());
     for path in plans {
-        let plan = Plan::read(&path).unwrap();
+        let plan = Plan::read(&path, &|_, _| Ok(None)).unwrap();
         assert_eq!(Some(plan.name.as_str()), path.file_stem().and_then(|s| s.to_str()));
     }
 }

@@ -1,10 +1,35 @@
-//! Which loads to try next: groups of stressors first, the worst groups split, the worst stressors tried for longer and together.
+//! Which loads to try next: what was worst elsewhere first, then groups of stressors, the worst groups split, the worst stressors
+//! tried for longer, together and with other sizes.
 //!
 //! Most stressors do no harm, and a group is about as harmful as its worst member: so groups find the few harmful ones with a few
 //! trials (adaptive group testing), and those that are left are tried longer (successive halving; Jamieson and Talwalkar, AISTATS 2016).
 //! Rounds follow from the results of the rounds before alone, so that a hunt that is taken up again asks for the same ones.
 
+use super::mix::{Mix, SIZES};
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+/// Stressors that were among the worst in sweeps over all stressors (`./x bench hunt`), on Debian's kernels 6.1 and 6.12, stock and
+/// RT: what keeps one kernel from letting go mostly keeps others too.
+const WORST_ELSEWHERE: [&str; 17] = [
+    "enosys",
+    "exit-group",
+    "fpunch",
+    "klog",
+    "memhotplug",
+    "numa",
+    "opcode",
+    "physpage",
+    "pty",
+    "readahead",
+    "seccomp",
+    "shm-sysv",
+    "sockmany",
+    "sync-file",
+    "vforkmany",
+    "vm-addr",
+    "vm-rw",
+];
 
 /// Stressors of a group.
 const GROUP: usize = 6;
@@ -21,30 +46,37 @@ const SEEDED: usize = 2;
 /// Stressors that are tried alone at once when only those of harmless groups are left.
 const EXPLORED: usize = 24;
 
-/// A load: stressors, each with its number of workers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mix(BTreeMap<String, u32>);
+/// How the loads to try are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// By groups, as this module says.
+    #[default]
+    Groups,
+    /// Every stressor alone, in the order of the alphabet.
+    Sweep,
+}
 
-impl Mix {
-    /// One worker of each stressor.
-    pub fn of<'a>(stressors: impl IntoIterator<Item = &'a String>) -> Self {
-        Self(stressors.into_iter().map(|s| (s.clone(), 1)).collect())
-    }
+impl FromStr for Method {
+    type Err = String;
 
-    fn workers(stressor: &str, n: u32) -> Self {
-        Self(BTreeMap::from([(stressor.to_owned(), n)]))
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "groups" => Ok(Self::Groups),
+            "sweep" => Ok(Self::Sweep),
+            _ => Err(format!("`{text}` is not a way to search: groups, sweep")),
+        }
     }
+}
 
-    /// As `--load` takes it.
-    pub fn load(&self) -> String {
-        let words: Vec<String> = self.0.iter().map(|(name, n)| format!("--{name} {n}")).collect();
-        format!("stress-ng:{}", words.join(" "))
-    }
-
-    /// Its stressors.
-    pub fn stressors(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
+/// What is known of the stressors that can be tried.
+#[derive(Debug, Clone, Default)]
+pub struct Stressors {
+    /// All of them.
+    pub all: Vec<String>,
+    /// Those that only compute, which can't keep a CPU from anybody: they come last.
+    pub computing: Vec<String>,
+    /// Those that take a size (`--NAME-bytes`).
+    pub sized: BTreeSet<String>,
 }
 
 /// How long a trial measures.
@@ -75,22 +107,27 @@ type Outcome = Option<u64>;
 /// The search so far.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Those that may do harm.
+    method: Method,
+    stressors: Stressors,
+    /// Those of [`WORST_ELSEWHERE`] that can be tried.
+    known: Vec<String>,
+    /// The others that do not only compute.
     groups: Vec<Vec<String>>,
-    /// Those that only compute, which can't keep a CPU from anybody: they come last.
-    computing: Vec<String>,
     tried: BTreeMap<(Mix, Length, u64), Outcome>,
 }
 
 impl Search {
-    /// A search among `stressors`; those that are also in `computing` come last.
-    pub fn new(stressors: &[String], computing: &[String]) -> Self {
-        let (computing, others): (Vec<String>, Vec<String>) = stressors.iter().cloned().partition(|s| computing.contains(s));
+    /// A search among `stressors`.
+    pub fn new(method: Method, stressors: Stressors) -> Self {
+        let others = || stressors.all.iter().filter(|s| !stressors.computing.contains(s));
+        let is_known = |s: &&String| WORST_ELSEWHERE.contains(&s.as_str());
+        let known = others().filter(is_known).cloned().collect();
+        let unknown: Vec<&String> = others().filter(|s| !is_known(s)).collect();
         // Neighbours in the alphabet are often alike: they go to different groups.
-        let n = others.len().div_ceil(GROUP).max(1);
-        let groups =
-            (0..n).map(|i| others.iter().skip(i).step_by(n).cloned().collect::<Vec<_>>()).filter(|g| !g.is_empty()).collect();
-        Self { groups, computing, tried: BTreeMap::new() }
+        let n = unknown.len().div_ceil(GROUP).max(1);
+        let group = |i| unknown.iter().skip(i).step_by(n).map(|s| (*s).clone()).collect::<Vec<_>>();
+        let groups = (0..n).map(group).filter(|g| !g.is_empty()).collect();
+        Self { method, known, groups, tried: BTreeMap::new(), stressors }
     }
 
     /// Takes the results of a round, in the order of its loads.
@@ -102,30 +139,34 @@ impl Search {
 
     /// The next round; `None` if nothing is left to try.
     pub fn next(&self) -> Option<Round> {
-        let round = |what, loads: Vec<Mix>, length, seed| Round { what, loads, length, seed };
-        let left = |loads: Vec<Mix>, length, seed| -> Vec<Mix> {
-            loads.into_iter().filter(|mix| !self.tried.contains_key(&(mix.clone(), length, seed))).collect()
-        };
-        let whole: Vec<Mix> = self.groups.iter().map(Mix::of).collect();
-        let short =
-            |what, loads| Some(round(what, left(loads, Length::Short, 0), Length::Short, 0)).filter(|r| !r.loads.is_empty());
-        let long = |what, loads, seed| {
-            Some(round(what, left(loads, Length::Long, seed), Length::Long, seed)).filter(|r| !r.loads.is_empty())
-        };
-        short("groups", whole)
+        if self.method == Method::Sweep {
+            return self.round("every stressor alone", self.stressors.all.iter().map(Mix::one).collect(), Length::Long, 0);
+        }
+        let short = |what, loads| self.round(what, loads, Length::Short, 0);
+        let long = |what, loads, seed| self.round(what, loads, Length::Long, seed);
+        let known = || self.known.iter().map(Mix::one).collect();
+        short("stressors that were worst elsewhere", known())
+            .or_else(|| long("the worst of these, longer", self.top(known(), Length::Short, COMBINED), 0))
+            .or_else(|| short("groups", self.groups.iter().map(Mix::of).collect()))
             .or_else(|| short("halves of the worst groups", self.halves()))
             .or_else(|| short("stressors of the worst halves", self.of_halves()))
             .or_else(|| long("the worst stressors, longer", self.promoted(), 0))
-            .or_else(|| long("the worst together, and more workers", self.combined(), 0))
+            .or_else(|| long("the worst together, more workers, other sizes", self.combined(), 0))
             .or_else(|| long("the worst with another seed", self.best(SEEDED), 1))
             .or_else(|| long("the worst with another seed", self.best(SEEDED), 2))
             .or_else(|| short("stressors that were tried only in a group", self.unexplored()))
     }
 
+    /// Those of `loads` that were not tried yet, as a round; `None` if there are none.
+    fn round(&self, what: &'static str, loads: Vec<Mix>, length: Length, seed: u64) -> Option<Round> {
+        let is_new = |mix: &Mix| !self.tried.contains_key(&(mix.clone(), length, seed));
+        Some(Round { what, loads: loads.into_iter().filter(is_new).collect(), length, seed }).filter(|r| !r.loads.is_empty())
+    }
+
     /// Every stressor that was tried alone, and every one that was tried only together with others; failed trials do not count.
     pub fn coverage(&self) -> (BTreeSet<&str>, BTreeSet<&str>) {
         let done = || self.tried.iter().filter(|(_, outcome)| outcome.is_some()).map(|((mix, ..), _)| mix);
-        let alone: BTreeSet<&str> = done().filter(|m| m.0.len() == 1).flat_map(Mix::stressors).collect();
+        let alone: BTreeSet<&str> = done().filter(|m| m.stressors().len() == 1).flat_map(Mix::stressors).collect();
         let together = done().flat_map(Mix::stressors).filter(|s| !alone.contains(s)).collect();
         (alone, together)
     }
@@ -153,11 +194,11 @@ impl Search {
 
     fn of_halves(&self) -> Vec<Mix> {
         let worst = self.top(self.halves(), Length::Short, HALVES);
-        worst.iter().flat_map(Mix::stressors).map(|s| Mix::workers(s, 1)).collect()
+        worst.iter().flat_map(Mix::stressors).map(Mix::one).collect()
     }
 
     fn alone(&self) -> impl Iterator<Item = Mix> + '_ {
-        self.groups.iter().flatten().chain(&self.computing).map(|s| Mix::workers(s, 1))
+        self.stressors.all.iter().map(Mix::one)
     }
 
     fn promoted(&self) -> Vec<Mix> {
@@ -171,9 +212,11 @@ impl Search {
             .flat_map(|m| m.stressors().map(str::to_owned).collect::<Vec<_>>())
             .collect();
         let more = best.iter().flat_map(|s| [2, 4].map(|n| Mix::workers(s, n)));
+        let sized = best.iter().filter(|s| self.stressors.sized.contains(*s));
+        let sizes = sized.flat_map(|s| SIZES.map(|size| Mix::sized(s, size)));
         let pairs = best.iter().enumerate().flat_map(|(i, a)| best[i + 1..].iter().map(move |b| Mix::of([a, b])));
         let all = Some(Mix::of(&best)).filter(|_| best.len() > 2);
-        more.chain(pairs).chain(all).collect()
+        more.chain(sizes).chain(pairs).chain(all).collect()
     }
 
     /// The best loads of all.
@@ -188,7 +231,7 @@ impl Search {
         let mut groups: Vec<(Outcome, &Vec<String>)> =
             self.groups.iter().map(|g| (self.score(&Mix::of(g), Length::Short), g)).collect();
         groups.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        let all = groups.into_iter().flat_map(|(_, g)| g).chain(&self.computing).map(|s| Mix::workers(s, 1));
+        let all = groups.into_iter().flat_map(|(_, g)| g).chain(&self.stressors.computing).map(Mix::one);
         all.filter(|mix| !self.tried.contains_key(&(mix.clone(), Length::Short, 0))).take(EXPLORED).collect()
     }
 }
@@ -228,7 +271,8 @@ mod tests {
                 if n == worst { 2_800_000 } else { 5_000 + n * 7919 % 90_000 }
             };
             let all = names(303);
-            let mut search = Search::new(&all, &all[252..]);
+            let stressors = Stressors { all: all.clone(), computing: all[252..].to_vec(), ..Stressors::default() };
+            let mut search = Search::new(Method::Groups, stressors);
             let trials = hunt(&mut search, |mix| Some(harm(mix, alone)));
             let name = format!("s{worst:03}");
             let found = trials
@@ -241,17 +285,27 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_written_as_measure_takes_them() {
-        let mix = Mix(BTreeMap::from([("vm-rw".into(), 2), ("klog".into(), 1)]));
-        assert_eq!(mix.load(), "stress-ng:--klog 1 --vm-rw 2");
-        rtscope_load::Load::parse(&mix.load()).unwrap();
+    fn what_was_worst_elsewhere_is_tried_first_and_the_worst_of_it_longer() {
+        let all = ["access", "klog", "readahead", "vm-rw"].map(String::from).to_vec();
+        let stressors = Stressors { all: all.clone(), sized: BTreeSet::from(["readahead".into()]), ..Stressors::default() };
+        let score = |mix: &Mix| Some(if mix.load().contains("readahead") { 7 } else { 1 });
+        let trials = hunt(&mut Search::new(Method::Groups, stressors.clone()), score);
+        let loads: Vec<(String, Length)> = trials.iter().map(|(mix, length, ..)| (mix.load(), *length)).collect();
+        assert_eq!(loads[0], ("stress-ng:--klog 1".into(), Length::Short));
+        assert_eq!(loads[3], ("stress-ng:--readahead 1".into(), Length::Long), "{loads:?}");
+        assert!(loads.contains(&("stress-ng:--readahead 1 --readahead-bytes 16m".into(), Length::Long)), "{loads:?}");
+        let sweep = hunt(&mut Search::new(Method::Sweep, stressors), score);
+        let loads: Vec<String> = sweep.iter().map(|(mix, ..)| mix.load()).collect();
+        assert_eq!(loads, all.iter().map(|s| format!("stress-ng:--{s} 1")).collect::<Vec<_>>());
     }
 
     proptest! {
         #[test]
         fn no_trial_is_taken_twice_whatever_fails(n in 0usize..60, computing in 0usize..20, values in prop::collection::vec(0u64..5, 100)) {
             let all = names(n);
-            let mut search = Search::new(&all, &all[n.saturating_sub(computing)..]);
+            let computing = all[n.saturating_sub(computing)..].to_vec();
+            let sized = all.iter().step_by(3).cloned().collect();
+            let mut search = Search::new(Method::Groups, Stressors { all, computing, sized });
             // A value of 0 is a failure.
             let score = |mix: &Mix| {
                 let sum: usize = mix.load().bytes().map(usize::from).sum();

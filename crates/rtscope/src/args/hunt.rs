@@ -4,6 +4,7 @@ use clap::Args;
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::Nanos;
 use rtscope_record::units::{micros, seconds};
+use rtscope_run::hunt::Method;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -41,6 +42,9 @@ pub(crate) struct Hunt {
     /// Only these stressors, separated by commas [default: all that the target's stress-ng has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub stressors: Vec<String>,
+    /// How to choose the loads to try: groups, or sweep (each stressor alone, one after the other, to compare with)
+    #[arg(long, value_name = "METHOD", default_value = "groups", value_parser = str::parse::<Method>)]
+    pub method: Method,
     /// Trials at once in the lab [default: the number of CPUs]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroU32>,

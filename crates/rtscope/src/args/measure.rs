@@ -28,7 +28,7 @@ pub(crate) struct Measure {
     pub test: MeasureTest,
     #[command(flatten)]
     pub run: RunOptions,
-    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, `fio:ARGS`, or `all`
+    /// Loads to measure under, one run each: none, background, calculation, disk, network, full, dewit, `stress-ng:ARGS`, `fio:ARGS`, `worst` (what `rtscope hunt` found worst on the target), or `all`
     #[arg(long, default_value = "none", value_name = "LOAD")]
     pub load: Vec<String>,
     /// Where the disk load may write [default: $TMPDIR or /var/tmp, whichever is on a disk]

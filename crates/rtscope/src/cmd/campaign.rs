@@ -3,6 +3,8 @@
 mod status;
 
 use super::run::{Machine, Request, check_target};
+use super::summaries::summaries;
+use super::worst::{is_worst, worst};
 use super::{measure, style};
 use crate::args::campaign::{Campaign, CampaignCommand, CampaignRun, CampaignStatus};
 use crate::config::Context;
@@ -19,7 +21,6 @@ use rtscope_run::session::MeasureError;
 use rtscope_run::session::Step;
 use rtscope_run::target::TargetError;
 use status::Status;
-pub(super) use status::{summaries, verdict};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ pub(crate) fn run(context: &Context, a: &Campaign) -> Result<Code, Failure> {
 }
 
 fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
-    let plan = planned(&a.plan, &a.models)?;
+    let plan = planned(context, &a.plan, &a.models)?;
     let dir = directory(a.state.as_deref(), &plan)?;
     let status = Status::of(context, &plan, &dir)?;
     if a.json {
@@ -44,8 +45,10 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
 }
 
 /// Reads the plan in a file; time models from the command line replace its own.
-fn planned(path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
-    let mut plan = Plan::read(path)?;
+fn planned(context: &Context, path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
+    let hunted =
+        |word: &str, targets: &[String]| is_worst(word).then(|| worst(context, word, targets)).transpose().map_err(|e| e.in_one());
+    let mut plan = Plan::read(path, &hunted)?;
     if models.is_empty() {
         return Ok(plan);
     }
@@ -68,7 +71,7 @@ fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
 
 fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let limits = measure::Limits::parse(&a.limits)?;
-    let plan = planned(&a.plan, &a.models)?;
+    let plan = planned(context, &a.plan, &a.models)?;
     for target in &plan.targets {
         check_target(target).at(a.plan.display())?;
     }

@@ -28,18 +28,18 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     let hunter = Hunter::new(context, a)?;
     let asked = stop_on_signals()?;
     let begun = Instant::now();
-    let (all, computing) = hunter.candidates(&asked)?;
-    let mut found = Found::new(all.len());
-    let allowed = found.allowed(&all);
-    let mut search = Search::new(&allowed, &computing);
-    let bench = Limited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
-    let budget = Duration::from_nanos(a.budget.0);
+    let mut stressors = hunter.candidates(&asked)?;
+    let mut found = Found::new(stressors.all.len());
     context.say(&format!(
         "{} stressors, {} that only compute come last; name of the hunt: {}",
-        all.len(),
-        computing.len(),
+        stressors.all.len(),
+        stressors.computing.len(),
         hunter.name
     ));
+    stressors.all = found.allowed(&stressors.all);
+    let mut search = Search::new(a.method, stressors);
+    let bench = Limited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
+    let budget = Duration::from_nanos(a.budget.0);
     within(budget.saturating_sub(begun.elapsed()), &asked, |stop| {
         for number in 1..=ROUNDS {
             let Some(round) = search.next().filter(|_| !stop.is_stopped()) else { break };
@@ -55,6 +55,7 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
         }
         Ok::<(), Failure>(())
     })?;
+    let took = begun.elapsed();
     // What fails from here on costs no result.
     let failed = |what: &str, e: &Failure| {
         if !asked.is_stopped() {
@@ -69,7 +70,7 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
         said.map_err(|e| failed("the worst sample is not explained", &e)).ok()
     });
     let coverage = search.coverage();
-    let report = found.report(&hunter, coverage, again.as_ref(), sentence, begun.elapsed());
+    let report = found.report(&hunter, coverage, again.as_ref(), sentence, took);
     if let Some((path, best)) = a.output.as_ref().zip(found.best()) {
         super::report::write(path, hunter.worst_plan(best).as_bytes())?;
     }

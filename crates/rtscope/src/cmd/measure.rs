@@ -5,6 +5,7 @@ mod lines;
 use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::stop::stop_on_signals;
 use super::style;
+use super::worst::{is_worst, worst};
 use crate::args::lab::GuestArgs;
 use crate::args::limits::LimitArgs;
 use crate::args::values::name;
@@ -32,7 +33,7 @@ use std::path::PathBuf;
 /// Measures under each load in turn.
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let limits = Limits::parse(&a.judge.limits)?;
-    let loads = loads(&a.load)?;
+    let loads = loads(context, &a.load, &a.target)?;
     if a.raw.is_some() && loads.len() > 1 {
         return Err(Failure::usage(
             "--raw takes one load: its lines do not say which run they are of",
@@ -200,9 +201,26 @@ pub(crate) fn json_text(record: &Record, confidence: Confidence) -> Result<Strin
     output::json_text(&Shown { record, intervals: Intervals { confidence: confidence.to_string(), distributions } })
 }
 
-fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
+/// The loads that the words of `--load` name for a run on `target`.
+fn loads(context: &Context, words: &[String], target: &str) -> Result<Vec<Load>, Failure> {
+    let mut loads = Vec::new();
+    for word in names(words) {
+        name(word).or_usage("--load", "write it shorter")?;
+        if is_worst(word) {
+            for load in worst(context, word, &[target.to_owned()])? {
+                loads.push(Load::parse(&load)?);
+            }
+        } else {
+            loads.push(Load::parse(word)?);
+        }
+    }
+    Ok(loads)
+}
+
+/// The words of `--load`, one for each load.
+fn names(words: &[String]) -> Vec<&str> {
     const ALL: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
-    let mut names: Vec<&str> = Vec::new();
+    let mut names = Vec::new();
     for word in words {
         match word.as_str() {
             "all" => names.extend(ALL),
@@ -211,10 +229,7 @@ fn loads(words: &[String]) -> Result<Vec<Load>, Failure> {
             w => names.extend(w.split(',')),
         }
     }
-    for n in &names {
-        name(n).or_usage("--load", "write it shorter")?;
-    }
-    names.into_iter().map(|n| Ok(Load::parse(n)?)).collect()
+    names
 }
 
 /// The options of the guest; `None` if the target is not in the lab.
@@ -346,9 +361,9 @@ mod tests {
 
     #[test]
     fn loads_are_split_but_not_a_tools_arguments() {
-        let names = |w: &str| loads(&[w.into()]).unwrap().iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
-        assert_eq!(names("none,disk"), ["none", "disk"]);
-        assert_eq!(names("all").len(), 6);
-        assert_eq!(names("stress-ng:--cpu 1 --cpu-method fft").len(), 1);
+        let split = |w: &str| names(&[w.into()]).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(split("none,disk,worst"), ["none", "disk", "worst"]);
+        assert_eq!(split("all").len(), 6);
+        assert_eq!(split("stress-ng:--cpu 1,2 --cpu-method fft").len(), 1);
     }
 }

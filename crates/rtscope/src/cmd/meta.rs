@@ -24,6 +24,7 @@ pub(crate) fn loads(a: &Json) -> Result<Code, Failure> {
     for (name, what) in Load::with_arguments() {
         text += &format!("{name:<14}  {what}\n");
     }
+    text += &format!("{:<14}  the load that `rtscope hunt` found worst on the target; worst:HASH a certain one\n", "worst");
     if a.json {
         output::json(&rows)?;
     } else {

@@ -2,6 +2,7 @@
 
 use super::{Lab, RT, STOCK, wanted};
 use serde_json::Value;
+use std::fs;
 use std::time::Instant;
 
 /// `sleep` does next to nothing, `get` asks the kernel for little things, `klog` reads its log in one go.
@@ -35,6 +36,16 @@ fn the_worst_of_three_is_found_and_comes_again() {
     let (words, load) = command.split_once(" --load '").unwrap();
     let words: Vec<&str> = words.split(' ').skip(1).chain(["--json", "--load", load.trim_end_matches('\'')]).collect();
     assert_eq!(lab.run(&words).ends_with(0).record().distributions()[0].max(), Some(max));
+    // So does its name, and the same name in a plan for both kernels.
+    let again = [&words[..words.len() - 1], &["worst"]].concat();
+    assert_eq!(lab.run(&again).ends_with(0).record().distributions()[0].max(), Some(max));
+    let pinned = [&words[..words.len() - 1], &[found["name"].as_str().unwrap()]].concat();
+    assert_eq!(lab.run(&pinned).ends_with(0).record().parts().load, load.trim_end_matches('\''));
+    let plan = format!(
+        "name = \"both\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"worst\"]\n[[tests]]\ntest = \"timer\"\nduration = \"50ms\"\n"
+    );
+    fs::write(lab.0.path("both.toml"), plan).unwrap();
+    lab.line("campaign status both.toml").ends_with(2).complains(&["both.toml:3: ", "no hunt", RT]);
     // Taken up again, it has everything.
     let trials = |v: &Value| v["trials"].as_u64().unwrap();
     let begun = Instant::now();

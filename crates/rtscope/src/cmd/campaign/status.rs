@@ -1,7 +1,8 @@
 //! The status of a campaign: every run of the plan, with what the archive and the journal say about it.
 
+use crate::cmd::summaries::{summaries, verdict};
 use crate::config::Context;
-use rtscope_archive::{Archive, ArchiveError, Filter, RunSummary};
+use rtscope_archive::RunSummary;
 use rtscope_failure::Failure;
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
@@ -48,16 +49,6 @@ struct RunStatus {
     reason: Option<String>,
     #[serde(skip)]
     run: Run,
-}
-
-/// Summaries of all runs in the archive.
-pub(in crate::cmd) fn summaries(archive: &Archive) -> Result<Vec<RunSummary>, ArchiveError> {
-    archive.list(&Filter::default())
-}
-
-/// An unknown verdict counts as the worst, as in a listing.
-pub(in crate::cmd) fn verdict(of: &RunSummary) -> Verdict {
-    serde_json::from_value(of.verdict.clone().into()).unwrap_or(Verdict::Invalid)
 }
 
 impl Status {

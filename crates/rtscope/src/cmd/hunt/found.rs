@@ -2,7 +2,8 @@
 
 use super::hunter::Hunter;
 use super::trial::Trial;
-use crate::cmd::campaign::{summaries, verdict};
+use crate::cmd::summaries::{summaries, verdict};
+use crate::cmd::worst::pinned;
 use crate::config::Context;
 use rtscope_archive::RunSummary;
 use rtscope_failure::Failure;
@@ -53,6 +54,9 @@ pub(super) struct Report {
     /// The command that takes it again.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// What `--load` takes for the worst load, whatever is hunted later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -194,6 +198,7 @@ impl Found {
             }),
             explanation,
             command: best.map(|b| command(hunter, b)),
+            name: best.map(|b| pinned(&b.load)),
         }
     }
 }
@@ -239,6 +244,9 @@ impl Report {
         }
         if let Some(command) = &self.command {
             out += &format!("Again: {command}\n");
+        }
+        if let Some(name) = &self.name {
+            out += &format!("By name, in measure and campaigns: --load worst, and for good --load {name}\n");
         }
         out
     }

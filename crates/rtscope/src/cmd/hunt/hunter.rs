@@ -13,7 +13,7 @@ use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Nanos, Record};
 use rtscope_run::campaign::{self, Executor as _, Plan, State};
-use rtscope_run::hunt::{Length, Limited, Mix, Round, class, stressors};
+use rtscope_run::hunt::{Length, Limited, Mix, Round, Stressors, class, sized, stressors};
 use rtscope_run::session::Step;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,13 +76,14 @@ impl<'a> Hunter<'a> {
             all => all.join(" "),
         };
         let told = format!(
-            "{state} {} {:?} {trial} {} {} {:?} {:?}",
+            "{state} {} {:?} {trial} {} {} {:?} {:?} {:?}",
             a.target,
             a.against,
             a.interval,
             a.seed,
             a.model.unwrap_or_default(),
-            a.stressors
+            a.stressors,
+            a.method
         );
         let digest = &rtscope_files::digest::bytes(told.as_bytes())[..8];
         let place: String =
@@ -95,34 +96,15 @@ impl<'a> Hunter<'a> {
         self.guest.is_some()
     }
 
-    /// The stressors that can be tried, and which of them only compute.
-    pub(super) fn candidates(&self, stop: &StopHandle) -> Result<(Vec<String>, Vec<String>), Failure> {
-        let script = "stress-ng --stressors; stress-ng --class 'cpu?'";
-        let said = match &self.guest {
-            Some(guest) => {
-                let words = ["sh", "-c", script].map(str::to_owned);
-                let ran = rtscope_run::lab::run(guest, &words, "none", Duration::from_secs(60), stop, &mut |_: Step<'_>| {})?;
-                ran.stdout + &ran.stderr
-            }
-            None => {
-                let remedy = "apt-get install stress-ng";
-                let program = rtscope_load::programs::find_program("stress-ng")
-                    .ok_or_else(|| Failure::machine("stress-ng is not installed", remedy))?;
-                let mut text = String::new();
-                for words in [&["--stressors"][..], &["--class", "cpu?"]] {
-                    let mut command = rtscope_sys::process::command(&program);
-                    let out = command.args(words).output().or_machine("stress-ng", remedy)?;
-                    text += &String::from_utf8_lossy(&out.stdout);
-                    text += &String::from_utf8_lossy(&out.stderr);
-                }
-                text
-            }
+    /// The stressors that can be tried, and what the target's stress-ng says of them.
+    pub(super) fn candidates(&self, stop: &StopHandle) -> Result<Stressors, Failure> {
+        let texts = self.ask_stress_ng(&[&["--stressors"], &["--class", "cpu?"], &["--help"]], stop)?;
+        let [list, classes, help] = &texts[..] else {
+            return Err(Failure::machine("stress-ng names no stressors", "is stress-ng on the target?"));
         };
-        let is_list = |line: &&str| !line.contains(':');
-        let lists = said.lines().filter(is_list).collect::<Vec<_>>().join("\n");
-        let (mut all, computing) = (stressors(&lists), class(&said));
+        let (mut all, computing) = (stressors(list), class(classes));
         if all.is_empty() {
-            return Err(Failure::machine(format!("stress-ng names no stressors: {}", said.trim()), "is stress-ng on the target?"));
+            return Err(Failure::machine(format!("stress-ng names no stressors: {}", list.trim()), "is stress-ng on the target?"));
         }
         if let Some(unknown) = self.a.stressors.iter().find(|s| !all.contains(s)) {
             return Err(Failure::usage(
@@ -136,7 +118,27 @@ impl<'a> Hunter<'a> {
             all.dedup();
         }
         let computing = computing.into_iter().filter(|s| all.contains(s)).collect();
-        Ok((all, computing))
+        Ok(Stressors { all, computing, sized: sized(help) })
+    }
+
+    /// What the target's stress-ng says when it is called with each of `calls`.
+    fn ask_stress_ng(&self, calls: &[&[&str]], stop: &StopHandle) -> Result<Vec<String>, Failure> {
+        const END: &str = "\n-- end --\n";
+        if let Some(guest) = &self.guest {
+            let ask = |words: &&[&str]| format!("stress-ng '{}' 2>&1; printf '{END}'", words.join("' '"));
+            let script = calls.iter().map(ask).collect::<Vec<_>>().join("; ");
+            let words = ["sh", "-c", &script].map(str::to_owned);
+            let ran = rtscope_run::lab::run(guest, &words, "none", Duration::from_secs(60), stop, &mut |_: Step<'_>| {})?;
+            return Ok(ran.stdout.split_terminator(END).map(str::to_owned).collect());
+        }
+        let remedy = "apt-get install stress-ng";
+        let program = rtscope_load::programs::find_program("stress-ng")
+            .ok_or_else(|| Failure::machine("stress-ng is not installed", remedy))?;
+        let ask = |words: &&[&str]| {
+            let out = rtscope_sys::process::command(&program).args(*words).output().or_machine("stress-ng", remedy)?;
+            Ok(String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+        };
+        calls.iter().map(ask).collect()
     }
 
     pub(super) fn length(&self, length: Length) -> Nanos {
