@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::log::{ClockRead, Task};
+use crate::orc::Orc;
+use crate::unwinder::Unwinder as Tables;
 
 const LAYOUT: Layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
 const THREAD: u64 = 0x1000;
@@ -37,7 +39,7 @@ impl Script {
         let tasks = [(THREAD, 7, "rts-cpu0"), (OTHER, 9, "load")];
         let tasks =
             tasks.map(|(at, pid, comm)| (at, Task { pid, comm: comm.into(), stack: 0xffff_c900_0000_0000 + at * 16 })).into();
-        Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tasks, ..Window::default() }, 900)
+        Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tick: 1, tasks, ..Window::default() }, 900)
     }
 
     /// So many instructions at `pc`, with this depth of the stack.
@@ -59,14 +61,20 @@ impl Script {
             .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
             .run(25, at("hrtimer_nanosleep") + 8, 0x100, THREAD, NO_SWITCH_DUE, ON)
             .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
-        done.0.clock_reads.push(ClockRead { counter: done.1, pc: 0x5000, task: THREAD });
+        done.0.clock_reads.push(ClockRead { at: done.1, pc: 0x5000, task: THREAD });
         done
     }
 
     fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
         explain(
             &self.0,
-            &Question { latency: Some(latency), instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT, orc: &Orc::default() },
+            &Question {
+                latency: Some(latency),
+                instruction_ns: 1,
+                symbols: &symbols(),
+                layout: &LAYOUT,
+                unwinder: &Tables::Orc(Orc::default()),
+            },
         )
     }
 }
@@ -125,7 +133,7 @@ fn without_preemption_the_interrupt_comes_but_not_the_switch() {
         .run(10, at("__schedule") + 8, 0x240, THREAD, 1, 0)
         .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
     let mut script = script;
-    script.0.clock_reads.push(ClockRead { counter: script.1, pc: 0x5000, task: THREAD });
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
     let e = script.explain(205).unwrap();
     assert_eq!((e.hold.cause, e.hold.ns, e.hold.whole), (Cause::PreemptionOff, 90, 200), "since before the expiry");
     assert_eq!((e.hold.from.as_slice(), e.hold.mostly.as_str()), (&["work".to_owned()][..], "lock_all"));
@@ -151,7 +159,8 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
 #[test]
 fn a_sample_whose_latency_was_not_kept_ends_with_the_first_read_of_the_clock() {
     let symbols = symbols();
-    let question = Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, orc: &Orc::default() };
+    let question =
+        Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, unwinder: &Tables::Orc(Orc::default()) };
     let script = interrupts_off();
     assert_eq!(explain(&script.0, &question), script.explain(385));
     let mut unread = interrupts_off();
