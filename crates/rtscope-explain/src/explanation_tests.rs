@@ -10,7 +10,7 @@ const THREAD: u64 = 0x1000;
 const OTHER: u64 = 0x2000;
 const ON: u32 = 0x200;
 const NO_SWITCH_DUE: u32 = 1 << 31;
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     "work",
     "lock_all",
     "_raw_spin_lock_irqsave",
@@ -18,6 +18,8 @@ const NAMES: [&str; 7] = [
     "hrtimer_wakeup",
     "__schedule",
     "hrtimer_nanosleep",
+    "el1h_64_irq",
+    "arch_timer_handler_virt",
 ];
 
 fn at(name: &str) -> u64 {
@@ -139,6 +141,28 @@ fn without_preemption_the_interrupt_comes_but_not_the_switch() {
     assert_eq!((e.hold.from.as_slice(), e.hold.mostly.as_str()), (&["work".to_owned()][..], "lock_all"));
     assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 205);
     assert_eq!(e.milestones.switched, Some(190));
+}
+
+#[test]
+fn on_arm64_an_interrupt_is_the_timers_from_its_entry_on_and_the_clock_has_ticks() {
+    let mut script = Script::new()
+        .run(150, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(20, at("el1h_64_irq"), 0x200, OTHER, NO_SWITCH_DUE, 0)
+        .run(30, at("arch_timer_handler_virt"), 0x240, OTHER, 0x1_0000 | NO_SWITCH_DUE, 0)
+        .run(10, at("hrtimer_wakeup"), 0x260, OTHER, 0x1_0000 | NO_SWITCH_DUE, 0)
+        .run(40, at("__schedule"), 0x280, OTHER, 1, 0)
+        .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
+        .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
+    // One ns of the clock for each of virtual time: 16 for each tick.
+    script.0.tick = 16;
+    script.0.timekeeper[8] = 16;
+    let e = script.explain(168).unwrap();
+    assert_eq!(script.1, 1_170, "the tick before the read was at 1168");
+    assert_eq!((e.milestones.interrupt, e.milestones.woken, e.milestones.switched), (Some(50), Some(100), Some(150)));
+    assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 168);
+    assert_eq!((e.causes[0].name.as_str(), e.causes[0].ns), ("hard interrupt", 60));
+    assert!(script.explain(170).is_err(), "no tick was there");
 }
 
 #[test]

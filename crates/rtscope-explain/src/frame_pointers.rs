@@ -119,3 +119,98 @@ fn has_no_record(place: Place, link: u64, f: &Function, sample: &Sample, symbols
     let own = symbols.function(link.wrapping_sub(1)).is_some_and(|of| of.start == f.start);
     place.pc == f.start || (!own && sample.word(place.fp.wrapping_add(8)) != Some(link))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: u64 = 0xffff_8000_8000_0000;
+    const FRAMES: FramePointers = FramePointers { size: 0x150, record: 0x130 };
+    const BASE: u64 = 0x1000;
+
+    fn symbols() -> Symbols {
+        let names = ["a", "b", "c", "el1h_64_irq", "el0t_64_sync", "ret_from_fork", "ret_to_user"];
+        let lines: Vec<String> = names.iter().zip(0u64..).map(|(name, i)| format!("{:x} T {name}", TEXT + 0x100 * i)).collect();
+        Symbols::parse(&(lines.join("\n") + "\nffff800080000800 T vectors\n")).unwrap()
+    }
+
+    /// A stack of these words from `BASE` on, by their places.
+    fn sample(pc: u64, fp: u64, link: u64, words: &[(u64, u64)]) -> Sample {
+        let mut memory = vec![0; 0x400];
+        for (at, word) in words {
+            let at = usize::try_from(at - BASE).unwrap();
+            memory[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        Sample { pc: TEXT + pc, sp: BASE, fp, link, task: 1, memory, before: 0 }
+    }
+
+    fn frames(s: &Sample) -> (Vec<(u64, u64)>, bool) {
+        let c = FRAMES.unwind(s, &symbols());
+        (c.frames.iter().map(|f| (f.pc - TEXT, f.sp - BASE)).collect(), c.whole)
+    }
+
+    /// b was called by a, and a by the entry of a system call, whose registers begin at 0x80.
+    fn call() -> Vec<(u64, u64)> {
+        vec![(BASE, BASE + 0x40), (BASE + 8, TEXT + 0x20), (BASE + 0x40, BASE + 0x1b0), (BASE + 0x48, TEXT + 0x440)]
+    }
+
+    #[test]
+    fn a_function_with_a_record_or_without_one() {
+        let callers = vec![(0x1f, 0x80), (0x43f, 0x1cf)];
+        let with = |first: (u64, u64)| (std::iter::once(first).chain(callers.clone()).collect::<Vec<_>>(), true);
+        // b has called somebody, or nobody yet: its record says who called it.
+        assert_eq!(frames(&sample(0x140, BASE, TEXT + 0x13c, &call())), with((0x140, 0x40)));
+        assert_eq!(frames(&sample(0x110, BASE, TEXT + 0x20, &call())), with((0x110, 0x40)));
+        // At its begin, and where it has none: the link register does.
+        assert_eq!(frames(&sample(0x100, BASE + 0x40, TEXT + 0x20, &call())), with((0x100, 0)));
+        assert_eq!(frames(&sample(0x110, BASE + 0x40, TEXT + 0x20, &call())), with((0x110, 0)));
+    }
+
+    #[test]
+    fn what_was_interrupted_is_found_in_the_registers() {
+        // c sees to an interrupt of b, which has no record; its registers are at 0x20, those of a system call that a sees to at 0x200.
+        let saved = BASE + 0x20;
+        let words = [
+            (BASE, saved + 0x130),
+            (BASE + 8, TEXT + 0x340),
+            (saved + regs::PC, TEXT + 0x120),
+            (saved + regs::FP, BASE + 0x180),
+            (saved + regs::LINK, TEXT + 0x20),
+            (BASE + 0x180, BASE + 0x330),
+            (BASE + 0x188, TEXT + 0x440),
+        ];
+        let all = vec![(0x210, 0x20), (0x33f, 0x16f), (0x120, 0x170), (0x1f, 0x200), (0x43f, 0x34f)];
+        assert_eq!(frames(&sample(0x210, BASE, TEXT + 0x340, &words)), (all, true));
+        // Before they are saved, on the way there and on the way back nothing is known.
+        for pc in [0x300, 0xa80, 0x600] {
+            assert_eq!(frames(&sample(pc, BASE, TEXT + 0x340, &words)), (vec![], false));
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_stack_and_a_damaged_one() {
+        // Of a kernel thread.
+        let thread = [(BASE, BASE + 0x200), (BASE + 8, TEXT + 0x510)];
+        assert_eq!(frames(&sample(0x110, BASE, TEXT + 0x510, &thread)), (vec![(0x110, 0x200), (0x50f, 0x200)], true));
+        // Of the first task.
+        assert_eq!(frames(&sample(0x110, BASE + 0x200, 0, &[])), (vec![(0x110, 0x200)], true));
+        assert_eq!(frames(&sample(0x110, 0x10, 0, &[])), (vec![], false));
+        let round = [(BASE, BASE), (BASE + 8, TEXT + 0x20)];
+        assert_eq!(frames(&sample(0x110, BASE, TEXT + 0x20, &round)), (vec![], false));
+    }
+
+    proptest! {
+        #[test]
+        fn no_stack_makes_it_panic_or_go_on_for_ever(
+            pc in 0u64..0x900, fp in any::<u64>(), link in any::<u64>(),
+            words in prop::collection::vec(prop_oneof![any::<u64>(), TEXT..TEXT + 0x900, BASE..BASE + 0x100], 0..60)
+        ) {
+            let places: Vec<(u64, u64)> = words.iter().zip(0u64..).map(|(word, i)| (BASE + 8 * i, *word)).collect();
+            let any = sample(pc, fp, link, &places);
+            for s in [sample(pc, BASE, TEXT + 0x20, &places), any] {
+                prop_assert!(FRAMES.unwind(&s, &symbols()).frames.len() <= DEEPEST);
+            }
+        }
+    }
+}

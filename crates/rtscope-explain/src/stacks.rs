@@ -265,6 +265,50 @@ mod tests {
     }
 
     #[test]
+    fn on_arm64_calls_leave_the_stack_pointer_where_it_is() {
+        const TEXT: u64 = 0xffff_8000_8000_0000;
+        let text = "ffff800080000000 T a\nffff800080000100 T b\nffff800080000200 T c\nffff800080000800 T vectors\n\
+                    ffff800080001000 t el1h_64_irq\nffff800080001100 t el1h_64_irq_handler\nffff800080001200 T call_on_irq_stack\n\
+                    ffff800080001300 t gic_handle_irq\nffff800080001400 t ret_to_kernel\nffff800080001500 t el0t_64_sync\n\
+                    ffff800080002000 t tramp_vectors\nffff800080003000 T last\n";
+        let symbols = Symbols::parse(text).unwrap();
+        let mut stacks = Stacks::default();
+        let mut see = |pc: u64, sp: u64| {
+            let mut chain = Vec::new();
+            stacks.enter(pc, OWN + sp, OWN, &symbols, &mut chain);
+            chain.iter().map(|&f| stacks.name(f).to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let (top, irq) = (0x4000, 0x14000);
+        // From user space, by way of code that is mapped far away.
+        assert_eq!(see(0x5000, 0x100), "(user space)");
+        assert_eq!(see(0xffff_ffff_ff5f_4c00, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0xc04, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0xc1c, 0x77), "el0t_64_sync", "with anything in its stack pointer");
+        assert_eq!(see(TEXT + 0x1500, top - 0x150), "el0t_64_sync");
+        assert_eq!(see(TEXT, top - 0x150), "el0t_64_sync a");
+        // b has no frame; c is jumped to; a is returned to.
+        assert_eq!(see(TEXT + 0x100, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x120, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x200, 0x3e00), "el0t_64_sync a c");
+        assert_eq!(see(TEXT + 0x20, 0x3e00), "el0t_64_sync a");
+        // An interrupt of a function without a frame, which goes on after it.
+        assert_eq!(see(TEXT + 0x100, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0xa80, 0x3e00), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1000, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1100, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler");
+        let handler = "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler call_on_irq_stack";
+        assert_eq!(see(TEXT + 0x1200, 0x3ca0), handler);
+        // The other stack is empty at first: its pointer points behind it.
+        assert_eq!(see(TEXT + 0x1300, irq), format!("{handler} gic_handle_irq"));
+        assert_eq!(see(TEXT + 0x1230, irq), handler);
+        assert_eq!(see(TEXT + 0x1110, 0x3ca0), "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler");
+        assert_eq!(see(TEXT + 0x1010, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1400, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq ret_to_kernel");
+        assert_eq!(see(TEXT + 0x130, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x30, 0x3e00), "el0t_64_sync a");
+    }
+
+    #[test]
     fn an_unwound_stack_is_gone_on_with() {
         let text = "ffffffff81000000 T a\nffffffff81000100 T b\nffffffff81000200 T c\n";
         let symbols = Symbols::parse(text).unwrap();
