@@ -184,6 +184,10 @@ impl Stacks {
     fn goes_to(&mut self, name: &'static str, sp: u64, own: u64, symbols: &Symbols, chain: &mut Vec<Function>) {
         let start = symbols.address(name).unwrap_or_default();
         let function = self.number(start, || name.to_owned());
+        if name.starts_with("el0") {
+            // From user space, of which no block may have been seen.
+            self.frames.remove(&(own / STACK));
+        }
         let entered = *self.vector.get_or_insert(Frame { function, start, sp: sp.wrapping_sub(1) });
         self.calls(stack_of(entered.sp), own, chain);
         chain.push(function);
@@ -306,6 +310,10 @@ mod tests {
         assert_eq!(see(TEXT + 0x1400, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq ret_to_kernel");
         assert_eq!(see(TEXT + 0x130, 0x3e00), "el0t_64_sync a b");
         assert_eq!(see(TEXT + 0x30, 0x3e00), "el0t_64_sync a");
+        // On the way back to user space it comes in again, before a block of that.
+        assert_eq!(see(0xffff_ffff_ff5f_6010, top), "tramp_vectors");
+        assert_eq!(see(0xffff_ffff_ff5f_4c00, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0x1500, top - 0x150), "el0t_64_sync");
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Problem for SymbolError {
         match self {
             Self::Line(_) => "report this with the kernel's name".into(),
             Self::Hidden | Self::Missing(_) => {
-                "take a kernel for amd64 or arm64 that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are".into()
+                "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's for amd64 are, and for arm64 from 6.12 on"
+                    .into()
             }
         }
     }

@@ -154,7 +154,7 @@ fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(
     if said.code != Some(0) {
         return Err(Failure::machine(
             format!("the guest does not list its kernel's symbols: {}", said.stderr.trim()),
-            "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are",
+            "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's for amd64 are, and for arm64 from 6.12 on",
         ));
     }
     let inside = Inside::new(guest.arch(), guest.kernel_file(), &said.stdout)?;
