@@ -220,6 +220,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn types_lie_in_an_image_where_they_do_in_memory() {
+        let text = |end: &str| format!("ffffc35c37c00000 T _text\nffffc35c37c00004 R __start_BTF\n{end} R __stop_BTF\n");
+        let types = |end: &str| types_in_image(b"text type data", &Symbols::parse(&text(end)).unwrap()).unwrap();
+        assert_eq!(types("ffffc35c37c00009"), Some(&b" type"[..]));
+        assert_eq!([types("ffffc35c37c00100"), types("ffffc35c37c00001"), types("0")], [None; 3]);
+        assert!(types_in_image(b"", &Symbols::parse("ffffc35c37c00000 T _stext").unwrap()).is_err());
+    }
+
+    #[test]
     fn a_comma_in_the_caches_path_does_not_end_the_plugins_name() {
         let layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
         let (symbols, unwinder) = (Symbols::default(), Unwinder::Orc(Orc::default()));
