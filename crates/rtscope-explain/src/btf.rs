@@ -25,7 +25,7 @@ pub enum BtfError {
 
 impl Problem for BtfError {
     fn remedy(&self) -> String {
-        "take a kernel for amd64 that was built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are".into()
+        "take a kernel for amd64 or arm64 that was built with CONFIG_DEBUG_INFO_BTF=y, as Debian's are".into()
     }
 }
 

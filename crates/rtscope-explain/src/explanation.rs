@@ -5,9 +5,9 @@ use crate::cause::{Cause, Moment};
 use crate::chart::{Chart, Maker, Stack};
 use crate::clock::{Layout, Timekeeper};
 use crate::log::{Block, Window};
-use crate::orc::Orc;
 use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};
 use crate::symbols::{Symbols, is_kernel};
+use crate::unwinder;
 use rtscope_failure::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,8 +23,8 @@ pub struct Question<'a> {
     pub symbols: &'a Symbols,
     /// Of the logged timekeeper.
     pub layout: &'a Layout,
-    /// The kernel's tables for unwinding.
-    pub orc: &'a Orc,
+    /// The kernel's unwinder.
+    pub unwinder: &'a unwinder::Unwinder,
 }
 
 /// One late wake-up, explained. All times in ns; moments count from the timer's expiry.
@@ -185,8 +185,8 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     if !window.whole {
         return Err(ExplainError::CutOff);
     }
-    let clock = Timekeeper::read(&window.timekeeper, q.layout).ok_or(ExplainError::NoClock)?;
-    let expired = clock.counter_at(window.expiry);
+    let clock = Timekeeper::read(&window.timekeeper, q.layout, window.tick).ok_or(ExplainError::NoClock)?;
+    let expired = clock.time_at(window.expiry);
     let (end, latency) = anchor(window, q.latency, &clock)?;
     let mut stacks = Stacks::default();
     let (steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
@@ -281,10 +281,11 @@ fn task_name(window: &Window, task: u64) -> String {
 /// first one.
 fn anchor(window: &Window, latency: Option<u64>, clock: &Timekeeper) -> Result<(u64, u64), ExplainError> {
     let own = window.clock_reads.iter().filter(|r| r.task == window.thread && !is_kernel(r.pc));
-    let late: Vec<(u64, i128)> = own.map(|r| (r.counter, i128::from(clock.at(r.counter)) - i128::from(window.expiry))).collect();
+    let reads = own.map(|r| clock.ticked(r.at));
+    let late: Vec<(u64, i128)> = reads.map(|at| (at, i128::from(clock.at(at)) - i128::from(window.expiry))).collect();
     let is_it = |late: i128| latency.map_or(late >= 0, |latency| late == i128::from(latency));
-    if let Some((counter, late)) = late.iter().find(|(_, late)| is_it(*late)) {
-        return Ok((*counter, u64::try_from(*late).unwrap_or_default()));
+    if let Some((at, late)) = late.iter().find(|(_, late)| is_it(*late)) {
+        return Ok((*at, u64::try_from(*late).unwrap_or_default()));
     }
     let after: Vec<String> = late.iter().filter(|(_, late)| *late >= 0).take(3).map(|(_, late)| format!("{late} ns")).collect();
     let seen = if after.is_empty() { "no read was seen".into() } else { format!("reads after {}", after.join(", ")) };
@@ -296,7 +297,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
     let mut chains = Chains::default();
     let mut chain = Vec::new();
     let mut steps: Vec<Step> = Vec::with_capacity(window.blocks.len());
-    let mut interrupted = false;
+    let (mut interrupted, mut entered) = (false, 0);
     let (mut unwinder, mut known) = (Unwinder::default(), HashSet::new());
     let mut samples = window.samples.iter().peekable();
     for (i, block) in window.blocks.iter().enumerate() {
@@ -311,8 +312,10 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         }
         let start = steps.last().map_or(start, |last| start.max(last.start));
         let own = window.tasks.get(&block.task).map_or(block.sp, |t| t.stack);
-        let sample =
-            samples.next_if(|s| s.before <= i).map(|s| (s, q.orc.unwind(s))).filter(|(_, callers)| !callers.frames.is_empty());
+        let sample = samples
+            .next_if(|s| s.before <= i)
+            .map(|s| (s, q.unwinder.unwind(s, q.symbols)))
+            .filter(|(_, callers)| !callers.frames.is_empty());
         // What was on the stack of a task before it was first seen.
         let first = sample.as_ref().is_some_and(|(s, _)| known.insert(s.task));
         if let Some((s, callers)) = sample.as_ref().filter(|_| first) {
@@ -330,8 +333,17 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         let last = |is: fn(Kind) -> bool| chain.iter().rposition(|&f| is(stacks.kind(f)));
         let (interrupt, scheduler) = (last(Kind::is_interrupt), last(|kind| kind == Kind::Scheduler));
         let other_cpu = block.cpu != window.cpu;
+        let calls = chains.number(&chain);
+        let leaf = chain.last().map(|&f| stacks.kind(f));
+        if leaf == Some(Kind::InterruptEntry) && steps.last().is_none_or(|before| chains.all[before.chain].last() != chain.last()) {
+            entered = steps.len();
+        }
         if start >= expired && !other_cpu && last(|kind| kind == Kind::TimerEntry).is_some() {
             interrupted = true;
+        }
+        if start >= expired && !interrupted && !other_cpu && leaf == Some(Kind::TimerHandler) {
+            interrupted = true;
+            steps[entered..].iter_mut().filter(|s| s.start >= expired).for_each(|s| s.moment.expired = true);
         }
         let moment = Moment {
             unlogged: false,
@@ -346,7 +358,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
             preempt: block.preempt,
             flags: block.flags,
         };
-        steps.push(Step { start, block: *block, chain: chains.number(&chain), moment });
+        steps.push(Step { start, block: *block, chain: calls, moment });
     }
     (steps, chains, unwinder)
 }

@@ -2,13 +2,15 @@
 
 use super::*;
 use crate::log::{ClockRead, Task};
+use crate::orc::Orc;
+use crate::unwinder::Unwinder as Tables;
 
 const LAYOUT: Layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
 const THREAD: u64 = 0x1000;
 const OTHER: u64 = 0x2000;
 const ON: u32 = 0x200;
 const NO_SWITCH_DUE: u32 = 1 << 31;
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     "work",
     "lock_all",
     "_raw_spin_lock_irqsave",
@@ -16,6 +18,8 @@ const NAMES: [&str; 7] = [
     "hrtimer_wakeup",
     "__schedule",
     "hrtimer_nanosleep",
+    "el1h_64_irq",
+    "arch_timer_handler_virt",
 ];
 
 fn at(name: &str) -> u64 {
@@ -37,7 +41,7 @@ impl Script {
         let tasks = [(THREAD, 7, "rts-cpu0"), (OTHER, 9, "load")];
         let tasks =
             tasks.map(|(at, pid, comm)| (at, Task { pid, comm: comm.into(), stack: 0xffff_c900_0000_0000 + at * 16 })).into();
-        Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tasks, ..Window::default() }, 900)
+        Self(Window { expiry: 1_000, thread: THREAD, timekeeper, whole: true, tick: 1, tasks, ..Window::default() }, 900)
     }
 
     /// So many instructions at `pc`, with this depth of the stack.
@@ -59,14 +63,20 @@ impl Script {
             .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
             .run(25, at("hrtimer_nanosleep") + 8, 0x100, THREAD, NO_SWITCH_DUE, ON)
             .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
-        done.0.clock_reads.push(ClockRead { counter: done.1, pc: 0x5000, task: THREAD });
+        done.0.clock_reads.push(ClockRead { at: done.1, pc: 0x5000, task: THREAD });
         done
     }
 
     fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
         explain(
             &self.0,
-            &Question { latency: Some(latency), instruction_ns: 1, symbols: &symbols(), layout: &LAYOUT, orc: &Orc::default() },
+            &Question {
+                latency: Some(latency),
+                instruction_ns: 1,
+                symbols: &symbols(),
+                layout: &LAYOUT,
+                unwinder: &Tables::Orc(Orc::default()),
+            },
         )
     }
 }
@@ -125,12 +135,34 @@ fn without_preemption_the_interrupt_comes_but_not_the_switch() {
         .run(10, at("__schedule") + 8, 0x240, THREAD, 1, 0)
         .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
     let mut script = script;
-    script.0.clock_reads.push(ClockRead { counter: script.1, pc: 0x5000, task: THREAD });
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
     let e = script.explain(205).unwrap();
     assert_eq!((e.hold.cause, e.hold.ns, e.hold.whole), (Cause::PreemptionOff, 90, 200), "since before the expiry");
     assert_eq!((e.hold.from.as_slice(), e.hold.mostly.as_str()), (&["work".to_owned()][..], "lock_all"));
     assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 205);
     assert_eq!(e.milestones.switched, Some(190));
+}
+
+#[test]
+fn on_arm64_an_interrupt_is_the_timers_from_its_entry_on_and_the_clock_has_ticks() {
+    let mut script = Script::new()
+        .run(150, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(20, at("el1h_64_irq"), 0x200, OTHER, NO_SWITCH_DUE, 0)
+        .run(30, at("arch_timer_handler_virt"), 0x240, OTHER, 0x1_0000 | NO_SWITCH_DUE, 0)
+        .run(10, at("hrtimer_wakeup"), 0x260, OTHER, 0x1_0000 | NO_SWITCH_DUE, 0)
+        .run(40, at("__schedule"), 0x280, OTHER, 1, 0)
+        .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
+        .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
+    // One ns of the clock for each of virtual time: 16 for each tick.
+    script.0.tick = 16;
+    script.0.timekeeper[8] = 16;
+    let e = script.explain(168).unwrap();
+    assert_eq!(script.1, 1_170, "the tick before the read was at 1168");
+    assert_eq!((e.milestones.interrupt, e.milestones.woken, e.milestones.switched), (Some(50), Some(100), Some(150)));
+    assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 168);
+    assert_eq!((e.causes[0].name.as_str(), e.causes[0].ns), ("hard interrupt", 60));
+    assert!(script.explain(170).is_err(), "no tick was there");
 }
 
 #[test]
@@ -151,7 +183,8 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
 #[test]
 fn a_sample_whose_latency_was_not_kept_ends_with_the_first_read_of_the_clock() {
     let symbols = symbols();
-    let question = Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, orc: &Orc::default() };
+    let question =
+        Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, unwinder: &Tables::Orc(Orc::default()) };
     let script = interrupts_off();
     assert_eq!(explain(&script.0, &question), script.explain(385));
     let mut unread = interrupts_off();

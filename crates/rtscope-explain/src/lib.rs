@@ -3,16 +3,20 @@
 //! A log of executed blocks (`log`) and the kernel's symbols and types (`symbols`, `btf`) in, an explanation out. Pure: no I/O, no clock.
 
 mod activity;
+mod arm64;
 pub mod btf;
 mod cause;
 pub mod chart;
 pub mod clock;
 pub mod explained;
 pub mod explanation;
+pub mod frame_pointers;
 pub mod groups;
 pub mod log;
 pub mod orc;
 mod stacks;
 pub mod symbols;
+pub mod unwinder;
+mod unwound;
 
 pub use cause::Cause;

@@ -1,6 +1,6 @@
 //! The log that the plugin of QEMU writes (`rtscope-lab/plugin/window.c`): entries of 48 bytes, little-endian.
 
-use crate::orc::Sample;
+use crate::unwound::Sample;
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -21,19 +21,19 @@ pub struct Block {
     pub task: u64,
     /// Its instructions.
     pub insns: u32,
-    /// `preempt_count` before it.
+    /// `preempt_count` before it, in the form of x86: its highest bit is clear when a switch is due.
     pub preempt: u32,
-    /// EFLAGS before it.
+    /// Whether interrupts were on before it, as EFLAGS has it.
     pub flags: u32,
     /// CPU of the guest.
     pub cpu: u16,
 }
 
-/// The time stamp counter was read.
+/// The counter that is the kernel's clock was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockRead {
-    /// What was read.
-    pub counter: u64,
+    /// When: virtual time, ns.
+    pub at: u64,
     /// By which code.
     pub pc: u64,
     /// In which task.
@@ -60,6 +60,8 @@ pub struct Window {
     pub thread: u64,
     /// Its CPU when it went to sleep.
     pub cpu: u16,
+    /// From one value of the counter to the next: virtual time, ns.
+    pub tick: u32,
     /// All blocks, in their order.
     pub blocks: Vec<Block>,
     /// Reads of the counter.
@@ -128,7 +130,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
         let (at, pc, sp, task, insns) = (long(0), long(8), long(16), long(24), word(32));
         let (kind, cpu) = (half(44), half(46));
         if kind == 2 {
-            windows.push(Window { expiry: pc, thread: task, cpu, ..Window::default() });
+            windows.push(Window { expiry: pc, thread: task, cpu, tick: insns, ..Window::default() });
             open = true;
             continue;
         }
@@ -136,7 +138,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
         match kind {
             1 if open => window.blocks.push(Block { end: at, pc, sp, task, insns, preempt: word(36), flags: word(40), cpu }),
             3 => (window.whole, open) = (open, false),
-            4 if open => window.clock_reads.push(ClockRead { counter: at, pc, task }),
+            4 if open => window.clock_reads.push(ClockRead { at, pc, task }),
             5 => {
                 let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
                 if open {
@@ -146,7 +148,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             8 => {
                 let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
                 if open {
-                    window.samples.push(Sample { pc, sp, bp: at, task, memory, before: window.blocks.len() });
+                    window.samples.push(Sample { pc, sp, fp: at, link: long(36), task, memory, before: window.blocks.len() });
                 }
             }
             6 => return Err(LogError::Full),
@@ -189,7 +191,7 @@ mod tests {
         let keeper = [entry(5, 0, 0, 0, 50), vec![7; 50], vec![0; 46]].concat();
         let name = u64::from_le_bytes(*b"rts-cpu0");
         let one = [
-            entry(2, 10, 1_000, 5, 0),
+            entry(2, 10, 1_000, 5, 16),
             entry(7, 0x4000, name, 5, 77),
             keeper.clone(),
             entry(1, 12, 0x40, 5, 2),
@@ -199,12 +201,12 @@ mod tests {
         let log = [one.concat(), entry(3, 20, 2_000, 5, 0), keeper, entry(2, 20, 2_000, 5, 0)].concat();
         let windows = parse(&log).unwrap();
         let w = &windows[0];
-        assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.whole), (2, 1_000, 5, 1, true));
+        assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.tick, w.whole), (2, 1_000, 5, 1, 16, true));
         assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into(), stack: 0x4000 });
         assert_eq!(w.timekeeper, [7; 50]);
-        assert_eq!(w.samples, [Sample { pc: 0x50, sp: 0, bp: 3, task: 5, memory: vec![9; 16], before: 1 }]);
+        assert_eq!(w.samples, [Sample { pc: 0x50, sp: 0, fp: 3, link: 0x200 << 32, task: 5, memory: vec![9; 16], before: 1 }]);
         assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
-        assert_eq!(w.clock_reads, [ClockRead { counter: 12, pc: 0x40, task: 5 }]);
+        assert_eq!(w.clock_reads, [ClockRead { at: 12, pc: 0x40, task: 5 }]);
         assert!(!windows[1].whole && windows[1].blocks.is_empty());
         // Piece by piece it is the same: each piece is a window.
         let (mut rest, mut pieces) = (&log[..], Vec::new());

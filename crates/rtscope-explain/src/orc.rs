@@ -5,9 +5,7 @@
 
 use crate::btf::Btf;
 use crate::symbols::is_kernel;
-
-/// Most callers of one block: a stack is 16 KiB.
-const DEEPEST: usize = 200;
+use crate::unwound::{Callers, DEEPEST, Sample, Unwound};
 
 /// A bit field within the flags of an entry: first bit, number of bits.
 type Bits = (u32, u32);
@@ -70,48 +68,6 @@ enum Kind {
     Interrupted,
 }
 
-/// A copy of a stack, from the stack pointer up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
-    /// The first instruction of the block that was about to run.
-    pub pc: u64,
-    /// The stack pointer.
-    pub sp: u64,
-    /// The frame pointer.
-    pub bp: u64,
-    /// The task.
-    pub task: u64,
-    /// The memory from `sp` on.
-    pub memory: Vec<u8>,
-    /// How many blocks of the window were logged before.
-    pub before: usize,
-}
-
-impl Sample {
-    fn word(&self, at: u64) -> Option<u64> {
-        let at = usize::try_from(at.checked_sub(self.sp)?).ok()?;
-        Some(u64::from_le_bytes(self.memory.get(at..at.checked_add(8)?)?.try_into().ok()?))
-    }
-}
-
-/// A function on a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unwound {
-    /// An instruction of it.
-    pub(crate) pc: u64,
-    /// The stack pointer with which it was entered.
-    pub(crate) sp: u64,
-}
-
-/// An unwound stack.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Callers {
-    /// The functions, the innermost first.
-    pub(crate) frames: Vec<Unwound>,
-    /// Whether the stack was followed to its end.
-    pub(crate) whole: bool,
-}
-
 /// Offsets in `struct pt_regs` of x86-64, and those of the frame that the CPU saves (arch/x86/include/asm/ptrace.h).
 mod regs {
     pub(super) const BP: u64 = 32;
@@ -160,7 +116,7 @@ impl Orc {
     /// The functions on the stack of a sample.
     pub(crate) fn unwind(&self, sample: &Sample) -> Callers {
         let mut callers = Callers::default();
-        let (mut ip, mut sp, mut bp) = (sample.pc, sample.sp, sample.bp);
+        let (mut ip, mut sp, mut bp) = (sample.pc, sample.sp, sample.fp);
         // Of an instruction that is next; else `ip` is where a call returns to.
         let mut exact = true;
         while callers.frames.len() < DEEPEST {
@@ -262,7 +218,7 @@ mod tests {
 
     fn sample(pc: u64, bp: u64, words: &[u64]) -> Sample {
         let memory = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        Sample { pc: BASE + pc, sp: 0x1000, bp, task: 1, memory, before: 0 }
+        Sample { pc: BASE + pc, sp: 0x1000, fp: bp, link: 0, task: 1, memory, before: 0 }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Who called whom, from executed blocks alone: a frame for each call, taken away when the stack pointer rises above it.
 
-use crate::orc::{Callers, Unwound};
+use crate::arm64;
 use crate::symbols::{Symbols, is_kernel};
+use crate::unwound::{Callers, Unwound};
 use std::collections::HashMap;
 
-/// Kernel stacks of x86-64 are so large, and lie at multiples of it (arch/x86/include/asm/page_64_types.h); an interrupt's stack too.
+/// Kernel stacks of x86-64 and arm64 are so large, and lie at multiples of it (arch/x86/include/asm/page_64_types.h,
+/// arch/arm64/include/asm/memory.h); an interrupt's stack too.
 const STACK: u64 = 16 << 10;
 
 /// The CPUs' stacks for entries lie in the 512 GiB from here (`cpu_entry_area`; Documentation/arch/x86/x86_64/mm.rst).
@@ -23,6 +25,8 @@ pub(crate) enum Kind {
     TimerEntry,
     /// Where it does for another interrupt. The entries of exceptions go on with `exc_`.
     InterruptEntry,
+    /// What an interrupt's entry comes to if it is the local timer's, where all interrupts have one entry.
+    TimerHandler,
     /// The scheduler.
     Scheduler,
     /// Anything else.
@@ -34,8 +38,11 @@ impl Kind {
         let other_entry = ["asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
         match name {
             "asm_sysvec_apic_timer_interrupt" => Self::TimerEntry,
+            "arch_timer_handler_virt" | "arch_timer_handler_phys" => Self::TimerHandler,
             "__schedule" => Self::Scheduler,
-            name if name.starts_with("asm_sysvec_") || other_entry.contains(&name) => Self::InterruptEntry,
+            name if name.starts_with("asm_sysvec_") || other_entry.contains(&name) || arm64::is_interrupt(name) => {
+                Self::InterruptEntry
+            }
             _ => Self::Other,
         }
     }
@@ -62,6 +69,8 @@ pub(crate) struct Stacks {
     last: u64,
     /// The function that the last block was in, if it ran on a stack for entries.
     entry: Option<Frame>,
+    /// The function that the CPU's entry goes on to, while it is on its way there (arm64).
+    vector: Option<Frame>,
     names: Vec<String>,
     kinds: Vec<Kind>,
     numbers: HashMap<u64, Function>,
@@ -106,12 +115,12 @@ impl Stacks {
             Frame { function, start, sp: f.sp }
         });
         let frames = frames.collect();
-        self.frames.insert(sp / STACK, frames);
+        self.frames.insert(stack_of(sp), frames);
     }
 
     /// Whether the frames of the stack with this pointer are those that were unwound, as far as they were.
     pub(crate) fn agrees(&self, callers: &Callers, sp: u64, symbols: &Symbols) -> bool {
-        let known = self.frames.get(&(sp / STACK)).map_or(&[][..], Vec::as_slice);
+        let known = self.frames.get(&stack_of(sp)).map_or(&[][..], Vec::as_slice);
         let start = |f: &Unwound| symbols.function(f.pc).map_or(f.pc, |f| f.start);
         (!callers.whole || known.len() == callers.frames.len())
             && known.len() >= callers.frames.len()
@@ -125,12 +134,19 @@ impl Stacks {
         if !is_kernel(pc) {
             // Nothing is on its kernel stack.
             self.frames.remove(&(own / STACK));
+            self.vector = None;
             let user = self.number(0, || "(user space)".into());
             chain.push(user);
             return;
         }
         let (start, function) = self.function(pc, symbols);
-        let base = sp / STACK;
+        if let Some(entered) = arm64::entered(self.name(function), pc) {
+            self.goes_to(entered, sp, own, symbols, chain);
+            return;
+        }
+        // What saves the registers counts as entered before there was room for them: it is over when the stack pointer is there again.
+        let entered = self.vector.take().filter(|v| v.start == pc).map_or(sp, |v| v.sp);
+        let base = stack_of(sp);
         let frames = self.frames.entry(base).or_default();
         // Gone over from the task's stack to another one: whatever was there before is over.
         if std::mem::replace(&mut self.last, base) == own / STACK && base != own / STACK {
@@ -154,20 +170,45 @@ impl Stacks {
         }
         match frames.last_mut() {
             // Not where it calls itself.
-            Some(f) if f.start == start && (pc != start || f.sp == sp) => {}
+            Some(f) if f.start == start && (pc != start || f.sp == entered) => {}
             // A jump from the end of one function to another, which returns for it.
-            Some(f) if f.sp == sp => *f = Frame { function, start, sp },
-            _ => frames.push(Frame { function, start, sp }),
+            Some(f) if f.sp == entered => *f = Frame { function, start, sp: entered },
+            _ => frames.push(Frame { function, start, sp: entered }),
         }
         self.entry = frames.last().copied().filter(|_| sp >> 39 == ENTRY_STACKS >> 39);
+        self.calls(base, own, chain);
+    }
+
+    /// The CPU has entered the kernel, and is on its way to the function of that name: in a few blocks, of which those after the first
+    /// may have anything in their stack pointer.
+    fn goes_to(&mut self, name: &'static str, sp: u64, own: u64, symbols: &Symbols, chain: &mut Vec<Function>) {
+        let start = symbols.address(name).unwrap_or_default();
+        let function = self.number(start, || name.to_owned());
+        if name.starts_with("el0") {
+            // From user space, of which no block may have been seen.
+            self.frames.remove(&(own / STACK));
+        }
+        let entered = *self.vector.get_or_insert(Frame { function, start, sp: sp.wrapping_sub(1) });
+        self.calls(stack_of(entered.sp), own, chain);
+        chain.push(function);
+    }
+
+    /// The calls on the stack `base`, and before them those on the task's own stack, which begins at `own`.
+    fn calls(&self, base: u64, own: u64, chain: &mut Vec<Function>) {
+        let frames = self.frames.get(&base).map_or(&[][..], Vec::as_slice);
         // On the stack of interrupts and softirqs, or on one for entries.
         if own / STACK != base {
             chain.extend(self.frames.get(&(own / STACK)).into_iter().flatten().map(|f| f.function));
         }
         // The function that goes over is on both.
-        let twice = chain.last().is_some() && chain.last() == self.frames[&base].first().map(|f| &f.function);
-        chain.extend(self.frames[&base].iter().skip(usize::from(twice)).map(|f| f.function));
+        let twice = chain.last().is_some() && chain.last() == frames.first().map(|f| &f.function);
+        chain.extend(frames.iter().skip(usize::from(twice)).map(|f| f.function));
     }
+}
+
+/// Names the stack that a stack pointer is of: an empty stack's points behind it.
+fn stack_of(sp: u64) -> u64 {
+    sp.wrapping_sub(1) / STACK
 }
 
 #[cfg(test)]
@@ -225,6 +266,54 @@ mod tests {
         assert_eq!(see(0x20, entry), "iret asm_exc");
         assert_eq!(see(0x100, OWN + 0x3e00), "asm_exc exc");
         assert_eq!(see(0x200, OWN + 0x3d00), "asm_exc exc f");
+    }
+
+    #[test]
+    fn on_arm64_calls_leave_the_stack_pointer_where_it_is() {
+        const TEXT: u64 = 0xffff_8000_8000_0000;
+        let text = "ffff800080000000 T a\nffff800080000100 T b\nffff800080000200 T c\nffff800080000800 T vectors\n\
+                    ffff800080001000 t el1h_64_irq\nffff800080001100 t el1h_64_irq_handler\nffff800080001200 T call_on_irq_stack\n\
+                    ffff800080001300 t gic_handle_irq\nffff800080001400 t ret_to_kernel\nffff800080001500 t el0t_64_sync\n\
+                    ffff800080002000 t tramp_vectors\nffff800080003000 T last\n";
+        let symbols = Symbols::parse(text).unwrap();
+        let mut stacks = Stacks::default();
+        let mut see = |pc: u64, sp: u64| {
+            let mut chain = Vec::new();
+            stacks.enter(pc, OWN + sp, OWN, &symbols, &mut chain);
+            chain.iter().map(|&f| stacks.name(f).to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let (top, irq) = (0x4000, 0x14000);
+        // From user space, by way of code that is mapped far away.
+        assert_eq!(see(0x5000, 0x100), "(user space)");
+        assert_eq!(see(0xffff_ffff_ff5f_4c00, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0xc04, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0xc1c, 0x77), "el0t_64_sync", "with anything in its stack pointer");
+        assert_eq!(see(TEXT + 0x1500, top - 0x150), "el0t_64_sync");
+        assert_eq!(see(TEXT, top - 0x150), "el0t_64_sync a");
+        // b has no frame; c is jumped to; a is returned to.
+        assert_eq!(see(TEXT + 0x100, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x120, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x200, 0x3e00), "el0t_64_sync a c");
+        assert_eq!(see(TEXT + 0x20, 0x3e00), "el0t_64_sync a");
+        // An interrupt of a function without a frame, which goes on after it.
+        assert_eq!(see(TEXT + 0x100, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0xa80, 0x3e00), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1000, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1100, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler");
+        let handler = "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler call_on_irq_stack";
+        assert_eq!(see(TEXT + 0x1200, 0x3ca0), handler);
+        // The other stack is empty at first: its pointer points behind it.
+        assert_eq!(see(TEXT + 0x1300, irq), format!("{handler} gic_handle_irq"));
+        assert_eq!(see(TEXT + 0x1230, irq), handler);
+        assert_eq!(see(TEXT + 0x1110, 0x3ca0), "el0t_64_sync a b el1h_64_irq el1h_64_irq_handler");
+        assert_eq!(see(TEXT + 0x1010, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq");
+        assert_eq!(see(TEXT + 0x1400, 0x3e00 - 0x150), "el0t_64_sync a b el1h_64_irq ret_to_kernel");
+        assert_eq!(see(TEXT + 0x130, 0x3e00), "el0t_64_sync a b");
+        assert_eq!(see(TEXT + 0x30, 0x3e00), "el0t_64_sync a");
+        // On the way back to user space it comes in again, before a block of that.
+        assert_eq!(see(0xffff_ffff_ff5f_6010, top), "tramp_vectors");
+        assert_eq!(see(0xffff_ffff_ff5f_4c00, top), "el0t_64_sync");
+        assert_eq!(see(TEXT + 0x1500, top - 0x150), "el0t_64_sync");
     }
 
     #[test]

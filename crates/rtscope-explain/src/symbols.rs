@@ -1,5 +1,6 @@
 //! Names of functions and variables by their addresses, as the kernel lists them (`/proc/kallsyms`).
 
+use crate::arm64;
 use rtscope_failure::Problem;
 use std::collections::HashMap;
 
@@ -20,7 +21,12 @@ pub struct Symbols {
     /// By address, each address once.
     functions: Vec<Function>,
     variables: HashMap<String, u64>,
+    /// Code that is mapped a second time, far from all other.
+    far: Option<Function>,
 }
+
+/// No function is as long: what is farther from a function's begin is not in it.
+const FAR: u64 = 1 << 30;
 
 /// Why symbols can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +47,8 @@ impl Problem for SymbolError {
         match self {
             Self::Line(_) => "report this with the kernel's name".into(),
             Self::Hidden | Self::Missing(_) => {
-                "take a kernel for amd64 that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are".into()
+                "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's for amd64 are, and for arm64 from 6.12 on"
+                    .into()
             }
         }
     }
@@ -71,6 +78,7 @@ impl Symbols {
         let key = |f: &Function| (f.start, is_mark(f), f.name.len(), f.name.clone());
         symbols.functions.sort_by_cached_key(key);
         symbols.functions.dedup_by_key(|f| f.start);
+        symbols.far = symbols.functions.iter().find(|f| f.name == arm64::TRAMPOLINE).cloned();
         Ok(symbols)
     }
 
@@ -82,11 +90,12 @@ impl Symbols {
     /// The function that the instruction at `pc` is in; `None` outside of the kernel.
     pub fn function(&self, pc: u64) -> Option<&Function> {
         let at = self.functions.partition_point(|f| f.start <= pc).checked_sub(1)?;
-        Some(&self.functions[at]).filter(|_| is_kernel(pc))
+        let function = &self.functions[at];
+        Some(self.far.as_ref().filter(|_| pc - function.start > FAR).unwrap_or(function)).filter(|_| is_kernel(pc))
     }
 }
 
-/// Whether an address of x86-64 is the kernel's: the upper half.
+/// Whether an address is the kernel's: the upper half.
 pub fn is_kernel(pc: u64) -> bool {
     pc >> 63 == 1
 }
@@ -107,6 +116,9 @@ mod tests {
         assert_eq!((s.address("pcpu_hot"), s.address("jiffies")), (Ok(0x20b40), Ok(0xffff_ffff_8200_0000)));
         assert_eq!(s.address("tk_core"), Err(SymbolError::Missing("tk_core")));
         assert_eq!(Symbols::parse("0000000000000000 T _stext\n").unwrap_err(), SymbolError::Hidden);
+        let arm = Symbols::parse("ffff800080000000 T f\nffff800081000000 t tramp_vectors\nffff800081002000 t last\n").unwrap();
+        let name = |pc| arm.function(pc).map(|f| f.name.as_str());
+        assert_eq!((name(0xffff_ffff_ff5f_4400), name(0xffff_8000_8100_3000)), (Some("tramp_vectors"), Some("last")));
         assert_eq!(Symbols::parse("ffffffff81000000 T a\nffff\n").unwrap_err(), SymbolError::Line(2));
     }
 }

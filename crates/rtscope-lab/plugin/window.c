@@ -2,10 +2,8 @@
 /*
  * A plugin for QEMU that logs what a guest executes from the moment a thread goes to sleep until it sleeps again, for chosen
  * wake-ups. The guest is not changed by it: in instruction-counted time its run stays the same to the last bit.
- *
- * The declarations of the plugin interface are those of its version 1 (QEMU 7.2; docs/devel/tcg-plugins.rst there); what else is
- * declared here are functions of QEMU itself, which its Debian builds export.
  */
+#include "qemu.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,57 +14,29 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef uint64_t plugin_id;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum access { NO_REGS, READ_REGS, WRITE_REGS };
-
-struct info {
-	const char *target_name;
-	struct {
-		int min, cur;
-	} version;
-	bool system_emulation;
-	struct {
-		int smp_vcpus, max_vcpus;
-	} system;
-};
-
-extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id id, struct qemu_plugin_tb *tb));
-extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, void (*cb)(unsigned int cpu, void *data),
-						 enum access access, void *data);
-extern void qemu_plugin_reset(plugin_id id, void (*cb)(plugin_id id));
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-extern void qemu_plugin_outs(const char *text);
-
-/* QEMU's own (include/sysemu/cpu-timers.h, include/hw/core/cpu.h; GByteArray is GLib's). */
-typedef struct CPUState CPUState;
-typedef struct {
-	uint8_t *data;
-	unsigned int len;
-} GByteArray;
-extern __thread CPUState *current_cpu;
-extern void icount_update(CPUState *cpu);
-extern int64_t icount_get(void);
-extern int cpu_memory_rw_debug(CPUState *cpu, uint64_t addr, void *buf, uint64_t len, bool is_write);
-extern int x86_cpu_gdb_read_register(CPUState *cpu, GByteArray *buf, int reg);
-extern GByteArray *g_byte_array_new(void);
-extern GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int length);
-
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
-/* gdb's numbers of registers (gdb-xml/i386-64bit.xml). */
-enum { RSI = 4, RDI = 5, RBP = 6, RSP = 7, EFLAGS = 17 };
+/*
+ * What is particular to an architecture. Registers are given by gdb's numbers (gdb-xml/i386-64bit.xml, aarch64-core.xml): the stack and
+ * frame pointer, the first two arguments of a call, the processor's state; and where a call returns to, if it is a register.
+ */
+static const struct machine {
+	const char *target;
+	int (*read)(CPUState *cpu, GByteArray *buf, int reg);
+	int sp, fp, first, second, state, link;
+} machines[] = {
+	{ "x86_64", x86_cpu_gdb_read_register, 7, 6, 5, 4, 17, -1 },
+	{ "aarch64", aarch64_cpu_gdb_read_register, 31, 29, 0, 1, 33, 30 },
+};
+static const struct machine *machine;
+enum { X86_64, AARCH64 };
 
 /* Where things lie in the guest, and what is wanted; set once. */
 static struct {
 	uint64_t sleep;			/* hrtimer_nanosleep */
 	uint64_t per_cpu;		/* __per_cpu_offset */
-	uint64_t current, preempt;	/* per-CPU variables: the running task, preempt_count */
+	uint64_t current;		/* per-CPU variable: the running task */
+	uint64_t preempt;		/* preempt_count: a per-CPU variable; on Arm its offset in a task */
 	uint64_t pid, comm, stack;	/* offsets in a task */
 	uint64_t timekeeper, timekeeper_size;
 	uint32_t thread;		/* id of the thread whose sleeps count */
@@ -83,6 +53,7 @@ static plugin_id self;
 static uint64_t first_expiry;
 static bool first_known, armed, is_translating_all;
 static uint64_t last_task, written;
+static uint32_t last_preempt;
 /* The tasks of the window whose stacks were logged; more than these are not. Blocks in the kernel since the last copy of a stack. */
 static uint64_t seen_tasks[256];
 static unsigned int tasks_seen, since_stack;
@@ -106,20 +77,24 @@ struct entry {
 	uint64_t task;
 	uint32_t insns;
 	uint32_t preempt;
-	uint32_t flags;		/* EFLAGS */
+	uint32_t flags;		/* INTERRUPTS_ON, as in EFLAGS */
 	uint16_t kind;
 	uint16_t cpu;
 };
 enum kind {
 	BLOCK = 1,
-	OPEN = 2,		/* pc: the expiry of the sleep that begins, CLOCK_MONOTONIC ns */
+	OPEN = 2,		/* pc: the expiry of the sleep that begins, CLOCK_MONOTONIC ns; insns: length of the counter's tick, ns */
 	CLOSE = 3,		/* what belongs to that sleep is over */
-	CLOCK = 4,		/* the time stamp counter is read; at: what is read */
+	CLOCK = 4,		/* the counter that is the kernel's clock is read; at: virtual ns */
 	TIMEKEEPER = 5,		/* insns: bytes that follow, padded to entries */
 	FULL = 6,		/* the log was cut off here */
 	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id, at: its stack's begin */
-	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries */
+	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries; preempt and
+				   flags: the low and high half of where a call returns to, if that is a register */
 };
+enum { INTERRUPTS_ON = 1 << 9 };
+/* preempt_count as it is on x86: this bit is clear when a switch is due. */
+#define NO_SWITCH_DUE (UINT32_C(1) << 31)
 
 static struct entry buffer[4096];
 static size_t buffered;
@@ -155,7 +130,7 @@ static uint64_t read_register(int number)
 	uint64_t value = 0;
 
 	g_byte_array_set_size(scratch, 0);
-	if (x86_cpu_gdb_read_register(current_cpu, scratch, number) == 8 && scratch->len >= 8)
+	if (machine->read(current_cpu, scratch, number) == 8 && scratch->len >= 8)
 		memcpy(&value, scratch->data, 8);
 	else if (scratch->len >= 4)
 		memcpy(&value, scratch->data, 4);
@@ -189,11 +164,61 @@ static uint64_t per_cpu(unsigned int cpu, uint64_t variable, size_t size)
 	return read_memory(read_memory(settings.per_cpu + 8 * cpu, 8) + variable, size);
 }
 
+static bool is_arm(void)
+{
+	return machine == &machines[AARCH64];
+}
+
+static bool is_kernel(uint64_t pc)
+{
+	return pc >> 63;	/* the upper half of the addresses */
+}
+
+/* Nanoseconds from one value of the counter to the next. */
+static uint32_t tick(void)
+{
+	return is_arm() ? gt_cntfrq_period_ns(current_cpu) : 1;
+}
+
+static bool interrupts_are_on(void)
+{
+	uint64_t state = read_register(machine->state);
+
+	return is_arm() ? !(state & 1 << 7) : state & INTERRUPTS_ON;
+}
+
+/* The task that runs a block; 0 if it can't be read. */
+static uint64_t running_task(const struct entry *block)
+{
+	uint64_t task = per_cpu(block->cpu, settings.current, 8);
+
+	if (!is_arm())
+		return task;
+	/* In user space the kernel may not be mapped. And the variable changes somewhat before the stack does, which is the switch. */
+	if (!task || (is_kernel(block->pc) && block->sp - task_stack < STACK_SIZE))
+		return last_task;
+	return task;
+}
+
+/* preempt_count in the form of x86; that of the block before if it can't be read. */
+static uint32_t preempt_count(const struct entry *block)
+{
+	uint64_t count;
+
+	if (!is_arm())
+		return (uint32_t)per_cpu(block->cpu, settings.preempt, 4);
+	if (cpu_memory_rw_debug(current_cpu, block->task + settings.preempt, &count, sizeof(count), false))
+		return last_preempt;
+	/* Its upper half is 0 when a switch is due. */
+	last_preempt = ((uint32_t)count & ~NO_SWITCH_DUE) | (count >> 32 ? NO_SWITCH_DUE : 0);
+	return last_preempt;
+}
+
 /* What is known of a block when it is translated. Never freed: QEMU may still run it. */
 struct block {
 	uint64_t pc;
 	uint32_t insns;
-	bool reads_clock;	/* its last instruction reads the time stamp counter */
+	bool reads_clock;	/* its last instruction reads the counter */
 };
 
 static void put_task(uint64_t task)
@@ -236,7 +261,7 @@ static void put_stack(const struct entry *block)
 {
 	struct entry e = { .pc = block->pc, .sp = block->sp, .task = block->task, .kind = STACK };
 
-	if (!(block->pc >> 63) || block->sp - task_stack >= STACK_SIZE)
+	if (!is_kernel(block->pc) || block->sp - task_stack >= STACK_SIZE)
 		return;
 	if (!task_is_new && ++since_stack < STACK_EVERY)
 		return;
@@ -244,7 +269,13 @@ static void put_stack(const struct entry *block)
 		seen_tasks[tasks_seen++] = block->task;
 	task_is_new = false;
 	since_stack = 0;
-	e.at = read_register(RBP);
+	e.at = read_register(machine->fp);
+	if (machine->link >= 0) {
+		uint64_t link = read_register(machine->link);
+
+		e.preempt = (uint32_t)link;
+		e.flags = (uint32_t)(link >> 32);
+	}
 	put_memory(&e, block->sp, task_stack + STACK_SIZE - block->sp);
 }
 
@@ -288,10 +319,10 @@ static void executes(unsigned int cpu, void *data)
 		return;
 	}
 	e.at = now();
-	e.sp = read_register(RSP);
-	e.flags = (uint32_t)read_register(EFLAGS);
-	e.task = per_cpu(cpu, settings.current, 8);
-	e.preempt = (uint32_t)per_cpu(cpu, settings.preempt, 4);
+	e.sp = read_register(machine->sp);
+	e.flags = interrupts_are_on() ? INTERRUPTS_ON : 0;
+	e.task = running_task(&e);
+	e.preempt = preempt_count(&e);
 	put_task(e.task);
 	put_stack(&e);
 	put(&e);
@@ -301,8 +332,7 @@ static void executes(unsigned int cpu, void *data)
 	}
 	if (e.task != window_task)
 		return;
-	/* The upper half of the addresses is the kernel's. */
-	if (since_read || (block->reads_clock && !(block->pc >> 63)))
+	if (since_read || (block->reads_clock && !is_kernel(block->pc)))
 		since_read++;
 	/* Its next sleep may never come. */
 	if (since_read > AFTER_READ) {
@@ -321,9 +351,9 @@ static void sleeps(unsigned int cpu, void *data)
 	struct entry timekeeper = { .kind = TIMEKEEPER };
 
 	(void)data;
-	if ((uint32_t)read_memory(task + settings.pid, 4) != settings.thread || (uint32_t)read_register(RSI) != 0)
+	if ((uint32_t)read_memory(task + settings.pid, 4) != settings.thread || (uint32_t)read_register(machine->second) != 0)
 		return;
-	expiry = read_register(RDI);
+	expiry = read_register(machine->first);
 	if (!first_known) {
 		first_known = true;
 		first_expiry = expiry;
@@ -337,6 +367,7 @@ static void sleeps(unsigned int cpu, void *data)
 	if (done < windows && expiry == first_expiry + wanted[done]) {
 		done++;
 		e.kind = OPEN;
+		e.insns = tick();
 		last_task = 0;
 		put(&e);
 		tasks_seen = since_stack = 0;
@@ -356,6 +387,13 @@ static bool reads_clock(const struct qemu_plugin_tb *tb, size_t n)
 	const uint8_t *code = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
 
+	if (is_arm()) {
+		/* mrs of CNTVCT_EL0 or CNTVCTSS_EL0; its lowest bits say to which register. */
+		uint32_t word = size == 4 ? code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24 : 0;
+
+		return (word & ~UINT32_C(0x1f)) == 0xd53be040 || (word & ~UINT32_C(0x1f)) == 0xd53be0c0;
+	}
+	/* rdtsc or rdtscp */
 	return (size == 2 && code[0] == 0x0f && code[1] == 0x31) ||
 	       (size == 3 && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9);
 }
@@ -426,8 +464,13 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 		else
 			return refuse(argv[i]);
 	}
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
-		return refuse("not a machine of x86-64");
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (!strcmp(info->target_name, machines[i].target))
+			machine = &machines[i];
+	if (!info->system_emulation || !machine)
+		return refuse("not a machine of x86-64 or aarch64");
+	if (!machine->read || (is_arm() && !gt_cntfrq_period_ns))
+		return refuse("this QEMU does not let its functions be seen");
 	if (settings.out < 0)
 		return refuse("the log can't be opened");
 	if (settings.timekeeper_size > STACK_SIZE)

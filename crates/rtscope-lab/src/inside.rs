@@ -1,12 +1,15 @@
 //! What runs inside a guest, seen from outside: a plugin of QEMU logs every block of instructions around chosen wake-ups.
 
 use crate::cache;
+use crate::kernels::Arch;
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use rtscope_explain::btf::{Btf, BtfError};
 use rtscope_explain::clock::Layout;
+use rtscope_explain::frame_pointers::FramePointers;
 use rtscope_explain::orc::Orc;
 use rtscope_explain::symbols::{SymbolError, Symbols};
+use rtscope_explain::unwinder::Unwinder;
 use rtscope_failure::Problem;
 use rtscope_files::digest;
 use rtscope_load::programs::find_program;
@@ -18,8 +21,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The plugin's source.
-const SOURCE: &str = include_str!("../plugin/window.c");
+/// The plugin's source, file by file.
+const SOURCE: [(&str, &str); 2] = [("window.c", include_str!("../plugin/window.c")), ("qemu.h", include_str!("../plugin/qemu.h"))];
 /// Most of a log, bytes, which is kept in memory: some twenty million blocks, 40 to 80 virtual ms.
 const MOST: u64 = 1 << 30;
 
@@ -57,7 +60,7 @@ impl Problem for InsideError {
             Self::NoCompiler => "apt-get install gcc".into(),
             Self::Build(_) => "report this with the compiler's version".into(),
             Self::Kernel(_) => {
-                "take a kernel for amd64 that was built with CONFIG_DEBUG_INFO_BTF=y and CONFIG_UNWINDER_ORC=y, as Debian's are"
+                "take a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, and for amd64 with CONFIG_UNWINDER_ORC=y, as Debian's are"
                     .into()
             }
             Self::Types(e) => e.remedy(),
@@ -79,38 +82,27 @@ pub struct Inside {
     pub symbols: Symbols,
     /// Of the timekeeper that is logged.
     pub layout: Layout,
-    /// Its tables for unwinding.
-    pub orc: Orc,
+    /// Its unwinder.
+    pub unwinder: Unwinder,
     addresses: Vec<(&'static str, u64)>,
 }
 
 impl Inside {
-    /// From the kernel that is booted (an ELF file with BTF), and from what `/proc/kallsyms` says in the guest.
-    pub fn new(vmlinux: &Path, kallsyms: &str) -> Result<Self, InsideError> {
-        let bytes = rtscope_files::read(vmlinux, rtscope_files::LARGE).map_err(failed(vmlinux))?;
-        let section =
-            section(&bytes, ".BTF").map(|s| s.1).ok_or_else(|| InsideError::Kernel(format!("{} has no BTF", vmlinux.display())))?;
-        let sections = |name| self::section(&bytes, name);
-        let (btf, symbols) = (Btf::parse(section)?, Symbols::parse(kallsyms)?);
-        let field =
-            |name| btf.offset("tk_read_base", name).and_then(|at| usize::try_from(at).map_err(|_| BtfError::Damaged("an offset")));
-        let layout = Layout {
-            last: field("cycle_last")?,
-            mult: field("mult")?,
-            shift: field("shift")?,
-            nsec: field("xtime_nsec")?,
-            base: field("base")?,
+    /// From the kernel that is booted (an ELF file with BTF; for arm64 an image), and from what `/proc/kallsyms` says in the guest.
+    pub fn new(arch: Arch, kernel: &Path, kallsyms: &str) -> Result<Self, InsideError> {
+        let bytes = rtscope_files::read(kernel, rtscope_files::LARGE).map_err(failed(kernel))?;
+        let symbols = Symbols::parse(kallsyms)?;
+        let types = if arch == Arch::Arm64 { types_in_image(&bytes, &symbols)? } else { section(&bytes, ".BTF").map(|s| s.1) };
+        let types = types.ok_or_else(|| InsideError::Kernel(format!("{} has no BTF", kernel.display())))?;
+        let btf = Btf::parse(types)?;
+        let unwinder = if arch == Arch::Arm64 {
+            Unwinder::FramePointers(FramePointers::new(&btf)?)
+        } else {
+            let no_tables = || InsideError::Kernel(format!("{} has no tables for unwinding (ORC)", kernel.display()));
+            Unwinder::Orc(orc(&bytes, &btf).ok_or_else(no_tables)?)
         };
+        let (current, preempt) = if arch == Arch::Arm64 { running_arm64(&btf, &symbols)? } else { running_amd64(&btf, &symbols)? };
         let within = btf.offset_of_a("timekeeper", "timekeeper")?.wrapping_add(btf.offset("timekeeper", "tkr_mono")?);
-        let timekeeper = symbols.address("tk_core")?.wrapping_add(within);
-        // Since 6.2 these two share a structure, until 6.15.
-        let (current, preempt) = match symbols.address("pcpu_hot") {
-            Ok(hot) => {
-                let at = |field| btf.offset("pcpu_hot", field).map(|offset| hot.wrapping_add(offset));
-                (at("current_task")?, at("preempt_count")?)
-            }
-            Err(_) => (symbols.address("current_task")?, symbols.address("__preempt_count")?),
-        };
         let addresses = vec![
             ("sleep", symbols.address("hrtimer_nanosleep")?),
             ("percpu", symbols.address("__per_cpu_offset")?),
@@ -119,16 +111,10 @@ impl Inside {
             ("pid", btf.offset("task_struct", "pid")?),
             ("comm", btf.offset("task_struct", "comm")?),
             ("stack", btf.offset("task_struct", "stack")?),
-            ("timekeeper", timekeeper),
+            ("timekeeper", symbols.address("tk_core")?.wrapping_add(within)),
             ("timekeepersize", btf.size("tk_read_base")?),
         ];
-        let tables = || {
-            let ((at, ips), (_, entries)) = (sections(".orc_unwind_ip")?, sections(".orc_unwind")?);
-            Orc::parse(ips, at, entries, &btf)
-        };
-        let orc =
-            tables().ok_or_else(|| InsideError::Kernel(format!("{} has no tables for unwinding (ORC)", vmlinux.display())))?;
-        Ok(Self { symbols, layout, orc, addresses })
+        Ok(Self { layout: layout(&btf)?, symbols, unwinder, addresses })
     }
 
     /// The argument of QEMU's `-plugin`: the sleeps of `thread` that end `after` its first one ends (ns, ascending) are logged to `log`.
@@ -149,6 +135,48 @@ impl Inside {
     }
 }
 
+/// Where the fields of a clock are.
+fn layout(btf: &Btf<'_>) -> Result<Layout, BtfError> {
+    let field =
+        |name| btf.offset("tk_read_base", name).and_then(|at| usize::try_from(at).map_err(|_| BtfError::Damaged("an offset")));
+    Ok(Layout {
+        last: field("cycle_last")?,
+        mult: field("mult")?,
+        shift: field("shift")?,
+        nsec: field("xtime_nsec")?,
+        base: field("base")?,
+    })
+}
+
+/// The per-CPU variables that hold the running task and `preempt_count`.
+fn running_amd64(btf: &Btf<'_>, symbols: &Symbols) -> Result<(u64, u64), InsideError> {
+    // Since 6.2 these two share a structure, until 6.15.
+    let Ok(hot) = symbols.address("pcpu_hot") else {
+        return Ok((symbols.address("current_task")?, symbols.address("__preempt_count")?));
+    };
+    let at = |field| btf.offset("pcpu_hot", field).map(|offset| hot.wrapping_add(offset));
+    Ok((at("current_task")?, at("preempt_count")?))
+}
+
+/// The per-CPU variable that holds the running task, and where `preempt_count` is in a task.
+fn running_arm64(btf: &Btf<'_>, symbols: &Symbols) -> Result<(u64, u64), InsideError> {
+    let info = btf.offset("task_struct", "thread_info")?;
+    Ok((symbols.address("__entry_task")?, info.wrapping_add(btf.offset("thread_info", "preempt_count")?)))
+}
+
+/// The tables for unwinding in an ELF file.
+fn orc(vmlinux: &[u8], btf: &Btf<'_>) -> Option<Orc> {
+    let ((at, ips), (_, entries)) = (section(vmlinux, ".orc_unwind_ip")?, section(vmlinux, ".orc_unwind")?);
+    Orc::parse(ips, at, entries, btf)
+}
+
+/// The type information in an image, which lies in memory as in the file, from `_text` on.
+fn types_in_image<'a>(image: &'a [u8], symbols: &Symbols) -> Result<Option<&'a [u8]>, SymbolError> {
+    let text = symbols.address("_text")?;
+    let at = |name| symbols.address(name).map(|at| usize::try_from(at.wrapping_sub(text)).unwrap_or(usize::MAX));
+    Ok(image.get(at("__start_BTF")?..at("__stop_BTF")?))
+}
+
 /// A section of an ELF file: its address, and its contents.
 fn section<'a>(vmlinux: &'a [u8], name: &str) -> Option<(u64, &'a [u8])> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(vmlinux).ok()?;
@@ -159,7 +187,8 @@ fn section<'a>(vmlinux: &'a [u8], name: &str) -> Option<(u64, &'a [u8])> {
 /// The plugin, built now if it is not in the cache.
 pub fn plugin(cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, InsideError> {
     let dir = cache.join("plugins");
-    let file = dir.join(format!("{}.so", &digest::bytes(SOURCE.as_bytes())[..32]));
+    let text = SOURCE.map(|(_, text)| text).concat();
+    let file = dir.join(format!("{}.so", &digest::bytes(text.as_bytes())[..32]));
     if file.is_file() {
         return Ok(file);
     }
@@ -171,8 +200,11 @@ pub fn plugin(cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, In
         return Ok(file); // another process was quicker
     }
     on_step("building the plugin for QEMU");
-    let (source, made) = (dir.join("window.c"), dir.join("unfinished.so"));
-    fs::write(&source, SOURCE).map_err(failed(&source))?;
+    for (name, text) in SOURCE {
+        let source = dir.join(name);
+        fs::write(&source, text).map_err(failed(&source))?;
+    }
+    let (source, made) = (dir.join(SOURCE[0].0), dir.join("unfinished.so"));
     let mut command = sys::process::command(&compiler);
     command.args(["-std=gnu11", "-O2", "-fPIC", "-shared", "-o"]).arg(&made).arg(&source);
     let out = command.stdin(Stdio::null()).output().map_err(failed(&compiler))?;
@@ -188,9 +220,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn types_lie_in_an_image_where_they_do_in_memory() {
+        let text = |end: &str| format!("ffffc35c37c00000 T _text\nffffc35c37c00004 R __start_BTF\n{end} R __stop_BTF\n");
+        let types = |end: &str| types_in_image(b"text type data", &Symbols::parse(&text(end)).unwrap()).unwrap();
+        assert_eq!(types("ffffc35c37c00009"), Some(&b" type"[..]));
+        assert_eq!([types("ffffc35c37c00100"), types("ffffc35c37c00001"), types("0")], [None; 3]);
+        assert!(types_in_image(b"", &Symbols::parse("ffffc35c37c00000 T _stext").unwrap()).is_err());
+    }
+
+    #[test]
     fn a_comma_in_the_caches_path_does_not_end_the_plugins_name() {
         let layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
-        let inside = Inside { symbols: Symbols::default(), layout, orc: Orc::default(), addresses: vec![("sleep", 0x10)] };
+        let (symbols, unwinder) = (Symbols::default(), Unwinder::Orc(Orc::default()));
+        let inside = Inside { symbols, layout, unwinder, addresses: vec![("sleep", 0x10)] };
         let text = inside.plugin(Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"), 145, &[1_000, 2_000]);
         let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000");
         assert_eq!(text.to_str(), Some(expected.as_str()));

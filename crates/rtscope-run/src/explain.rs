@@ -54,10 +54,10 @@ pub fn kernel_of(record: &Record) -> Result<&str, Failure> {
             "measure timer --target lab:KERNEL under the same load",
         ));
     }
-    if !lab.kernel.ends_with("/amd64") {
+    if !["/amd64", "/arm64"].iter().any(|arch| lab.kernel.ends_with(arch)) {
         return Err(Failure::usage(
-            format!("the run {} is of {}: only guests of amd64 can be looked into so far", record.id(), lab.kernel),
-            "measure with --target lab:KERNEL/amd64",
+            format!("the run {} is of {}: only guests of amd64 and arm64 can be looked into so far", record.id(), lab.kernel),
+            "measure with --target lab:KERNEL/amd64 or lab:KERNEL/arm64",
         ));
     }
     Ok(&lab.kernel)
@@ -118,8 +118,8 @@ pub fn again(
     // Window by window: together they may be larger than memory.
     while let Some(bytes) = log::next_window(&mut log).or_machine("the log of what ran", "is memory free?")? {
         for (window, sample) in log::parse(&bytes)?.iter().zip(wanted.get(all.len()..).unwrap_or_default()) {
-            let (symbols, layout, orc) = (&inside.symbols, &inside.layout, &inside.orc);
-            let explanation = explain(window, &Question { latency: sample.latency, instruction_ns, symbols, layout, orc })?;
+            let (symbols, layout, unwinder) = (&inside.symbols, &inside.layout, &inside.unwinder);
+            let explanation = explain(window, &Question { latency: sample.latency, instruction_ns, symbols, layout, unwinder })?;
             let at = first.saturating_add(sample.after).saturating_add(explanation.latency);
             all.push(Explained::new(record.id(), d.label(), at, explanation));
         }
@@ -145,7 +145,7 @@ fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(
     // A module that is loaded for a run has its symbols too.
     let kept = guest.options().modules.is_empty().then(|| cache.join("symbols").join(&guest.state()[..32]));
     if let Some(text) = kept.as_ref().and_then(|file| rtscope_files::read_text(file, rtscope_files::LARGE).ok()) {
-        if let Ok(inside) = Inside::new(guest.kernel_file(), &text) {
+        if let Ok(inside) = Inside::new(guest.arch(), guest.kernel_file(), &text) {
             return Ok(inside);
         }
     }
@@ -154,10 +154,10 @@ fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(
     if said.code != Some(0) {
         return Err(Failure::machine(
             format!("the guest does not list its kernel's symbols: {}", said.stderr.trim()),
-            "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's are",
+            "take a kernel that was built with CONFIG_KALLSYMS_ALL=y, as Debian's for amd64 are, and for arm64 from 6.12 on",
         ));
     }
-    let inside = Inside::new(guest.kernel_file(), &said.stdout)?;
+    let inside = Inside::new(guest.arch(), guest.kernel_file(), &said.stdout)?;
     if let Some(file) = kept {
         // Else the next run asks again.
         let _ =

@@ -171,6 +171,11 @@ impl Guest {
         1 << self.options.model.shift()
     }
 
+    /// Its architecture.
+    pub fn arch(&self) -> Arch {
+        self.boot.arch
+    }
+
     /// What is booted of its kernel.
     pub fn kernel_file(&self) -> &Path {
         &self.boot.kernel.0

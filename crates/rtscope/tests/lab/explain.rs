@@ -1,7 +1,8 @@
 //! What late wake-ups were: runs taken again to the last bit and seen from inside, held against holds of a known length.
 
 use super::module::build;
-use super::{Lab, RT, STOCK, wanted};
+use super::{Lab, RT, STOCK, has_guest, wanted};
+use rtscope_record::Worst;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -16,6 +17,19 @@ fn explained(lab: &Lab, words: &[&str]) -> Vec<Value> {
 fn files(dir: &Path) -> Vec<(String, String)> {
     let name = |e: &fs::DirEntry| e.file_name().into_string().unwrap();
     fs::read_dir(dir).unwrap().map(|e| e.unwrap()).map(|e| (name(&e), fs::read_to_string(e.path()).unwrap())).collect()
+}
+
+/// Holds an explained sample against the record's.
+fn check(of: &Value, w: &Worst) {
+    assert_eq!((of["latency"].as_u64(), of["at"].as_u64()), (Some(w.value), Some(w.at)), "{of}");
+    assert_eq!((sum(&of["causes"]), sum(&of["tasks"])), (w.value, w.value), "{of}");
+    let m: Vec<u64> = ["interrupt", "woken", "due", "switched", "user"].map(|name| of["milestones"][name].as_u64().unwrap()).into();
+    assert!(m.is_sorted() && m[4] <= w.value, "{of}");
+    let [compared, agreed] = ["compared", "agreed"].map(|n| of["unwinder"][n].as_u64().unwrap());
+    assert!(compared > 20 && agreed <= compared && compared - agreed <= compared / 50, "{}", of["unwinder"]);
+    let frames = of["chart"]["frames"].as_array().unwrap();
+    let of_row = |row: u64| frames.iter().filter(move |f| f[0] == row).map(|f| f[2].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((&of["chart"]["shortest"], of_row(0), of_row(1)), (&1.into(), w.value, w.value), "{of}");
 }
 
 fn sum(of: &Value) -> u64 {
@@ -37,16 +51,7 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
         let worst = &record.distributions()[0].parts().worst;
         let all = explained(&lab, &["--top", "4"]);
         for (of, w) in all.iter().zip(worst) {
-            assert_eq!((of["latency"].as_u64(), of["at"].as_u64()), (Some(w.value), Some(w.at)), "{kernel} {load}");
-            assert_eq!((sum(&of["causes"]), sum(&of["tasks"])), (w.value, w.value), "{of}");
-            let m: Vec<u64> =
-                ["interrupt", "woken", "due", "switched", "user"].map(|name| of["milestones"][name].as_u64().unwrap()).into();
-            assert!(m.is_sorted() && m[4] <= w.value, "{of}");
-            let [compared, agreed] = ["compared", "agreed"].map(|n| of["unwinder"][n].as_u64().unwrap());
-            assert!(compared > 20 && agreed <= compared && compared - agreed <= compared / 50, "{}", of["unwinder"]);
-            let frames = of["chart"]["frames"].as_array().unwrap();
-            let of_row = |row: u64| frames.iter().filter(move |f| f[0] == row).map(|f| f[2].as_u64().unwrap()).sum::<u64>();
-            assert_eq!((&of["chart"]["shortest"], of_row(0), of_row(1)), (&1.into(), w.value, w.value), "{kernel} {load}");
+            check(of, w);
         }
         assert_eq!(all.len(), 4);
     }
@@ -83,6 +88,23 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
         page.len()
     );
     assert_eq!(lab.line("list --json").out.matches("\"id\"").count(), 2, "what was taken again is not kept");
+}
+
+#[test]
+fn the_parts_of_a_sample_on_arm64_are_its_recorded_latency_too() {
+    if !wanted() || !has_guest("arm64") {
+        return;
+    }
+    let lab = Lab::new();
+    let words = ["measure", "timer", "-D", "200ms", "--json", "--target", "lab:debian/6.12-rt/arm64", "--load", "network"];
+    let record = lab.run(&words).ends_with(0).record();
+    let all = explained(&lab, &["--top", "5"]);
+    assert_eq!(all.len(), 5);
+    all.iter().zip(&record.distributions()[0].parts().worst).for_each(|(of, w)| check(of, w));
+    let of_functions = |of: &Value| of["functions"].as_array().unwrap().iter().map(|f| f["own"].as_u64().unwrap()).sum::<u64>();
+    assert!(all.iter().all(|of| Some(of_functions(of)) == of["latency"].as_u64()), "{all:?}");
+    let said = lab.line("explain").ends_with(0).out;
+    assert!(said.contains("__schedule") && said.contains("el0t_64_sync > "), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Kernels: which boot, and what the errors say if something is missing.
 
-use super::{Lab, RT, wanted};
+use super::{Lab, RT, has_guest, wanted};
 use crate::world::{PROGRAM, Said};
 use serde_json::Value;
 use std::process::Command;
@@ -62,10 +62,8 @@ fn arm_guests_measure_too() {
     }
     let lab = Lab::new();
     for kernel in ["debian/6.12-rt/arm64", "debian/6.12-rt/armhf"] {
-        let guests = std::env::var_os("RTSCOPE_GUESTS").map(std::path::PathBuf::from).unwrap_or_default();
         let arch = kernel.rsplit('/').next().unwrap();
-        if !guests.join(format!("rtscope-guest-{arch}")).is_file() {
-            println!("left out: no guest program for {arch}");
+        if !has_guest(arch) {
             continue;
         }
         let run = || {

@@ -34,6 +34,16 @@ fn wanted() -> bool {
     wanted
 }
 
+/// Whether there is a guest program for an architecture; says so when there is none.
+fn has_guest(arch: &str) -> bool {
+    let guests = std::env::var_os("RTSCOPE_GUESTS").map(PathBuf::from).unwrap_or_default();
+    let has = guests.join(format!("rtscope-guest-{arch}")).is_file();
+    if !has {
+        println!("left out: no guest program for {arch}");
+    }
+    has
+}
+
 /// A world whose cache all cases share.
 struct Lab(World);
 
