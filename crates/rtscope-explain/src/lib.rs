@@ -2,11 +2,13 @@
 //!
 //! A log of executed blocks (`log`) and the kernel's symbols and types (`symbols`, `btf`) in, an explanation out. Pure: no I/O, no clock.
 
+mod account;
 mod activity;
 pub mod btf;
 mod cause;
 pub mod chart;
 pub mod clock;
+pub mod executed;
 pub mod explained;
 pub mod explanation;
 pub mod groups;

@@ -2,8 +2,8 @@
 
 use super::{Told, absent, denied};
 use rtscope_explain::btf::BtfError;
+use rtscope_explain::executed::ExplainError;
 use rtscope_explain::explained::{Explained, ExplainedError};
-use rtscope_explain::explanation::ExplainError;
 use rtscope_explain::log::LogError;
 use rtscope_explain::symbols::SymbolError;
 use rtscope_lab::debian::DebianError;

@@ -1,7 +1,9 @@
 //! Wake-ups made by hand, of which every nanosecond is known.
 
 use super::*;
-use crate::log::{ClockRead, Task};
+use crate::cause::Cause;
+use crate::explanation::Share;
+use crate::log::{Block, ClockRead, Task};
 
 const LAYOUT: Layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
 const THREAD: u64 = 0x1000;
