@@ -152,6 +152,10 @@ fn hold(cause: Cause, steps: &Steps<'_>) -> Hold {
             begun = None;
             continue;
         }
+        // What passed before the expiry is no part of a stretch.
+        if ns == 0 {
+            continue;
+        }
         let first = *begun.get_or_insert(i);
         total += ns;
         let stretch = (steps.since)(steps.until(i)).saturating_sub((steps.since)(all[first].start));

@@ -88,7 +88,19 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     let task = |task| task_name(window, task);
     let steps = Steps { all: &steps, end, since: &since, task: &task, calls: &calls, switched_before: true };
     let Account { causes, tasks, functions, hold, chart, stacks } = Account::of(&steps);
-    Ok(Explanation { latency, expiry: window.expiry, milestones, causes, tasks, functions, hold, unwinder, chart, stacks })
+    Ok(Explanation {
+        latency,
+        expiry: window.expiry,
+        milestones,
+        causes,
+        tasks,
+        functions,
+        hold,
+        unwinder,
+        traced: None,
+        chart,
+        stacks,
+    })
 }
 
 /// In place of a task where nothing was logged.

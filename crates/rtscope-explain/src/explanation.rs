@@ -23,11 +23,34 @@ pub struct Explanation {
     pub hold: Hold,
     /// How many stacks, as followed from call to call, are those that the kernel's unwinder finds.
     pub unwinder: Unwinder,
+    /// It was read from the kernel's own trace, taken with this; absent if from the log of all that was executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Means>,
     /// What ran when.
     pub chart: Chart,
     /// By task and calls, the longest first; they sum to the latency.
     #[serde(skip)]
     pub stacks: Vec<Stack>,
+}
+
+/// What a kernel's trace was taken with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// The function tracer, and events.
+    Functions,
+    /// Events only: the kernel has no function tracer, or does not let it be used.
+    Events,
+}
+
+impl Means {
+    /// In a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Functions => "the function tracer and events",
+            Self::Events => "events only",
+        }
+    }
 }
 
 /// When what happened, ns after the expiry; `None` for what was not seen.
@@ -107,26 +130,27 @@ impl Explanation {
     pub fn sentence(&self) -> String {
         let h = &self.hold;
         let place = match h.from.last() {
-            Some(from) if *from != h.mostly && h.cause.is_switched_off() => format!("from {from} on, mostly in {}", h.mostly),
-            _ => format!("in {}", h.mostly),
+            // Events alone name no functions.
+            _ if h.mostly.is_empty() => String::new(),
+            Some(from) if *from != h.mostly && h.cause.is_switched_off() => format!(", from {from} on, mostly in {}", h.mostly),
+            _ => format!(", in {}", h.mostly),
         };
         let whom = h.activity.as_ref().map_or_else(|| h.task.clone(), |activity| format!("{}, {activity}", h.task));
         let long = us(h.ns);
         let whole = if h.whole > h.ns { format!("{}, {long} of it in this latency", us(h.whole)) } else { long.clone() };
         let what = match h.cause {
-            Cause::InterruptsOff => format!("interrupts were off for {whole}, {place} ({whom})"),
-            Cause::HardInterrupt => format!("interrupts were handled for {long}, {place}"),
-            Cause::Softirq => format!("softirqs ran for {long}, {place} ({whom})"),
-            Cause::BottomHalvesOff => format!("bottom halves were off for {whole}, {place} ({whom})"),
-            Cause::PreemptionOff => format!("preemption was off for {whole}, {place} ({whom})"),
-            Cause::NotPreemptible => {
-                format!("the kernel could not be preempted for {long}, {place} ({whom})")
-            }
+            Cause::InterruptsOff => format!("interrupts were off for {whole}{place} ({whom})"),
+            Cause::HardInterrupt => format!("interrupts were handled for {long}{place}"),
+            Cause::Softirq => format!("softirqs ran for {long}{place} ({whom})"),
+            Cause::BottomHalvesOff => format!("bottom halves were off for {whole}{place} ({whom})"),
+            Cause::PreemptionOff => format!("preemption was off for {whole}{place} ({whom})"),
+            Cause::NotPreemptible => format!("the kernel could not be preempted for {long}{place} ({whom})"),
             Cause::NotAsleep => {
                 format!("the thread was not asleep yet when its timer expired, for {long}: what kept it was not logged")
             }
-            Cause::OtherTask => format!("another task ran for {long}, {place} ({whom})"),
-            cause => format!("{cause} took {long}, {place}"),
+            Cause::OtherTask => format!("another task ran for {long}{place} ({whom})"),
+            cause if place.is_empty() => format!("{cause} took {long} ({whom})"),
+            cause => format!("{cause} took {long}{place}"),
         };
         // What else counts: at least a fifth of it.
         let others = self.causes.iter().skip(1).filter(|c| c.ns * 5 >= self.latency);

@@ -1,6 +1,7 @@
 //! What a late wake-up was: from what a guest executed to causes, functions and tasks.
 //!
-//! A log of executed blocks (`log`) and the kernel's symbols and types (`symbols`, `btf`) in, an explanation out. Pure: no I/O, no clock.
+//! A log of executed blocks (`log`) and the kernel's symbols and types (`symbols`, `btf`) in, or the kernel's own trace (`trace`), an
+//! explanation out. Pure: no I/O, no clock.
 
 mod account;
 mod activity;
@@ -16,5 +17,6 @@ pub mod log;
 pub mod orc;
 mod stacks;
 pub mod symbols;
+pub mod trace;
 
 pub use cause::Cause;
