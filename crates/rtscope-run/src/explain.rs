@@ -98,6 +98,7 @@ pub fn again(
         target: record.parts().target.clone(),
         settings: record.parts().settings.clone(),
         progress_ms: 0,
+        trace: None,
     };
     let repeated = lab::measure(&watched, &plan, stop, on_step)?;
     if repeated.fingerprint() != record.fingerprint() {

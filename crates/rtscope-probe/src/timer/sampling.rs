@@ -46,8 +46,13 @@ pub enum Ended {
     Complete,
     /// It was told to stop.
     Stopped,
-    /// A latency, ns, was above the limit.
-    Broken(u64),
+    /// A latency was above the limit.
+    Broken {
+        /// Its grid point, ns.
+        due: u64,
+        /// The latency, ns.
+        latency: u64,
+    },
 }
 
 /// Samples the grid until it ends. The times of the worst samples count from `start`, ns, the start of the run.
@@ -78,7 +83,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         }
         // The first latency above the limit is the highest so far, so other samples need no check.
         if highest && latency > until.break_above {
-            return Ended::Broken(latency);
+            return Ended::Broken { due, latency };
         }
         let samples = until.samples.load(Relaxed);
         if sampler.count() >= samples {
@@ -233,7 +238,7 @@ mod tests {
         let mut sampler = Sampler::new(1, None, false);
         let until = Until { samples: &FOREVER, break_above: 50 };
         let ended = sample(&mut Fake::new(Arc::from([10, 20, 60, 5])), &mut grid, &mut sampler, 0, &until);
-        assert_eq!((ended, sampler.count()), (Ended::Broken(60), 3));
+        assert!(matches!(ended, Ended::Broken { latency: 60, .. }) && sampler.count() == 3, "{ended:?}");
     }
 
     #[test]
