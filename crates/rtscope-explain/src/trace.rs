@@ -36,6 +36,9 @@ pub struct Traced {
     pub means: Means,
     /// The trace of the thread's CPU, as the kernel prints it.
     pub text: String,
+    /// The same as a file for trace-cmd, base64; empty if there is none.
+    #[serde(default)]
+    pub file: String,
 }
 
 /// How long before the expiry a trace is kept, ns: who switched something off may have done so long before.

@@ -17,7 +17,7 @@ fn traced(text: &str, tid: u32, means: Means) -> Traced {
     let (_, mark) = text.split_once("rtscope: ").unwrap();
     let (latency, rest) = mark.split_once(" ns late for the grid point ").unwrap();
     let [latency, expiry] = [latency, rest.trim()].map(|n| n.parse().unwrap());
-    Traced { distribution: "cpu0".into(), tid, at: 7, expiry, latency, means, text: text.into() }
+    Traced { distribution: "cpu0".into(), tid, at: 7, expiry, latency, means, text: text.into(), file: String::new() }
 }
 
 fn sums(e: &Explanation) {

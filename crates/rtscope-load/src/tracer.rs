@@ -1,5 +1,6 @@
 //! The kernel's tracer, armed for a run: an instance of its own that is removed in any case, also when rtscope is killed.
 
+mod dat;
 pub(crate) mod instance;
 pub(crate) mod keeper;
 
@@ -82,6 +83,11 @@ impl Tracer {
     /// What was recorded of a CPU, as the kernel prints it: the oldest line first.
     pub fn text(&self, cpu: u32) -> io::Result<impl BufRead> {
         Ok(BufReader::with_capacity(1 << 16, File::open(self.dir.join(format!("per_cpu/cpu{cpu}/trace")))?))
+    }
+
+    /// The same as a file for trace-cmd and KernelShark. It takes it out of the buffer.
+    pub fn file(&self, cpu: u32) -> io::Result<Vec<u8>> {
+        dat::of(&self.dir, cpu)
     }
 }
 

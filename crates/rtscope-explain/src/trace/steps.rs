@@ -118,11 +118,12 @@ impl Stacks {
     /// All calls at `level`, the interrupted ones below it included.
     fn calls(&self, level: Level, task: u32) -> Vec<u32> {
         let mut all = self.tasks.get(&task).cloned().unwrap_or_default();
-        if level >= Level::Soft {
-            all.extend(&self.soft);
-        }
-        if level == Level::Hard {
-            all.extend(&self.hard);
+        for (above, stack) in [(Level::Soft, &self.soft), (Level::Hard, &self.hard)] {
+            if level >= above {
+                // What calls the first function of a softirq is in the task still.
+                let again = usize::from(stack.first().is_some_and(|first| all.last() == Some(first)));
+                all.extend(&stack[again..]);
+            }
         }
         all
     }

@@ -4,6 +4,7 @@
 use super::error::MeasureError;
 use super::step::Step;
 use crate::target::{Target, TargetError};
+use base64::Engine as _;
 use rtscope_explain::explanation::Means;
 use rtscope_explain::trace::{Kept, Traced};
 use rtscope_load::tracer::Tracer;
@@ -85,8 +86,10 @@ fn read(tracer: &Tracer, late: Late) -> Traced {
         // Task names may hold any bytes.
         text.split(b'\n').map_while(Result::ok).for_each(|line| kept.line(&String::from_utf8_lossy(&line)));
     }
+    // Without it the text is as good.
+    let file = tracer.file(late.cpu).map(|file| base64::engine::general_purpose::STANDARD.encode(file)).unwrap_or_default();
     let Late { label, tid, at, expiry, latency, .. } = late;
-    Traced { distribution: label, tid, at, expiry, latency, means: means(tracer), text: kept.text() }
+    Traced { distribution: label, tid, at, expiry, latency, means: means(tracer), text: kept.text(), file }
 }
 
 /// The warning that the tracer was on, with what it cost.

@@ -65,7 +65,7 @@ pub(crate) struct Measure {
     /// machine, and without taking the run again (see docs/trace.md)
     #[arg(long, value_name = "TIME", value_parser = micros, conflicts_with = "breaktrace")]
     pub trace: Option<Nanos>,
-    /// With --trace: write the kernel's trace, a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
+    /// With --trace: write the kernel's trace (text, and a file for trace-cmd), a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
     #[arg(long, value_name = "DIR", requires = "trace")]
     pub trace_files: Option<PathBuf>,
     /// Sign the record with your key (see `rtscope key`)

@@ -1,6 +1,6 @@
 //! Runs with the kernel's tracer on, on this machine: the answer adds up, and nothing is left, whatever ends them.
 
-use crate::world::{Said, World, codes, descendants, end_of, root, signal, skip, wait_for};
+use crate::world::{Said, World, codes, descendants, end_of, installed, root, signal, skip, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -46,8 +46,14 @@ fn the_parts_of_a_traced_sample_sum_to_its_latency() {
     let text = of(".trace.txt");
     let latency: u64 = text.split("rtscope: ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let folded: u64 = of(".folded").lines().map(|l| l.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    assert_eq!((folded, files.len()), (latency, 4));
+    assert_eq!((folded, files.len()), (latency, 5));
     assert!(serde_json::from_str::<Value>(&of(".trace.json")).is_ok());
+    let file = files.iter().find(|p| p.extension().is_some_and(|e| e == "dat")).unwrap();
+    if installed("trace-cmd") {
+        let report = w.command_of("trace-cmd").arg("report").arg(file).output().unwrap();
+        let report = String::from_utf8_lossy(&report.stdout).into_owned();
+        assert!(report.contains(&format!("rtscope: {latency} ns late")) && report.contains("sched_wakeup"), "{report}");
+    }
     // The page shows it.
     w.line("report -o page.html").ends_with(0);
     assert!(fs::read_to_string(w.path("page.html")).unwrap().contains("Why it was late"));

@@ -33,6 +33,17 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
             assert!(sentence.contains(cause) && sentence.contains("from hold_thread on"), "{sentence}");
             assert_eq!(outside[0]["traced"], Value::Null);
         }
+        if kernel == STOCK {
+            let module = format!("{} hold_us=300 softirq=1", file.display());
+            let measure = ["measure", "timer", "-D", "500ms", "--target", &target, "--trace", "90us", "--guest-module", &module];
+            let said = lab.run(&measure).ends_with(0).out;
+            assert!(said.contains("softirqs ran for ") && said.contains("softirq began in: hold_thread > "), "{said}");
+            let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
+            let outside: Vec<Value> = serde_json::from_str(&outside).unwrap();
+            let from = &outside[0]["hold"]["from"];
+            assert!(said.contains("> hold_softirq") && from.as_array().unwrap().contains(&"hold_softirq".into()), "{said}\n{from}");
+            assert_eq!(outside[0]["hold"]["cause"], "softirq");
+        }
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
     let texts = fs::read_dir(lab.0.path("why")).unwrap().map(|e| e.unwrap().path());

@@ -7,6 +7,7 @@ use super::super::report::write;
 use super::super::style;
 use crate::args::Measure;
 use crate::config::Context;
+use base64::Engine as _;
 use rtscope_explain::explained::Explained;
 use rtscope_explain::trace::{self, Traced};
 use rtscope_failure::{Explain as _, Failure};
@@ -43,8 +44,12 @@ pub(super) fn why(context: &Context, record: &Record, traced: Option<&Traced>, a
     };
     if let Some(dir) = &a.trace_files {
         rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
-        let name = format!("{}-{}-{}.trace.txt", record.id(), traced.distribution.replace('/', "_"), traced.at);
-        write(&dir.join(name), traced.text.as_bytes())?;
+        let name = format!("{}-{}-{}", record.id(), traced.distribution.replace('/', "_"), traced.at);
+        write(&dir.join(format!("{name}.trace.txt")), traced.text.as_bytes())?;
+        let file = base64::engine::general_purpose::STANDARD.decode(&traced.file).unwrap_or_default();
+        if !file.is_empty() {
+            write(&dir.join(format!("{name}.trace.dat")), &file)?;
+        }
     }
     let explained = Explained::new(record.id(), &traced.distribution, traced.at, trace::explain(traced)?);
     if !a.no_save {
