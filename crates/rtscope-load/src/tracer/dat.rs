@@ -141,3 +141,42 @@ fn pages(path: &Path) -> io::Result<Vec<u8>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_a_cpu_are_where_its_table_says() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &[u8]| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("events/header_page", b"page");
+        put("events/header_event", b"event");
+        put("events/ftrace/function/format", b"ID: 1");
+        put("events/ftrace/enable", b"0");
+        for (event, on) in [("sched_switch", "1"), ("sched_stat", "0")] {
+            put(&format!("instances/x/events/sched/{event}/enable"), on.as_bytes());
+            put(&format!("instances/x/events/sched/{event}/format"), format!("name: {event}").as_bytes());
+        }
+        put("instances/x/trace_clock", b"local [mono]");
+        let pages = [7; PAGE + 10];
+        put("instances/x/per_cpu/cpu1/trace_pipe_raw", &pages);
+        let file = of(&root.path().join("instances/x"), 1).unwrap();
+        assert!(file.starts_with(b"\x17\x08\x44tracing6\0"));
+        let at = |text: &[u8]| file.windows(text.len()).position(|w| w == text);
+        assert!(at(b"name: sched_switch").is_some() && at(b"name: sched_stat").is_none() && at(b"local [mono]\0").is_some());
+        let table = at(b"flyrecord\0").unwrap() + 10;
+        let numbers: Vec<usize> = file[table..table + 32]
+            .chunks_exact(8)
+            .map(|n| usize::try_from(u64::from_ne_bytes(n.try_into().unwrap())).unwrap())
+            .collect();
+        let from = file.len() - 2 * PAGE;
+        assert_eq!(numbers, [from, 0, from, 2 * PAGE]);
+        assert_eq!(&file[from..from + pages.len()], &pages);
+        assert!(of(&root.path().join("instances/y"), 0).is_err());
+    }
+}

@@ -200,7 +200,14 @@ impl Job {
         }
         let first = start + self.role.offset + self.role.interval;
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
-        let (ended, traced) = self.sample(&mut grid, &mut sampler, start);
+        let above = self.tracer.as_ref().map_or(u64::MAX, |t| t.above);
+        let until = Until { samples: &self.limit, break_above: self.break_above.min(above) };
+        let ended = sample(&mut Kernel, &mut grid, &mut sampler, start, &until);
+        let mut late = (ended, None);
+        if let Some(tracer) = &self.tracer {
+            (grid, late) = self.stop_tracer(tracer, ended, grid, &mut sampler, start);
+        }
+        let (ended, traced) = late;
         self.post.leave();
         let broken = match ended {
             Ended::Broken { latency, .. } => {
@@ -238,27 +245,33 @@ impl Job {
         Ok(Outcome { distribution, broken, traced, refused })
     }
 
-    /// Samples the grid. Returns how that ended, and at what it stopped the tracer.
-    fn sample(&self, grid: &mut Grid, sampler: &mut Sampler, start: u64) -> (Ended, Option<(u64, u64)>) {
-        let mut tracing_above = self.tracer.as_ref().map_or(u64::MAX, |t| t.above);
-        let mut traced = None;
-        loop {
-            let until = Until { samples: &self.limit, break_above: self.break_above.min(tracing_above) };
-            let ended = sample(&mut Kernel, grid, sampler, start, &until);
-            let Ended::Broken { due, latency } = ended else { return (ended, traced) };
-            if latency > tracing_above {
-                traced = self.tracer.as_ref().filter(|t| t.stop(due, latency)).map(|_| (due, latency));
-                tracing_above = u64::MAX;
-            }
-            if latency > self.break_above {
-                return (ended, traced);
-            }
-            // The measurement goes on; this sample may have been the last one.
-            let samples = self.limit.load(Relaxed);
-            if sampler.count() >= samples {
-                return (if samples == 0 { Ended::Stopped } else { Ended::Complete }, traced);
-            }
-        }
+    /// Stops the tracer if sampling ended by a latency above its limit, and samples the rest of the grid. Returns how that ended, and the
+    /// grid point and latency that the tracer was stopped at.
+    ///
+    /// A path of its own, which takes the grid and gives it back: so the loop of a run without tracer is what it would be without this.
+    #[cold]
+    #[inline(never)]
+    fn stop_tracer(
+        &self,
+        tracer: &Tracer,
+        ended: Ended,
+        mut grid: Grid,
+        sampler: &mut Sampler,
+        start: u64,
+    ) -> (Grid, (Ended, Option<(u64, u64)>)) {
+        let Ended::Broken { due, latency } = ended else { return (grid, (ended, None)) };
+        let traced = (latency > tracer.above && tracer.stop(due, latency)).then_some((due, latency));
+        let samples = self.limit.load(Relaxed);
+        let ended = if latency > self.break_above {
+            ended
+        } else if sampler.count() >= samples {
+            // The sample may have been the last one.
+            if samples == 0 { Ended::Stopped } else { Ended::Complete }
+        } else {
+            let until = Until { samples: &self.limit, break_above: self.break_above };
+            sample(&mut Kernel, &mut grid, sampler, start, &until)
+        };
+        (grid, (ended, traced))
     }
 
     /// Sets the policy. If it is refused, returns the policy and priority in force instead, and what was refused.
