@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rtscope_hold: turns preemption or interrupts off on a CPU for a known time, to prove that a
- * measurement catches it. It makes a kernel worse on purpose: for tests, in a virtual machine.
+ * rtscope_hold: turns preemption or interrupts off on a CPU, or keeps it busy with a softirq, for a
+ * known time, to prove that a measurement catches it. It makes a kernel worse on purpose: for tests, in a virtual machine.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bottom_half.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -30,6 +32,10 @@ static bool irqs;
 module_param(irqs, bool, 0444);
 MODULE_PARM_DESC(irqs, "hold interrupts off, not only preemption (default: no)");
 
+static bool softirq;
+module_param(softirq, bool, 0444);
+MODULE_PARM_DESC(softirq, "hold in a softirq (default: no)");
+
 static int cpu = -1;
 module_param(cpu, int, 0444);
 MODULE_PARM_DESC(cpu, "CPU to hold (default: -1, wherever the thread runs)");
@@ -46,12 +52,24 @@ static void spin_until(ktime_t end)
 		cpu_relax();
 }
 
+static void hold_softirq(struct tasklet_struct *unused)
+{
+	spin_until(ktime_add_us(ktime_get(), hold_us));
+}
+
+static DECLARE_TASKLET(softirq_holder, hold_softirq);
+
 static void hold(void)
 {
 	unsigned long flags;
 
 	/* The end is computed inside, so that delays before it do not shorten the hold. */
-	if (irqs) {
+	if (softirq) {
+		/* It runs where bottom halves are switched on again. */
+		local_bh_disable();
+		tasklet_schedule(&softirq_holder);
+		local_bh_enable();
+	} else if (irqs) {
 		local_irq_save(flags);
 		spin_until(ktime_add_us(ktime_get(), hold_us));
 		local_irq_restore(flags);
@@ -110,10 +128,11 @@ static int __init hold_init(void)
 static void __exit hold_exit(void)
 {
 	kthread_stop(holder);
+	tasklet_kill(&softirq_holder);
 }
 
 module_init(hold_init);
 module_exit(hold_exit);
 
-MODULE_DESCRIPTION("rtscope: holds preemption or interrupts off for a known time (a test)");
+MODULE_DESCRIPTION("rtscope: holds preemption or interrupts off, or a CPU in a softirq, for a known time (a test)");
 MODULE_LICENSE("GPL");

@@ -127,12 +127,15 @@ pub(crate) struct Moment {
 
 /// Parts of `preempt_count` (include/linux/preempt.h; arch/x86/include/asm/preempt.h: its highest bit is clear when a switch is due).
 const PREEMPT: u32 = 0xff;
-const SERVING_SOFTIRQ: u32 = 0x100;
+pub(crate) const SERVING_SOFTIRQ: u32 = 0x100;
 const BOTTOM_HALVES: u32 = 0xfe00;
 const INTERRUPT: u32 = 0xff_0000;
-const NO_SWITCH_DUE: u32 = 1 << 31;
+pub(crate) const NO_SWITCH_DUE: u32 = 1 << 31;
 /// Of EFLAGS: interrupts are on.
-const INTERRUPTS_ON: u32 = 1 << 9;
+pub(crate) const INTERRUPTS_ON: u32 = 1 << 9;
+/// Preemption, and bottom halves, switched off once.
+pub(crate) const IN_PREEMPTION_OFF: u32 = 1;
+pub(crate) const IN_BOTTOM_HALVES_OFF: u32 = 0x200;
 
 impl Moment {
     pub(crate) fn interrupts_off(&self) -> bool {

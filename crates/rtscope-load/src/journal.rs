@@ -11,6 +11,7 @@ pub use error::JournalError;
 
 use crate::kernel_modules;
 use crate::process_tree;
+use crate::tracer::instance;
 use rtscope_failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -47,6 +48,11 @@ pub enum Undo {
         name: String,
         /// The parameters it was loaded with, such as `in=rtscope-wire/0`.
         parameters: Vec<String>,
+    },
+    /// Remove a tracing instance of rtscope's (`rtscope-PID`).
+    RemoveInstance {
+        /// Its name.
+        name: String,
     },
 }
 
@@ -213,8 +219,9 @@ impl Undo {
     fn carry_out(&self, same_boot: bool) -> Option<Replayed> {
         let (path, token) = match self {
             Self::RemoveScratch { path, token } => (path, token),
-            // No module survives a reboot.
+            // No module or instance survives a reboot.
             Self::UnloadModule { name, parameters } => return if same_boot { unload(name, parameters) } else { None },
+            Self::RemoveInstance { name } => return if same_boot { remove_instance(name) } else { None },
         };
         let what = format!("removed {}, left by a load whose rtscope was killed", path.display());
         match remove_scratch(path, token) {
@@ -243,6 +250,16 @@ fn unload(name: &str, parameters: &[String]) -> Option<Replayed> {
     let problem = kernel_modules::remove(name).err().map(|e| Failure::from(e).in_one());
     let what = if problem.is_none() { "unloaded the" } else { "the" };
     Some(Replayed { what: format!("{what} kernel module {name}, left by a run whose rtscope was killed"), problem })
+}
+
+/// Removes a tracing instance if it is named as ours are and is still there; `None` otherwise.
+fn remove_instance(name: &str) -> Option<Replayed> {
+    let what = format!("the tracing instance {name}, left by a run that was killed");
+    match instance::remove(name) {
+        Ok(true) => Some(Replayed { what: format!("removed {what}"), problem: None }),
+        Ok(false) => None,
+        Err(e) => Some(Replayed { what, problem: Some(e.to_string()) }),
+    }
 }
 
 /// Removes a load's directory if it passes every check; `Ok(false)` when it does not exist.

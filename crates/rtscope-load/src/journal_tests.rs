@@ -184,3 +184,10 @@ fn only_modules_of_ours_are_unloaded_and_only_those_of_this_boot() {
         assert_eq!(Undo::UnloadModule { name, parameters: Vec::new() }.carry_out(true), None);
     }
 }
+
+#[test]
+fn only_tracing_instances_of_ours_are_removed_and_only_those_of_this_boot() {
+    assert_eq!(Undo::RemoveInstance { name: "rtscope-1".into() }.carry_out(false), None);
+    let left = Undo::RemoveInstance { name: "rasdaemon".into() }.carry_out(true).unwrap();
+    assert!(left.problem.unwrap().contains("left alone"));
+}

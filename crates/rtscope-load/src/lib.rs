@@ -1,5 +1,5 @@
 //! Loads: the work that the machine does while it is measured, the tools that produce it, the supervisor that
-//! keeps them in bounds, and the journal of what must be undone after a crash.
+//! keeps them in bounds, the kernel's tracer, and the journal of what must be undone after a crash.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
@@ -13,6 +13,7 @@ pub mod programs;
 mod stop;
 pub mod supervisor;
 pub mod tools;
+pub mod tracer;
 
 pub use job::{Isolation, Reexec};
 pub use journal::{Journal, JournalError};

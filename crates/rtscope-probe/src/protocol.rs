@@ -30,6 +30,10 @@ pub struct Plan {
     /// Send a progress event this often, ms; 0 for never.
     #[serde(default)]
     pub progress_ms: u32,
+    /// Stop the kernel's tracer at the first latency above [`Settings::trace_above`]: the directory of the tracing instance, which the
+    /// driver has armed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 /// An order to a keeper ([`crate::spool`]): one line of JSON, the answer to its [`Event::Hello`].
@@ -123,6 +127,23 @@ pub struct Live {
     pub max: u64,
 }
 
+/// A latency above the limit of a traced run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// Label of the distribution.
+    pub label: String,
+    /// The thread.
+    pub tid: u32,
+    /// The thread's CPU.
+    pub cpu: u32,
+    /// When the sample was taken, ns since the start of the run.
+    pub at: u64,
+    /// Its grid point, ns of `CLOCK_MONOTONIC`.
+    pub expiry: u64,
+    /// The latency, ns.
+    pub latency: u64,
+}
+
 /// A message of the probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -185,6 +206,8 @@ pub enum Event {
         /// Latency, ns.
         value: u64,
     },
+    /// The tracer was stopped at the first latency above the limit.
+    Traced(Late),
     /// The last event: the record. The driver adds the load's proof.
     Record {
         /// The record.

@@ -7,6 +7,7 @@ pub mod kernel;
 pub(crate) mod live;
 pub mod sampling;
 mod thread;
+mod trace;
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, Plan};
@@ -18,6 +19,7 @@ use rtscope_sys::rt::{self, Signals};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread::{Outcome, Worker};
+use trace::Tracer;
 
 /// Refuses settings that can't be measured. `allowed` are the CPUs that this process may use.
 pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
@@ -73,7 +75,8 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     rt::one_arena();
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
     let witness = Witness::start(Root::of_this_machine(), &Order::of(s, &allowed).for_plan(plan))?;
-    let mut workers = thread::prepare(s, &limit, &witness)?;
+    let tracer = Tracer::of(plan)?.map(Arc::new);
+    let mut workers = thread::prepare(s, &limit, &witness, tracer.as_ref())?;
     // After the samplers exist, so that they are locked too; before the loops, so that these touch no page for the
     // first time.
     if s.mlockall {
@@ -89,6 +92,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
         let _ = rt::pin_to(witness.free_cpus());
     }
     rt::settle();
+    tracer.as_ref().map_or(Ok(()), |t| t.start())?;
     say(Event::Started);
     let start = thread::start(&workers);
     witness.begin(start);
@@ -98,6 +102,9 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let outcomes: Vec<Outcome> = workers.iter_mut().map(Worker::join).collect::<Result<_, _>>()?;
     let elapsed_ns = rt::now().saturating_sub(start);
     watch.drain(&workers, say);
+    if let Some(late) = outcomes.iter().find_map(|o| o.late(start)) {
+        say(Event::Traced(late));
+    }
     warnings.extend(thread::warnings(s, &outcomes));
     let lost: u64 = workers.iter().filter_map(|w| w.ring.as_ref()).map(|r| r.lost()).sum();
     if lost > 0 {

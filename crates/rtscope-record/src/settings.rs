@@ -47,6 +47,9 @@ pub struct Settings {
     /// End the run at the first latency above this, ns (cyclictest's `-b`).
     #[serde(default)]
     pub break_above: Option<Nanos>,
+    /// The kernel's tracer is on, and is stopped at the first latency above this, ns. Absent: not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_above: Option<Nanos>,
     /// Equal-width bins to keep beside the histogram: (number of bins, width in ns) (cyclictest's `-h`).
     #[serde(default)]
     pub linear_bins: Option<(u64, u64)>,
@@ -83,6 +86,7 @@ impl Default for Settings {
             mlockall: true,
             hold_dma_latency: true,
             break_above: None,
+            trace_above: None,
             linear_bins: None,
             samples: false,
             worst: 32,

@@ -71,6 +71,7 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts.push(("memory locked", yes_no(s.mlockall)));
     facts.push(("idle states held off", yes_no(s.hold_dma_latency)));
     facts.extend(s.break_above.map(|b| ("break above", b.to_string())));
+    facts.extend(s.trace_above.map(|limit| ("traced above", limit.to_string())));
     facts.extend(s.linear_bins.map(|(n, width)| ("linear bins", format!("{} of {}", count(n), time(width as f64)))));
     if let Some(l) = &s.lines {
         facts.extend(l.stimulus.as_ref().map(|line| ("stimulus", crate::format::clean(line))));

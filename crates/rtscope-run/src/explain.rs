@@ -2,8 +2,8 @@
 
 use crate::lab;
 use crate::session::step::Step;
+use rtscope_explain::executed::{Question, explain};
 use rtscope_explain::explained::Explained;
-use rtscope_explain::explanation::{Question, explain};
 use rtscope_explain::log;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::inside::{self, Inside};
@@ -98,6 +98,7 @@ pub fn again(
         target: record.parts().target.clone(),
         settings: record.parts().settings.clone(),
         progress_ms: 0,
+        trace: None,
     };
     let repeated = lab::measure(&watched, &plan, stop, on_step)?;
     if repeated.fingerprint() != record.fingerprint() {

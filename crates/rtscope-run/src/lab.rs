@@ -142,6 +142,7 @@ fn follow(
         News::Said(Said::LoadStarting(name)) => on_step(Step::LoadStarting(name)),
         News::Said(Said::LoadUp) => on_step(Step::LoadUp),
         News::Said(Said::Event(event)) => on_step(Step::Event(event)),
+        News::Said(Said::Traced(traced)) => on_step(Step::Traced(traced)),
         News::Said(Said::LoadDied(who)) => on_step(Step::LoadDied(who)),
         News::Said(Said::LoadStopping) => on_step(Step::LoadStopping),
         // The last message is returned.

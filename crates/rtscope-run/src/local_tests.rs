@@ -19,6 +19,7 @@ pub(crate) fn plan() -> Plan {
         target: "local".into(),
         settings: Settings::default(),
         progress_ms: 10,
+        trace: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod error;
 pub(crate) mod step;
+mod traced;
 
 pub use error::MeasureError;
 pub use step::Step;
@@ -40,15 +41,21 @@ pub fn measure(
     // In effect until this function returns.
     let _awake = running.as_ref().map(|_| Awake::begin());
     let mut told = false;
-    let outcome = target.run(plan, stop, &mut |event| {
-        on_step(Step::Event(event));
-        if !told && matches!(event, Event::Progress { .. }) {
+    let mut watched = |step: Step<'_>| {
+        let progress = matches!(step, Step::Event(Event::Progress { .. }));
+        on_step(step);
+        if !told && progress {
             if let Some(who) = running.as_mut().and_then(LoadHandle::poll) {
                 told = true;
                 on_step(Step::LoadDied(who));
             }
         }
-    });
+    };
+    let outcome = if plan.settings.trace_above.is_some() {
+        traced::measure(plan, &options, target, stop, &mut watched)
+    } else {
+        target.run(plan, stop, &mut |event| watched(Step::Event(event))).map_err(MeasureError::from)
+    };
     // On an error the load is ended by dropping it, without a proof.
     let mut parts = outcome?.into_parts();
     load.name().clone_into(&mut parts.load);

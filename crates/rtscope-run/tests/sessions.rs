@@ -63,6 +63,7 @@ fn measured(world: &World, fake: &Fake<'_>) -> (Record, u32) {
         target: "local".into(),
         settings: Settings::default(),
         progress_ms: 100,
+        trace: None,
     };
     let mut died = 0;
     let load = Load::parse("calculation").unwrap();

@@ -5,7 +5,7 @@ use super::process::c_path;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 /// Mounts a file system of type `kind` on `target`. `from` is the device, or a name where there is none; `options` are the file
@@ -16,6 +16,30 @@ pub fn mount(kind: &str, from: &Path, target: &Path, options: &str) -> io::Resul
     let (from, target) = (c_path(from)?, c_path(target)?);
     // SAFETY: four valid C strings; the data of these file systems are text.
     check(unsafe { libc::mount(from.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast()) })
+}
+
+/// Mounts a file system of type `kind` nowhere: it is reached through the returned descriptor, such as by `/proc/PID/fd/N`, and ends with
+/// it (`fsopen(2)`, `fsconfig(2)`, `fsmount(2)`; Linux 5.2).
+pub fn mount_nowhere(kind: &str) -> io::Result<OwnedFd> {
+    // Of include/uapi/linux/mount.h.
+    const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
+    const CLOEXEC: libc::c_uint = 1;
+    let kind = CString::new(kind).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let descriptor = |result: libc::c_long| {
+        let fd = i32::try_from(result).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+        // SAFETY: a descriptor that the kernel has just made, which nobody else owns.
+        Ok::<_, io::Error>(unsafe { OwnedFd::from_raw_fd(fd) })
+    };
+    // SAFETY: a valid C string, which the kernel copies.
+    let context = descriptor(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), CLOEXEC) })?;
+    let none = std::ptr::null::<libc::c_char>();
+    // SAFETY: a descriptor that lives through the call; this command takes no strings.
+    let made = unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0) };
+    if made != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a descriptor that lives through the call, and flags.
+    descriptor(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), CLOEXEC, 0) })
 }
 
 /// Loads the kernel module in `file` with `parameters` such as `delay_us=100` (`finit_module(2)`). `EEXIST` if it is loaded

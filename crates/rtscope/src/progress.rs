@@ -73,6 +73,7 @@ impl Progress {
                 let text = format!("rtscope: warning: {message}");
                 self.bar.suspend(|| crate::output::note(&text));
             }
+            Step::Traced(_) => self.say("reading the kernel's trace"),
             Step::LoadStopping => self.say("ending the load"),
             Step::Event(_) => {}
         }

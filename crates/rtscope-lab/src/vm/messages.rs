@@ -14,6 +14,7 @@
 //! | [`SAID`] | guest | what it said: one [`Said`] as JSON for each line |
 
 use crate::costs::Cost;
+use rtscope_explain::trace::Traced;
 use rtscope_probe::protocol::{Event, Plan};
 use rtscope_record::{LoadProof, Processor, Record, Warning};
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,8 @@ pub enum Said {
     LoadUp,
     /// The probe sent an event.
     Event(Box<Event>),
+    /// The kernel's trace of the first latency above the limit.
+    Traced(Box<Traced>),
     /// A process of the load ended early.
     LoadDied(String),
     /// The measurement is over.

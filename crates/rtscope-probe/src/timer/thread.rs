@@ -3,8 +3,9 @@
 use super::grid::Grid;
 use super::live::live;
 use super::sampling::{Ended, Kernel, Until, sample};
+use super::trace::Tracer;
 use crate::measured::Failure;
-use crate::protocol::Live;
+use crate::protocol::{Late, Live};
 use crate::witness::{Post, Witness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
 use rtscope_samples::sampler::{LiveCell, Ring, Sampler};
@@ -58,7 +59,20 @@ fn role(s: &Settings, i: u32) -> Role {
 pub(super) struct Outcome {
     pub(super) distribution: Distribution,
     pub(super) broken: Option<u64>,
+    /// The grid point and latency that it stopped the tracer at.
+    traced: Option<(u64, u64)>,
     refused: Option<(Policy, u8, String)>,
+}
+
+impl Outcome {
+    /// The sample that it stopped the tracer at, of a run that began at `start`.
+    pub(super) fn late(&self, start: u64) -> Option<Late> {
+        let (expiry, latency) = self.traced?;
+        let d = &self.distribution;
+        let (tid, cpu) = d.parts().thread.as_ref().map(|t| (t.tid, t.cpu))?;
+        let at = expiry.saturating_add(latency).saturating_sub(start);
+        Some(Late { label: d.label().into(), tid, cpu: cpu?, at, expiry, latency })
+    }
 }
 
 /// The starting line shared by main and all threads.
@@ -101,7 +115,12 @@ impl Worker {
 }
 
 /// Starts all threads. Each sets itself up and waits at the starting line.
-pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>, witness: &Witness) -> Result<Vec<Worker>, Failure> {
+pub(super) fn prepare(
+    s: &Settings,
+    limit: &Arc<AtomicU64>,
+    witness: &Witness,
+    tracer: Option<&Arc<Tracer>>,
+) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
         ready: Barrier::new(s.threads as usize + 1),
         go: Barrier::new(s.threads as usize + 1),
@@ -124,6 +143,7 @@ pub(super) fn prepare(s: &Settings, limit: &Arc<AtomicU64>, witness: &Witness) -
             broken: Arc::clone(&broken),
             post: witness.post(&role.label, Some(Arc::clone(&live)), role.interval.saturating_add(role.offset)),
             break_above: s.break_above.map_or(u64::MAX, |n| n.0),
+            tracer: tracer.cloned(),
         };
         let spawned =
             std::thread::Builder::new().name(format!("rts-{}", role.label)).stack_size(STACK).spawn(move || job.run(sampler));
@@ -157,6 +177,7 @@ struct Job {
     broken: Arc<AtomicBool>,
     post: Arc<Post>,
     break_above: u64,
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Job {
@@ -179,11 +200,17 @@ impl Job {
         }
         let first = start + self.role.offset + self.role.interval;
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
-        let until = Until { samples: &self.limit, break_above: self.break_above };
+        let above = self.tracer.as_ref().map_or(u64::MAX, |t| t.above);
+        let until = Until { samples: &self.limit, break_above: self.break_above.min(above) };
         let ended = sample(&mut Kernel, &mut grid, &mut sampler, start, &until);
+        let mut late = (ended, None);
+        if let Some(tracer) = &self.tracer {
+            (grid, late) = self.stop_tracer(tracer, ended, grid, &mut sampler, start);
+        }
+        let (ended, traced) = late;
         self.post.leave();
         let broken = match ended {
-            Ended::Broken(latency) => {
+            Ended::Broken { latency, .. } => {
                 self.broken.store(true, Relaxed);
                 Some(latency)
             }
@@ -215,7 +242,36 @@ impl Job {
             );
             return Err(Failure::machine(message, "report this"));
         }
-        Ok(Outcome { distribution, broken, refused })
+        Ok(Outcome { distribution, broken, traced, refused })
+    }
+
+    /// Stops the tracer if sampling ended by a latency above its limit, and samples the rest of the grid. Returns how that ended, and the
+    /// grid point and latency that the tracer was stopped at.
+    ///
+    /// A path of its own, which takes the grid and gives it back: so the loop of a run without tracer is what it would be without this.
+    #[cold]
+    #[inline(never)]
+    fn stop_tracer(
+        &self,
+        tracer: &Tracer,
+        ended: Ended,
+        mut grid: Grid,
+        sampler: &mut Sampler,
+        start: u64,
+    ) -> (Grid, (Ended, Option<(u64, u64)>)) {
+        let Ended::Broken { due, latency } = ended else { return (grid, (ended, None)) };
+        let traced = (latency > tracer.above && tracer.stop(due, latency)).then_some((due, latency));
+        let samples = self.limit.load(Relaxed);
+        let ended = if latency > self.break_above {
+            ended
+        } else if sampler.count() >= samples {
+            // The sample may have been the last one.
+            if samples == 0 { Ended::Stopped } else { Ended::Complete }
+        } else {
+            let until = Until { samples: &self.limit, break_above: self.break_above };
+            sample(&mut Kernel, &mut grid, sampler, start, &until)
+        };
+        (grid, (ended, traced))
     }
 
     /// Sets the policy. If it is refused, returns the policy and priority in force instead, and what was refused.

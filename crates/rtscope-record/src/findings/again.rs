@@ -66,6 +66,19 @@ pub fn interrupted() -> Warning {
     )
 }
 
+/// The code of [`traced`].
+pub const TRACED: &str = "traced";
+
+/// The warning that the kernel's tracer was on.
+pub fn traced() -> Warning {
+    Warning::new(
+        TRACED,
+        Effect::Inconclusive,
+        "the kernel's tracer was on, and its own time is in every latency",
+        "measure without --trace for the machine's own latencies",
+    )
+}
+
 /// Settings that call for a warning by themselves.
 fn of_request(of: &RecordParts) -> Vec<Warning> {
     let s = &of.settings;
@@ -85,6 +98,9 @@ fn of_request(of: &RecordParts) -> Vec<Warning> {
             "measured as an ordinary task (SCHED_OTHER), as asked: a real-time task would be woken sooner",
             "--policy fifo --priority 95",
         ));
+    }
+    if s.trace_above.is_some() {
+        all.push(traced());
     }
     let fake = of.target.starts_with("fake:");
     if !s.mlockall && (of.space == Space::User || lines.is_some()) && !fake {

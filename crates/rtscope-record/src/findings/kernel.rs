@@ -173,6 +173,10 @@ pub(super) fn timer_migration(c: &Context) -> Option<Warning> {
 }
 
 pub(super) fn tracing_on(c: &Context) -> Option<Warning> {
+    // The run's own tracer has a warning of its own, with what it cost.
+    if c.settings.trace_above.is_some() {
+        return None;
+    }
     let tracing = c.system.tracing.as_ref().filter(|t| t.on && (t.current != "nop" || t.events > 0))?;
     let what = match (tracing.current.as_str(), tracing.events) {
         ("nop", events) => format!("{events} trace events are enabled"),

@@ -64,7 +64,11 @@ fn sample(i: usize, n: usize, record: &Record, explained: &Explained) -> Markup 
         }
         details {
             summary { "Milestones, causes, tasks, functions" }
-            p.muted { (whose) "; " (e.hold.cause) " began in: " (e.hold.from.join(" > ")) }
+            p.muted {
+                (whose)
+                @if !e.hold.from.is_empty() { "; " (e.hold.cause) " began in: " (e.hold.from.join(" > ")) }
+                @if let Some(means) = e.traced { "; read from the kernel's trace, taken with " (means.words()) ": its times are whole us" }
+            }
             div.tables {
                 @for sheet in sheets::of(e) { div { (table(&sheet)) } }
             }

@@ -14,7 +14,12 @@ pub fn explanation(record: &Record, explained: &Explained, style: Style) -> Stri
     let e = &explained.explanation;
     let mut out = format!("{}\n  {}\n", clean(&explained.sentence), clean(&sheets::whose(record, explained)));
     let called = clean(&e.hold.from.join(" > "));
-    out += &format!("  {} began in: {called}\n", e.hold.cause);
+    if !called.is_empty() {
+        out += &format!("  {} began in: {called}\n", e.hold.cause);
+    }
+    if let Some(means) = e.traced {
+        out += &format!("  read from the kernel's trace, taken with {}: its times are whole us\n\n", means.words());
+    }
     let u = e.unwinder;
     if u.compared > 0 {
         out += &format!("  of {} stacks held against the kernel's unwinder {} agree\n\n", u.compared, u.agreed);

@@ -56,6 +56,7 @@ pub(crate) fn explained(record: &Record, n: u64, task: &str) -> Explained {
             activity: Some("system call mmap".into()),
         },
         unwinder: Unwinder { compared: 30, agreed: 30 },
+        traced: None,
         chart: Chart { shortest: 25, names, frames },
         stacks: Vec::new(),
     };

@@ -119,6 +119,7 @@ fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
         Step::LoadStarting(name) => mailbox.say(&Said::LoadStarting(name.into())),
         Step::LoadUp => mailbox.say(&Said::LoadUp),
         Step::Event(event) => mailbox.say(&Said::Event(Box::new(event.clone()))),
+        Step::Traced(traced) => mailbox.say(&Said::Traced(Box::new(traced.clone()))),
         Step::LoadDied(who) => mailbox.say(&Said::LoadDied(who.into())),
         Step::LoadStopping => mailbox.say(&Said::LoadStopping),
         // A guest starts no guests.

@@ -5,6 +5,7 @@ use rtscope_failure::{Fault, Problem};
 use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
 use rtscope_load::LoadError;
+use rtscope_load::tracer::TracerError;
 use rtscope_record::RecordError;
 
 /// Why there is no record.
@@ -25,6 +26,9 @@ pub enum MeasureError {
     /// A kernel module can't be had, or can't be unloaded.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// The kernel's tracer can't be used.
+    #[error(transparent)]
+    Tracer(#[from] TracerError),
     /// It was ended because it took too long.
     #[error("it took longer than {} s and was ended", .0.as_secs())]
     TooLong(std::time::Duration),
@@ -41,6 +45,7 @@ impl Problem for MeasureError {
             Self::Vm(e) => e.remedy(),
             Self::Guest(e) => e.remedy(),
             Self::Module(e) => e.remedy(),
+            Self::Tracer(e) => e.remedy(),
             Self::TooLong(_) => "give each trial more time: --limit".into(),
             Self::Record(_) => "report this".into(),
         }
@@ -53,6 +58,7 @@ impl Problem for MeasureError {
             Self::Vm(e) => e.fault(),
             Self::Guest(e) => e.fault(),
             Self::Module(e) => e.fault(),
+            Self::Tracer(e) => e.fault(),
             Self::TooLong(_) | Self::Record(_) => Fault::Machine,
         }
     }

@@ -1,5 +1,6 @@
 //! The steps of a session, for a progress display.
 
+use rtscope_explain::trace::Traced;
 use rtscope_lab::vm::Progress;
 use rtscope_probe::protocol::Event;
 
@@ -23,6 +24,8 @@ pub enum Step<'a> {
     LoadUp,
     /// The probe sent an event.
     Event(&'a Event),
+    /// The kernel's trace of the first latency above the limit.
+    Traced(&'a Traced),
     /// A process of the load ended too early. The measurement goes on, and its record will be INVALID.
     LoadDied(&'a str),
     /// The measurement is over, the load is being ended.

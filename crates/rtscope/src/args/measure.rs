@@ -3,7 +3,8 @@
 use super::lab;
 use super::limits::JudgeArgs;
 use clap::Args;
-use rtscope_record::{LineOptions, RunOptions};
+use rtscope_record::units::micros;
+use rtscope_record::{LineOptions, Nanos, RunOptions};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -21,6 +22,7 @@ Examples:
   rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
+  rtscope measure timer -D 1m --trace 100us                   why the first latency above 100 us was so late
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
     /// What to measure
@@ -59,6 +61,13 @@ pub(crate) struct Measure {
     /// Then take the run again in the lab, and say why its worst sample was so late (see `rtscope explain`)
     #[arg(long)]
     pub explain: bool,
+    /// `timer`: with the kernel's own tracer on, which is stopped at the first latency above this, and say why that was so late; on any
+    /// machine, and without taking the run again (see docs/trace.md)
+    #[arg(long, value_name = "TIME", value_parser = micros, conflicts_with = "breaktrace")]
+    pub trace: Option<Nanos>,
+    /// With --trace: write the kernel's trace (text, and a file for trace-cmd), a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
+    #[arg(long, value_name = "DIR", requires = "trace")]
+    pub trace_files: Option<PathBuf>,
     /// Sign the record with your key (see `rtscope key`)
     #[arg(long)]
     pub sign: bool,

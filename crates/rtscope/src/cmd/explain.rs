@@ -113,7 +113,7 @@ fn same<'a>(record: &Record, d: &Distribution, other: &'a Record) -> Result<&'a 
 }
 
 /// Writes pictures and traces of a sample to `dir`.
-fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<(), Failure> {
+pub(super) fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<(), Failure> {
     let file = |end: &str| dir.join(format!("{}-{}-{}.{end}", record.id(), e.distribution.replace('/', "_"), e.at));
     let whose = table::explanation_whose(record, e);
     write(&file("svg"), svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;

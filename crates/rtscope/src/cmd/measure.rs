@@ -1,6 +1,7 @@
 //! `rtscope measure`: makes settings from the command line, takes one run per load, keeps the records and judges limits.
 
 mod lines;
+mod traced;
 
 use super::run::{Machine, Request, cpus_of, lab_kernel, target_name};
 use super::stop::stop_on_signals;
@@ -21,6 +22,7 @@ use rtscope_files::Beside;
 use rtscope_lab::vm::LabOptions;
 use rtscope_load::Load;
 use rtscope_probe::protocol::Event;
+use rtscope_record::text::visible_line;
 use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
@@ -58,6 +60,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         MeasureTest::Sustained => Test::Sustained,
     };
     let space = a.space.parse::<Space>().or_usage("--space", "user or kernel")?;
+    traced::check(a, test, space, &target)?;
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -71,7 +74,11 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         let request = Request { id: fresh_id(), test, space, load, target: &target, lab: lab.clone(), dut, settings: &settings };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
+        let mut trace = None;
         let outcome = machine.execute(request, &stop, &mut |step| {
+            if let Step::Traced(of) = &step {
+                trace = Some((*of).clone());
+            }
             if let (Step::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
                 raw.sample(*thread, *cycle, *value);
             }
@@ -97,8 +104,14 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         if a.explain && !interrupted {
             // The measurement stands, whether or not it can be explained.
             match super::explain::of_run(context, &record, &a.guest.guest_module, &stop) {
-                Ok(sentence) => explained.push(format!("{}: {sentence}", load.name())),
+                Ok(sentence) => explained.push(format!("why, under {}: {}\n", load.name(), visible_line(&sentence))),
                 Err(_) if stop.is_stopped() => {}
+                Err(e) => output::failure(&e),
+            }
+        }
+        if a.trace.is_some() {
+            match traced::why(context, &record, trace.as_ref(), a) {
+                Ok(text) => explained.push(text),
                 Err(e) => output::failure(&e),
             }
         }
@@ -111,9 +124,8 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         raw.finish()?;
     }
     let code = finish(&records, &limits, a, code)?;
-    for sentence in &explained {
-        let line = format!("why, under {}", rtscope_record::text::visible_line(sentence));
-        if a.json { output::note(&line) } else { output::result(&format!("{line}\n"))? }
+    for text in &explained {
+        if a.json { output::note(text.trim_end()) } else { output::result(text)? }
     }
     Ok(code)
 }
@@ -264,7 +276,7 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
         (Some(guest), None) => (0..guest.cpus).collect(),
         (_, list) => cpus_of(&a.target, list.as_ref())?,
     };
-    Ok(Settings { samples: a.raw.is_some(), command: command(), ..run.settings(cpus) })
+    Ok(Settings { samples: a.raw.is_some(), trace_above: a.trace, command: command(), ..run.settings(cpus) })
 }
 
 /// The command line as given; words longer than a name may be are cut, and so is the list if it is too long.

@@ -115,6 +115,7 @@ impl Machine {
             target: request.target.into(),
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
+            trace: None,
         };
         let wanted = modules::wanted(plan.test, plan.space, &plan.settings)?;
         if let Some(options) = request.lab {

@@ -2,10 +2,11 @@
 
 use super::{Told, absent, denied};
 use rtscope_explain::btf::BtfError;
+use rtscope_explain::executed::ExplainError;
 use rtscope_explain::explained::{Explained, ExplainedError};
-use rtscope_explain::explanation::ExplainError;
 use rtscope_explain::log::LogError;
 use rtscope_explain::symbols::SymbolError;
+use rtscope_explain::trace::TraceError;
 use rtscope_lab::debian::DebianError;
 use rtscope_lab::image::ImageError;
 use rtscope_lab::inside::InsideError;
@@ -13,6 +14,7 @@ use rtscope_lab::kernels::{Arch, KernelError, KernelName};
 use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
 use rtscope_load::kernel_modules::StillLoaded;
+use rtscope_load::tracer::TracerError;
 use rtscope_load::{JournalError, LoadError};
 use rtscope_record::RecordError;
 use rtscope_run::campaign::{CampaignError, PlanError, StateError};
@@ -65,6 +67,11 @@ fn of_insides(told: &mut Told) {
         CutOff => [ExplainError::CutOff],
         NoClock => [ExplainError::NoClock],
         NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
+    );
+    variants!(told, TraceError:
+        TooShort => [TraceError::TooShort(80)],
+        Nothing => [TraceError::Nothing],
+        NoThread => [TraceError::NoThread(4711)],
     );
     plain!(told, ExplainedError: Explained::read("{}").unwrap_err());
 }
@@ -154,12 +161,22 @@ fn of_machines(told: &mut Told) {
         Vm => [GuestError::Vm(failed(false))],
         NoProgram => [no_program()],
     );
+    let refused = || TracerError::Refused {
+        message: "the kernel's tracer can't be set up: /sys/kernel/tracing/instances/rtscope-4711: Permission denied (os error 13)"
+            .into(),
+        remedy: "run as root, on a kernel with CONFIG_FTRACE; in a container, on the machine itself".into(),
+    };
+    variants!(told, TracerError:
+        Refused => [refused()],
+        Keeper => [TracerError::Keeper(denied())],
+    );
     variants!(told, MeasureError:
         Load => [MeasureError::Load(LoadError::Interrupted)],
         Target => [MeasureError::Target(TargetError::Interrupted)],
         Vm => [MeasureError::Vm(VmError::Interrupted)],
         Guest => [MeasureError::Guest(no_program())],
         Module => [MeasureError::Module(journal())],
+        Tracer => [MeasureError::Tracer(refused())],
         TooLong => [MeasureError::TooLong(std::time::Duration::from_secs(30))],
         Record => [MeasureError::Record(RecordError::Label("cpu0".into()))],
     );

@@ -21,4 +21,5 @@ mod ssh;
 mod sshd;
 mod stall;
 mod timer;
+mod trace;
 mod world;

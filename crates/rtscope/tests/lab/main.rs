@@ -13,6 +13,7 @@ mod local;
 mod module;
 mod pins;
 mod runs;
+mod trace;
 #[path = "../e2e/world.rs"]
 #[allow(dead_code)] // the other tests use these parts
 mod world;

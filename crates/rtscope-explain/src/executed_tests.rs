@@ -1,7 +1,9 @@
 //! Wake-ups made by hand, of which every nanosecond is known.
 
 use super::*;
-use crate::log::{ClockRead, Task};
+use crate::cause::Cause;
+use crate::explanation::Share;
+use crate::log::{Block, ClockRead, Task};
 use crate::orc::Orc;
 use crate::unwinder::Unwinder as Tables;
 

@@ -1,0 +1,57 @@
+//! The kernel's own trace in guests, held against what the same run is seen to do from outside.
+
+use super::module::build;
+use super::{Lab, RT, STOCK, wanted};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for kernel in [STOCK, RT] {
+        let file = build(&lab, kernel, "rtscope_hold");
+        let target = format!("lab:{kernel}");
+        // Limits that no wake-up reaches by what the tracer costs, with a little of a hold: most of the latency is the hold's.
+        for (irqs, cause, hold_us, limit) in
+            [("1", "interrupts were off", 120u64, "130us"), ("0", "preemption was off", 700, "300us")]
+        {
+            let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", limit, "--trace-files", "why"];
+            let said = lab.run(&[&measure[..], &["--guest-module", &module]].concat()).ends_with(0).out;
+            let (_, why) = said.split_once("why: ").unwrap_or_else(|| panic!("{said}"));
+            let sentence = why.lines().next().unwrap();
+            assert!(sentence.contains(cause) && sentence.contains("from hold_thread on"), "{sentence}");
+            assert!(sentence.contains("rtscope_hold["), "{sentence}");
+            // "157.345 us: interrupts were off for 122.000 us, ..."
+            let held: f64 = sentence.split(" for ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+            // What else is off in the latency counts too.
+            let expected = hold_us as f64;
+            assert!((expected - 3.0..expected + 20.0).contains(&held), "held {hold_us} us: {sentence}");
+            assert!(why.contains("taken with the function tracer and events") && said.contains("shorter run of the same test"));
+            // The same run once more, tracer and all.
+            let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
+            let outside: Vec<Value> = serde_json::from_str(&outside).unwrap();
+            let sentence = outside[0]["sentence"].as_str().unwrap();
+            assert!(sentence.contains(cause) && sentence.contains("from hold_thread on"), "{sentence}");
+            assert_eq!(outside[0]["traced"], Value::Null);
+        }
+        if kernel == STOCK {
+            let module = format!("{} hold_us=300 softirq=1", file.display());
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", "200us", "--guest-module", &module];
+            let said = lab.run(&measure).ends_with(0).out;
+            assert!(said.contains("softirqs ran for ") && said.contains("softirq began in: hold_thread > "), "{said}");
+            let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
+            let outside: Vec<Value> = serde_json::from_str(&outside).unwrap();
+            assert!(said.contains("> hold_softirq"), "{said}");
+            assert_eq!(outside[0]["hold"]["cause"], "softirq", "{}", outside[0]["hold"]);
+        }
+        fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    }
+    let texts = fs::read_dir(lab.0.path("why")).unwrap().map(|e| e.unwrap().path());
+    let texts: Vec<String> =
+        texts.filter(|p| p.extension().is_some_and(|e| e == "txt")).map(|p| fs::read_to_string(p).unwrap()).collect();
+    assert!(texts.len() == 4 && texts.iter().all(|t| t.contains("ns late for the grid point")), "{}", texts.len());
+}
