@@ -1,6 +1,6 @@
 """`rtscope hunt` beside a sweep over all stressors: what each finds, and in what time. Takes some ten minutes for each kernel and seed.
 
-Arguments: the program, then how many seeds [3]. Beside it, computed from the sweep's own trials: how often a hunt that picks
+Arguments: the program, then how many seeds [3], then the kernels [6.12 stock and RT]. Beside it, computed from the sweep's own trials: how often a hunt that picks
 stressors by chance would have found as much in the same time.
 """
 
@@ -13,7 +13,7 @@ import tempfile
 
 RTSCOPE, SEEDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "amd64")
-KERNELS = (f"debian/6.12/{ARCH}", f"debian/6.12-rt/{ARCH}")
+KERNELS = sys.argv[3:] or [f"debian/6.12/{ARCH}", f"debian/6.12-rt/{ARCH}"]
 # A hunt may take this part of the sweep's time.
 PART = 10
 

@@ -9,7 +9,7 @@ use super::mix::{Mix, SIZES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-/// Stressors that were among the worst in sweeps over all stressors (`./x bench hunt`), on Debian's kernels 6.1 and 6.12, stock and
+/// Stressors that were among the worst in sweeps over all stressors (`./x bench hunt`) and in hunts, on Debian's 6.12, stock and
 /// RT: what keeps one kernel from letting go mostly keeps others too.
 const WORST_ELSEWHERE: [&str; 17] = [
     "enosys",
