@@ -60,7 +60,7 @@ pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
             return Err(Failure::usage("more than 10^9 points were asked of a fake", "ask for fewer"));
         }
         let mut grid = Grid::new(interval, interval, points);
-        let mut sampler = Sampler::new(s.worst, s.linear_bins, false).on_grid(interval);
+        let mut sampler = Sampler::new(s.worst, s.linear_bins, false).on_grid(interval).in_blocks();
         let until = Until { samples: &limit, break_above: u64::MAX };
         sample(&mut Fake::new(Arc::clone(&latencies)), &mut grid, &mut sampler, 0, &until);
         elapsed_ns = elapsed_ns.max(grid.next() - interval);

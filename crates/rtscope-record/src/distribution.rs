@@ -1,11 +1,13 @@
 //! One distribution of a record: a histogram with exact sums, extremes, worst samples, and counters that explain missing samples.
 
+mod blocks;
 mod check;
 pub(crate) mod json;
 mod merge;
 mod parts;
 mod passed;
 
+pub use blocks::{BlockMaxima, MOST_BLOCKS};
 pub use parts::{DistributionParts, Moments, ThreadInfo, Worst};
 pub use passed::PassedOver;
 

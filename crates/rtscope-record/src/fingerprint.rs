@@ -20,7 +20,7 @@ impl Fingerprint {
     ///
     /// The hash is over a text with one fact on each line, so that it does not depend on an encoder's version: label, every
     /// counter, extremes, sums, resolution, each occupied slot of the histogram with its count, the same of the points passed
-    /// over, the worst samples with their times, and the linear bins.
+    /// over, the worst samples with their times, the linear bins, and the block maxima.
     pub fn of(distributions: &[Distribution]) -> Self {
         let slots = |h: &Histogram| h.occupied() * 16;
         let usual = |d: &Distribution| 1024 + slots(d.histogram()) + d.parts().passed.as_ref().map_or(0, |p| slots(&p.histogram));
@@ -65,6 +65,9 @@ impl Fingerprint {
             }
             if let Some(bins) = &p.linear {
                 let _ = writeln!(text, "linear {} {} {:?} {:?}", bins.unit_ns, bins.size, bins.counts, bins.overflow_at);
+            }
+            if let Some(blocks) = &p.blocks {
+                let _ = writeln!(text, "blocks {} {:?}", blocks.points, blocks.maxima);
             }
         }
         let hash = Sha256::digest(text.as_bytes());
@@ -126,7 +129,7 @@ impl TryFrom<String> for Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::ThreadInfo;
+    use crate::distribution::{BlockMaxima, ThreadInfo};
     use proptest::prelude::*;
 
     fn of(samples: &[u64]) -> Distribution {
@@ -159,6 +162,8 @@ mod tests {
         let missed = changed(&|p| (p.missed, p.expected) = (1, Some(4)));
         assert_ne!(changed(&|p| (p.missed, p.late, p.expected) = (1, 1, Some(4))), missed);
         assert_ne!(changed(&|p| p.worst[0].at = 9), own);
+        let block = |points| changed(&|p| (p.expected, p.blocks) = (Some(3), Some(BlockMaxima { points, maxima: vec![5000] })));
+        assert!(block(3) != own && block(3) != block(2));
         assert_ne!(Fingerprint::of(&[of(&[3000, 5000, 4001])]), own);
         assert_ne!(Fingerprint::of(&[]), own);
         assert_ne!(Fingerprint::of(&[base.clone(), of(&[1])]), own);

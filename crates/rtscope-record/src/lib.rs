@@ -36,7 +36,7 @@ pub mod witness;
 mod words;
 mod zlib;
 
-pub use distribution::{Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
+pub use distribution::{BlockMaxima, Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
 pub use fingerprint::Fingerprint;
 pub use handler::Handler;
 pub use histogram::Histogram;

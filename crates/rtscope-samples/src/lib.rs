@@ -2,6 +2,7 @@
 //! of a wave. Pure, so that a run over lines, a capture and a simulation are judged by the same code.
 #![forbid(unsafe_code)]
 
+pub mod blocks;
 pub mod edge;
 mod memory;
 pub mod narrow;

@@ -1,5 +1,6 @@
 //! What the sampling loop writes into. Everything is allocated and touched beforehand; only the live figures are shared.
 
+use crate::blocks::Blocks;
 use crate::memory::{room, touched};
 use crate::passed::{NEAR, Passed};
 use rtscope_record::distribution::Worst;
@@ -116,8 +117,11 @@ pub struct Sampler {
     worst: Vec<Worst>,
     /// Only samples at or above this can be among the worst, or be a new maximum.
     worst_floor: u64,
-    /// Only samples at or above this need [`Self::keep`]: `worst_floor`, or 0 where every sample needs it.
-    worst_from: u64,
+    /// The highest latency of each block of the grid.
+    blocks: Blocks,
+    /// Only samples at or above this need [`Self::keep`]: the lower one of `worst_floor` and what is a new maximum of the block, or 0 where
+    /// every sample needs it.
+    keep_from: u64,
     keep: usize,
     early: u64,
     /// Linear bins or a ring were requested.
@@ -150,7 +154,8 @@ impl Sampler {
             max: 0,
             worst: room(keep, Worst { value: 0, at: 0 }),
             worst_floor: 0,
-            worst_from: 0,
+            blocks: Blocks::none(),
+            keep_from: 0,
             keep,
             early: 0,
             extra: linear.is_some() || ring,
@@ -164,6 +169,25 @@ impl Sampler {
     #[must_use]
     pub fn on_grid(self, interval: u64) -> Self {
         Self { passed: Passed::new(interval), ..self }
+    }
+
+    /// This sampler with room for the maximum of each block of the grid.
+    #[must_use]
+    pub fn in_blocks(self) -> Self {
+        Self { blocks: Blocks::new(), ..self }
+    }
+
+    /// Ends a block of the grid. Returns how many points the next one has.
+    pub fn end_block(&mut self) -> u64 {
+        let points = self.blocks.end();
+        self.set_keep_from();
+        points
+    }
+
+    /// Takes the latency of the first point of a block that was passed over, the highest one of those in the block.
+    pub fn passed_in_block(&mut self, latency: u64) {
+        self.blocks.take(latency);
+        self.set_keep_from();
     }
 
     /// The live figures, for the reporter.
@@ -207,7 +231,7 @@ impl Sampler {
         if value < self.min {
             self.new_min(value);
         }
-        let highest = value >= self.worst_from && self.keep(value, now - start);
+        let highest = value >= self.keep_from && self.keep(value, now - start);
         self.live.count.store(self.count() + 1, Relaxed);
         highest
     }
@@ -251,7 +275,14 @@ impl Sampler {
         if self.extra {
             self.record_extra(value);
         }
-        value >= self.worst_floor && self.keep_worst(value, at)
+        self.blocks.take(value);
+        let highest = value >= self.worst_floor && self.keep_worst(value, at);
+        self.set_keep_from();
+        highest
+    }
+
+    fn set_keep_from(&mut self) {
+        self.keep_from = if self.extra { 0 } else { self.worst_floor.min(self.blocks.from) };
     }
 
     fn keep_worst(&mut self, value: u64, at: u64) -> bool {
@@ -268,7 +299,6 @@ impl Sampler {
         if self.worst.len() == self.keep {
             let least = self.worst.iter().map(|w| w.value).min().unwrap_or(self.max);
             self.worst_floor = least.saturating_add(1);
-            self.worst_from = if self.extra { 0 } else { self.worst_floor };
         }
         highest
     }
@@ -302,6 +332,7 @@ impl Sampler {
         p.moments =
             Moments::Exact { sum: u128::from(self.sum_carry) << 64 | u128::from(self.live.sum.load(Relaxed)), sum_sq: self.sum_sq };
         p.spurious = self.early;
+        p.blocks = self.blocks.finish();
         self.worst.sort_by(|a, b| b.value.cmp(&a.value).then(a.at.cmp(&b.at)));
         p.worst = self.worst;
         p.linear = self.linear.map(|l| LinearBins {

@@ -1,6 +1,8 @@
 //! The absolute grid of wake-ups: the next point, and how many points were passed over. Pure arithmetic in ns.
 
+use rtscope_samples::blocks::FIRST_BLOCK;
 use rtscope_samples::passed::Passed;
+use rtscope_samples::sampler::Sampler;
 
 /// A thread's position on its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,18 +11,27 @@ pub struct Grid {
     interval: u64,
     /// The first point beyond the grid; `u64::MAX` without an end.
     end: u64,
+    /// The first point beyond the block.
+    block_end: u64,
+    /// The lower one of both: one comparison serves both ends.
+    pause: u64,
     missed: u64,
+    /// The wake-up that passed over points last.
+    woken: u64,
 }
 
 impl Grid {
     /// A grid whose first point is `first` and which ends after `points` points.
     pub fn new(first: u64, interval: u64, points: u64) -> Self {
-        Self {
-            next: first,
-            interval,
-            end: interval.checked_mul(points).and_then(|l| l.checked_add(first)).unwrap_or(u64::MAX),
-            missed: 0,
-        }
+        let end = interval.checked_mul(points).and_then(|l| l.checked_add(first)).unwrap_or(u64::MAX);
+        let mut grid = Self { next: first, interval, end, block_end: first, pause: 0, missed: 0, woken: 0 };
+        grid.begin_block(FIRST_BLOCK);
+        grid
+    }
+
+    fn begin_block(&mut self, points: u64) {
+        self.block_end = self.block_end.saturating_add(points.saturating_mul(self.interval));
+        self.pause = self.block_end.min(self.end);
     }
 
     /// The point to sleep to.
@@ -33,6 +44,25 @@ impl Grid {
     #[inline]
     pub fn done(&self) -> bool {
         self.next >= self.end
+    }
+
+    /// Whether all points of the block or of the grid are behind.
+    #[inline]
+    pub(super) fn pauses(&self) -> bool {
+        self.next >= self.pause
+    }
+
+    /// Ends the blocks that are behind.
+    #[cold]
+    pub(super) fn end_blocks(&mut self, sampler: &mut Sampler) {
+        while self.next >= self.block_end && self.block_end < u64::MAX {
+            let begin = self.block_end;
+            let points = sampler.end_block();
+            self.begin_block(points);
+            if self.next > begin {
+                sampler.passed_in_block(self.woken.saturating_sub(begin));
+            }
+        }
     }
 
     /// Points passed over so far.
@@ -58,6 +88,7 @@ impl Grid {
         let left = (self.end - self.next).div_ceil(self.interval);
         let behind = ((now - self.next) / self.interval + 1).min(left);
         passed.stall(now - self.next, behind);
+        self.woken = now;
         self.missed += behind;
         self.next += behind * self.interval;
         true

@@ -62,7 +62,20 @@ pub enum Ended {
 #[inline(always)]
 #[allow(clippy::inline_always)]
 pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Ended {
-    while !grid.done() {
+    loop {
+        let ended = sample_block(clock, grid, sampler, start, until);
+        grid.end_blocks(sampler);
+        if let Some(ended) = ended.or(grid.done().then_some(Ended::Complete)) {
+            return ended;
+        }
+    }
+}
+
+/// Samples the grid until its block ends, or it does. `None` at the end of the block.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn sample_block(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Option<Ended> {
+    while !grid.pauses() {
         let due = grid.next();
         let slept = clock.sleep_until(due);
         let now = clock.now();
@@ -71,7 +84,7 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
                 // Points that passed during the sleep of a stopped thread have no sample.
                 grid.pass_over(now, &mut sampler.passed);
                 sampler.show_missed(grid.missed());
-                return Ended::Stopped;
+                return Some(Ended::Stopped);
             }
             continue;
         }
@@ -86,14 +99,14 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
         }
         // The first latency above the limit is the highest so far, so other samples need no check.
         if highest && latency > until.break_above {
-            return Ended::Broken { due, latency };
+            return Some(Ended::Broken { due, latency });
         }
         let samples = until.samples.load(Relaxed);
         if sampler.count() >= samples {
-            return if samples == 0 { Ended::Stopped } else { Ended::Complete };
+            return Some(if samples == 0 { Ended::Stopped } else { Ended::Complete });
         }
     }
-    Ended::Complete
+    None
 }
 
 /// A clock that wakes the loop with exactly the given latencies, repeated from the first.
@@ -136,7 +149,7 @@ mod tests {
 
     fn run(latencies: &[u64], interval: u64, points: u64) -> Distribution {
         let mut grid = Grid::new(interval, interval, points);
-        let mut sampler = Sampler::new(8, None, false).on_grid(interval);
+        let mut sampler = Sampler::new(8, None, false).on_grid(interval).in_blocks();
         let until = Until { samples: &FOREVER, break_above: u64::MAX };
         let ended = sample(&mut Fake::new(Arc::from(latencies)), &mut grid, &mut sampler, 0, &until);
         assert_eq!(ended, Ended::Complete);
@@ -163,6 +176,11 @@ mod tests {
 
     #[track_caller]
     fn is_the_truth(d: &Distribution, mut all: Vec<u64>) {
+        let highest = |points: usize| all.chunks_exact(points).map(|block| *block.iter().max().unwrap()).collect::<Vec<_>>();
+        match &d.parts().blocks {
+            Some(blocks) => assert_eq!(blocks.maxima, highest(usize::try_from(blocks.points).unwrap())),
+            None => assert!(all.len() < 64),
+        }
         all.sort_unstable();
         let mut plain = Histogram::new();
         for &v in &all {
@@ -210,6 +228,19 @@ mod tests {
             };
             let latencies: Vec<u64> = wakes.iter().map(latency).collect();
             is_the_truth(&run(&latencies, interval, points), truth(&latencies, interval, points));
+        }
+    }
+
+    #[test]
+    fn however_long_a_run_is_it_has_64_to_128_blocks() {
+        for (points, blocks) in
+            [(63, None), (64, Some((64, 1))), (8_191, Some((64, 127))), (8_192, Some((128, 64))), (1_000_000, Some((8_192, 122)))]
+        {
+            // Some pass over a few points, one in 5,000 passes over many.
+            let latencies: Vec<u64> = (0..5_000u64).map(|i| if i == 4_999 { 300_000_000 } else { i * 7_919 % 3_000_000 }).collect();
+            let d = run(&latencies, 1_000_000, points);
+            assert_eq!(d.parts().blocks.as_ref().map(|b| (b.points, b.maxima.len())), blocks, "{points}");
+            is_the_truth(&d, truth(&latencies, 1_000_000, points));
         }
     }
 

@@ -128,7 +128,7 @@ pub(super) fn prepare(
     });
     // Samplers first: nothing may be allocated once a thread has started, and a failed allocation must not leave
     // other threads waiting.
-    let sampler = |i| Sampler::new(s.worst, s.linear_bins, s.samples).on_grid(role(s, i).interval);
+    let sampler = |i| Sampler::new(s.worst, s.linear_bins, s.samples).on_grid(role(s, i).interval).in_blocks();
     let samplers: Vec<Sampler> = (0..s.threads).map(sampler).collect();
     let mut workers = Vec::new();
     for (i, sampler) in (0..).zip(samplers) {

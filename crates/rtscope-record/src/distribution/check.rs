@@ -80,6 +80,9 @@ fn of_slots(p: &DistributionParts) -> Option<&'static str> {
             return Some("the sums lie outside what the histogram allows");
         }
     }
+    if let Some(what) = p.blocks.as_ref().and_then(|b| b.contradiction(p.expected, p.max, &p.histogram, p.passed.as_ref())) {
+        return Some(what);
+    }
     if let Some(l) = &p.linear {
         if let Some(fault) = l.fault() {
             return Some(fault);

@@ -1,6 +1,6 @@
 //! A distribution as JSON: derived figures are written for readers, and checked when it is read.
 
-use super::{Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
+use super::{BlockMaxima, Distribution, DistributionError, DistributionParts, Moments, PassedOver, ThreadInfo, Worst};
 use crate::correction::{Basis, Corrected};
 use crate::hdr;
 use crate::linear::LinearBins;
@@ -72,6 +72,9 @@ pub(crate) struct Wire<'a> {
     /// Exact equal-width bins beside the histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     linear: Option<Cow<'a, LinearBins>>,
+    /// Highest latency of each stretch of the grid, in the order of time; absent if they were not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    blocks: Option<Cow<'a, BlockMaxima>>,
     /// Histogram of the samples: `HdrHistogram` V2, compressed, base64; lowest value 1 ns, 3 significant digits.
     histogram: String,
 }
@@ -126,6 +129,7 @@ impl<'a> Wire<'a> {
             worst: Cow::Borrowed(&p.worst),
             thread: p.thread.as_ref().map(Cow::Borrowed),
             linear: p.linear.as_ref().map(Cow::Borrowed),
+            blocks: p.blocks.as_ref().map(Cow::Borrowed),
         }
     }
 }
@@ -167,6 +171,7 @@ impl TryFrom<Wire<'_>> for Distribution {
             worst: w.worst.into_owned(),
             thread: w.thread.map(Cow::into_owned),
             linear: w.linear.map(Cow::into_owned),
+            blocks: w.blocks.map(Cow::into_owned),
             resolution: w.resolution,
         })?;
         let close = |stated: Option<f64>, own: Option<f64>| match (stated, own) {

@@ -13,7 +13,7 @@ fn not_kept_up_to(p: &DistributionParts) -> u64 {
 
 impl Distribution {
     /// Merges this and `other` exactly into one distribution with this label. Keeps the `worst` highest samples of both, as far as
-    /// these are known: an import that kept none may have any below its maximum. Thread and linear bins are dropped.
+    /// these are known: an import that kept none may have any below its maximum. Thread, linear bins and block maxima are dropped.
     pub fn merge(&self, other: &Self, label: &str, worst: usize) -> Result<Self, DistributionError> {
         self.clone().with(other, label, worst)
     }
@@ -28,7 +28,7 @@ impl Distribution {
         let (mut p, b) = (self.0, &other.0);
         let floor = not_kept_up_to(&p).max(not_kept_up_to(b));
         label.clone_into(&mut p.label);
-        (p.thread, p.linear) = (None, None);
+        (p.thread, p.linear, p.blocks) = (None, None, None);
         p.histogram.merge(&b.histogram).map_err(error)?;
         p.count = add(p.count, b.count)?;
         p.missed = add(p.missed, b.missed)?;

@@ -1,5 +1,6 @@
 //! The parts of a distribution, before they are checked.
 
+use super::blocks::BlockMaxima;
 use super::passed::PassedOver;
 use crate::histogram::Histogram;
 use crate::linear::LinearBins;
@@ -91,6 +92,8 @@ pub struct DistributionParts {
     pub thread: Option<ThreadInfo>,
     /// Exact equal-width bins beside the histogram.
     pub linear: Option<LinearBins>,
+    /// The highest latency of each stretch of its grid, if they were kept.
+    pub blocks: Option<BlockMaxima>,
     /// The unit to which values were rounded down, ns: 1 for rtscope, 1000 in most imported data.
     pub resolution: u64,
 }
@@ -115,6 +118,7 @@ impl DistributionParts {
             worst: Vec::new(),
             thread: None,
             linear: None,
+            blocks: None,
             resolution: 1,
         }
     }

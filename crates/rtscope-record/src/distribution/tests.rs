@@ -371,3 +371,27 @@ proptest! {
         prop_assert!(serde_json::from_slice::<Distribution>(&text).is_err());
     }
 }
+
+#[test]
+fn block_maxima_are_latencies_of_the_grid() {
+    let of = |points, maxima: &[u64]| {
+        let blocks = Some(BlockMaxima { points, maxima: maxima.to_vec() });
+        Distribution::new(DistributionParts { blocks, ..passing("cpu0", &[10, 20, 3_500], (2_500, 3)).into_parts() })
+    };
+    // Three samples, and three points passed over that waited 2.5, 1.5 and 0.5 us.
+    let whole = of(2, &[20, 3_500, 1_500]).unwrap();
+    let text = serde_json::to_string(&whole).unwrap();
+    assert_eq!(serde_json::from_str::<Distribution>(&text).unwrap(), whole);
+    assert!(whole.merge(&whole, "all", 1).unwrap().parts().blocks.is_none());
+    for (points, maxima, wrong) in [
+        (0, &[20][..], "blocks without points"),
+        (1, &[20; MOST_BLOCKS + 1], "too many blocks"),
+        (3, &[20; 3], "more points than the grid"),
+        (u64::MAX, &[20; 2], "more points than the grid"),
+        (2, &[20, 2_400], "no latency of the distribution"),
+        (2, &[3_501], "no latency of the distribution"),
+    ] {
+        let error = of(points, maxima).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{error}");
+    }
+}
