@@ -11,6 +11,19 @@ pub(super) const LOOK: &str = r#"rtscope() {
 rtscope; exit
 "#;
 
+/// Prints the kernel's release, and what stress-ng says of its stressors; without stress-ng only the former.
+pub(super) const STRESSORS: &str = r#"rtscope() {
+    LC_ALL=C
+    export LC_ALL
+    printf 'rtscope-ssh/1 kernel %s\n' "$(uname -r)"
+    stress-ng --stressors 2>/dev/null </dev/null | sed 's#^#rtscope-ssh/1 list #'
+    stress-ng --class 'cpu?' 2>&1 </dev/null | sed 's#^#rtscope-ssh/1 class #'
+    stress-ng --help 2>/dev/null </dev/null | sed 's#^#rtscope-ssh/1 help #'
+    echo 'rtscope-ssh/1 end'
+}
+rtscope; exit
+"#;
+
 /// Makes a private directory where programs may run; prints the architecture and the directory; reads the probe's size and
 /// SHA-256 (one line) and the probe itself; checks it and prints its version; and, when told to go on, becomes the probe as a
 /// keeper. Whatever fails, the directory is removed.

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Options of `hunt`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Tries stress-ng's stressors: groups first, then the stressors of the worst groups, these for longer, with more
 workers and together. In the lab several trials run at once, on a machine one after the other. Every trial is a
@@ -20,9 +20,10 @@ Examples:
   rtscope hunt lab:debian/6.12 --budget 1h -o worst.toml
   rtscope hunt lab:debian/6.12 --against lab:debian/6.12-rt   where RT gains most
   rtscope hunt local --budget 8h --trial 10s       this machine, overnight
+  rtscope hunt ssh:root@board --budget 8h          a board, with the stress-ng that is there
   rtscope hunt lab:debian/6.12 --stressors vm-rw,klog,readahead")]
 pub(crate) struct Hunt {
-    /// Where to measure: local, or lab:KERNEL
+    /// Where to measure: local, ssh:HOST, or lab:KERNEL
     pub target: String,
     /// Hunt for the greatest difference: the latency on the target less that on this one
     #[arg(long, value_name = "TARGET")]

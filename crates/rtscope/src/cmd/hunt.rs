@@ -5,7 +5,7 @@ mod hunter;
 mod trial;
 
 use super::campaign::Bench;
-use super::run::Machine;
+use super::run::{Machine, target_name};
 use super::stop::stop_on_signals;
 use super::style;
 use crate::args::hunt::Hunt;
@@ -25,6 +25,9 @@ const ROUNDS: usize = 999;
 
 /// Hunts until the budget is used up, nothing is left to try, or a signal comes.
 pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
+    // By the names that records have.
+    let against = a.against.as_deref().map(target_name).transpose()?;
+    let a = &Hunt { target: target_name(&a.target)?, against, ..a.clone() };
     let hunter = Hunter::new(context, a)?;
     let asked = stop_on_signals()?;
     let begun = Instant::now();
@@ -37,6 +40,7 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
         hunter.name
     ));
     stressors.all = found.allowed(&stressors.all);
+    stressors.computing.retain(|s| stressors.all.contains(s));
     let mut search = Search::new(a.method, stressors);
     let bench = Limited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
     let budget = Duration::from_nanos(a.budget.0);

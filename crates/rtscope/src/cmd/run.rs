@@ -202,6 +202,21 @@ pub(crate) fn cpus(list: Option<&CpuList>) -> Result<Vec<u32>, Failure> {
     }
 }
 
+/// The machine of a target over ssh.
+pub(crate) fn there(target: &str) -> Result<Ssh, Failure> {
+    Ok(Ssh::new(ssh_address(target)?, ssh_options()?))
+}
+
+/// The release of the kernel that runs on this machine, or on one over ssh.
+pub(crate) fn release_of(target: &str) -> Result<String, Failure> {
+    if ssh::is_ssh(target) {
+        return Ok(there(target)?.stress_ng()?.0);
+    }
+    let path = std::path::Path::new("/proc/sys/kernel/osrelease");
+    let release = rtscope_files::read_text(path, rtscope_files::SMALL).or_machine(path.display(), "is /proc mounted?")?;
+    Ok(release.trim().to_owned())
+}
+
 fn ssh_cpus(target: &str, options: &SshOptions) -> Result<Vec<u32>, TargetError> {
     Ssh::new(ssh_address(target)?, options.clone()).cpus()
 }

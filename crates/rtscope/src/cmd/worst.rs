@@ -1,6 +1,6 @@
 //! `--load worst`: the load under which hunts found a target's kernel latest, from their trials in the archive.
 
-use super::run::lab_kernel;
+use super::run::{lab_kernel, release_of, target_name};
 use super::summaries::{summaries, verdict};
 use crate::config::Context;
 use rtscope_archive::RunSummary;
@@ -8,7 +8,6 @@ use rtscope_failure::Failure;
 use rtscope_files::digest;
 use rtscope_lab::kernels::KernelName;
 use rtscope_record::Verdict;
-use std::path::Path;
 
 const WORD: &str = "worst";
 /// Hexadecimal digits of a load's hash.
@@ -35,7 +34,8 @@ pub(crate) fn worst(context: &Context, word: &str, targets: &[String]) -> Result
     }
     let mut loads: Vec<String> = Vec::new();
     for target in targets {
-        let of = trials.iter().filter(|t| is_of(t, target));
+        let kernel = KernelOf::target(target)?;
+        let of = trials.iter().filter(|t| kernel.has(t));
         // Of equal ones the one that was found first.
         let worst = of.max_by(|a, b| a.max.cmp(&b.max).then_with(|| b.started.cmp(&a.started))).ok_or_else(|| {
             Failure::usage(
@@ -61,16 +61,33 @@ fn trials(context: &Context) -> Result<Vec<RunSummary>, Failure> {
     Ok(all)
 }
 
-/// Whether a trial is of the kernel that a target has: of the same one in the lab, or of the one that runs on this machine.
-fn is_of(trial: &RunSummary, target: &str) -> bool {
-    let kernel = |target: &str| lab_kernel(target).and_then(|name| name.parse::<KernelName>().ok());
-    match kernel(target) {
-        Some(name) => kernel(&trial.target) == Some(name),
-        None => {
-            let release = rtscope_files::read_text(Path::new("/proc/sys/kernel/osrelease"), rtscope_files::SMALL);
-            trial.target == target && release.is_ok_and(|r| r.trim() == trial.kernel)
+/// The kernel that a target has.
+enum KernelOf {
+    /// One of the lab.
+    Lab(KernelName),
+    /// The one that runs on a machine: the target's name as in records, and the release.
+    Machine(String, String),
+}
+
+impl KernelOf {
+    fn target(target: &str) -> Result<Self, Failure> {
+        Ok(match lab(target) {
+            Some(name) => Self::Lab(name),
+            None => Self::Machine(target_name(target)?, release_of(target)?),
+        })
+    }
+
+    /// Whether the trial was on this kernel.
+    fn has(&self, trial: &RunSummary) -> bool {
+        match self {
+            Self::Lab(name) => lab(&trial.target).as_ref() == Some(name),
+            Self::Machine(target, release) => trial.target == *target && trial.kernel == *release,
         }
     }
+}
+
+fn lab(target: &str) -> Option<KernelName> {
+    lab_kernel(target)?.parse().ok()
 }
 
 #[cfg(test)]

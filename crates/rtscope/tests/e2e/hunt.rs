@@ -16,7 +16,9 @@ fn a_hunt_on_this_machine_keeps_its_trials() {
     assert!(trials >= 4 && found["ranking"].as_array().unwrap().len() >= 2, "{found}");
     assert_eq!(found["alone"], serde_json::json!(["get", "sleep"]), "{found}");
     let kept = world.line("list --json").ends_with(0).out;
-    assert_eq!(kept.matches("\"id\"").count() as u64, trials, "every trial is a record");
+    // On a busy machine one may be INVALID: kept, but no trial.
+    let invalid = found["failed"].as_object().unwrap().values().filter(|why| why.as_str().unwrap().starts_with("INVALID")).count();
+    assert_eq!(kept.matches("\"id\"").count() as u64, trials + invalid as u64, "every trial is a record: {found}");
     let plan = std::fs::read_to_string(world.path("worst.toml")).unwrap();
     assert!(plan.contains("targets = [\"local\"]") && plan.contains("stress-ng:--"), "{plan}");
     world.line("campaign status worst.toml").ends_with(0);
@@ -26,7 +28,6 @@ fn a_hunt_on_this_machine_keeps_its_trials() {
 fn what_can_not_be_hunted_is_refused() {
     let world = World::new();
     for (words, why) in [
-        ("hunt ssh:nowhere", "can't be hunted on"),
         ("hunt fake:x", "can't be hunted on"),
         ("hunt local --against local", "another target"),
         ("hunt local --against lab:debian/6.12", "another target in the same kind of time"),

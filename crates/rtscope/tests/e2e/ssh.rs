@@ -282,6 +282,26 @@ fn a_load_is_kept_up_there_and_proved() {
 }
 
 #[test]
+fn the_worst_load_there_is_hunted_and_has_a_name() {
+    let Some((w, sshd)) = board() else { return };
+    if !installed("stress-ng") {
+        return skip("stress-ng is not installed");
+    }
+    let words = "hunt ssh://board --stressors clock --trial 200ms --budget 2m --json";
+    let found = end_of(sshd.command(&w, words).spawn().unwrap()).ends_with(0).out;
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["alone"], serde_json::json!(["clock"]), "{found}");
+    let records = w.records();
+    assert!(!records.is_empty() && records.iter().all(|r| r.id().starts_with("hunt-") && r.parts().target == "ssh:board"));
+    assert!(records.iter().all(|r| r.parts().load_proof.is_some()), "each trial had its load, there");
+    let child = sshd.command(&w, "measure timer -D 200ms --json --target ssh:board --load worst").spawn().unwrap();
+    assert_eq!(end_of(child).measured().record().parts().load, found["ranking"][0]["load"].as_str().unwrap());
+    let unknown = "hunt ssh:board --stressors no-such-one --budget 1s";
+    end_of(sshd.command(&w, unknown).spawn().unwrap()).ends_with(2).complains(&["no stressor `no-such-one`"]);
+    sshd.is_clean();
+}
+
+#[test]
 fn a_campaign_goes_there() {
     let Some((w, sshd)) = board() else { return };
     let plan = "name = \"there\"\ntargets = [\"ssh://board\", \"local\"]\n[[tests]]\ntest = \"timer\"\nduration = \"200ms\"\n";

@@ -4,7 +4,7 @@ use super::trial::Trial;
 use crate::args::hunt::Hunt;
 use crate::cmd::campaign::{ArchiveKeeper, Bench, cpus};
 use crate::cmd::measure;
-use crate::cmd::run::{check_target, lab_kernel};
+use crate::cmd::run::{lab_kernel, release_of, there};
 use crate::config::{Context, cache_root, data_dir};
 use crate::progress::campaign::CampaignProgress;
 use rtscope_failure::{Explain as _, Failure};
@@ -13,8 +13,9 @@ use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Nanos, Record};
 use rtscope_run::campaign::{self, Executor as _, Plan, State};
-use rtscope_run::hunt::{Length, Limited, Mix, Round, Stressors, class, sized, stressors};
+use rtscope_run::hunt::{Length, Limited, Mix, Round, StressNg, Stressors, class, sized, stressors};
 use rtscope_run::session::Step;
+use rtscope_run::ssh::is_ssh;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,11 +39,10 @@ pub(super) struct Ended {
 impl<'a> Hunter<'a> {
     pub(super) fn new(context: &'a Context, a: &'a Hunt) -> Result<Self, Failure> {
         for target in std::iter::once(&a.target).chain(&a.against) {
-            check_target(target)?;
-            if target != "local" && lab_kernel(target).is_none() {
+            if target != "local" && lab_kernel(target).is_none() && !is_ssh(target) {
                 return Err(Failure::usage(
                     format!("`{target}` can't be hunted on"),
-                    "local, or lab:KERNEL such as lab:debian/6.12",
+                    "local, ssh:HOST, or lab:KERNEL such as lab:debian/6.12",
                 ));
             }
         }
@@ -72,7 +72,10 @@ impl<'a> Hunter<'a> {
         // Another machine state, or other trials, are another hunt.
         let states: Vec<&str> = guest.iter().chain(&other).map(Guest::state).collect();
         let state = match &states[..] {
-            [] => rtscope_files::read_text(Path::new("/proc/sys/kernel/osrelease"), rtscope_files::SMALL).unwrap_or_default(),
+            [] => {
+                let releases = std::iter::once(&a.target).chain(&a.against).map(|target| release_of(target));
+                releases.collect::<Result<Vec<String>, Failure>>()?.join(" ")
+            }
             all => all.join(" "),
         };
         let told = format!(
@@ -98,11 +101,8 @@ impl<'a> Hunter<'a> {
 
     /// The stressors that can be tried, and what the target's stress-ng says of them.
     pub(super) fn candidates(&self, stop: &StopHandle) -> Result<Stressors, Failure> {
-        let texts = self.ask_stress_ng(&[&["--stressors"], &["--class", "cpu?"], &["--help"]], stop)?;
-        let [list, classes, help] = &texts[..] else {
-            return Err(Failure::machine("stress-ng names no stressors", "is stress-ng on the target?"));
-        };
-        let (mut all, computing) = (stressors(list), class(classes));
+        let StressNg { list, classes, help } = self.ask_stress_ng(stop)?;
+        let (mut all, computing) = (stressors(&list), class(&classes));
         if all.is_empty() {
             return Err(Failure::machine(format!("stress-ng names no stressors: {}", list.trim()), "is stress-ng on the target?"));
         }
@@ -118,27 +118,33 @@ impl<'a> Hunter<'a> {
             all.dedup();
         }
         let computing = computing.into_iter().filter(|s| all.contains(s)).collect();
-        Ok(Stressors { all, computing, sized: sized(help) })
+        Ok(Stressors { all, computing, sized: sized(&help) })
     }
 
-    /// What the target's stress-ng says when it is called with each of `calls`.
-    fn ask_stress_ng(&self, calls: &[&[&str]], stop: &StopHandle) -> Result<Vec<String>, Failure> {
+    /// What the target's stress-ng says of itself.
+    fn ask_stress_ng(&self, stop: &StopHandle) -> Result<StressNg, Failure> {
         const END: &str = "\n-- end --\n";
+        const CALLS: [&[&str]; 3] = [&["--stressors"], &["--class", "cpu?"], &["--help"]];
+        if is_ssh(&self.a.target) {
+            return Ok(there(&self.a.target)?.stress_ng()?.1);
+        }
         if let Some(guest) = &self.guest {
             let ask = |words: &&[&str]| format!("stress-ng '{}' 2>&1; printf '{END}'", words.join("' '"));
-            let script = calls.iter().map(ask).collect::<Vec<_>>().join("; ");
+            let script = CALLS.iter().map(ask).collect::<Vec<_>>().join("; ");
             let words = ["sh", "-c", &script].map(str::to_owned);
             let ran = rtscope_run::lab::run(guest, &words, "none", Duration::from_secs(60), stop, &mut |_: Step<'_>| {})?;
-            return Ok(ran.stdout.split_terminator(END).map(str::to_owned).collect());
+            let mut said = ran.stdout.split_terminator(END).map(str::to_owned);
+            let mut next = || said.next().unwrap_or_default();
+            return Ok(StressNg { list: next(), classes: next(), help: next() });
         }
         let remedy = "apt-get install stress-ng";
         let program = rtscope_load::programs::find_program("stress-ng")
             .ok_or_else(|| Failure::machine("stress-ng is not installed", remedy))?;
         let ask = |words: &&[&str]| {
             let out = rtscope_sys::process::command(&program).args(*words).output().or_machine("stress-ng", remedy)?;
-            Ok(String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+            Ok::<_, Failure>(String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
         };
-        calls.iter().map(ask).collect()
+        Ok(StressNg { list: ask(&CALLS[0])?, classes: ask(&CALLS[1])?, help: ask(&CALLS[2])? })
     }
 
     pub(super) fn length(&self, length: Length) -> Nanos {
