@@ -1,0 +1,1 @@
+//! Bounds on the tail: extreme-value fits, and the gates before them.
