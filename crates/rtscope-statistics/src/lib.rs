@@ -3,4 +3,5 @@
 //! Pure: numbers in, figures out. Knows no records; every random choice follows from a seed that the caller gives.
 
 pub mod replicates;
+pub mod seeded;
 pub mod tail;

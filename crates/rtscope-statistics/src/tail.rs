@@ -1,1 +1,27 @@
 //! Bounds on the tail: extreme-value fits, and the gates before them.
+
+mod blocks;
+mod bootstrap;
+mod error;
+mod fit;
+mod gates;
+mod goodness;
+mod law;
+mod moments;
+mod observed;
+mod optimum;
+mod profile;
+#[cfg(test)]
+mod published;
+mod threshold;
+
+pub use blocks::{block_maxima, cluster_maxima};
+pub use error::{MOST_VALUES, TailError};
+pub use fit::{FEWEST, Fit, fit};
+pub use gates::{ExtremalIndex, Gate, Outcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, runs, usual_run};
+pub use goodness::{Distances, Goodness, distances, goodness};
+pub use law::{Family, Law};
+pub use moments::{LMoments, gev_of, gpd_of, l_moments};
+pub use profile::Interval;
+pub use observed::{Cell, Observed, Resolution, grid_of};
+pub use threshold::{MeanExcess, ThresholdRow, mean_residual_life, thresholds, usual_thresholds};
