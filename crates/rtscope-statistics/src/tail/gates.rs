@@ -225,6 +225,25 @@ pub fn extremal_index(series: &[f64], threshold: f64, run: usize) -> Option<Extr
     Some(ExtremalIndex { index, independent, intervals: by_intervals(&gaps), run, exceedances: n, clusters, p })
 }
 
+/// The greatest distance of the times of exceedances from even ones, times the square root of their number, and its p-value by
+/// Kolmogorov's distribution.
+pub fn rate(series: &[f64], threshold: f64) -> Option<(f64, f64)> {
+    let at = exceeding(series, threshold);
+    let n = at.len() as f64;
+    if n < 4.0 {
+        return None;
+    }
+    let off = |(i, at): (usize, &usize)| {
+        let time = (*at as f64 + 0.5) / series.len() as f64;
+        ((i + 1) as f64 / n - time).max(time - i as f64 / n)
+    };
+    // Times are whole: where most values exceed, half a step is no distance.
+    let d = (at.iter().enumerate().map(off).fold(0.0, f64::max) - 0.5 / n).max(0.0) * n.sqrt();
+    let term = |k: i32| (if k % 2 == 1 { 2.0 } else { -2.0 }) * (-2.0 * f64::from(k * k) * d * d).exp();
+    let p = if d < 0.3 { 1.0 } else { (1..60).map(term).sum::<f64>().clamp(0.0, 1.0) };
+    Some((d, p))
+}
+
 /// The intervals estimator: Ferro and Segers 2003, equation 5 and what follows it.
 fn by_intervals(gaps: &[f64]) -> f64 {
     let n = gaps.len() as f64;

@@ -42,17 +42,17 @@ impl Of {
     /// The parameters besides, of a law.
     fn rest(self, law: &Law) -> Vec<f64> {
         match (self, law.family) {
-            (Self::Location | Self::Level(_), Family::Gev) => vec![law.scale, law.shape],
-            (Self::Scale, Family::Gev) => vec![law.location, law.shape],
+            (Self::Location, Family::Gev) => vec![law.scale, law.shape],
+            // With a level far out, a scale would fix the location too well for a search.
+            (Self::Scale | Self::Level(_), Family::Gev) => vec![law.location, law.shape],
             (Self::Shape, Family::Gev) => vec![law.location, law.scale],
             (Self::Shape, Family::Gpd) => vec![law.scale],
             (_, Family::Gpd) => vec![law.shape],
         }
     }
 
-    /// Other parameters from which a search may begin where `self` has the value: those of the best law, and some with other
-    /// shapes or scales.
-    fn starts(self, law: &Law, value: f64, first: &[f64]) -> Vec<Vec<f64>> {
+    /// Other parameters from which a search may begin: those of the best law, and some with other shapes or scales.
+    fn starts(self, law: &Law, first: &[f64]) -> Vec<Vec<f64>> {
         let shapes = [law.shape, law.shape / 2.0, 0.0, -0.1, -0.3, 0.2, 0.5, 1.0];
         let mut all = vec![first.to_vec()];
         match (self, law.family) {
@@ -61,11 +61,6 @@ impl Of {
                 rest[first.len() - 1] *= by;
                 rest
             })),
-            (Self::Level(p), Family::Gev) => {
-                // The location stays where the data are.
-                let scale = |shape: f64| (value - law.location) / Law::standard_level(Family::Gev, shape, p);
-                all.extend(shapes.iter().map(|shape| vec![scale(*shape), *shape]).filter(|rest| rest[0] > 0.0));
-            }
             (_, Family::Gev) => all.extend(shapes.iter().map(|shape| vec![first[0], *shape])),
             (_, Family::Gpd) => all.extend(shapes.iter().map(|shape| vec![*shape])),
         }
@@ -79,13 +74,16 @@ impl Of {
             (Self::Location, Family::Gev) => vec![value, rest[0], rest[1]],
             (Self::Scale, Family::Gev) => vec![rest[0], value, rest[1]],
             (Self::Shape, Family::Gev) => vec![rest[0], rest[1], value],
-            (Self::Level(p), Family::Gev) => vec![value - rest[0] * level(p, rest[1]), rest[0], rest[1]],
+            (Self::Level(p), Family::Gev) => vec![rest[0], (value - rest[0]) / level(p, rest[1]), rest[1]],
             (Self::Shape, Family::Gpd) => vec![rest[0], value],
             (Self::Scale | Self::Location, Family::Gpd) => vec![value, rest[0]],
             (Self::Level(p), Family::Gpd) => vec![value / level(p, rest[0]), rest[0]],
         }
     }
 }
+
+/// What lies farther beyond an interval is no place to search from.
+const FAR: f64 = 30.0;
 
 /// How many times a bracket is widened.
 const WIDENINGS: usize = 40;
@@ -102,11 +100,13 @@ pub(super) fn interval(standard: &Standard, best: &Minimum, of: Of, drop: f64) -
         let near = RefCell::new(start.clone());
         let beyond = |value: f64| {
             let f = |rest: &[f64]| standard.nllh(&of.free(standard.family, value, rest));
-            let from = feasible(&f, &near.borrow(), of.starts(&law, value, &start));
+            let from = feasible(&f, &near.borrow(), of.starts(&law, &start));
             let found = from.and_then(|from| descend(&f, &from, &steps[..start.len()]));
             let Some(found) = found else { return f64::INFINITY };
             let beyond = 2.0 * (found.value - best.value) - drop;
-            *near.borrow_mut() = found.at;
+            if beyond < FAR {
+                *near.borrow_mut() = found.at;
+            }
             beyond
         };
         let mut step = first_step(of, &law, standard);
@@ -118,6 +118,8 @@ pub(super) fn interval(standard: &Standard, best: &Minimum, of: Of, drop: f64) -
             }
             if of == Of::Scale || matches!(of, Of::Level(_)) && standard.family == Family::Gpd {
                 outside = outside.max(inside / 4.0);
+            } else if matches!(of, Of::Level(_)) {
+                outside = outside.max(f64::midpoint(inside, law.location - 2.0 * law.scale));
             }
             let found = beyond(outside);
             if found > 0.0 {
