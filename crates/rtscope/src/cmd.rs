@@ -18,6 +18,7 @@ pub(crate) mod meta;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;
+pub(crate) mod tail;
 
 use crate::output;
 use rtscope_report::table::Style;

@@ -28,7 +28,9 @@ pub enum TailError {
     #[error("all {0} are equal: they have no tail")]
     Constant(&'static str),
     /// The values can't be rescaled without loss: they differ by less than the precision of their size.
-    #[error("the values spread over {spread:e} around {centre:e}: that is too little, or too much, for their size to be computed with")]
+    #[error(
+        "the values spread over {spread:e} around {centre:e}: that is too little, or too much, for their size to be computed with"
+    )]
     Scale {
         /// Spread of the values.
         spread: f64,

@@ -103,7 +103,9 @@ fn weighted(below: [f64; 2], above: [f64; 2], off: [f64; 2], p: f64) -> f64 {
     // With off = a + b F, the integrand is a^2 / F + (a + b)^2 / (1 - F) - b^2.
     let b = (off[1] - off[0]) / p;
     let a = off[0] - b * below[0];
-    let part = |weight: f64, ratio: f64| if weight.abs() < 1e-12 || !(ratio > 0.0 && ratio.is_finite()) { 0.0 } else { weight * weight * ratio.ln() };
+    let part = |weight: f64, ratio: f64| {
+        if weight.abs() < 1e-12 || !(ratio > 0.0 && ratio.is_finite()) { 0.0 } else { weight * weight * ratio.ln() }
+    };
     (part(a, below[1] / below[0]) + part(a + b, above[0] / above[1]) - b * b * p).max(0.0)
 }
 

@@ -1,7 +1,9 @@
 //! Which gates a study has, and what became of them.
 
 use super::blocks::exceeding;
-use super::gates::{ExtremalIndex, Gate, Outcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run};
+use super::gates::{
+    ExtremalIndex, Gate, Outcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run,
+};
 use super::goodness::Goodness;
 use super::request::Series;
 
@@ -31,7 +33,9 @@ pub(super) fn gates(
     };
     let order = match (fitted, series) {
         (None, _) => Err("the order of the values is not known"),
-        (Some(_), Series::Ordered(values)) if is_sorted(values) => Err("the values are sorted, so their order in time is not known"),
+        (Some(_), Series::Ordered(values)) if is_sorted(values) => {
+            Err("the values are sorted, so their order in time is not known")
+        }
         (Some(fitted), _) => Ok(fitted),
     };
     let gate = |name: &'static str, test: String, of: &dyn Fn(&[f64]) -> Option<(f64, f64)>, bad: &str| match order {

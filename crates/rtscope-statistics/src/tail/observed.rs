@@ -42,7 +42,9 @@ impl Observed {
         check(values)?;
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let mut cells: Vec<Cell> = Vec::new();
+        // A vector that grew would take twice the memory for a moment.
+        let distinct = 1 + sorted.windows(2).filter(|w| w[0] < w[1]).count();
+        let mut cells: Vec<Cell> = Vec::with_capacity(distinct.min(sorted.len()));
         for v in sorted {
             match cells.last_mut().filter(|c| c.low >= v) {
                 Some(same) => same.count += 1.0,

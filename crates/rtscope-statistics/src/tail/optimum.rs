@@ -182,8 +182,7 @@ fn hessian(f: Function<'_>, at: &[f64], value: f64, widths: &[f64]) -> Option<Ma
     let n = at.len();
     let mut h = widths.to_vec();
     for _ in 0..12 {
-        let ends: Vec<[f64; 2]> =
-            (0..n).map(|i| [h[i], -h[i]].map(|by| f(&shifted(at, &[(i, by)])))).collect();
+        let ends: Vec<[f64; 2]> = (0..n).map(|i| [h[i], -h[i]].map(|by| f(&shifted(at, &[(i, by)])))).collect();
         if let Some(i) = ends.iter().position(|e| !e.iter().all(|v| v.is_finite())) {
             h[i] /= 4.0;
             continue;

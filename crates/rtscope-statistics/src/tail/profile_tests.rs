@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::tail::fit::{drawn, fit_of};
+use crate::tail::law::{Family, Law};
 use crate::tail::observed::Observed;
 use crate::tail::published::PORTPIRIE;
-use crate::tail::law::{Family, Law};
 
 const DROP: f64 = 3.841_458_820_694_124;
 

@@ -169,7 +169,8 @@ pub fn study(series: &Series, request: &Request) -> Result<Study, TailError> {
         Interval { low: found.low.map(back), high: found.high.map(back) }
     };
     let n = m.observed.total();
-    let replicates = |most: u32| request.replicates.min(if n <= 300.0 { most } else { most.min(if n <= 3000.0 { 499 } else { 199 }) });
+    let replicates =
+        |most: u32| request.replicates.min(if n <= 300.0 { most } else { most.min(if n <= 3000.0 { 499 } else { 199 }) });
     let goodness = goodness(&m.observed, &fit.law, rounding, replicates(999), &mut random);
     let source = match &m.ordered {
         Some(values) if values.len() < 20_000 => Source::Blocks(values, block_length(values.len()), rounding),

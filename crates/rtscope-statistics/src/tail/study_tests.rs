@@ -48,12 +48,8 @@ fn independent_values_pass_and_clusters_do_not() {
     let pairs: Vec<f64> = values.windows(3).map(|w| w[0].max(w[1]).max(w[2])).collect();
     let s = of(&pairs, Method::Thresholds(vec![Cut::Above(0.05)]));
     assert!(!s.bounded && outcome(&s, "clusters") == Outcome::Failed, "{:?}", s.gates);
-    let request = Request {
-        method: Method::Thresholds(vec![Cut::Above(0.05)]),
-        decluster: Some(10),
-        replicates: 99,
-        ..Request::default()
-    };
+    let request =
+        Request { method: Method::Thresholds(vec![Cut::Above(0.05)]), decluster: Some(10), replicates: 99, ..Request::default() };
     let s = study(&Series::Ordered(pairs), &request).unwrap();
     assert_eq!(outcome(&s, "clusters"), Outcome::Passed);
     assert!(s.fitted < 700.0, "{}", s.fitted);

@@ -26,13 +26,19 @@ pub(super) fn of(s: &Study, left_out: usize) -> Vec<String> {
         "the data do not bound a level from above: no upper end of its interval was found".into(),
     );
     let shape = s.fit.law.shape;
-    warn(s.fit.at_border, "the shape lies at the border of -1: the likelihood has no maximum inside, and there are no errors".into());
+    warn(
+        s.fit.at_border,
+        "the shape lies at the border of -1: the likelihood has no maximum inside, and there are no errors".into(),
+    );
     warn(
         shape < -0.5 && !s.fit.at_border,
         format!("the shape {shape:.3} is below -0.5: standard errors and intervals do not have their usual meaning (Smith 1985)"),
     );
     warn(shape >= 0.5, format!("the shape {shape:.3} is 0.5 or more: a law with this tail has no variance"));
-    warn(s.fit.errors.is_none() && !s.fit.at_border, "the likelihood has no curvature at its maximum: there are no standard errors".into());
+    warn(
+        s.fit.errors.is_none() && !s.fit.at_border,
+        "the likelihood has no curvature at its maximum: there are no standard errors".into(),
+    );
     if let Some(grid) = s.grid {
         let share = grid.step / s.fit.law.scale;
         warn(grid.censored, format!("the values were fitted as intervals of {}: {share:.2} of the law's scale", grid.step));
@@ -52,7 +58,10 @@ pub(super) fn of(s: &Study, left_out: usize) -> Vec<String> {
         format!("{outside} of {} thresholds give a level outside of the interval: the choice decides", s.thresholds.len()),
     );
     if let Some(b) = head.bootstrap.and_then(|b| b.low.zip(b.high)) {
-        warn(b.1 < head.level || b.0 > head.level, "the bootstrap's interval does not hold the level: the fit is not stable".into());
+        warn(
+            b.1 < head.level || b.0 > head.level,
+            "the bootstrap's interval does not hold the level: the fit is not stable".into(),
+        );
     }
     all
 }
