@@ -22,7 +22,7 @@ pub enum Outcome {
 /// A gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gate {
-    /// Its name: `stationarity`, `correlation`, `runs`, `clusters`, `fit`.
+    /// Its name: `stationarity`, `correlation`, `runs`, `rate`, `clusters`, `fit`, `interval`.
     pub name: &'static str,
     /// The test.
     pub test: String,

@@ -116,14 +116,22 @@ impl Observed {
     /// The cells above `threshold`: all of an exact value or interval lies above it.
     #[must_use]
     pub fn above(&self, threshold: f64) -> Self {
-        let from = self.cells.partition_point(|c| if c.is_exact() { c.low <= threshold } else { c.low < threshold });
-        Self::of_sorted(self.cells[from..].to_vec())
+        Self::of_sorted(self.cells[self.first_above(threshold)..].to_vec())
+    }
+
+    /// How many values lie in the cells of [`above`](Self::above).
+    pub fn count_above(&self, threshold: f64) -> f64 {
+        self.cells[self.first_above(threshold)..].iter().map(|c| c.count).sum()
+    }
+
+    fn first_above(&self, threshold: f64) -> usize {
+        self.cells.partition_point(|c| if c.is_exact() { c.low <= threshold } else { c.low < threshold })
     }
 
     /// The lowest threshold at or above `threshold` that cuts no cell in two.
     pub fn between_cells(&self, threshold: f64) -> f64 {
-        let cut = self.cells.iter().find(|c| c.low < threshold && threshold < c.high);
-        cut.map_or(threshold, |c| c.high)
+        let next = self.cells.partition_point(|c| c.high <= threshold);
+        self.cells.get(next).filter(|c| c.low < threshold).map_or(threshold, |c| c.high)
     }
 
     /// Each cell moved and rescaled: `(x - centre) / spread`.

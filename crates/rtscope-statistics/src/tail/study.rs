@@ -129,6 +129,9 @@ pub struct Study {
 /// of the variance.
 const COARSE: f64 = 0.3;
 
+/// More different values than this are put together for bootstraps where they are nearly equal.
+const FEW: usize = 2000;
+
 /// What a law is fitted to, and how it came about.
 struct Material {
     family: Family,
@@ -158,6 +161,7 @@ pub fn study(series: &Series, request: &Request) -> Result<Study, TailError> {
         return Err(TailError::Asked(format!("a return period of {p} values: its level lies below the threshold")));
     }
     let drop = ChiSquared::new(1.0).map_or(3.841_458_820_694_124, |c| c.inverse_cdf(request.confidence));
+    let (standard, minimum) = standard.coarser(&minimum);
     let profile = |of: Of| {
         let found = interval(&standard, &minimum, of, drop);
         let (scale, shift) = match of {
@@ -172,9 +176,10 @@ pub fn study(series: &Series, request: &Request) -> Result<Study, TailError> {
     let replicates =
         |most: u32| request.replicates.min(if n <= 300.0 { most } else { most.min(if n <= 3000.0 { 499 } else { 199 }) });
     let goodness = goodness(&m.observed, &fit.law, rounding, replicates(999), &mut random);
+    let few = if m.observed.cells().len() > FEW { m.observed.condensed(fit.law.scale * 0.01) } else { m.observed.clone() };
     let source = match &m.ordered {
         Some(values) if values.len() < 20_000 => Source::Blocks(values, block_length(values.len()), rounding),
-        _ => Source::Counted(&m.observed),
+        _ => Source::Counted(&few),
     };
     let drawn = laws(source, &fit.law, replicates(499), &mut random);
     let levels: Vec<ReturnLevel> = periods
@@ -193,6 +198,7 @@ pub fn study(series: &Series, request: &Request) -> Result<Study, TailError> {
         .collect();
     let headline = periods.iter().position(|p| p.total_cmp(&chosen).is_eq()).unwrap_or(0);
     let Gated { gates, extremal_index } = gates(series, m.ordered.as_deref(), m.threshold, request.decluster, &goodness);
+    let gates: Vec<Gate> = gates.into_iter().chain([of_interval(&fit, levels.get(headline))]).collect();
     let probabilities: Vec<f64> = periods.iter().map(|p| 1.0 / p).collect();
     let is_gpd = m.family == Family::Gpd;
     let mut study = Study {
@@ -318,6 +324,26 @@ fn fitted(m: &mut Material, request: &Request) -> Result<Fitted, TailError> {
     Ok((Some(resolution), grid(true), found, standard))
 }
 
+/// The gate that has no p-value: whether the likelihood bounds the law and the level at all.
+fn of_interval(fit: &Fit, head: Option<&ReturnLevel>) -> Gate {
+    let why = if fit.at_border || fit.errors.is_none() {
+        Some("the likelihood has no maximum inside of its range: these values do not determine the law")
+    } else if head.is_none_or(|l| l.interval.high.is_none()) {
+        Some("the likelihood does not bound the level from above")
+    } else {
+        None
+    };
+    Gate {
+        name: "interval",
+        test: "maximum and profile of the likelihood".into(),
+        statistic: None,
+        p: None,
+        level: 0.0,
+        outcome: if why.is_some() { Outcome::Failed } else { Outcome::Passed },
+        sentence: why.unwrap_or("the law and the level have finite intervals").into(),
+    }
+}
+
 /// The periods in ascending order, and that of the bound.
 fn periods(request: &Request, family: Family, base: f64) -> (Vec<f64>, f64) {
     if let Some(first) = request.periods.first() {
@@ -350,11 +376,11 @@ fn curve(fit: &Fit, rate: f64, base: f64, periods: &[f64], profile: &dyn Fn(Of) 
     let from = if fit.law.family == Family::Gev { 2.0 } else { 1.02 / rate };
     let to = periods.iter().copied().fold(base * 2.0, f64::max).max(from * 10.0);
     let point = |i: u32| {
-        let period = from * (to / from).powf(f64::from(i) / 20.0);
+        let period = from * (to / from).powf(f64::from(i) / 14.0);
         let p = 1.0 / period / rate;
         CurvePoint { period, level: fit.law.exceeded_with(p), interval: profile(Of::Level(p)) }
     };
-    (0..=20).map(point).collect()
+    (0..=14).map(point).collect()
 }
 
 /// Most points of a plot.

@@ -17,7 +17,7 @@ fn outcome(s: &Study, name: &str) -> Outcome {
 #[test]
 fn port_pirie_has_a_bound_and_venice_has_none() {
     let s = of(&PORTPIRIE, Method::Maxima);
-    assert!(s.bounded && s.gates.len() == 4, "{:?}", s.gates);
+    assert!(s.bounded && s.gates.len() == 5, "{:?}", s.gates);
     let head = &s.levels[s.headline];
     assert!((head.level - 4.688_404).abs() < 1e-5 && (head.extrapolation - 100.0 / 65.0).abs() < 1e-12);
     assert!(head.bootstrap.unwrap().high.unwrap() > head.level);
@@ -53,6 +53,16 @@ fn independent_values_pass_and_clusters_do_not() {
     let s = study(&Series::Ordered(pairs), &request).unwrap();
     assert_eq!(outcome(&s, "clusters"), Outcome::Passed);
     assert!(s.fitted < 700.0, "{}", s.fitted);
+}
+
+#[test]
+fn values_without_a_maximum_of_the_likelihood_have_no_bound() {
+    // The denser the nearer to their end: the likelihood grows up to the border.
+    let values: Vec<f64> = (0..40u32).map(|i| 1.0 - (f64::from(i * 7 % 40) / 40.0).powi(3)).collect();
+    let method = Method::Thresholds(vec![Cut::At(0.0)]);
+    let request = Request { method, rounding: Rounding::Exact, replicates: 99, ..Request::default() };
+    let s = study(&Series::Ordered(values), &request).unwrap();
+    assert!(s.fit.at_border && !s.bounded && outcome(&s, "interval") == Outcome::Failed, "{:?} {:?}", s.fit, s.gates);
 }
 
 #[test]

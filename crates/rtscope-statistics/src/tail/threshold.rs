@@ -92,22 +92,34 @@ pub(super) fn level(law: &super::law::Law, p: f64, share: f64) -> f64 {
     law.exceeded_with((p / share).min(1.0))
 }
 
-/// The mean residual life at up to `points` thresholds, up to the one that `FEWEST` values exceed.
+/// The mean residual life at up to `points` thresholds from the median on, up to the one that `FEWEST` values exceed.
 pub fn mean_residual_life(observed: &Observed, points: u32) -> Vec<MeanExcess> {
     let Some((low, _)) = observed.range() else { return Vec::new() };
     let high = observed.quantile(1.0 - FEWEST as f64 / observed.total()).unwrap_or(low);
     let from = observed.quantile(0.5).unwrap_or(low);
-    let mut all: Vec<MeanExcess> = Vec::new();
-    for i in 0..=points {
-        let threshold = observed.between_cells(from + (high - from) * f64::from(i) / f64::from(points.max(1)));
-        let above = observed.above(threshold);
-        if above.total() < 2.0 || all.last().is_some_and(|l| l.threshold >= threshold) {
+    let at = |i: u32| observed.between_cells(from + (high - from) * f64::from(i) / f64::from(points.max(1)));
+    let mut wanted: Vec<f64> = (0..=points).map(at).collect();
+    wanted.dedup();
+    let mut cells = observed.cells().iter().rev().peekable();
+    // Sums over all cells above the threshold, from the highest on; distances from `high` lose few digits.
+    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    let mut all = Vec::new();
+    for threshold in wanted.into_iter().rev() {
+        while let Some(c) = cells.next_if(|c| if c.low < c.high { c.low >= threshold } else { c.low > threshold }) {
+            let x = c.middle() - high;
+            n += c.count;
+            sum += c.count * x;
+            squares += c.count * x * x;
+        }
+        if n < 2.0 {
             continue;
         }
-        let (mean, deviation) = excesses(&above, threshold);
-        let half = 1.96 * deviation / above.total().sqrt();
-        all.push(MeanExcess { threshold, mean, low: mean - half, high: mean + half, exceedances: above.total() });
+        let mean = sum / n - (threshold - high);
+        let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
+        let half = 1.96 * (variance / n).sqrt();
+        all.push(MeanExcess { threshold, mean, low: mean - half, high: mean + half, exceedances: n });
     }
+    all.reverse();
     all
 }
 
@@ -117,7 +129,7 @@ pub fn usual_thresholds(observed: &Observed) -> Vec<f64> {
     let wanted = shares.into_iter().filter(|s| s * observed.total() >= 30.0);
     let mut all: Vec<f64> = wanted.filter_map(|s| observed.quantile(1.0 - s)).map(|t| observed.between_cells(t)).collect();
     all.dedup();
-    all.retain(|t| observed.above(*t).total() >= FEWEST as f64);
+    all.retain(|t| observed.count_above(*t) >= FEWEST as f64);
     all
 }
 

@@ -20,5 +20,6 @@ mod signals;
 mod ssh;
 mod sshd;
 mod stall;
+mod tail;
 mod timer;
 mod world;
