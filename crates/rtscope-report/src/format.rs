@@ -81,6 +81,31 @@ pub(crate) fn share(s: &Share) -> String {
     if s.undecided == 0 || low == high { format!("{low} %") } else { format!("{low} to {high} %") }
 }
 
+/// A figure with six significant digits; whole numbers of more digits whole, very large and very small ones with an exponent.
+pub(crate) fn figure(v: f64) -> String {
+    if v == 0.0 || !v.is_finite() {
+        return format!("{v}");
+    }
+    let size = v.abs().log10().floor();
+    if !(-5.0..12.0).contains(&size) {
+        return format!("{v:.5e}");
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to 10
+    let decimals = (5.0 - size).max(0.0) as usize;
+    format!("{v:.decimals$}")
+}
+
+/// [`figure`], or a dash.
+pub(crate) fn figure_opt(v: Option<f64>) -> String {
+    v.map_or_else(|| NONE.into(), figure)
+}
+
+/// A count or period, whole where it is.
+pub(crate) fn count_f64(n: f64) -> String {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a whole number far below 2^64
+    if n.fract() == 0.0 && (0.0..1e15).contains(&n) { count(n as u64) } else { figure(n) }
+}
+
 /// A whole number with a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
     let mut digits = itoa::Buffer::new();

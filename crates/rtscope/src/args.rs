@@ -10,6 +10,7 @@ pub(crate) mod lab;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod measure;
+pub(crate) mod tail;
 pub(crate) mod values;
 
 pub(crate) use capture::{CaptureArgs, Edges};
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
+    /// How far a tail may go: extreme-value fits with their gates, intervals and return levels
+    Tail(Box<tail::Tail>),
     /// The loads that can be measured under
     Loads(Json),
     /// Virtual machines with real kernels
@@ -336,7 +339,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_read_or_refused(
-            command in "(measure timer|measure response|dut response|dut periodic|campaign run|campaign status|lab kernels|lab kernels fetch|fpga info|check|list|show|import|export|report|compare|summarize|nonsense)?",
+            command in "(measure timer|measure response|dut response|dut periodic|campaign run|campaign status|lab kernels|lab kernels fetch|fpga info|check|list|show|import|export|report|compare|tail|summarize|nonsense)?",
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));

@@ -19,6 +19,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;
 mod summaries;
+pub(crate) mod tail;
 mod worst;
 
 use crate::output;

@@ -91,6 +91,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Hunt(a) => cmd::hunt::run(&context, a),
         Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
+        Command::Tail(a) => cmd::tail::run(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
         Command::Key(a) => cmd::key::run(a),
@@ -115,6 +116,7 @@ fn reads(command: &Command) -> bool {
             | Command::Report(_)
             | Command::Explain(_)
             | Command::Compare(_)
+            | Command::Tail(_)
             | Command::Summarize(_)
     )
 }

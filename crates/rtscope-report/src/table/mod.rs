@@ -16,6 +16,7 @@ mod list;
 mod loads;
 mod seeds;
 mod strip;
+mod tail;
 mod text;
 mod versus;
 
@@ -34,5 +35,6 @@ pub use line_tests::{line_tests, line_tests_by_load};
 pub use list::{List, NO_RUNS, list};
 pub use loads::loads;
 pub use seeds::seeds;
+pub use tail::{NO_GUARANTEE, tail, tail_envelope, tail_sentence};
 pub use text::{PAINTS, Style};
 pub use versus::{versus, versus_of};

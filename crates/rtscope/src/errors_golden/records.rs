@@ -21,6 +21,7 @@ use rtscope_record::units::ParseNanosError;
 use rtscope_record::{Fingerprint, Origin, RecordError, Verdict};
 use rtscope_report::ReportError;
 use rtscope_samples::recorded::RecordedError;
+use rtscope_statistics::tail::TailError;
 
 /// An id of a record.
 fn id() -> String {
@@ -226,6 +227,19 @@ fn of_analysis(told: &mut Told) {
     variants!(told, LineTestsError:
         Empty => [LineTestsError::Empty],
         Merge => [kernel()],
+    );
+    variants!(told, TailError:
+        TooFew => [
+            TailError::TooFew { what: "maxima", found: 3, needed: 10 },
+            TailError::TooFew { what: "blocks", found: 1, needed: 10 },
+            TailError::TooFew { what: "exceedances", found: 4, needed: 10 },
+        ],
+        TooMany => [TailError::TooMany(200_000_000)],
+        NotFinite => [TailError::NotFinite(7)],
+        Constant => [TailError::Constant("maxima")],
+        Scale => [TailError::Scale { spread: 1e-3, centre: 1e15 }],
+        Asked => [TailError::Asked("nothing exceeds the threshold 9: the highest value is 4.69".into())],
+        NoFit => [TailError::NoFit { family: "GEV", count: 12 }],
     );
     variants!(told, ReportError:
         Empty => [ReportError::Empty],

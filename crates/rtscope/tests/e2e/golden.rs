@@ -23,6 +23,7 @@ const COMMANDS: [&str; 23] = [
     "hunt",
     "explain",
     "compare",
+    "tail",
     "loads",
     "lab",
     "fpga",

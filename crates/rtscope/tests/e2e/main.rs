@@ -20,6 +20,7 @@ mod signals;
 mod ssh;
 mod sshd;
 mod stall;
+mod tail;
 mod timer;
 mod trace;
 mod world;

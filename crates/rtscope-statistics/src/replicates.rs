@@ -1,0 +1,1 @@
+//! Runs as replicates: differences of two sides with their intervals, and how many runs they take.

@@ -1,0 +1,55 @@
+//! `tail` on lists of numbers.
+
+use crate::world::World;
+
+/// Annual maximum sea levels at Port Pirie, m (Coles 2001, example 1.1).
+const PORTPIRIE: &str = "\
+# Port Pirie, 1923 to 1987
+4.03 3.83 3.65 3.88 4.01 4.08 4.18 3.80 4.36 3.96 3.98 4.69 3.85 3.96 3.85 3.93 3.75 3.63 3.57 4.25 3.97 4.05
+4.24 4.22 3.73 4.37 4.06 3.71 3.96 4.06 4.55 3.79 3.89 4.11 3.85 3.86 3.86 4.21 4.01 4.11 4.24 3.96 4.21 3.74
+3.85 3.88 3.66 4.11 3.71 4.18 3.90 3.78 3.91 3.72 4.00 3.66 3.62 4.33 4.55 3.75 4.08 3.90 3.88 3.94 4.33
+";
+
+#[test]
+fn a_published_list() {
+    let w = World::new();
+    w.file("portpirie.txt", PORTPIRIE);
+    insta::assert_snapshot!("tail-portpirie", w.line("tail --values portpirie.txt --unit m").ends_with(0).out);
+    let above = w.line("tail --values portpirie.txt --threshold 4,4.2 --return-level 200").ends_with(0).out;
+    insta::assert_snapshot!("tail-portpirie-threshold", above);
+}
+
+#[test]
+fn json_and_plots() {
+    let w = World::new();
+    w.file("portpirie.txt", PORTPIRIE);
+    let said = w.line("tail --values portpirie.txt --threshold 3.8 --return-level 0.001 --svg plots --json").ends_with(0).out;
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&json["schema"], &json["family"]), (&"rtscope-tail/1".into(), &"gpd".into()));
+    assert!((json["levels"][0]["period"].as_f64().unwrap() - 1000.0).abs() < 1e-9, "{json}");
+    assert_eq!(json["gates"].as_array().unwrap().len(), 7);
+    for plot in ["return-levels.svg", "mean-residual-life.svg"] {
+        let text = std::fs::read_to_string(w.path(&format!("plots/{plot}"))).unwrap();
+        assert!(text.starts_with("<svg") && text.contains("<path") && !text.contains("NaN"), "{plot}");
+    }
+}
+
+#[test]
+fn what_can_not_be_fitted_is_refused() {
+    let w = World::new();
+    w.file("words.txt", "1\n2\nthree\n");
+    w.file("few.txt", "1 2 3");
+    w.file("same.txt", &"7\n".repeat(50));
+    for (line, said) in [
+        ("tail --values words.txt", "words.txt: line 3: `three` is no number"),
+        ("tail --values few.txt", "few.txt: 3 maxima: a fit needs 10 or more"),
+        ("tail --values same.txt", "same.txt: all maxima are equal"),
+        ("tail --values few.txt --threshold 9", "nothing exceeds the threshold 9"),
+        ("tail --values few.txt --block-size 2", "1 blocks: a fit needs 10 or more"),
+    ] {
+        let out = w.line(line).ends_with(2);
+        assert!(out.err.contains(said), "{line}: {}", out.err);
+    }
+    assert!(w.line("tail --values none.txt").ends_with(3).err.contains("none.txt"));
+    assert!(w.line("tail --values /dev/zero").ends_with(3).err.contains("/dev/zero"));
+}
