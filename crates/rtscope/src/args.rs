@@ -151,6 +151,7 @@ Examples:
   rtscope compare software.json scope.json   one run, two instruments: their offset and its spread
   rtscope compare last=12           six loads on a stock and an RT kernel
   rtscope compare test=response --table adam --below 50us --below 160us
+  rtscope compare --values may.txt august.txt    two lists of numbers, by any tool
 
 A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
 path of a record's JSON file, or filters separated by commas:
@@ -260,6 +261,9 @@ pub(crate) struct Report {
 pub(crate) struct Compare {
     /// The first selection; alone: one that holds stock kernels and their PREEMPT_RT partners
     pub a: String,
+    /// A and B are files with a list of numbers each, such as every run's maximum: do they differ? `-` is standard input
+    #[arg(long, requires = "b", conflicts_with_all = ["table", "below", "same_runs", "html", "edges"])]
+    pub values: bool,
     /// The second selection
     pub b: Option<String>,
     /// The tables of a paper instead of ratios, for response and periodic tests: `adam` (Adam 2021, Tables 1 and 2; B is then the

@@ -18,6 +18,7 @@ mod seeds;
 mod strip;
 mod tail;
 mod text;
+mod two_samples;
 mod versus;
 
 pub use crate::caveats::Caveats;
@@ -37,4 +38,5 @@ pub use loads::loads;
 pub use seeds::seeds;
 pub use tail::{NO_GUARANTEE, tail, tail_envelope, tail_sentence};
 pub use text::{PAINTS, Style};
+pub use two_samples::{two_samples, two_samples_sentence};
 pub use versus::{versus, versus_of};

@@ -121,7 +121,8 @@ impl Search {
     pub fn new(method: Method, stressors: Stressors) -> Self {
         let others = || stressors.all.iter().filter(|s| !stressors.computing.contains(s));
         let is_known = |s: &&String| WORST_ELSEWHERE.contains(&s.as_str());
-        let known = others().filter(is_known).cloned().collect();
+        // Of these also what counts as computing, such as `opcode`, which executes random instructions.
+        let known = stressors.all.iter().filter(is_known).cloned().collect();
         let unknown: Vec<&String> = others().filter(|s| !is_known(s)).collect();
         // Neighbours in the alphabet are often alike: they go to different groups.
         let n = unknown.len().div_ceil(GROUP).max(1);
@@ -231,7 +232,8 @@ impl Search {
             self.groups.iter().map(|g| (self.score(&Mix::of(g), Length::Short), g)).collect();
         groups.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         let all = groups.into_iter().flat_map(|(_, g)| g).chain(&self.stressors.computing).map(Mix::one);
-        all.filter(|mix| !self.tried.contains_key(&(mix.clone(), Length::Short, 0))).take(EXPLORED).collect()
+        let lengths = [Length::Short, Length::Long];
+        all.filter(|mix| lengths.iter().all(|length| !self.tried.contains_key(&(mix.clone(), *length, 0)))).take(EXPLORED).collect()
     }
 }
 
@@ -285,13 +287,15 @@ mod tests {
 
     #[test]
     fn what_was_the_worst_elsewhere_is_tried_first() {
-        let all = ["access", "klog", "readahead", "vm-rw"].map(String::from).to_vec();
-        let stressors = Stressors { all: all.clone(), sized: BTreeSet::from(["readahead".into()]), ..Stressors::default() };
+        let all = ["access", "klog", "opcode", "readahead"].map(String::from).to_vec();
+        let sized = BTreeSet::from(["readahead".into()]);
+        let stressors = Stressors { all: all.clone(), computing: vec!["opcode".into()], sized };
         let score = |mix: &Mix| Some(if mix.load().contains("readahead") { 7 } else { 1 });
         let trials = hunt(&mut Search::new(Method::Groups, stressors.clone()), score);
         let loads: Vec<(String, Length)> = trials.iter().map(|(mix, length, ..)| (mix.load(), *length)).collect();
         assert_eq!(loads[0], ("stress-ng:--klog 1".into(), Length::Long));
-        assert_eq!(loads[1], ("stress-ng:--readahead 1".into(), Length::Long), "{loads:?}");
+        assert_eq!(loads[1], ("stress-ng:--opcode 1".into(), Length::Long), "{loads:?}");
+        assert!(!loads.contains(&("stress-ng:--opcode 1".into(), Length::Short)), "once is enough");
         assert!(loads.contains(&("stress-ng:--readahead 1 --readahead-bytes 16m".into(), Length::Long)), "{loads:?}");
         let sweep = hunt(&mut Search::new(Method::Sweep, stressors), score);
         let loads: Vec<String> = sweep.iter().map(|(mix, ..)| mix.load()).collect();

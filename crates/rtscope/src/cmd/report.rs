@@ -1,6 +1,6 @@
 //! `rtscope report` and `rtscope compare`.
 
-use super::style;
+use super::{compare_values, style};
 use crate::args::{Compare, Report};
 use crate::config::Context;
 use crate::error::Code;
@@ -123,6 +123,9 @@ pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<
 /// Compares two selections, or within one the stock kernels with their RT kernels. Reads record by record, except for what needs
 /// all records at once: a page, and the tables of tests over lines.
 pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
+    if let (true, Some(b)) = (a.values, &a.b) {
+        return compare_values::run(context, [&a.a, b], a.json);
+    }
     let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
     let left = select(&a.a)?;
     let right = a.b.as_ref().map(select).transpose()?;

@@ -1,7 +1,6 @@
 //! `rtscope tail`: bounds on a tail.
 
-mod list;
-
+use super::numbers;
 use super::report::write;
 use super::style;
 use crate::args::tail::{Tail, Threshold};
@@ -37,7 +36,7 @@ const EACH: u64 = 32;
 /// Studies a list of numbers.
 pub(crate) fn run(context: &Context, a: &Tail) -> Result<Code, Failure> {
     let place = a.values.display().to_string();
-    let values = list::read(&a.values, context.largest_input / EACH)?;
+    let values = numbers::read(&a.values, context.largest_input / EACH)?;
     let found = study(&Series::Ordered(values), &request(a)).at(&place)?;
     if let Some(dir) = &a.svg {
         rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;

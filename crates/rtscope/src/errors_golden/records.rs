@@ -21,6 +21,7 @@ use rtscope_record::units::ParseNanosError;
 use rtscope_record::{Fingerprint, Origin, RecordError, Verdict};
 use rtscope_report::ReportError;
 use rtscope_samples::recorded::RecordedError;
+use rtscope_statistics::replicates::TwoSampleError;
 use rtscope_statistics::tail::TailError;
 
 /// An id of a record.
@@ -240,6 +241,10 @@ fn of_analysis(told: &mut Told) {
         Scale => [TailError::Scale { spread: 1e-3, centre: 1e15 }],
         Asked => [TailError::Asked("nothing exceeds the threshold 9: the highest value is 4.69".into())],
         NoFit => [TailError::NoFit { family: "GEV", count: 12 }],
+    );
+    variants!(told, TwoSampleError:
+        Empty => [TwoSampleError::Empty],
+        NotFinite => [TwoSampleError::NotFinite],
     );
     variants!(told, ReportError:
         Empty => [ReportError::Empty],
