@@ -70,10 +70,9 @@ pub(super) fn search(f: Function<'_>, start: &[f64], steps: &[f64]) -> Option<Mi
         if let Some(at) = state.get_best_param().filter(|_| state.get_best_cost() < best.value) {
             best = Minimum { at: at.clone(), value: state.get_best_cost() };
         }
-        match newton(f, &best, steps) {
-            Some(found) => return Some(found),
-            // A search that ended early begins once more from where it was.
-            None => {}
+        // A search that ended early begins once more from where it was.
+        if let Some(found) = newton(f, &best, steps) {
+            return Some(found);
         }
     }
     // On the border of the support there is no curvature; what the simplex found stands.
