@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
-    /// How far a tail may go: extreme-value fits with their gates, intervals and return levels
+    /// Bounds on a tail: extreme-value fits, after gates, with intervals
     Tail(Box<tail::Tail>),
     /// The loads that can be measured under
     Loads(Json),

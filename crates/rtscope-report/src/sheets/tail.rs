@@ -121,7 +121,7 @@ pub(crate) fn thresholds(s: &Study) -> Sheet<'_> {
 }
 
 /// The worst of several groups.
-pub(crate) fn envelope<'a>(rows: &'a [Envelope], confidence: f64) -> Sheet<'a> {
+pub(crate) fn envelope(rows: &[Envelope], confidence: f64) -> Sheet<'_> {
     Columns::new()
         .right("once in", 0, |r: &Envelope| count_f64(r.period).into())
         .right("highest level", 0, |r| Cell::main(figure(r.level)))

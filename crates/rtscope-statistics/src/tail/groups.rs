@@ -1,6 +1,6 @@
 //! The envelope of several tails: for each level, the group that is worst.
 
-use super::study::Study;
+use super::found::Study;
 use serde::Serialize;
 
 /// The worst of several groups, such as CPUs or loads, at a return period.
@@ -25,7 +25,7 @@ pub fn envelope(groups: &[(String, Study)]) -> Vec<Envelope> {
         let rows = groups.iter().map(|(name, s)| Some((name, s.levels.iter().find(|l| l.period.total_cmp(&period).is_eq())?)));
         let rows = rows.collect::<Option<Vec<_>>>()?;
         let worst = rows.iter().max_by(|a, b| a.1.level.total_cmp(&b.1.level))?;
-        let end = |l: &super::study::ReturnLevel| l.interval.high.unwrap_or(f64::INFINITY);
+        let end = |l: &super::found::ReturnLevel| l.interval.high.unwrap_or(f64::INFINITY);
         let widest = rows.iter().max_by(|a, b| end(a.1).total_cmp(&end(b.1)))?;
         Some(Envelope {
             period,

@@ -13,6 +13,9 @@ pub(super) struct Gated {
     pub(super) extremal_index: Option<ExtremalIndex>,
 }
 
+/// A test: statistic and p-value of values.
+type Test<'a> = &'a dyn Fn(&[f64]) -> Option<(f64, f64)>;
+
 /// The probability with which good data fail a gate.
 const LEVEL: f64 = 0.05;
 
@@ -38,7 +41,7 @@ pub(super) fn gates(
         }
         (Some(fitted), _) => Ok(fitted),
     };
-    let gate = |name: &'static str, test: String, of: &dyn Fn(&[f64]) -> Option<(f64, f64)>, bad: &str| match order {
+    let gate = |name: &'static str, test: String, of: Test<'_>, bad: &str| match order {
         Ok(values) => Gate::judged(name, test, of(values), level, bad),
         Err(why) => Gate::not_available(name, test, level, why),
     };

@@ -216,7 +216,7 @@ impl Resolution {
 pub fn grid_of(values: &[f64]) -> Option<f64> {
     let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-    if !(high > low) {
+    if high <= low || values.is_empty() {
         return None;
     }
     #[allow(clippy::cast_possible_truncation)] // the exponent of an f64

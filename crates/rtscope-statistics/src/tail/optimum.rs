@@ -53,7 +53,7 @@ pub(super) fn search(f: Function<'_>, start: &[f64], steps: &[f64]) -> Option<Mi
     if !best.value.is_finite() {
         return None;
     }
-    for round in 0..3 {
+    for _ in 0..3 {
         let mut simplex = vec![best.at.clone()];
         for (i, step) in steps.iter().enumerate() {
             let moved = |by: f64| {
@@ -70,11 +70,9 @@ pub(super) fn search(f: Function<'_>, start: &[f64], steps: &[f64]) -> Option<Mi
         if let Some(at) = state.get_best_param().filter(|_| state.get_best_cost() < best.value) {
             best = Minimum { at: at.clone(), value: state.get_best_cost() };
         }
-        match newton(f, &best, steps) {
-            Some(found) => return Some(found),
-            // A search that ended early begins once more from where it was.
-            None if round == 2 => {}
-            None => continue,
+        // A search that ended early begins once more from where it was.
+        if let Some(found) = newton(f, &best, steps) {
+            return Some(found);
         }
     }
     // On the border of the support there is no curvature; what the simplex found stands.
@@ -112,7 +110,7 @@ fn newton(f: Function<'_>, from: &Minimum, steps: &[f64]) -> Option<Minimum> {
         let direction: Vec<f64> = inverse.iter().map(|row| -dot(row, &gradient)).collect();
         // Half the squared distance to the minimum in standard errors.
         let left = -dot(&direction, &gradient) / 2.0;
-        if !(left >= 0.0) {
+        if left.is_nan() || left < 0.0 {
             return None;
         }
         let mut share = 1.0;
@@ -200,7 +198,9 @@ fn hessian(f: Function<'_>, at: &[f64], value: f64, widths: &[f64]) -> Option<Ma
         if all.iter().flatten().all(|v| v.is_finite()) {
             return Some(all);
         }
-        h.iter_mut().for_each(|h| *h /= 4.0);
+        for h in &mut h {
+            *h /= 4.0;
+        }
     }
     None
 }

@@ -81,6 +81,7 @@ fn blocks_are_made_of_series() {
 fn a_histogram_has_no_bound_without_order() {
     let law = Law { family: Family::Gpd, location: 100.0, scale: 5.0, shape: 0.1 };
     let mut counts = std::collections::BTreeMap::new();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // small positive numbers
     for v in drawn(&law, 200_000, 77) {
         *counts.entry(v.floor() as u64).or_insert(0u32) += 1;
     }

@@ -1,7 +1,7 @@
 //! What a reader of a study must beware of.
 
+use super::found::Study;
 use super::law::Family;
-use super::study::Study;
 
 /// Beyond this factor the data say next to nothing of a level.
 const FAR: f64 = 100.0;
