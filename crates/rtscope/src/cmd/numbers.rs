@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(of(b"\n# only\n"), Err("x: it holds no number".into()));
         assert_eq!(of(b"1 2 3 4 5 6"), Err("x: more than 5 values".into()));
         assert!(of(&[0xff]).unwrap_err().contains("not text"));
-        assert!(of(&vec![b' '; (LONGEST + 2) as usize]).unwrap_err().contains("longer than"));
+        assert!(of(&vec![b' '; usize::try_from(LONGEST + 2).unwrap()]).unwrap_err().contains("longer than"));
     }
 
     proptest! {

@@ -29,7 +29,7 @@ fn json_and_plots() {
     assert!((json["levels"][0]["period"].as_f64().unwrap() - 1000.0).abs() < 1e-9, "{json}");
     assert_eq!(json["gates"].as_array().unwrap().len(), 7);
     for plot in ["return-levels.svg", "mean-residual-life.svg"] {
-        let text = std::fs::read_to_string(w.path(&format!("plots/{plot}"))).unwrap();
+        let text = std::fs::read_to_string(w.path(format!("plots/{plot}"))).unwrap();
         assert!(text.starts_with("<svg") && text.contains("<path") && !text.contains("NaN"), "{plot}");
     }
 }
@@ -39,7 +39,7 @@ fn what_can_not_be_fitted_is_refused() {
     let w = World::new();
     w.file("words.txt", "1\n2\nthree\n");
     w.file("few.txt", "1 2 3");
-    w.file("same.txt", &"7\n".repeat(50));
+    w.file("same.txt", "7\n".repeat(50));
     for (line, said) in [
         ("tail --values words.txt", "words.txt: line 3: `three` is no number"),
         ("tail --values few.txt", "few.txt: 3 maxima: a fit needs 10 or more"),
