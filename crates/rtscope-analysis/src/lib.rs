@@ -7,6 +7,7 @@
 pub mod agreement;
 pub mod assertion;
 pub mod band;
+pub mod block_series;
 mod brief;
 pub mod compare;
 pub mod confidence;

@@ -2,7 +2,7 @@
 
 use crate::format::{NONE, count_f64, figure, figure_opt, times};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
-use rtscope_statistics::tail::{Gate, Outcome, Parameter, ReturnLevel, Study, ThresholdRow};
+use rtscope_statistics::tail::{Envelope, Gate, Outcome, Parameter, ReturnLevel, Study, ThresholdRow};
 
 fn probability(p: Option<f64>) -> String {
     p.map_or_else(|| NONE.into(), |p| if p < 1e-4 { "<0.0001".into() } else { format!("{p:.4}") })
@@ -118,4 +118,17 @@ pub(crate) fn thresholds(s: &Study) -> Sheet<'_> {
         .sheet(&s.thresholds)
         .titled("Thresholds")
         .about(" · shape and modified scale should stay from the chosen one on")
+}
+
+/// The worst of several groups.
+pub(crate) fn envelope(rows: &[Envelope], confidence: f64) -> Sheet<'_> {
+    Columns::new()
+        .right("once in", 0, |r: &Envelope| count_f64(r.period).into())
+        .right("highest level", 0, |r| Cell::main(figure(r.level)))
+        .left("of", 0, |r| r.group.as_str().into())
+        .right(format!("highest end of {}", percent(confidence)), 0, |r| figure_opt(r.high).into())
+        .left("of", 0, |r| r.high_group.as_str().into())
+        .sheet(rows)
+        .titled("Envelope")
+        .about(" · the worst of all series, whether their gates are passed or not")
 }

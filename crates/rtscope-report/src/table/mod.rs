@@ -36,7 +36,7 @@ pub use line_tests::{line_tests, line_tests_by_load};
 pub use list::{List, NO_RUNS, list};
 pub use loads::loads;
 pub use seeds::seeds;
-pub use tail::{NO_GUARANTEE, tail, tail_sentence};
+pub use tail::{NO_GUARANTEE, tail, tail_envelope, tail_sentence};
 pub use text::{PAINTS, Style};
 pub use two_samples::{two_samples, two_samples_sentence};
 pub use versus::{versus, versus_of};

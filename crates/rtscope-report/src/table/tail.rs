@@ -4,7 +4,7 @@ use super::grid;
 use super::text::{Paint, Style, wrapped};
 use crate::format::{clean, count_f64, figure, figure_opt, times};
 use crate::sheets::tail as sheets;
-use rtscope_statistics::tail::{Family, Outcome, Study};
+use rtscope_statistics::tail::{Envelope, Family, Outcome, Study};
 
 /// Said below every figure of a tail.
 pub const NO_GUARANTEE: &str = "A level is what the fitted law says if all goes on as it was measured. It is an extrapolation with an \
@@ -87,4 +87,9 @@ pub fn tail(s: &Study, unit: &str, style: Style) -> String {
     out.push('\n');
     out += &wrapped(style, "Note: ", NO_GUARANTEE);
     out
+}
+
+/// The envelope of several studies.
+pub fn tail_envelope(rows: &[Envelope], confidence: f64, style: Style) -> String {
+    grid::titled(sheets::envelope(rows, confidence), style)
 }

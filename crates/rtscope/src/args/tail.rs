@@ -7,12 +7,15 @@ use std::path::PathBuf;
 /// Options of `tail`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILE is a plain list of numbers, one or more a line, with blanks, tabs, commas or semicolons between them; `#` begins
+A SELECTION's runs keep the highest latency of each of 64 to 128 blocks; those of runs of one kind follow each
+other in the order of time. FILE is a plain list of numbers, one or more a line, with blanks, tabs, commas or semicolons between them; `#` begins
 a remark; `-` is standard input. They are taken as maxima of blocks (a year, a run), as published lists of annual
 maxima are, and a GEV is fitted; with --block-size or --blocks as a series whose maxima are taken; with --threshold
 as a series of which a GPD is fitted to what exceeds. The order must be that of time: the gates look at it.
 
 Examples:
+  rtscope tail                                            the latest run
+  rtscope tail load=full,kernel=6.12                      all runs of that kind
   rtscope tail --values portpirie.txt --unit m            annual maxima: levels of 10, 100 and 1000 years
   rtscope tail --values maxima.txt --return-level 50,200  other levels; the first is the bound
   rtscope tail --values rain.txt --threshold 30 --return-level 36525 --unit mm
@@ -21,9 +24,12 @@ Examples:
   rtscope tail --values ftse.txt --threshold 2 --decluster 5 --json
   rtscope tail --values cyclictest-us.txt --threshold auto --resolution 1:down")]
 pub(crate) struct Tail {
+    /// Runs of the timer test, of which block maxima are studied: each CPU under each load by itself, and the worst of them
+    #[arg(value_name = "SELECTION", conflicts_with_all = ["values", "maxima", "block_size", "blocks", "threshold", "resolution", "unit"])]
+    pub selection: Vec<String>,
     /// A list of numbers
-    #[arg(long, value_name = "FILE", required = true)]
-    pub values: PathBuf,
+    #[arg(long, value_name = "FILE")]
+    pub values: Option<PathBuf>,
     /// The values are maxima of blocks (the default)
     #[arg(long, conflicts_with_all = ["block_size", "blocks", "threshold"])]
     pub maxima: bool,

@@ -1,5 +1,7 @@
 //! `rtscope tail`: bounds on a tail.
 
+mod records;
+
 use super::numbers;
 use super::report::write;
 use super::style;
@@ -35,8 +37,9 @@ const EACH: u64 = 32;
 
 /// Studies a list of numbers.
 pub(crate) fn run(context: &Context, a: &Tail) -> Result<Code, Failure> {
-    let place = a.values.display().to_string();
-    let values = numbers::read(&a.values, context.largest_input / EACH)?;
+    let Some(file) = &a.values else { return records::run(context, a, &request(a)) };
+    let place = file.display().to_string();
+    let values = numbers::read(file, context.largest_input / EACH)?;
     let found = study(&Series::Ordered(values), &request(a)).at(&place)?;
     if let Some(dir) = &a.svg {
         rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;

@@ -53,3 +53,42 @@ fn what_can_not_be_fitted_is_refused() {
     assert!(w.line("tail --values none.txt").ends_with(3).err.contains("none.txt"));
     assert!(w.line("tail --values /dev/zero").ends_with(3).err.contains("/dev/zero"));
 }
+
+#[test]
+fn block_maxima_of_runs() {
+    let w = World::new();
+    // Exponential, by a generator of Lehmer's: one value for each grid point, so that none repeats.
+    let mut state = 1u64;
+    let late = (0..20_000).map(|_| {
+        state = state * 48_271 % 2_147_483_647;
+        (-(state as f64 / 2_147_483_647.0).ln() * 10_000.0 + 1_000.0).round()
+    });
+    let late: Vec<String> = late.map(|v| format!("{v:.0}")).collect();
+    w.file("late.txt", late.join("\n"));
+    for _ in 0..2 {
+        w.line("measure timer --target fake:late.txt -i 1ms -l 20000 --threads 1").ends_with(4);
+    }
+    let one: serde_json::Value = serde_json::from_str(&w.line("tail --json").ends_with(0).out).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&w.line("show latest --json").ends_with(0).out).unwrap();
+    let blocks = &record["distributions"][0]["blocks"];
+    assert_eq!((&blocks["points"], blocks["maxima"].as_array().unwrap().len()), (&256.into(), 78));
+    // The same as of a list.
+    let maxima: Vec<String> =
+        blocks["maxima"].as_array().unwrap().iter().map(|m| (m.as_f64().unwrap() / 1e3).to_string()).collect();
+    w.file("maxima.txt", maxima.join("\n"));
+    let list: serde_json::Value = serde_json::from_str(&w.line("tail --values maxima.txt --json").ends_with(0).out).unwrap();
+    let series = &one["series"][0];
+    assert_eq!(
+        (&series["parameters"], &series["gates"], &series["levels"]),
+        (&list["parameters"], &list["gates"], &list["levels"])
+    );
+    assert_eq!((&series["points"], &series["interval_ns"], &series["runs"]), (&256.into(), &1_000_000.into(), &1.into()));
+    let shown = w.line("tail").ends_with(0).out;
+    assert!(shown.contains("none, thread0: 78 blocks of 256ms, 1 run\n") && shown.contains("Return levels"), "{shown}");
+    let both = w.line("tail all --json").ends_with(0).out;
+    let both: serde_json::Value = serde_json::from_str(&both).unwrap();
+    assert_eq!((&both["series"][0]["runs"], both["series"][0]["values"].as_f64()), (&2.into(), Some(156.0)));
+    w.line("measure timer --target fake:late.txt -i 1ms -l 63 --threads 1").ends_with(4);
+    w.line("tail").ends_with(2).complains(&["none of these runs has block maxima"]);
+    w.line("tail all --threshold 3").ends_with(2).complains(&["cannot be used with"]);
+}

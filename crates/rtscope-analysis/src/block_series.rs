@@ -1,0 +1,115 @@
+//! The block maxima of runs of one kind, one after the other in the order of time, for studies of the tail.
+
+use rtscope_record::Record;
+use std::collections::BTreeMap;
+
+/// Block maxima of one CPU under one load on one target, over all runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockSeries {
+    /// Target, kernel, load and CPU.
+    pub name: String,
+    /// Grid points of a block.
+    pub points: u64,
+    /// Interval of the grid, ns.
+    pub interval: u64,
+    /// Runs that they are of.
+    pub runs: usize,
+    /// Highest latency of each block, ns, in the order of time.
+    pub maxima: Vec<u64>,
+}
+
+/// What makes runs alike: name and interval.
+type Kind = (String, u64);
+
+/// Block maxima as they are collected, record by record.
+#[derive(Debug, Default)]
+pub struct BlockTally {
+    kinds: BTreeMap<Kind, Vec<Run>>,
+    without: usize,
+}
+
+/// What a record has of block maxima.
+#[derive(Debug)]
+pub struct RecordBlocks(Vec<(Kind, Run)>);
+
+impl RecordBlocks {
+    /// Those of this record.
+    pub fn of(record: &Record) -> Self {
+        let p = record.parts();
+        let one = |d: &rtscope_record::Distribution| {
+            let of = d.parts();
+            let (blocks, thread) = (of.blocks.as_ref()?, of.thread.as_ref()?);
+            let name = format!("{}, {}, {}, {}", p.target, p.system.kernel.release, p.load, of.label);
+            let run = Run { started: p.started.clone(), points: blocks.points, maxima: blocks.maxima.clone() };
+            Some(((name, thread.interval), run))
+        };
+        Self(p.distributions.iter().filter_map(one).collect())
+    }
+}
+
+/// The blocks of a run.
+#[derive(Debug)]
+struct Run {
+    started: String,
+    points: u64,
+    maxima: Vec<u64>,
+}
+
+impl BlockTally {
+    /// Takes a record's block maxima.
+    pub fn add(&mut self, blocks: RecordBlocks) {
+        self.without += usize::from(blocks.0.is_empty());
+        for (kind, run) in blocks.0 {
+            self.kinds.entry(kind).or_default().push(run);
+        }
+    }
+
+    /// Records that had none.
+    pub fn without(&self) -> usize {
+        self.without
+    }
+
+    /// The series. Blocks of shorter runs are put together until all of a series are equally long.
+    pub fn series(self) -> Vec<BlockSeries> {
+        let one = |((name, interval), mut runs): (Kind, Vec<Run>)| {
+            runs.sort_by(|a, b| a.started.cmp(&b.started));
+            // Each is the shortest block doubled some times.
+            let points = runs.iter().map(|r| r.points).max().unwrap_or(0);
+            let longer = |r: &Run| usize::try_from(points / r.points.max(1)).unwrap_or(usize::MAX).max(1);
+            let maxima = runs
+                .iter()
+                .flat_map(|r| r.maxima.chunks_exact(longer(r)).filter_map(|b| b.iter().max().copied()).collect::<Vec<_>>());
+            BlockSeries { maxima: maxima.collect(), name, points, interval, runs: runs.len() }
+        };
+        self.kinds.into_iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_record::{BlockMaxima, Distribution, RecordParts, ThreadInfo, fixtures};
+
+    fn run(started: &str, points: u64, maxima: &[u64]) -> Record {
+        let mut d = Distribution::from_samples("cpu0", maxima, 1).unwrap().into_parts();
+        let expected = points * maxima.len() as u64;
+        (d.expected, d.dropped) = (Some(expected), expected - d.count);
+        d.blocks = Some(BlockMaxima { points, maxima: maxima.to_vec() });
+        d.thread = Some(ThreadInfo { interval: 1_000, ..ThreadInfo::default() });
+        let distributions = vec![Distribution::new(d).unwrap()];
+        Record::new(RecordParts { started: started.into(), distributions, ..fixtures::parts() }).unwrap()
+    }
+
+    #[test]
+    fn runs_follow_each_other_in_blocks_of_one_length() {
+        let mut all = BlockTally::default();
+        all.add(RecordBlocks::of(&run("2026-01-02T00:00:00Z", 128, &[7, 8])));
+        all.add(RecordBlocks::of(&run("2026-01-01T00:00:00Z", 64, &[1, 5, 3, 2, 9])));
+        all.add(RecordBlocks::of(&Record::new(fixtures::parts()).unwrap()));
+        assert_eq!(all.without(), 1);
+        let series = all.series();
+        assert_eq!(series.len(), 1);
+        assert_eq!((series[0].points, series[0].interval, series[0].runs), (128, 1_000, 2));
+        assert_eq!(series[0].maxima, [5, 3, 7, 8], "the last of five fills no block");
+    }
+}
