@@ -12,17 +12,6 @@ pub use search::{Length, Method, Round, Search, Stressors};
 
 use std::collections::BTreeSet;
 
-/// What a stress-ng says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StressNg {
-    /// `--stressors`
-    pub list: String,
-    /// `--class 'cpu?'`
-    pub classes: String,
-    /// `--help`
-    pub help: String,
-}
-
 /// The stressors that `stress-ng --stressors` lists.
 pub fn stressors(text: &str) -> Vec<String> {
     let is_name =

@@ -13,4 +13,5 @@ pub mod lines;
 pub mod local;
 pub mod session;
 pub mod ssh;
+pub mod stress_ng;
 pub mod target;

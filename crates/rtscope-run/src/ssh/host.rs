@@ -4,7 +4,7 @@ use super::address::Address;
 use super::connection::{Connection, Way};
 use super::probe::Probe;
 use super::scripts;
-use crate::hunt::StressNg;
+use crate::stress_ng::StressNg;
 use crate::target::TargetError;
 use rtscope_record::system::parse_cpu_list;
 use std::path::PathBuf;

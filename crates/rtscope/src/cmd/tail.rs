@@ -1,19 +1,18 @@
 //! `rtscope tail`: bounds on a tail.
 
+mod plots;
 mod records;
 
 use super::numbers;
-use super::report::write;
 use super::style;
 use crate::args::tail::{Tail, Threshold};
 use crate::config::Context;
 use crate::error::Code;
 use crate::output;
 use rtscope_failure::{Explain as _, Failure};
-use rtscope_report::{svg, table};
+use rtscope_report::table;
 use rtscope_statistics::tail::{Cut, Method, Request, Rounding, Series, Study, study};
 use serde::Serialize;
-use std::path::Path;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -42,8 +41,7 @@ pub(crate) fn run(context: &Context, a: &Tail) -> Result<Code, Failure> {
     let values = numbers::read(file, context.largest_input / EACH)?;
     let found = study(&Series::Ordered(values), &request(a)).at(&place)?;
     if let Some(dir) = &a.svg {
-        rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
-        plots(dir, &found, &a.unit)?;
+        plots::write(dir, &found, &a.unit)?;
     }
     if a.json {
         output::json(&Printed {
@@ -85,13 +83,5 @@ fn request(a: &Tail) -> Request {
         decluster: a.decluster.map(count),
         seed: a.seed,
         ..Request::default()
-    }
-}
-
-fn plots(dir: &Path, study: &Study, unit: &str) -> Result<(), Failure> {
-    write(&dir.join("return-levels.svg"), svg::tail_levels(study, unit, svg::Use::File).as_bytes())?;
-    match svg::tail_mean_excess(study, unit, svg::Use::File) {
-        Some(plot) => write(&dir.join("mean-residual-life.svg"), plot.as_bytes()),
-        None => Ok(()),
     }
 }

@@ -69,7 +69,7 @@ fn block_maxima_of_runs() {
         w.line("measure timer --target fake:late.txt -i 1ms -l 20000 --threads 1").ends_with(4);
     }
     let one: serde_json::Value = serde_json::from_str(&w.line("tail --json").ends_with(0).out).unwrap();
-    let record: serde_json::Value = serde_json::from_str(&w.line("show latest --json").ends_with(0).out).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&w.line("show latest --json").ends_with(4).out).unwrap();
     let blocks = &record["distributions"][0]["blocks"];
     assert_eq!((&blocks["points"], blocks["maxima"].as_array().unwrap().len()), (&256.into(), 78));
     // The same as of a list.
@@ -82,7 +82,7 @@ fn block_maxima_of_runs() {
         (&series["parameters"], &series["gates"], &series["levels"]),
         (&list["parameters"], &list["gates"], &list["levels"])
     );
-    assert_eq!((&series["points"], &series["interval_ns"], &series["runs"]), (&256.into(), &1_000_000.into(), &1.into()));
+    assert_eq!((&series["block_points"], &series["interval_ns"], &series["runs"]), (&256.into(), &1_000_000.into(), &1.into()));
     let shown = w.line("tail").ends_with(0).out;
     assert!(shown.contains("none, thread0: 78 blocks of 256ms, 1 run\n") && shown.contains("Return levels"), "{shown}");
     let both = w.line("tail all --json").ends_with(0).out;

@@ -13,9 +13,10 @@ use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Nanos, Record};
 use rtscope_run::campaign::{self, Executor as _, Plan, State};
-use rtscope_run::hunt::{Length, Limited, Mix, Round, StressNg, Stressors, class, sized, stressors};
+use rtscope_run::hunt::{Length, Limited, Mix, Round, Stressors, class, sized, stressors};
 use rtscope_run::session::Step;
 use rtscope_run::ssh::is_ssh;
+use rtscope_run::stress_ng::StressNg;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

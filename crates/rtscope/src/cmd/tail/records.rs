@@ -32,7 +32,7 @@ struct One<'a> {
     name: &'a str,
     runs: usize,
     /// Grid points of a block.
-    points: u64,
+    block_points: u64,
     interval_ns: u64,
     answer: String,
     #[serde(flatten)]
@@ -66,11 +66,9 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
     let studies: Vec<(String, Study)> = all.iter().map(|s| Ok((s.name.clone(), of(s)?))).collect::<Result<_, Failure>>()?;
     let worst = envelope(&studies);
     if let Some(dir) = &a.svg {
-        rtscope_files::output_dir(dir).or_machine(dir.display(), super::super::meta::DIRECTORY)?;
         for (i, (_, study)) in studies.iter().enumerate() {
             let dir = if studies.len() == 1 { dir.clone() } else { dir.join((i + 1).to_string()) };
-            rtscope_files::output_dir(&dir).or_machine(dir.display(), super::super::meta::DIRECTORY)?;
-            plots(&dir, study, UNIT)?;
+            plots::write(&dir, study, UNIT)?;
         }
     }
     if a.json {
@@ -78,10 +76,10 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
             (s.runs, s.points, s.interval, table::tail_sentence(study, UNIT))
         };
         let told: Vec<_> = all.iter().zip(&studies).map(one).collect();
-        let series = told.into_iter().zip(&studies).map(|((runs, points, interval_ns, answer), (name, study))| One {
+        let series = told.into_iter().zip(&studies).map(|((runs, block_points, interval_ns, answer), (name, study))| One {
             name,
             runs,
-            points,
+            block_points,
             interval_ns,
             answer,
             study,
