@@ -1,12 +1,13 @@
 //! The block maxima of runs of one kind, one after the other in the order of time, for studies of the tail.
 
-use rtscope_record::Record;
+use crate::summary::machine_name;
+use rtscope_record::{Record, Verdict};
 use std::collections::BTreeMap;
 
 /// Block maxima of one CPU under one load on one target, over all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockSeries {
-    /// Target, kernel, load and CPU.
+    /// Target, machine, kernel, load, CPU and priority.
     pub name: String,
     /// Grid points of a block.
     pub points: u64,
@@ -14,12 +15,15 @@ pub struct BlockSeries {
     pub interval: u64,
     /// Runs that they are of.
     pub runs: usize,
+    /// How many of these are INVALID.
+    pub invalid: usize,
     /// Highest latency of each block, ns, in the order of time.
     pub maxima: Vec<u64>,
 }
 
-/// What makes runs alike: name and interval.
-type Kind = (String, u64);
+/// What makes runs alike: name, interval, and what is left of the points of a block when they are halved as often as possible. Blocks are
+/// doubled as a run goes on, so that only those with the same rest can be made equally long.
+type Kind = (String, u64, u64);
 
 /// Block maxima as they are collected, record by record.
 #[derive(Debug, Default)]
@@ -35,13 +39,16 @@ pub struct RecordBlocks(Vec<(Kind, Run)>);
 impl RecordBlocks {
     /// Those of this record.
     pub fn of(record: &Record) -> Self {
-        let p = record.parts();
+        let (p, machine, invalid) = (record.parts(), machine_name(record), record.verdict() == Verdict::Invalid);
         let one = |d: &rtscope_record::Distribution| {
             let of = d.parts();
             let (blocks, thread) = (of.blocks.as_ref()?, of.thread.as_ref()?);
-            let name = format!("{}, {}, {}, {}", p.target, p.system.kernel.release, p.load, of.label);
-            let run = Run { started: p.started.clone(), points: blocks.points, maxima: blocks.maxima.clone() };
-            Some(((name, thread.interval), run))
+            let priority = thread.policy.map_or_else(String::new, |policy| format!("{policy} {}", thread.priority));
+            let words = [&p.target, &machine, &p.system.kernel.release, &p.load, &of.label, &priority];
+            let name = words.into_iter().filter(|w| !w.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+            let rest = blocks.points >> blocks.points.trailing_zeros();
+            let run = Run { started: p.started.clone(), invalid, points: blocks.points, maxima: blocks.maxima.clone() };
+            Some(((name, thread.interval, rest), run))
         };
         Self(p.distributions.iter().filter_map(one).collect())
     }
@@ -51,6 +58,7 @@ impl RecordBlocks {
 #[derive(Debug)]
 struct Run {
     started: String,
+    invalid: bool,
     points: u64,
     maxima: Vec<u64>,
 }
@@ -71,15 +79,15 @@ impl BlockTally {
 
     /// The series. Blocks of shorter runs are put together until all of a series are equally long.
     pub fn series(self) -> Vec<BlockSeries> {
-        let one = |((name, interval), mut runs): (Kind, Vec<Run>)| {
+        let one = |((name, interval, _), mut runs): (Kind, Vec<Run>)| {
             runs.sort_by(|a, b| a.started.cmp(&b.started));
-            // Each is the shortest block doubled some times.
             let points = runs.iter().map(|r| r.points).max().unwrap_or(0);
             let longer = |r: &Run| usize::try_from(points / r.points.max(1)).unwrap_or(usize::MAX).max(1);
             let maxima = runs
                 .iter()
                 .flat_map(|r| r.maxima.chunks_exact(longer(r)).filter_map(|b| b.iter().max().copied()).collect::<Vec<_>>());
-            BlockSeries { maxima: maxima.collect(), name, points, interval, runs: runs.len() }
+            let invalid = runs.iter().filter(|r| r.invalid).count();
+            BlockSeries { maxima: maxima.collect(), name, points, interval, runs: runs.len(), invalid }
         };
         self.kinds.into_iter().map(one).collect()
     }
@@ -88,7 +96,7 @@ impl BlockTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtscope_record::{BlockMaxima, Distribution, RecordParts, ThreadInfo, fixtures};
+    use rtscope_record::{BlockMaxima, Distribution, Policy, RecordParts, ThreadInfo, fixtures};
 
     fn run(started: &str, points: u64, maxima: &[u64]) -> Record {
         let mut d = Distribution::from_samples("cpu0", maxima, 1).unwrap().into_parts();
@@ -111,5 +119,31 @@ mod tests {
         assert_eq!(series.len(), 1);
         assert_eq!((series[0].points, series[0].interval, series[0].runs), (128, 1_000, 2));
         assert_eq!(series[0].maxima, [5, 3, 7, 8], "the last of five fills no block");
+        assert_eq!((series[0].name.as_str(), series[0].invalid), ("local, none, cpu0", 0));
+    }
+
+    #[test]
+    fn what_was_measured_differently_is_another_series() {
+        let alike = || run("2026-01-01T00:00:00Z", 64, &[1, 2]).into_parts();
+        let changed = |change: &dyn Fn(&mut RecordParts)| {
+            let mut all = BlockTally::default();
+            let mut other = alike();
+            change(&mut other);
+            for parts in [alike(), other] {
+                all.add(RecordBlocks::of(&Record::new(parts).unwrap()));
+            }
+            all.series().len()
+        };
+        let distribution = |p: &mut RecordParts, change: &dyn Fn(&mut rtscope_record::DistributionParts)| {
+            let mut d = p.distributions[0].clone().into_parts();
+            change(&mut d);
+            p.distributions = vec![Distribution::new(d).unwrap()];
+        };
+        assert_eq!(changed(&|_| ()), 1);
+        assert_eq!(changed(&|p| p.load = "full".into()), 2);
+        assert_eq!(changed(&|p| p.system.hostname = "board".into()), 2);
+        assert_eq!(changed(&|p| distribution(p, &|d| d.thread.as_mut().unwrap().policy = Some(Policy::Fifo))), 2);
+        assert_eq!(changed(&|p| distribution(p, &|d| d.blocks.as_mut().unwrap().points = 32)), 1);
+        assert_eq!(changed(&|p| distribution(p, &|d| d.blocks.as_mut().unwrap().points = 48)), 2, "no doubled 64");
     }
 }

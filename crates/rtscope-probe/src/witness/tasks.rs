@@ -105,8 +105,7 @@ impl Table {
         if !cpus.is_empty() && !cpus.iter().any(|cpu| self.cpus.contains(cpu)) {
             return;
         }
-        let ran = root.line(&format!("{dir}/schedstat")).and_then(|text| text.split_ascii_whitespace().next()?.parse().ok());
-        let ran: u64 = ran.unwrap_or(stat.ticks.saturating_mul(TICK));
+        let ran = ran(root, &dir, stat);
         if let Some(track) = self.tracks.get_mut(&(tid, stat.start)) {
             track.rival.ran_ns = ran.saturating_sub(track.before);
             (track.rival.cpu, track.rival.priority) = (stat.cpu, stat.priority);
@@ -131,6 +130,20 @@ impl Table {
         self.tracks.insert((tid, stat.start), Track { rival, before });
     }
 
+    /// Reads again what the known rivals of other programs took: cheap enough for every look, so that one that ends between two
+    /// walks over all tasks is told with most of what it took.
+    pub(super) fn look_again(&mut self, root: &Root, breathe: &mut dyn FnMut()) {
+        let known = self.tracks.iter_mut().filter(|(_, track)| !track.rival.kernel).take(MOST);
+        for ((tid, start), track) in known {
+            breathe();
+            let dir = format!("/proc/{}/task/{tid}", track.rival.pid);
+            let same = root.line(&format!("{dir}/stat")).and_then(|text| Stat::parse(&text)).filter(|stat| stat.start == *start);
+            if let Some(stat) = same {
+                track.rival.ran_ns = ran(root, &dir, &stat).saturating_sub(track.before);
+            }
+        }
+    }
+
     /// The rival last seen on `cpu` that took the most CPU time.
     pub(super) fn culprit(&self, cpu: u32) -> Option<Rival> {
         let on = |t: &&Track| t.rival.cpu == cpu && t.rival.ran_ns > 0;
@@ -147,6 +160,12 @@ impl Table {
         let measures = |run: &OtherRun| run.threads.iter().any(|name| name != "rts-dut");
         (rivals, self.runs.into_values().filter(measures).collect(), self.left_out.saturating_add(more))
     }
+}
+
+/// CPU time that the task in `dir` has used, ns.
+fn ran(root: &Root, dir: &str, stat: &Stat) -> u64 {
+    let exact = root.line(&format!("{dir}/schedstat")).and_then(|text| text.split_ascii_whitespace().next()?.parse().ok());
+    exact.unwrap_or(stat.ticks.saturating_mul(TICK))
 }
 
 /// The command line behind a run: that of the probe's parent if it is rtscope, else its own.

@@ -191,7 +191,9 @@ fn rivals_that_ran_by_what_they_took() {
     assert_eq!(calm, 6, "after each task");
     assert_eq!(table.culprit(0).unwrap().name, "was-there");
     t.task((14, 14), "ordinary", (2, 95), 1, (2 * second + 1000, 50));
-    table.look(&t.root(), 4 * second, &mut || ());
+    // A look at the known ones alone; 20 is another task by now.
+    t.task((20, 21), "later", (6, 0), 1, (second, 1300)).task((22, 22), "unknown", (1, 99), 0, (second, 1300));
+    table.look_again(&t.root(), &mut || ());
     let (rivals, runs, more) = table.told();
     let told: Vec<_> = rivals.iter().map(|r| (r.name.as_str(), r.policy.as_str(), r.ran_ns, r.first_at)).collect();
     assert_eq!(

@@ -264,12 +264,14 @@ impl Tick {
         for change in self.machine.look(&self.root, at, sched::slept(), thorough) {
             self.put(change);
         }
+        let (shared, grid) = (Arc::clone(&self.shared), self.grid);
         if thorough {
             let start = threads::own_times().map_or(0, |t| t.0);
-            let (shared, grid) = (Arc::clone(&self.shared), self.grid);
             self.table.look(&self.root, at, &mut || breathe(&shared, grid));
             let cost = threads::own_times().map_or(0, |t| t.0).saturating_sub(start);
             self.thorough_from = now + (2 * EVERY - EVERY / 2).max(cost.saturating_mul(SHARE));
+        } else {
+            self.table.look_again(&self.root, &mut || breathe(&shared, grid));
         }
     }
 

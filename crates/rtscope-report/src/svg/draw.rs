@@ -303,24 +303,23 @@ pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> Stri
 
 /// Ticks of a linear axis from 0 to `high`, labelled in units of `unit`; at most about `most` of them.
 pub(super) fn linear_ticks(high: f64, unit: f64, most: f64) -> Vec<(f64, String)> {
-    if high <= 0.0 || !high.is_finite() {
-        return vec![(0.0, "0".into())];
+    linear_ticks_from(0.0, high, unit, most)
+}
+
+/// Ticks of a linear axis from `low` to `high`, labelled in units of `unit`; at most about `most` of them.
+pub(super) fn linear_ticks_from(low: f64, high: f64, unit: f64, most: f64) -> Vec<(f64, String)> {
+    let raw = (high - low) / unit / most;
+    if !(raw > 0.0 && raw.is_finite()) {
+        return vec![(low, crate::format::short(low / unit))];
     }
-    let raw = high / unit / most;
     let magnitude = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|f| f * magnitude).find(|s| *s >= raw).unwrap_or(magnitude * 10.0);
-    let mut ticks = Vec::new();
-    for i in 0..=100u32 {
-        let v = f64::from(i) * step;
-        if v * unit > high * 1.0001 {
-            break;
-        }
-        // Steps are 1, 2 or 5 times a power of ten: use as many decimals as the step needs.
-        let decimals = (0..9).find(|d| step >= 10f64.powi(-d) * 0.999).map_or(9, |d| usize::try_from(d).unwrap_or(9));
-        let text = if v >= 1e6 { crate::format::short(v) } else { format!("{v:.decimals$}") };
-        ticks.push((v * unit, text));
-    }
-    ticks
+    // Steps are 1, 2 or 5 times a power of ten: use as many decimals as the step needs.
+    let decimals = (0..16).find(|d| step >= 10f64.powi(-d) * 0.999).map_or(16, |d| usize::try_from(d).unwrap_or(16));
+    let first = (low / unit / step).ceil();
+    let at = (0..=100u32).map(|i| (first + f64::from(i)) * step).take_while(|v| *v <= (high + (high - low) * 1e-4) / unit);
+    let text = |v: f64| if v.abs() >= 1e6 { crate::format::short(v) } else { format!("{:.decimals$}", v + 0.0) };
+    at.map(|v| (v * unit, text(v))).collect()
 }
 
 /// Ticks of a logarithmic axis: the powers of ten of `unit` within the range, plus 2 and 5 times those for a short range.
@@ -355,6 +354,7 @@ mod tests {
         assert_eq!(text(linear_ticks(400_000.0, 1e3, 9.0)), ["0", "50", "100", "150", "200", "250", "300", "350", "400"]);
         assert_eq!(text(linear_ticks(500.0, 1e3, 6.0)), ["0.0", "0.1", "0.2", "0.3", "0.4", "0.5"]);
         assert_eq!(text(linear_ticks(0.0, 1e3, 6.0)), ["0"]);
+        assert_eq!(text(linear_ticks_from(-1.1, 2.2, 1.0, 7.0)), ["-1.0", "-0.5", "0.0", "0.5", "1.0", "1.5", "2.0"]);
         assert_eq!(text(log_ticks(0.8, 20_000.0, 1.0)), ["1", "10", "100", "1k", "10k"]);
         assert_eq!(text(log_ticks(100.0, 5_000.0, 1e3)), ["0.1", "0.2", "0.5", "1", "2", "5"]);
         assert_eq!(text(log_ticks(0.0, 5_000.0, 1e3)), [""; 0]);

@@ -1,31 +1,9 @@
 //! Plots of a tail: return levels with their interval, and the mean residual life.
 
-use super::draw::{Canvas, Key, Range, polyline};
+use super::draw::{Canvas, Key, Range, linear_ticks_from, log_ticks, polyline};
 use super::style::Use;
-use crate::format::{count_f64, figure, short};
+use crate::format::{count_f64, figure};
 use rtscope_statistics::tail::{CurvePoint, Family, Study};
-
-/// Ticks of a linear axis between any two values.
-fn ticks(low: f64, high: f64) -> Vec<(f64, String)> {
-    let raw = (high - low) / 7.0;
-    if !(raw > 0.0 && raw.is_finite()) {
-        return vec![(low, figure(low))];
-    }
-    let magnitude = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|f| f * magnitude).find(|s| *s >= raw).unwrap_or(raw);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to 15
-    let decimals = (-step.log10().floor()).clamp(0.0, 15.0) as usize;
-    let first = (low / step).ceil();
-    let at = (0..20u32).map(|i| (first + f64::from(i)) * step).take_while(|v| *v <= high + step * 1e-9);
-    let text = |v: f64| if v.abs() >= 1e6 { figure(v) } else { format!("{:.decimals$}", v + 0.0) };
-    at.map(|v| (v, text(v))).collect()
-}
-
-/// Ticks at powers of ten.
-fn decades(low: f64, high: f64) -> Vec<(f64, String)> {
-    let powers = (-3..=16).map(|e| 10f64.powi(e));
-    powers.filter(|v| (low..=high).contains(v)).map(|v| (v, short(v))).collect()
-}
 
 fn axis(unit: &str) -> String {
     if unit.is_empty() { "Value".into() } else { format!("Value ({unit})") }
@@ -59,7 +37,12 @@ pub fn tail_levels(s: &Study, unit: &str, usage: Use) -> String {
         sub.push(format!("no bound: gates not passed: {}", names.join(", ")));
     }
     let mut c = Canvas::open(usage, "Return levels", &sub, &keys, x, y);
-    c.axes(&decades(x.low, x.high), &format!("Return period ({of}, logarithmic)"), &ticks(y.low, y.high), &axis(unit));
+    c.axes(
+        &log_ticks(x.low, x.high, 1.0),
+        &format!("Return period ({of}, logarithmic)"),
+        &linear_ticks_from(y.low, y.high, 1.0, 7.0),
+        &axis(unit),
+    );
     let base = if s.family == Family::Gev { s.fitted } else { s.values };
     c.mark(base, "end of the data");
     let line = |c: &Canvas, f: &dyn Fn(&CurvePoint) -> Option<f64>| {
@@ -94,7 +77,12 @@ pub fn tail_mean_excess(s: &Study, unit: &str, usage: Use) -> Option<String> {
     let sub = ["straight above a threshold from which a generalized Pareto law holds".to_owned()];
     let mut c = Canvas::open(usage, "Mean residual life", &sub, &keys, x, y);
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-    c.axes(&ticks(x.low, x.high), &format!("Threshold{unit}"), &ticks(y.low, y.high), &format!("Mean excess{unit}"));
+    c.axes(
+        &linear_ticks_from(x.low, x.high, 1.0, 7.0),
+        &format!("Threshold{unit}"),
+        &linear_ticks_from(y.low, y.high, 1.0, 7.0),
+        &format!("Mean excess{unit}"),
+    );
     if let Some(at) = s.threshold.filter(|t| (x.low..=x.high).contains(t)) {
         c.mark(at, "threshold");
     }

@@ -75,7 +75,7 @@ pub fn two_samples(a: &[f64], b: &[f64]) -> Result<TwoSamples, TwoSampleError> {
     }
     let (a, b) = (sorted(a), sorted(b));
     // Of each value of one list: how many of the other are below it, less how many are above.
-    let (of_a, of_b) = (dominances(&a, &b), dominances(&b, &a));
+    let ((of_a, equal), (of_b, _)) = (dominances(&a, &b), dominances(&b, &a));
     let (n, m) = (a.len() as f64, b.len() as f64);
     let sum: f64 = of_a.iter().sum();
     let delta = sum / (n * m);
@@ -83,7 +83,7 @@ pub fn two_samples(a: &[f64], b: &[f64]) -> Result<TwoSamples, TwoSampleError> {
         values: [a.len(), b.len()],
         medians: [median(&a), median(&b)],
         rank_sum: rank_sum(&a, &b, f64::midpoint(sum, n * m)),
-        cliff: Cliff { delta, interval: interval(&a, &b, delta, &of_a, &of_b) },
+        cliff: Cliff { delta, interval: interval(delta, &of_a, &of_b, equal) },
         distance: distance(&a, &b),
     })
 }
@@ -99,9 +99,9 @@ fn median(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
-/// Of each of `own`: how many of `other` are below it, less how many are above it. Both are sorted.
-fn dominances(own: &[f64], other: &[f64]) -> Vec<f64> {
-    let (mut below, mut up_to) = (0, 0);
+/// Of each of `own`: how many of `other` are below it, less how many are above it; and how many pairs are equal. Both are sorted.
+fn dominances(own: &[f64], other: &[f64]) -> (Vec<f64>, f64) {
+    let (mut below, mut up_to, mut equal) = (0, 0, 0.0);
     let one = |value: &f64| {
         while other.get(below).is_some_and(|o| o < value) {
             below += 1;
@@ -109,9 +109,11 @@ fn dominances(own: &[f64], other: &[f64]) -> Vec<f64> {
         while other.get(up_to).is_some_and(|o| o <= value) {
             up_to += 1;
         }
+        equal += (up_to - below) as f64;
         below as f64 - (other.len() - up_to) as f64
     };
-    own.iter().map(one).collect()
+    let all = own.iter().map(one).collect();
+    (all, equal)
 }
 
 fn rank_sum(a: &[f64], b: &[f64], w: f64) -> RankSum {
@@ -126,16 +128,15 @@ fn rank_sum(a: &[f64], b: &[f64], w: f64) -> RankSum {
     RankSum { w, p: (variance > 0.0).then(|| (2.0 * Normal::standard().sf(z)).min(1.0)) }
 }
 
-fn interval(a: &[f64], b: &[f64], delta: f64, of_a: &[f64], of_b: &[f64]) -> Option<[f64; 2]> {
-    let (n, m) = (a.len() as f64, b.len() as f64);
-    if a.len() < 2 || b.len() < 2 {
+fn interval(delta: f64, of_a: &[f64], of_b: &[f64], equal: f64) -> Option<[f64; 2]> {
+    let (n, m) = (of_a.len() as f64, of_b.len() as f64);
+    if of_a.len() < 2 || of_b.len() < 2 {
         return None;
     }
     // Mean squares of the rows and columns of the matrix of dominances about delta, and of its elements.
     let spread = |of: &[f64], others: f64, sign: f64| of.iter().map(|d| (d / others - sign * delta).powi(2)).sum::<f64>();
     let (rows, columns) = (spread(of_a, m, 1.0), spread(of_b, n, -1.0));
-    let untied = n * m - ties_between(a, b);
-    let elements = untied - n * m * delta * delta;
+    let elements = n * m - equal - n * m * delta * delta;
     let unbiased = (m * m * rows + n * n * columns - elements) / (n * m * (n - 1.0) * (m - 1.0));
     // Cliff 1993: not below what delta itself allows.
     let variance = unbiased.max((1.0 - delta * delta) / (n * m - 1.0));
@@ -150,21 +151,6 @@ fn interval(a: &[f64], b: &[f64], delta: f64, of_a: &[f64], of_b: &[f64]) -> Opt
     let scale = 1.0 - delta * delta + z * z * variance;
     let centre = delta - delta.powi(3);
     Some([((centre - root) / scale).max(-1.0), ((centre + root) / scale).min(1.0)])
-}
-
-/// How many pairs are equal. Both are sorted.
-fn ties_between(a: &[f64], b: &[f64]) -> f64 {
-    let (mut below, mut up_to) = (0, 0);
-    let one = |value: &f64| {
-        while b.get(below).is_some_and(|o| o < value) {
-            below += 1;
-        }
-        while b.get(up_to).is_some_and(|o| o <= value) {
-            up_to += 1;
-        }
-        (up_to - below) as f64
-    };
-    a.iter().map(one).sum()
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! What a study of a tail finds.
 
 use super::fit::Fit;
-use super::gates::{ExtremalIndex, Gate};
+use super::gates::{ExtremalIndex, Gate, Outcome};
 use super::goodness::Goodness;
 use super::law::Family;
 use super::profile::Interval;
@@ -113,4 +113,12 @@ pub struct Study {
     pub warnings: Vec<String>,
     /// The seed of all random choices.
     pub seed: u64,
+}
+
+impl Study {
+    /// Holds the study to one more gate.
+    pub fn hold_to(&mut self, gate: Gate) {
+        self.bounded &= gate.outcome == Outcome::Passed;
+        self.gates.push(gate);
+    }
 }

@@ -22,7 +22,7 @@ pub enum Outcome {
 /// A gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gate {
-    /// Its name: `stationarity`, `correlation`, `runs`, `rate`, `clusters`, `fit`, `interval`.
+    /// Its name: `stationarity`, `correlation`, `runs`, `rate`, `clusters`, `fit`, `interval`, `verdict`.
     pub name: &'static str,
     /// The test.
     pub test: String,
@@ -50,6 +50,13 @@ impl Gate {
             (Outcome::Passed, format!("nothing against it (p = {p:.3})"))
         };
         Self { name, test, statistic: Some(statistic), p: Some(p), level, outcome, sentence }
+    }
+
+    /// The gate that has no p-value: failed if there is something against it.
+    pub fn told(name: &'static str, test: &str, against: Option<String>, good: &str) -> Self {
+        let outcome = if against.is_some() { Outcome::Failed } else { Outcome::Passed };
+        let sentence = against.unwrap_or_else(|| good.into());
+        Self { name, test: test.into(), statistic: None, p: None, level: 0.0, outcome, sentence }
     }
 
     /// The gate that these data do not tell of.

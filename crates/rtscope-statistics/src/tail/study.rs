@@ -226,15 +226,8 @@ fn of_interval(fit: &Fit, head: Option<&ReturnLevel>) -> Gate {
     } else {
         None
     };
-    Gate {
-        name: "interval",
-        test: "maximum and profile of the likelihood".into(),
-        statistic: None,
-        p: None,
-        level: 0.0,
-        outcome: if why.is_some() { Outcome::Failed } else { Outcome::Passed },
-        sentence: why.unwrap_or("the law and the level have finite intervals").into(),
-    }
+    let good = "the law and the level have finite intervals";
+    Gate::told("interval", "maximum and profile of the likelihood", why.map(str::to_owned), good)
 }
 
 /// The periods in ascending order, and that of the bound.

@@ -43,8 +43,16 @@ struct Hog(Child);
 
 impl Hog {
     fn on(cpu: u32) -> Self {
-        let words =
-            ["20", "chrt", "-f", "99", "taskset", "-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"].map(str::to_owned);
+        Self::doing(cpu, "while :; do :; done")
+    }
+
+    /// Lets the CPU go for 20 ms after some 100 ms, so that nobody starves.
+    fn at_times_on(cpu: u32) -> Self {
+        Self::doing(cpu, "while :; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; sleep 0.02; done")
+    }
+
+    fn doing(cpu: u32, what: &str) -> Self {
+        let words = ["20", "chrt", "-f", "99", "taskset", "-c", &cpu.to_string(), "sh", "-c", what].map(str::to_owned);
         Self(Command::new("timeout").args(words).stdout(Stdio::null()).spawn().unwrap())
     }
 }
@@ -162,9 +170,10 @@ fn a_hog_for_a_while_is_named_with_what_it_took() {
             return skip("one CPU");
         }
         let w = World::new();
-        let (child, _) = under_way(&w, "-D 3s");
-        let hog = Hog::on(cpus()[0]);
-        pause(LOOKS);
+        let (child, _) = under_way(&w, "-D 7s");
+        let hog = Hog::at_times_on(cpus()[0]);
+        // All tasks are looked through as rarely as that takes less than a fiftieth of the time: seconds apart on a busy machine.
+        pause(Duration::from_secs(4));
         drop(hog);
         let r = end_of(child).measured().record();
         assert!(r.verdict() >= Verdict::Inconclusive);

@@ -78,10 +78,13 @@ fn block_maxima_of_runs() {
     w.file("maxima.txt", maxima.join("\n"));
     let list: serde_json::Value = serde_json::from_str(&w.line("tail --values maxima.txt --json").ends_with(0).out).unwrap();
     let series = &one["series"][0];
-    assert_eq!(
-        (&series["parameters"], &series["gates"], &series["levels"]),
-        (&list["parameters"], &list["gates"], &list["levels"])
-    );
+    assert_eq!((&series["parameters"], &series["levels"]), (&list["parameters"], &list["levels"]));
+    // What is scripted is INVALID, so that the series has no bound.
+    let (of_runs, of_list) = (series["gates"].as_array().unwrap(), list["gates"].as_array().unwrap());
+    assert_eq!((&of_runs[..of_list.len()], of_runs.len()), (&of_list[..], of_list.len() + 1));
+    assert_eq!((&series["bounded"], &list["bounded"]), (&false.into(), &true.into()));
+    let failed = "verdict failed: 1 of 1 runs are INVALID";
+    assert!(series["answer"].as_str().unwrap().contains(failed), "{}", series["answer"]);
     assert_eq!((&series["block_points"], &series["interval_ns"], &series["runs"]), (&256.into(), &1_000_000.into(), &1.into()));
     let shown = w.line("tail").ends_with(0).out;
     assert!(shown.contains("none, thread0: 78 blocks of 256ms, 1 run\n") && shown.contains("Return levels"), "{shown}");

@@ -10,7 +10,7 @@ use rtscope_analysis::block_series::{BlockSeries, BlockTally, RecordBlocks};
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_record::Nanos;
 use rtscope_report::table;
-use rtscope_statistics::tail::{Envelope, Request, Series, Study, envelope, study};
+use rtscope_statistics::tail::{Envelope, Gate, Request, Series, Study, envelope, study};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -61,7 +61,10 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
     }
     let of = |series: &BlockSeries| {
         let values = series.maxima.iter().map(|ns| *ns as f64 / 1e3).collect();
-        study(&Series::Ordered(values), request).at(&series.name)
+        let mut found = study(&Series::Ordered(values), request).at(&series.name)?;
+        let against = (series.invalid > 0).then(|| format!("{} of {} runs are INVALID", series.invalid, series.runs));
+        found.hold_to(Gate::told("verdict", "the runs' verdicts", against, "no run is INVALID"));
+        Ok::<_, Failure>(found)
     };
     let studies: Vec<(String, Study)> = all.iter().map(|s| Ok((s.name.clone(), of(s)?))).collect::<Result<_, Failure>>()?;
     let worst = envelope(&studies);
