@@ -13,6 +13,7 @@ use crate::agreement::{Agreement, agreement};
 use crate::band::Band;
 use crate::differences::differences;
 use crate::finding::finding;
+use crate::replicates::{self, LoadRuns, Question};
 use metrics::metrics;
 use rtscope_record::Record;
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub struct Comparison {
     pub b: Side,
     /// The loads that both sides have, in A's order; or the only load of each side.
     pub loads: Vec<LoadRows>,
+    /// The same loads with whole runs as replicates: differences with their intervals.
+    pub runs: Vec<LoadRuns>,
     /// Ranges of the ratios that exist in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
@@ -51,7 +54,7 @@ pub struct Comparison {
     pub agreement: Vec<Agreement>,
     /// What the reader must beware of.
     pub findings: Vec<Finding>,
-    /// What the comparison does not show: it computes no confidence intervals.
+    /// What the comparison does not show.
     pub note: String,
 }
 
@@ -138,7 +141,7 @@ pub fn compare_tallies(a: &Tally, b: &Tally, same_runs: bool) -> Result<Comparis
             ));
         }
     }
-    let (mut rows, mut views) = (Vec::new(), Vec::new());
+    let (mut rows, mut views, mut questions) = (Vec::new(), Vec::new(), Vec::new());
     for (load_a, load_b) in pairs {
         let load = if load_a == load_b { load_a.to_owned() } else { format!("{load_a} / {load_b}") };
         let error = |error| CompareError::Merge { side: "A or B", load: load.clone(), error };
@@ -150,18 +153,21 @@ pub fn compare_tallies(a: &Tally, b: &Tally, same_runs: bool) -> Result<Comparis
                 views.extend(agreement(&load, &x, &y, same_runs).map_err(error)?);
             }
             let (a_runs, b_runs) = (of_a.runs, of_b.runs);
+            questions.push(Question { load: load.clone(), model: of_a.model, sides: [&of_a.replicates, &of_b.replicates] });
             rows.push(LoadRows { load: load.clone(), model: of_a.model, a_runs, b_runs, rows: metrics(&fa, &fb) });
         }
     }
     let bands = bands(&rows);
     findings.extend(crate::band::findings(&bands));
+    let runs = replicates::answers(&questions);
+    findings.extend(replicates::findings(&runs, &questions, ["A", "B"]));
     let single = rows.iter().all(|l| l.a_runs == 1 && l.b_runs == 1);
     let note = if single {
         "one run a side: no interval can be given, and a difference may be chance; repeat both, interleaved, before concluding"
     } else {
-        "the runs of a side are merged into one; no confidence interval is computed, so a difference may be chance"
+        "the first tables merge the runs of a side; only the words of the last tables tell differences from chance"
     };
-    Ok(Comparison { a: a.side(), b: b.side(), loads: rows, bands, agreement: views, findings, note: note.into() })
+    Ok(Comparison { a: a.side(), b: b.side(), loads: rows, runs, bands, agreement: views, findings, note: note.into() })
 }
 
 /// The time models in which both sides have records, each to be compared separately; host time counts as one. With fewer

@@ -16,6 +16,7 @@ pub use tally::{Entry, Tally};
 
 use crate::band::Band;
 use crate::finding::Finding;
+use crate::replicates::{self, LoadRuns, Question};
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, DistributionError, Record};
 use serde::Serialize;
@@ -27,6 +28,8 @@ use tally::{Group, Place};
 pub struct Versus {
     /// Pairs first, then kernels without a partner.
     pub blocks: Vec<Block>,
+    /// For each block that is a pair, its number from 0 and the loads with whole runs as replicates: RT over stock, with intervals.
+    pub runs: Vec<(usize, Vec<LoadRuns>)>,
     /// Ranges of the ratios that pairs have in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
@@ -101,6 +104,7 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
     }
     let bands = bands(&blocks);
     found.extend(crate::band::findings(&bands));
+    let runs = of_runs(&sets, &mut found);
     let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
     let host = blocks.iter().any(|b| b.clock == Clock::Host);
     let note = match (once, host) {
@@ -108,10 +112,37 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
         (true, false) => {
             "one run of each kernel and load, of one seed: the same run gives the same figures again, another seed may give others"
         }
-        (false, false) => "the runs of one kernel and load are merged; their maxima are the highest over the seeds",
-        (false, true) => "the runs of one kernel and load are merged into one; no confidence interval is computed",
+        (false, false) => {
+            "the first tables merge the runs of one kernel and load, their maxima are the highest over the seeds; only the words of the last tables tell differences from chance"
+        }
+        (false, true) => {
+            "the first tables merge the runs of one kernel and load; only the words of the last tables tell differences from chance"
+        }
     };
-    Ok(Versus { blocks, bands, findings: found, note: note.into() })
+    Ok(Versus { blocks, runs, bands, findings: found, note: note.into() })
+}
+
+/// Runs as replicates, for the pairs: all intervals hold together.
+fn of_runs(sets: &[Vec<&Group>], found: &mut Vec<Finding>) -> Vec<(usize, Vec<LoadRuns>)> {
+    let (mut questions, mut of_block) = (Vec::new(), Vec::new());
+    for (i, set) in sets.iter().enumerate() {
+        let [stock, rt] = set.as_slice() else { continue };
+        for load in stock.loads() {
+            let (Some(a), Some(b)) = (stock.under(load), rt.under(load)) else { continue };
+            questions.push(Question { load: load.into(), model: stock.place.model, sides: [&a.replicates, &b.replicates] });
+            of_block.push(i);
+        }
+    }
+    let all = replicates::answers(&questions);
+    found.extend(replicates::findings(&all, &questions, ["stock", "RT"]));
+    let mut blocks: Vec<(usize, Vec<LoadRuns>)> = Vec::new();
+    for (i, answer) in of_block.into_iter().zip(all) {
+        match blocks.last_mut() {
+            Some((last, list)) if *last == i => list.push(answer),
+            _ => blocks.push((i, vec![answer])),
+        }
+    }
+    blocks
 }
 
 /// The range of the ratios of pairs that differ only in their time model.

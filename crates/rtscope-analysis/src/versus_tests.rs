@@ -86,7 +86,7 @@ fn runs_of_one_kernel_and_load_are_merged_exactly_and_once() {
     let f = v.blocks[0].loads[0].figures[0].as_ref().unwrap();
     assert_eq!((f.runs, f.count, f.mean, f.max), (2, 3, Some(30_000.0), Some(60_000)));
     assert_eq!(f.all.as_ref().unwrap().count(), 3);
-    assert!(v.note.contains("merged"));
+    assert!(v.note.contains("merge"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::brief::{Brief, Sum};
 use crate::differences::{Aspects, note};
 use crate::edges::merged_figures;
 use crate::finding::{Finding, NAMED, finding, first_of};
+use crate::replicates::Run;
 use crate::summary::time_model;
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Record, Test, Verdict};
@@ -181,6 +182,8 @@ pub(super) struct Merged {
     pub(super) model: Option<u32>,
     sum: Sum,
     view: View,
+    /// The runs by themselves.
+    pub(super) replicates: Vec<Arc<Run>>,
     /// The records themselves, where all are of the same test over lines.
     lines: Option<Vec<Arc<Record>>>,
 }
@@ -194,6 +197,7 @@ impl Merged {
             model: r.parts().lab.as_ref().and_then(|_| time_model(r)),
             view: if measured { Corrected::of_record(r).map_or(View::Spoiled, View::Known) } else { View::Nothing },
             sum,
+            replicates: Run::of(r).map(Arc::new).into_iter().collect(),
             lines: matches!(r.parts().test, Test::Response | Test::Periodic).then(|| vec![Arc::new(r.clone())]),
         }
     }
@@ -202,6 +206,7 @@ impl Merged {
         self.runs += later.runs;
         self.sum.add(&later.sum, WORST);
         self.view.add(&later.view);
+        self.replicates.extend(later.replicates.iter().cloned());
         self.lines = match (self.lines.take(), &later.lines) {
             (Some(mut own), Some(more)) if own[0].parts().test == more[0].parts().test => {
                 own.extend(more.iter().cloned());

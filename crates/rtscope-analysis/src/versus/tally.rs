@@ -4,10 +4,12 @@
 use crate::brief::{Brief, Sum};
 use crate::differences::Aspects;
 use crate::kernel::{Kernel, Version};
+use crate::replicates::Run;
 use crate::seeds::Maxima;
 use crate::summary::{clock_words, time_model};
 use rtscope_record::{Clock, Record, Space, Test, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What all records of a block have in common besides the kernel's series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,14 +44,17 @@ pub struct Entry {
     place: Place,
     sum: Sum,
     maxima: Maxima,
+    run: Option<Arc<Run>>,
 }
 
 impl Entry {
     /// The entry for `r`.
     pub fn of(r: &Record) -> Self {
         // For other tests only the id is reported.
-        let sum = if r.parts().test == Test::Timer { Sum::of(r) } else { Sum::default() };
-        Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r) }
+        let timer = r.parts().test == Test::Timer;
+        let sum = if timer { Sum::of(r) } else { Sum::default() };
+        let run = Run::of(r).filter(|_| timer).map(Arc::new);
+        Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r), run }
     }
 }
 
@@ -118,7 +123,7 @@ impl Group {
         match self.loads.get_mut(&entry.brief.load) {
             Some(there) => there.add(&entry),
             None => {
-                let mut first = UnderLoad { at, sound: Runs::default(), invalid: Runs::default() };
+                let mut first = UnderLoad { at, sound: Runs::default(), invalid: Runs::default(), replicates: Vec::new() };
                 first.add(&entry);
                 self.loads.insert(entry.brief.load, first);
             }
@@ -144,10 +149,13 @@ pub(super) struct UnderLoad {
     at: usize,
     sound: Runs,
     invalid: Runs,
+    /// All runs by themselves, INVALID ones too.
+    pub(super) replicates: Vec<Arc<Run>>,
 }
 
 impl UnderLoad {
     fn add(&mut self, entry: &Entry) {
+        self.replicates.extend(entry.run.clone());
         if entry.brief.verdict != Verdict::Invalid {
             self.sound.add(entry);
         } else if self.sound.ids.is_empty() {

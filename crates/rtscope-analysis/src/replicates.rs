@@ -1,0 +1,8 @@
+//! Runs as replicates: the figures of whole runs on two sides, each difference with its interval and a word.
+
+mod rows;
+mod run;
+
+pub use rows::{LoadRuns, METRICS, RunRow};
+pub(crate) use rows::{Question, answers, findings};
+pub(crate) use run::Run;
