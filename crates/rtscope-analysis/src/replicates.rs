@@ -5,4 +5,5 @@ mod run;
 
 pub use rows::{LoadRuns, METRICS, RunRow};
 pub(crate) use rows::{Question, answers, findings};
+pub use rtscope_statistics::replicates::{Difference, Scale, Word};
 pub(crate) use run::Run;

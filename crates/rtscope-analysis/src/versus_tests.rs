@@ -177,7 +177,7 @@ fn every_difference_is_a_finding() {
     let s = build("s1", STOCK, "none", &[4_000]).0;
     (other.id, other.clock, other.lab, other.system) = ("s2".into(), s.clock, s.lab.clone(), s.system.clone());
     let v = versus(&[Build(s).record(), Build(other).record(), run("r", RT, "none", &[4_000])]).unwrap();
-    assert_eq!(codes(&v), ["interval-differs", "count-differs"]);
+    assert_eq!(codes(&v), ["interval-differs", "count-differs", "same-seed"]);
     assert!(v.findings[0].message.contains("stock and RT differ in interval: 1ms, 2ms against 1ms"), "{:?}", v.findings);
 }
 

@@ -20,7 +20,7 @@ pub(crate) use measure::{Measure, MeasureTest};
 use rtscope_record::Nanos;
 use rtscope_record::units::micros;
 use std::path::PathBuf;
-use values::{Json, Size, name, size};
+use values::{FailIf, Json, Size, fail_if, name, size};
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
 #[derive(Debug, Parser)]
@@ -145,12 +145,15 @@ const COMPARE: &str = "\
 With A and B, each figure of B is divided by that of A, load by load. With A alone, each stock
 kernel in it stands beside the PREEMPT_RT kernel of the same series, and its figures are divided by
 those of RT; response and periodic tests are shown as with --table adam.
+From three runs a side on, whole runs are compared too: each ratio with its interval, and a word:
+better, worse, no difference shown, or too few runs.
 
 Examples:
   rtscope compare kernel=6.12,load=full kernel=6.18,load=full
   rtscope compare software.json scope.json   one run, two instruments: their offset and its spread
   rtscope compare last=12           six loads on a stock and an RT kernel
   rtscope compare test=response --table adam --below 50us --below 160us
+  rtscope compare kernel=6.12.95 kernel=6.12.107 --fail-if worse:p99.9:10     for CI: exit code 1
   rtscope compare --values may.txt august.txt    two lists of numbers, by any tool
 
 A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
@@ -282,6 +285,10 @@ pub(crate) struct Compare {
     /// As --table adam, with a row for each edge too
     #[arg(long)]
     pub edges: bool,
+    /// Exit with 1 if B is shown to be worse, or if there are too few runs to tell: in any figure, in one (mean, p50, p99, p99.9,
+    /// block-max), by more than so many percent; may be repeated. With one selection, B is the RT kernel
+    #[arg(long, value_name = "worse[:METRIC[:PERCENT]]", value_parser = fail_if, conflicts_with_all = ["table", "below", "values", "edges"])]
+    pub fail_if: Vec<FailIf>,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,

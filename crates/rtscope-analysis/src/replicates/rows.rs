@@ -2,7 +2,7 @@
 
 use super::run::{Blocks, Run};
 use crate::finding::{Finding, finding};
-use rtscope_statistics::replicates::{Difference, Level, Runs, Word, difference};
+use rtscope_statistics::replicates::{Difference, Level, Runs, Scale, Word, difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -230,9 +230,7 @@ impl LoadRuns {
         let one = |r: &RunRow| {
             let d = &r.difference;
             match d.word {
-                Word::Worse
-                    if d.scale == rtscope_statistics::replicates::Scale::Difference || d.estimate > 1.0 + percent / 100.0 =>
-                {
+                Word::Worse if d.scale == Scale::Difference || d.estimate > 1.0 + percent / 100.0 => {
                     Some(format!("{} is worse", r.metric))
                 }
                 Word::TooFew { runs } => Some(format!("{}: too few runs, take {runs} a side", r.metric)),

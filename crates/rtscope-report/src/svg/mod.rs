@@ -7,6 +7,7 @@
 
 mod draw;
 pub(crate) mod flame;
+mod forest;
 mod latency;
 mod overview;
 pub(crate) mod percentile;
@@ -18,6 +19,7 @@ mod worst;
 
 pub(crate) use draw::log_ticks;
 pub use flame::flame;
+pub use forest::{forest, run_maxima};
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;

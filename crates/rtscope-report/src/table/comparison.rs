@@ -1,6 +1,7 @@
 //! Comparison of two selections, and the outcome of assertions.
 
 use super::grid;
+use super::replicates::replicates;
 use super::text::{Paint, Style, finding, verdict_paint, wrapped};
 use crate::format::clean;
 use crate::instrument::witness;
@@ -21,6 +22,7 @@ pub fn comparison(c: &Comparison, style: Style) -> String {
     for a in &c.agreement {
         out += &agreement(a, style);
     }
+    out += &replicates(&c.runs, ["A", "B"], style);
     out.push('\n');
     for f in c.findings.iter().chain(c.agreement.iter().flat_map(|a| &a.findings)) {
         out += &finding(style, f);

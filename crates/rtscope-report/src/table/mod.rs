@@ -14,6 +14,7 @@ mod kernels;
 mod line_tests;
 mod list;
 mod loads;
+mod replicates;
 mod seeds;
 mod strip;
 mod tail;

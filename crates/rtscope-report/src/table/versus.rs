@@ -1,6 +1,7 @@
 //! Stock against PREEMPT_RT: for each load the figures of both kernels and stock/RT, and their histograms drawn with
 //! characters.
 
+use super::replicates::replicates;
 use super::strip::Axis;
 use super::text::{Paint, Style, finding, wrapped};
 use super::{caveats, grid};
@@ -29,6 +30,12 @@ pub fn versus_of(v: &Versus, caveats: &Caveats, style: Style) -> String {
     for b in &v.blocks {
         out += &block(b, style);
         out.push('\n');
+    }
+    for (i, runs) in &v.runs {
+        if let Some(b) = v.blocks.get(*i).filter(|_| v.runs.len() > 1) {
+            let _ = writeln!(out, "{}", style.paint(Paint::Bold, &clean(&format!("{} {}, {}", b.series, b.arch, b.clock_words))));
+        }
+        out += &format!("{}\n", replicates(runs, ["stock", "RT"], style).trim_start_matches('\n'));
     }
     if let Some(sheet) = sheets::lab::bands(&v.bands, "stock/RT of") {
         out += &format!("{}\n", grid::titled(sheet, style));

@@ -35,9 +35,46 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     fits.then(|| text.to_owned()).ok_or_else(|| format!("a name has {} bytes at most, this one {}", limits::NAME, text.len()))
 }
 
+/// What `--fail-if` names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FailIf {
+    /// One of the metrics of [`rtscope_analysis::replicates`]; `None`: any.
+    pub metric: Option<String>,
+    /// By how many percent.
+    pub percent: f64,
+}
+
+/// `worse`, `worse:METRIC` or `worse:METRIC:PERCENT`.
+pub(crate) fn fail_if(text: &str) -> Result<FailIf, String> {
+    use rtscope_analysis::replicates::METRICS;
+    let wrong = || format!("write worse, worse:METRIC or worse:METRIC:PERCENT, with METRIC one of {}", METRICS.join(", "));
+    let mut words = text.split(':');
+    let (word, metric, percent) = (words.next(), words.next(), words.next());
+    if word != Some("worse") || words.next().is_some() || metric.is_some_and(|m| !m.is_empty() && !METRICS.contains(&m)) {
+        return Err(wrong());
+    }
+    let percent = percent.map_or(Ok(0.0), |p| p.trim_end_matches('%').parse::<f64>()).map_err(|_| wrong())?;
+    if !(0.0..1e6).contains(&percent) {
+        return Err(wrong());
+    }
+    Ok(FailIf { metric: metric.filter(|m| !m.is_empty()).map(str::to_owned), percent })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_is_read() {
+        let of = |metric: Option<&str>, percent| Ok(FailIf { metric: metric.map(str::to_owned), percent });
+        assert_eq!(fail_if("worse"), of(None, 0.0));
+        assert_eq!(fail_if("worse:p99.9"), of(Some("p99.9"), 0.0));
+        assert_eq!(fail_if("worse:block-max:12.5%"), of(Some("block-max"), 12.5));
+        assert_eq!(fail_if("worse::5"), of(None, 5.0));
+        for bad in ["", "better", "worse:p98", "worse:p99:x", "worse:p99:-1", "worse:p99:NaN", "worse:p99:1:2", "worse:p99:"] {
+            assert!(fail_if(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn sizes_are_read() {

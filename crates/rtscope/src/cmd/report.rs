@@ -7,6 +7,7 @@ use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
+use rtscope_analysis::replicates::LoadRuns;
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::table::Caveats;
@@ -69,6 +70,17 @@ pub(crate) fn page_to(context: &Context, path: &Path, records: &[Record], title:
 fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     let Ok(v) = rtscope_analysis::versus(records) else { return Ok(()) };
     let mut written = BTreeSet::new();
+    let names = ["stock", "RT"];
+    for (i, runs) in &v.runs {
+        let number = if v.runs.len() > 1 { format!("-{}", i + 1) } else { String::new() };
+        for (name, picture) in
+            [("forest", svg::forest(runs, names, svg::Use::File)), ("run-maxima", svg::run_maxima(runs, names, svg::Use::File))]
+        {
+            if let Some(text) = picture {
+                write(&dir.join(format!("stock-vs-rt-{name}{number}.svg")), text.as_bytes())?;
+            }
+        }
+    }
     for b in v.blocks.iter().filter(|b| b.is_pair()) {
         for l in &b.loads {
             let load = l.load.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
@@ -129,6 +141,12 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
     let left = select(&a.a)?;
     let right = a.b.as_ref().map(select).transpose()?;
+    if right.is_none() && !a.fail_if.is_empty() && left.only(&[Test::Response, Test::Periodic])? {
+        return Err(Failure::usage(
+            "--fail-if takes two selections of response or periodic tests",
+            "rtscope compare A B --fail-if worse",
+        ));
+    }
     let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
     if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
         return line_tests(context, &left, right.as_ref(), a);
@@ -150,7 +168,26 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     } else {
         output::result(&table::comparison(&comparison, style()))?;
     }
-    Ok(Code::Done)
+    held(a, &comparison.runs.iter().collect::<Vec<_>>())
+}
+
+/// Holds the runs to what `--fail-if` names.
+fn held(a: &Compare, all: &[&LoadRuns]) -> Result<Code, Failure> {
+    let mut code = Code::Done;
+    for wanted in &a.fail_if {
+        let against: Vec<String> = all.iter().filter_map(|l| l.against(wanted.metric.as_deref(), wanted.percent)).collect();
+        let line =
+            if against.is_empty() { "pass      not worse\n".to_owned() } else { format!("FAIL      {}\n", against.join("; ")) };
+        if !against.is_empty() {
+            code = Code::Assertion;
+        }
+        if a.json {
+            output::note(line.trim_end());
+        } else {
+            output::result(&line)?;
+        }
+    }
+    Ok(code)
 }
 
 /// Writes the page of a comparison if asked for. A record of both sides appears once.
@@ -208,5 +245,5 @@ fn versus(context: &Context, selection: &Selection, a: &Compare) -> Result<Code,
     } else {
         output::result(&table::versus_of(&versus, &caveats, style()))?;
     }
-    Ok(Code::Done)
+    held(a, &versus.runs.iter().flat_map(|(_, runs)| runs).collect::<Vec<_>>())
 }
