@@ -2,7 +2,7 @@
 
 use super::run::{Blocks, Run};
 use crate::finding::{Finding, finding};
-use rtscope_statistics::replicates::{Difference, Level, Runs, Scale, Word, difference};
+use rtscope_statistics::replicates::{Difference, Level, Runs, Scale, Spread, Word, difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -90,6 +90,19 @@ pub(crate) fn answers(questions: &[Question<'_>]) -> Vec<LoadRuns> {
     let rows = figures.iter().map(Vec::len).sum::<usize>();
     let level = Level { confidence: CONFIDENCE, rows, seed: SEED };
     counted.iter().zip(figures).map(|(c, figures)| c.answer(&figures, level)).collect()
+}
+
+/// How much the figures of runs under one load vary, for those that every run has. `None`: fewer than two runs.
+pub(crate) fn spreads(runs: &[Arc<Run>]) -> Vec<(&'static str, Option<Spread>)> {
+    let question = Question { load: String::new(), model: None, sides: [runs, runs] };
+    let counted = Counted::of(&question);
+    let of = |f: &Figures<'_>| {
+        let logs: Vec<f64> = f.values[0].iter().filter(|v| **v > 0.0).map(|v| v.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let variance = logs.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0);
+        (f.metric, if logs.len() < 2 { None } else { Spread::of((variance, logs.len() - 1), (0.0, 0)) })
+    };
+    counted.figures().iter().map(of).collect()
 }
 
 impl<'a> Counted<'a> {
