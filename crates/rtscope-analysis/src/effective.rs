@@ -18,7 +18,7 @@ pub struct Bursts {
     /// Blocks that were looked at.
     pub blocks: u64,
     /// Of these, blocks above the threshold of their thread.
-    exceeding: u64,
+    exceeding: f64,
     /// Points of a block times the logarithm of the share that is not above the threshold, summed over threads with their blocks as weight.
     weight: f64,
 }
@@ -39,7 +39,7 @@ impl Bursts {
         let exceeding = higher + equal / 2.0;
         (share > 0.0 && share < 1.0).then(|| Self {
             blocks: maxima.len() as u64,
-            exceeding: exceeding.round() as u64,
+            exceeding,
             weight: maxima.len() as f64 * blocks.points as f64 * (-share).ln_1p(),
         })
     }
@@ -58,7 +58,7 @@ impl Bursts {
 
     /// The extremal index: 1 for independent samples, 1/m for bursts of m.
     pub fn index(&self) -> f64 {
-        let (k, exceeding) = (self.blocks as f64, self.exceeding as f64);
+        let (k, exceeding) = (self.blocks as f64, self.exceeding);
         // ln(1 - K/k) as of so many blocks, over the mean of b ln(1 - N/n).
         let index = k * (-(exceeding / k).min(1.0 - 0.5 / k)).ln_1p() / self.weight;
         index.clamp(f64::MIN_POSITIVE, 1.0)

@@ -1,5 +1,6 @@
 //! The figures of one record: for each distribution and for all merged, raw and corrected.
 
+use crate::effective::Bursts;
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Clock, Distribution, DistributionError, Origin, Quantile, Record, Space, Test, Verdict};
 use serde::Serialize;
@@ -60,12 +61,16 @@ pub struct Row {
     pub unanswered: u64,
     /// The standard percentiles (p50 to p99.999) that the count supports in either view.
     pub percentiles: Vec<Percentile>,
-    /// Upper bound, at 95 % confidence, of the probability that a further sample exceeds `max`; see [`rule_of_three`].
+    /// Independent samples that these are worth, as their bursts say ([`Bursts`]); `None` where they have no block maxima.
+    pub effective: Option<u64>,
+    /// Upper bound, at 95 % confidence, of the probability that a further sample exceeds `max`, by the effective number where that is known;
+    /// see [`rule_of_three`].
     pub exceedance: Option<f64>,
 }
 
 impl Row {
-    fn of(d: &Distribution, corrected: Option<&Corrected>) -> Self {
+    fn of(d: &Distribution, corrected: Option<&Corrected>, bursts: Option<Bursts>) -> Self {
+        let effective = bursts.map(|b| b.effective(d.count()));
         let thread = d.parts().thread.as_ref();
         let values = d.standard().into_iter().zip(corrected.map_or_else(Default::default, Corrected::standard));
         let known = Quantile::STANDARD.iter().zip(values).filter(|(_, (raw, corrected))| raw.is_some() || corrected.is_some());
@@ -91,7 +96,8 @@ impl Row {
             corrected_count: corrected.map(Corrected::count),
             unanswered: corrected.map_or(0, |c| c.unanswered),
             percentiles: percentiles.collect(),
-            exceedance: rule_of_three(d.count()),
+            effective,
+            exceedance: rule_of_three(effective.unwrap_or(d.count())),
         }
     }
 
@@ -160,7 +166,7 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
     let views: Vec<Option<Corrected>> = record.distributions().iter().map(|d| Corrected::of(p, d)).collect();
     let all = Corrected::of_views(record, &views);
     let merged = record.merged()?.map(|d| {
-        let mut row = Row::of(&d, all.as_ref());
+        let mut row = Row::of(&d, all.as_ref(), Bursts::of_record(record));
         "all".clone_into(&mut row.label);
         row
     });
@@ -181,7 +187,7 @@ pub fn summarize(record: &Record) -> Result<Summary, DistributionError> {
         verdict: record.verdict(),
         interrupted: p.interrupted,
         merged,
-        rows: record.distributions().iter().zip(&views).map(|(d, v)| Row::of(d, v.as_ref())).collect(),
+        rows: record.distributions().iter().zip(&views).map(|(d, v)| Row::of(d, v.as_ref(), Bursts::of(record, d))).collect(),
     })
 }
 

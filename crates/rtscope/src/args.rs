@@ -10,6 +10,7 @@ pub(crate) mod lab;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod measure;
+pub(crate) mod plan;
 pub(crate) mod tail;
 pub(crate) mod values;
 
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
+    /// How long to measure: what a claim takes, and what a time can claim
+    Plan(plan::Plan),
     /// Bounds on a tail: extreme-value fits, after gates, with intervals
     Tail(Box<tail::Tail>),
     /// The loads that can be measured under

@@ -17,6 +17,7 @@ pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;
 mod numbers;
+pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;

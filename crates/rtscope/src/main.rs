@@ -91,6 +91,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Hunt(a) => cmd::hunt::run(&context, a),
         Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
+        Command::Plan(a) => cmd::plan::run(&context, a),
         Command::Tail(a) => cmd::tail::run(&context, a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
@@ -116,6 +117,7 @@ fn reads(command: &Command) -> bool {
             | Command::Report(_)
             | Command::Explain(_)
             | Command::Compare(_)
+            | Command::Plan(_)
             | Command::Tail(_)
             | Command::Summarize(_)
     )

@@ -61,11 +61,14 @@ pub(crate) fn percentiles(test: Test, all: &Row) -> Sheet<'_> {
         ("samples", count(all.count).into(), all.corrected_count.map_or_else(|| NONE.into(), count).into()),
     ]);
     let rare = all.exceedance.zip(all.max).map(|(p, max)| {
-        format!(
-            "No sample in {} exceeded {} us. If they were independent, p < {p:.2e} for the next one at 95 % (rule of three).",
-            count(all.count),
-            us_whole(max)
-        )
+        let (n, max) = (count(all.count), us_whole(max));
+        match all.effective {
+            Some(worth) => format!(
+                "No sample in {n} exceeded {max} us. In their bursts they count as {} independent ones: p < {p:.2e} for the next one at 95 % (rule of three).",
+                count(worth)
+            ),
+            None => format!("No sample in {n} exceeded {max} us. If they were independent, p < {p:.2e} for the next one at 95 % (rule of three)."),
+        }
     });
     columns.sheet_of(rows).titled("Percentiles of all").noted(words::corrected(test, all)).noted(rare)
 }
