@@ -35,7 +35,7 @@ pub struct LoadRuns {
     pub runs: [usize; 2],
     /// INVALID runs of A and of B, which do not count.
     pub invalid: [usize; 2],
-    /// Runs of A and of B that are another run of the same seed taken again, bit by bit: they do not count.
+    /// Runs of A and of B that are another run again, of the same seed or file and bit by bit: they do not count.
     pub again: [usize; 2],
     /// Figures are of all events that were expected; otherwise of the samples, because not each run knows its other events.
     pub corrected: bool,
@@ -207,7 +207,7 @@ pub(crate) fn findings(all: &[LoadRuns], questions: &[Question<'_>], names: [&st
         if again > 0 {
             found.push(finding(
                 "same-seed",
-                format!("{again} runs of {name} are others again, of the same seed and bit by bit: they do not count"),
+                format!("{again} runs of {name} are others again, of the same seed or file and bit by bit: they do not count"),
                 "take another seed for each run: rtscope campaign does",
             ));
         }

@@ -70,6 +70,18 @@ fn what_is_no_replicate_does_not_count() {
 }
 
 #[test]
+fn a_file_imported_twice_is_one_run() {
+    let of = |at: u32, sha256: &str| {
+        let mut b = Build::new("full").cpu(0, 1_000_000, &samples(9_000, 1)).import();
+        (b.0.id, b.0.source.as_mut().unwrap().sha256) = (format!("i{at}"), sha256.into());
+        b.record()
+    };
+    let (a, b) = (kept(&[of(1, "x"), of(2, "x"), of(3, "y")]), kept(&[of(4, "z")]));
+    let found = answers(&[ask(&a, &b)]);
+    assert_eq!((found[0].runs, found[0].again, found[0].corrected), ([2, 1], [1, 0], false));
+}
+
+#[test]
 fn figures_that_not_every_run_has_are_left_out() {
     let few = kept(&[run(1, &[5_000; 90]), run(3, &[5_100; 90]), run(5, &[5_200; 90])]);
     let many = kept(&[run(2, &samples(5_000, 1)), run(4, &samples(5_000, 2)), run(6, &samples(5_000, 3))]);

@@ -16,6 +16,8 @@ pub(crate) struct Run {
     pub(crate) invalid: bool,
     /// The seed of a run in virtual time: the same seed gives the same run again.
     pub(crate) seed: Option<u64>,
+    /// The file that an imported run is from, by its hash.
+    pub(crate) file: Option<String>,
     /// Mean, p50, p99, p99.9 of the samples, ns; `None` where the samples do not support it.
     pub(crate) raw: [Option<f64>; 4],
     /// The same of all events that were expected; `None` where not each of them is known.
@@ -63,6 +65,7 @@ impl Run {
             started: p.started.clone(),
             invalid: r.verdict() == Verdict::Invalid,
             seed: p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map(|lab| lab.seed),
+            file: p.source.as_ref().map(|s| s.sha256.clone()),
             raw: [all.mean(), p50, p99, p99_9],
             corrected,
             max: float(highest),
@@ -71,9 +74,11 @@ impl Run {
         })
     }
 
-    /// Whether it is the same run in virtual time, taken again.
+    /// Whether it is the same run again: in virtual time by its seed and figures, an imported one by its file.
     pub(crate) fn again(&self, other: &Self) -> bool {
-        self.seed.is_some() && (self.seed, self.raw, self.max, &self.blocks) == (other.seed, other.raw, other.max, &other.blocks)
+        (self.seed.is_some() || self.file.is_some())
+            && self.file == other.file
+            && (self.seed, self.raw, self.max, &self.blocks) == (other.seed, other.raw, other.max, &other.blocks)
     }
 
     /// By how much a percentile of this height may be rounded, ns.
