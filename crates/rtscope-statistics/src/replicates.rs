@@ -4,6 +4,6 @@ mod difference;
 mod power;
 mod two_samples;
 
-pub use difference::{Difference, FEWEST_RUNS, Level, Runs, Scale, Word, difference};
-pub use power::{MOST_RUNS, Spread, runs_for};
+pub use difference::{Difference, Runs, Scale, Word, difference};
+pub use power::{FEWEST_RUNS, Level, MOST_RUNS, Spread, runs_for};
 pub use two_samples::{Cliff, RankSum, TwoSampleError, TwoSamples, two_samples};

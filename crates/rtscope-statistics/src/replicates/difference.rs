@@ -4,14 +4,12 @@
 //! taken: Welch's, which holds for few runs, and that of a bootstrap that draws runs, and blocks within each run, which needs no
 //! normal distribution.
 
-use super::power::{Spread, runs_for};
+use super::power::{FEWEST_RUNS, Level, Spread, runs_for};
 use super::two_samples::two_samples;
 use crate::seeded::Seeded;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Fewest runs of a side from which a word other than [`Word::TooFew`] may follow.
-pub const FEWEST_RUNS: usize = 3;
 /// What is asked of runs that are too few: to show this ratio.
 const WANTED: f64 = 1.2;
 /// Runs a side to take where nothing tells how much runs vary.
@@ -32,24 +30,6 @@ pub struct Runs<'a> {
     pub blocks: &'a [Vec<f64>],
     /// Step to which the figures were rounded; 0 where exact. Runs do not average this out: the interval is as much wider.
     pub step: f64,
-}
-
-/// How sure a word must be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
-    /// Confidence that all intervals hold together: 0.95.
-    pub confidence: f64,
-    /// How many intervals these are: each has its share of the risk (Bonferroni).
-    pub rows: usize,
-    /// Of the bootstrap.
-    pub seed: u64,
-}
-
-impl Level {
-    /// The risk of each interval.
-    pub(super) fn risk(&self) -> f64 {
-        (1.0 - self.confidence) / self.rows.max(1) as f64
-    }
 }
 
 /// What the interval is of.

@@ -1,9 +1,10 @@
 //! How many runs a side a difference takes.
 
-use super::difference::{FEWEST_RUNS, Level};
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
+/// Fewest runs of a side of which more is said than that they are too few.
+pub const FEWEST_RUNS: usize = 3;
 /// Most runs a side that are planned; more is called impossible.
 pub const MOST_RUNS: usize = 10_000;
 /// In how many cases the difference is to be shown.
@@ -12,6 +13,24 @@ const POWER: f64 = 0.9;
 const SURE: f64 = 0.8;
 /// Upper quartile of the normal distribution: the noise that an interval must clear.
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
+
+/// How sure the word on a difference must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Confidence that all intervals hold together: 0.95.
+    pub confidence: f64,
+    /// How many intervals these are: each has its share of the risk (Bonferroni).
+    pub rows: usize,
+    /// Of the bootstrap.
+    pub seed: u64,
+}
+
+impl Level {
+    /// The risk of each interval.
+    pub(super) fn risk(&self) -> f64 {
+        (1.0 - self.confidence) / self.rows.max(1) as f64
+    }
+}
 
 /// How much runs vary: standard deviation of the logarithm of their figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "check",
     "measure",
     "dut",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 24] = [
     "hunt",
     "explain",
     "compare",
+    "plan",
     "tail",
     "loads",
     "lab",

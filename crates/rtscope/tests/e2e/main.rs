@@ -7,6 +7,7 @@
 mod archive;
 mod campaign;
 mod captures;
+mod compare_runs;
 mod compare_values;
 mod dropin;
 mod fake;

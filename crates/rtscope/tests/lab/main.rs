@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 #![allow(clippy::print_stdout)] // says which cases are left out
 
+mod compare;
 mod explain;
 mod hunt;
 mod kernels;

@@ -1,0 +1,113 @@
+//! `compare` of whole runs, and `plan` from them.
+
+use crate::world::World;
+use serde_json::Value;
+
+/// Writes a selection of `runs` records of some 20,000 latencies above `height` ns, each run by another generator; what is scripted is INVALID, so
+/// the records are made those of a machine.
+fn side(w: &World, name: &str, height: u64, runs: std::ops::Range<u64>) {
+    let records: Vec<Value> = runs
+        .map(|run| {
+            let mut state = 1 + run * 1_000_003;
+            let late = (0..20_000).map(|_| {
+                state = state * 48_271 % 2_147_483_647;
+                (height as f64 * (1.0 - (state as f64 / 2_147_483_647.0).ln() / 8.0)).round().to_string()
+            });
+            w.file("late.txt", late.collect::<Vec<_>>().join("\n"));
+            let said = w.line("measure timer --target fake:late.txt -i 1ms -l 20000 --threads 1 --json --no-save").ends_with(4);
+            let mut record: Value = serde_json::from_str(&said.out).unwrap();
+            let started = format!("2026-01-01T{:02}:00:{:02}Z", run % 10, u64::from(height > 10_000));
+            for (key, value) in
+                [("id", format!("{name}-{run}")), ("started", started), ("target", "local".into()), ("verdict", "VALID".into())]
+            {
+                record[key] = value.into();
+            }
+            record["origin"] = "measured".into();
+            record["warnings"] = Value::Array(Vec::new());
+            record
+        })
+        .collect();
+    w.file(&format!("{name}.json"), serde_json::to_string(&records).unwrap());
+}
+
+fn words(json: &str) -> Vec<String> {
+    let json: Value = serde_json::from_str(json).unwrap();
+    let rows = json["runs"][0]["rows"].as_array().unwrap();
+    rows.iter().map(|r| format!("{} {}", r["metric"].as_str().unwrap(), r["word"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn differences_have_intervals_and_words() {
+    let w = World::new();
+    side(&w, "old", 10_000, 0..5);
+    side(&w, "same", 10_000, 5..10);
+    side(&w, "new", 13_000, 10..15);
+    side(&w, "few", 13_000, 20..22);
+    let all = ["mean", "p50", "p99", "p99.9", "block-max"];
+    let each = |word: &str| all.map(|metric| format!("{metric} {word}"));
+    assert_eq!(words(&w.line("compare old.json new.json --json").ends_with(0).out), each("worse"));
+    assert_eq!(words(&w.line("compare new.json old.json --json").ends_with(0).out), each("better"));
+    assert_eq!(words(&w.line("compare old.json same.json --json").ends_with(0).out), each("no_difference"));
+    assert_eq!(words(&w.line("compare old.json few.json --json").ends_with(0).out), each("too_few"));
+    let shown = w.line("compare old.json new.json").ends_with(0).out;
+    assert!(shown.contains("Whole runs, load none (A 5 runs, B 5 runs") && shown.contains("max of 256ms us"), "{shown}");
+    assert_eq!(shown, w.line("compare old.json new.json").ends_with(0).out, "the seed says all");
+    let few = w.line("compare old.json few.json").ends_with(0).out;
+    assert!(few.contains("too few runs: take "), "{few}");
+    // The page has the forest plot and the maxima.
+    w.line("compare old.json new.json --html page.html").ends_with(0);
+    let page = std::fs::read_to_string(w.path("page.html")).unwrap();
+    assert!(page.contains("B against A, whole runs") && page.contains("Maximum of each run"));
+}
+
+#[test]
+fn ci_fails_on_what_is_worse_and_on_what_can_not_be_told() {
+    let w = World::new();
+    side(&w, "old", 10_000, 0..4);
+    side(&w, "new", 13_000, 10..14);
+    side(&w, "one", 10_000, 20..21);
+    for (words, code, said) in [
+        ("compare old.json new.json --fail-if worse", 1, "FAIL      load none: mean is worse, p50 is worse"),
+        ("compare old.json new.json --fail-if worse:p99.9:20", 1, "FAIL      load none: p99.9 is worse"),
+        ("compare old.json new.json --fail-if worse:p99.9:40", 0, "pass      not worse"),
+        ("compare new.json old.json --fail-if worse --fail-if worse:mean", 0, "pass      not worse\npass      not worse"),
+        ("compare old.json one.json --fail-if worse:mean", 1, "FAIL      load none: mean: too few runs, take "),
+    ] {
+        let out = w.line(words).ends_with(code).out;
+        assert!(out.contains(said), "{words}: {out}");
+    }
+    let json = w.line("compare old.json new.json --fail-if worse --json").ends_with(1).complains(&["FAIL      load none"]);
+    assert!(serde_json::from_str::<Value>(&json.out).is_ok(), "JSON alone on standard output");
+    w.line("compare old.json new.json --fail-if better").ends_with(2).complains(&["write worse, worse:METRIC"]);
+    w.line("compare old.json new.json --fail-if worse --table adam").ends_with(2).complains(&["cannot be used with"]);
+}
+
+#[test]
+fn how_long_to_measure() {
+    let w = World::new();
+    let out = w.line("plan p99.999<100us").ends_with(0).out;
+    assert!(out.contains("299,572 of each thread") && out.contains("4 min 59 s at 1ms"), "{out}");
+    side(&w, "old", 10_000, 0..5);
+    let json = |words: &str| serde_json::from_str::<Value>(&w.line(words).ends_with(0).out).unwrap();
+    let plan = json("plan p99.9<25us --from old.json --duration 1m --difference 20% --json");
+    // Of exponential latencies, e^-12 are above 2.5 times the least height: one in 160,000.
+    assert!(plan["claim"]["samples"].as_u64().unwrap() >= 2_995 && plan["runs"] == 5, "{plan}");
+    let index = plan["extremal_index"].as_f64().unwrap();
+    assert!((0.7..=1.0).contains(&index), "independent latencies: {index}");
+    assert_eq!((&plan["time"]["samples"], plan["difference"]["rows"].as_array().unwrap().len()), (&60_000.into(), 5));
+    // Twice the least height is passed by one in 3000: p99.99 can't be shown below it.
+    assert_eq!(json("plan p99.99<20us --from old.json --json")["claim"]["samples"], Value::Null);
+    // What is planned is enough for the assertion that it is for.
+    let enough = json("plan p99<20us --from old.json --json")["claim"]["samples"].as_u64().unwrap();
+    assert!(enough < 20_000, "{enough}");
+    for (words, why) in [
+        ("plan", "required"),
+        ("plan max<5us", "is no claim that more samples could show"),
+        ("plan p99", "compares nothing"),
+        ("plan --difference 20", "required"),
+        ("plan p99<5us --from nothing.json", "nothing.json"),
+        ("plan p99<5us --difference x --from old.json", "a percentage"),
+    ] {
+        w.line(words).ends_with(2).complains(&[why]);
+    }
+}
