@@ -9,6 +9,7 @@ pub(crate) mod cyclictest;
 pub(crate) mod dut;
 pub(crate) mod explain;
 pub(crate) mod explained;
+mod fail_if;
 pub(crate) mod fpga;
 pub(crate) mod hunt;
 mod input;

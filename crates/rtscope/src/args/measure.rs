@@ -2,6 +2,7 @@
 
 use super::lab;
 use super::limits::JudgeArgs;
+use super::values::{FailIf, fail_if};
 use clap::Args;
 use rtscope_record::units::micros;
 use rtscope_record::{LineOptions, Nanos, RunOptions};
@@ -22,6 +23,7 @@ Examples:
   rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
+  rtscope measure timer -D 2s --repeat 5 --target lab:debian/6.12-rt --baseline base.json --fail-if worse     for CI
   rtscope measure timer -D 1m --trace 100us                   why the first latency above 100 us was so late
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
@@ -68,6 +70,15 @@ pub(crate) struct Measure {
     /// With --trace: write the kernel's trace (text, and a file for trace-cmd), a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
     #[arg(long, value_name = "DIR", requires = "trace")]
     pub trace_files: Option<PathBuf>,
+    /// Take N runs of each load, in turn; in the lab with N seeds, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), hide_default_value = true)]
+    pub repeat: u16,
+    /// Then compare these runs with earlier ones, as `rtscope compare BASELINE` does: a SELECTION, or a file of records
+    #[arg(long, value_name = "SELECTION")]
+    pub baseline: Option<String>,
+    /// Exit with 1 if these runs are shown to be worse than the baseline, or if there are too few to tell; see `rtscope compare`
+    #[arg(long, value_name = "worse[:METRIC[:PERCENT]]", value_parser = fail_if, requires = "baseline")]
+    pub fail_if: Vec<FailIf>,
     /// Sign the record with your key (see `rtscope key`)
     #[arg(long)]
     pub sign: bool,

@@ -1,5 +1,6 @@
 //! `rtscope measure`: makes settings from the command line, takes one run per load, keeps the records and judges limits.
 
+mod baseline;
 mod lines;
 mod traced;
 
@@ -36,9 +37,9 @@ use std::path::PathBuf;
 pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let limits = Limits::parse(&a.judge.limits)?;
     let loads = loads(context, &a.load, &a.target)?;
-    if a.raw.is_some() && loads.len() > 1 {
+    if a.raw.is_some() && (loads.len() > 1 || a.repeat > 1) {
         return Err(Failure::usage(
-            "--raw takes one load: its lines do not say which run they are of",
+            "--raw takes one run: its lines do not say which run they are of",
             "measure once for each load",
         ));
     }
@@ -65,13 +66,16 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
     let machine = if a.sign { machine.signing()? } else { machine };
+    let earlier = baseline::earlier(context, a)?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let (mut records, mut explained) = (Vec::new(), Vec::new());
     let mut code = Code::Done;
-    for load in &loads {
+    let turns = (0..u64::from(a.repeat)).flat_map(|turn| loads.iter().map(move |load| (turn, load)));
+    for (turn, load) in turns {
+        let lab = lab.clone().map(|lab| LabOptions { seed: lab.seed.wrapping_add(turn), ..lab });
         let dut = dut.as_ref().map(|(address, plan)| (address, plan));
-        let request = Request { id: fresh_id(), test, space, load, target: &target, lab: lab.clone(), dut, settings: &settings };
+        let request = Request { id: fresh_id(), test, space, load, target: &target, lab, dut, settings: &settings };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
         let progress = Progress::new(load.name(), end, context.quiet);
         let mut trace = None;
@@ -127,7 +131,9 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     for text in &explained {
         if a.json { output::note(text.trim_end()) } else { output::result(text)? }
     }
-    Ok(code)
+    let Some(earlier) = earlier else { return Ok(code) };
+    let (_, held) = baseline::compared(&earlier, &records, a)?;
+    Ok(if code == Code::Done { held } else { code })
 }
 
 /// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.

@@ -1,5 +1,6 @@
 //! `rtscope report` and `rtscope compare`.
 
+use super::fail_if::{held, tally};
 use super::{compare_values, style};
 use crate::args::{Compare, Report};
 use crate::config::Context;
@@ -7,7 +8,6 @@ use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
-use rtscope_analysis::replicates::LoadRuns;
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::table::Caveats;
@@ -152,14 +152,6 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
         return line_tests(context, &left, right.as_ref(), a);
     }
     let Some(right) = right else { return versus(context, &left, a) };
-    let tally = |side: &Selection| {
-        let mut all = rtscope_analysis::compare::Tally::default();
-        side.each(rtscope_analysis::compare::Entry::of, |entry| {
-            all.add(entry);
-            Ok(())
-        })?;
-        Ok::<_, Failure>(all)
-    };
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
     let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
     page_of(context, a, [&left, &right], Some(&comparison))?;
@@ -168,26 +160,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     } else {
         output::result(&table::comparison(&comparison, style()))?;
     }
-    held(a, &comparison.runs.iter().collect::<Vec<_>>())
-}
-
-/// Holds the runs to what `--fail-if` names.
-fn held(a: &Compare, all: &[&LoadRuns]) -> Result<Code, Failure> {
-    let mut code = Code::Done;
-    for wanted in &a.fail_if {
-        let against: Vec<String> = all.iter().filter_map(|l| l.against(wanted.metric.as_deref(), wanted.percent)).collect();
-        let line =
-            if against.is_empty() { "pass      not worse\n".to_owned() } else { format!("FAIL      {}\n", against.join("; ")) };
-        if !against.is_empty() {
-            code = Code::Assertion;
-        }
-        if a.json {
-            output::note(line.trim_end());
-        } else {
-            output::result(&line)?;
-        }
-    }
-    Ok(code)
+    held(&a.fail_if, a.json, &comparison.runs.iter().collect::<Vec<_>>())
 }
 
 /// Writes the page of a comparison if asked for. A record of both sides appears once.
@@ -245,5 +218,5 @@ fn versus(context: &Context, selection: &Selection, a: &Compare) -> Result<Code,
     } else {
         output::result(&table::versus_of(&versus, &caveats, style()))?;
     }
-    held(a, &versus.runs.iter().flat_map(|(_, runs)| runs).collect::<Vec<_>>())
+    held(&a.fail_if, a.json, &versus.runs.iter().flat_map(|(_, runs)| runs).collect::<Vec<_>>())
 }

@@ -111,3 +111,34 @@ fn how_long_to_measure() {
         w.line(words).ends_with(2).complains(&[why]);
     }
 }
+
+#[test]
+fn new_runs_are_held_to_a_baseline() {
+    let w = World::new();
+    let measure = "measure timer -D 300ms --threads 1 -a 0 --no-save --quiet";
+    let said = w.line(&format!("{measure} --repeat 3 --json"));
+    assert_eq!(said.out.lines().count(), 3, "{}", said.out);
+    w.file("base.json", said.out);
+    // What the words are is the machine's affair; that they decide is not.
+    let said = w.line(&format!("{measure} --repeat 3 --baseline base.json --fail-if worse:p50:900000"));
+    let passed = said.out.ends_with("pass      not worse\n");
+    assert!(passed || said.out.lines().last().unwrap().starts_with("FAIL      load none: "), "{}", said.out);
+    assert!(
+        said.out.contains("B, these runs, beside A, the baseline") && said.out.contains("Whole runs, load none"),
+        "{}",
+        said.out
+    );
+    let said = if passed { said.ends_with(0) } else { said };
+    assert!(passed || said.code != Some(0), "what is not shown does not pass");
+    // One new run tells nothing.
+    let one = w.line(&format!("{measure} --baseline base.json --fail-if worse"));
+    assert!(one.out.contains("too few runs") && one.code != Some(0), "{}", one.out);
+    for (words, why) in [
+        ("--fail-if worse", "required"),
+        ("--baseline nothing.json", "nothing.json"),
+        ("--repeat 0", "0"),
+        ("--repeat 2 --raw x.csv", "--raw takes one run"),
+    ] {
+        w.line(&format!("{measure} {words}")).ends_with(2).complains(&[why]);
+    }
+}
