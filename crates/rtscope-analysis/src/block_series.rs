@@ -1,7 +1,8 @@
-//! The block maxima of runs of one kind, one after the other in the order of time, for studies of the tail.
+//! The latencies of runs of one kind for studies of the tail: block maxima one after the other in the order of time, and all latencies, counted.
 
 use crate::summary::machine_name;
-use rtscope_record::{Record, Verdict};
+use rtscope_record::correction::{Basis, Corrected};
+use rtscope_record::{Histogram, Record, Verdict};
 use std::collections::BTreeMap;
 
 /// Block maxima of one CPU under one load on one target, over all runs.
@@ -17,8 +18,10 @@ pub struct BlockSeries {
     pub runs: usize,
     /// How many of these are INVALID.
     pub invalid: usize,
-    /// Highest latency of each block, ns, in the order of time.
+    /// Highest latency of each block, ns, in the order of time; empty where the runs have no block maxima.
     pub maxima: Vec<u64>,
+    /// All latencies: least and greatest value of each slot, ns, and how many; of all events where each is known, else of the samples.
+    pub counted: Vec<(u64, u64, u64)>,
 }
 
 /// What makes runs alike: name, interval, and what is left of the points of a block when they are halved as often as possible. Blocks are
@@ -42,15 +45,19 @@ impl RecordBlocks {
         let (p, machine, invalid) = (record.parts(), machine_name(record), record.verdict() == Verdict::Invalid);
         let one = |d: &rtscope_record::Distribution| {
             let of = d.parts();
-            let (blocks, thread) = (of.blocks.as_ref()?, of.thread.as_ref()?);
+            let (blocks, thread) = (of.blocks.as_ref(), of.thread.clone().unwrap_or_default());
             let priority = thread.policy.map_or_else(String::new, |policy| format!("{policy} {}", thread.priority));
             let words = [&p.target, &machine, &p.system.kernel.release, &p.load, &of.label, &priority];
             let name = words.into_iter().filter(|w| !w.is_empty()).cloned().collect::<Vec<_>>().join(", ");
-            let rest = blocks.points >> blocks.points.trailing_zeros();
-            let run = Run { started: p.started.clone(), invalid, points: blocks.points, maxima: blocks.maxima.clone() };
-            Some(((name, thread.interval, rest), run))
+            let points = blocks.map_or(0, |b| b.points);
+            let rest = points.checked_shr(points.trailing_zeros()).unwrap_or(0);
+            let maxima = blocks.map_or_else(Vec::new, |b| b.maxima.clone());
+            let view = Corrected::of(p, d).filter(|c| c.basis == Basis::Events).map(|c| c.histogram);
+            let histogram = view.unwrap_or_else(|| d.histogram().clone());
+            let run = Run { started: p.started.clone(), invalid, points, maxima, histogram, resolution: of.resolution };
+            ((name, thread.interval, rest), run)
         };
-        Self(p.distributions.iter().filter_map(one).collect())
+        Self(p.distributions.iter().filter(|d| d.count() > 0).map(one).collect())
     }
 }
 
@@ -61,20 +68,31 @@ struct Run {
     invalid: bool,
     points: u64,
     maxima: Vec<u64>,
+    histogram: Histogram,
+    resolution: u64,
 }
 
 impl BlockTally {
-    /// Takes a record's block maxima.
+    /// Takes a record's latencies.
     pub fn add(&mut self, blocks: RecordBlocks) {
-        self.without += usize::from(blocks.0.is_empty());
+        self.without += usize::from(blocks.0.iter().all(|(_, run)| run.maxima.is_empty()));
         for (kind, run) in blocks.0 {
             self.kinds.entry(kind).or_default().push(run);
         }
     }
 
-    /// Records that had none.
+    /// Records that had no block maxima.
     pub fn without(&self) -> usize {
         self.without
+    }
+
+    /// The series of all latencies, whatever their blocks: these are left out.
+    pub fn latencies(mut self) -> Vec<BlockSeries> {
+        for ((name, interval, _), mut runs) in std::mem::take(&mut self.kinds) {
+            runs.iter_mut().for_each(|r| (r.points, r.maxima) = (0, Vec::new()));
+            self.kinds.entry((name, interval, 0)).or_default().extend(runs);
+        }
+        self.series()
     }
 
     /// The series. Blocks of shorter runs are put together until all of a series are equally long.
@@ -86,11 +104,30 @@ impl BlockTally {
             let maxima = runs
                 .iter()
                 .flat_map(|r| r.maxima.chunks_exact(longer(r)).filter_map(|b| b.iter().max().copied()).collect::<Vec<_>>());
+            let (maxima, counted) = (maxima.collect(), counted(&runs));
             let invalid = runs.iter().filter(|r| r.invalid).count();
-            BlockSeries { maxima: maxima.collect(), name, points, interval, runs: runs.len(), invalid }
+            BlockSeries { maxima, counted, name, points, interval, runs: runs.len(), invalid }
         };
         self.kinds.into_iter().map(one).collect()
     }
+}
+
+/// All latencies of the runs, by slots that do not overlap.
+fn counted(runs: &[Run]) -> Vec<(u64, u64, u64)> {
+    let mut slots: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for run in runs {
+        for (low, high, n) in run.histogram.iter() {
+            // What was rounded down when it was measured may lie anywhere up to the next step.
+            let high = high.saturating_add(1).max(low.saturating_add(run.resolution));
+            let own = slots.entry((low, high)).or_insert(0);
+            *own = own.saturating_add(n);
+        }
+    }
+    let mut all: Vec<(u64, u64, u64)> = slots.into_iter().map(|((low, high), n)| (low, high, n)).collect();
+    for i in 1..all.len() {
+        all[i - 1].1 = all[i - 1].1.min(all[i].0.max(all[i - 1].0 + 1));
+    }
+    all
 }
 
 #[cfg(test)]
@@ -120,6 +157,8 @@ mod tests {
         assert_eq!((series[0].points, series[0].interval, series[0].runs), (128, 1_000, 2));
         assert_eq!(series[0].maxima, [5, 3, 7, 8], "the last of five fills no block");
         assert_eq!((series[0].name.as_str(), series[0].invalid), ("local, none, cpu0", 0));
+        assert_eq!(series[0].counted.iter().map(|c| c.2).sum::<u64>(), 7);
+        assert_eq!(series[0].counted[0], (1, 2, 1), "1, 5, 3, 2, 9 and 7, 8");
     }
 
     #[test]

@@ -16,6 +16,7 @@ as a series of which a GPD is fitted to what exceeds. The order must be that of 
 Examples:
   rtscope tail                                            the latest run
   rtscope tail load=full,kernel=6.12                      all runs of that kind
+  rtscope tail latest --threshold 1%,0.1%                 what exceeds the threshold, of all latencies
   rtscope tail --values portpirie.txt --unit m            annual maxima: levels of 10, 100 and 1000 years
   rtscope tail --values maxima.txt --return-level 50,200  other levels; the first is the bound
   rtscope tail --values rain.txt --threshold 30 --return-level 36525 --unit mm
@@ -24,8 +25,8 @@ Examples:
   rtscope tail --values ftse.txt --threshold 2 --decluster 5 --json
   rtscope tail --values cyclictest-us.txt --threshold auto --resolution 1:down")]
 pub(crate) struct Tail {
-    /// Runs of the timer test, of which block maxima are studied: each CPU under each load by itself, and the worst of them
-    #[arg(value_name = "SELECTION", conflicts_with_all = ["values", "maxima", "block_size", "blocks", "threshold", "resolution", "unit"])]
+    /// Runs of which block maxima are studied (with --threshold in us: all latencies): each CPU under each load by itself, and the worst of them
+    #[arg(value_name = "SELECTION", conflicts_with_all = ["values", "maxima", "block_size", "blocks", "decluster", "resolution", "unit"])]
     pub selection: Vec<String>,
     /// A list of numbers
     #[arg(long, value_name = "FILE")]

@@ -93,5 +93,14 @@ fn block_maxima_of_runs() {
     assert_eq!((&both["series"][0]["runs"], both["series"][0]["values"].as_f64()), (&2.into(), Some(156.0)));
     w.line("measure timer --target fake:late.txt -i 1ms -l 63 --threads 1").ends_with(4);
     w.line("tail").ends_with(2).complains(&["none of these runs has block maxima"]);
-    w.line("tail all --threshold 3").ends_with(2).complains(&["cannot be used with"]);
+    // All latencies, counted: no order, so no bound; the law is the exponential one that they are of, and passes the highest of 40,063.
+    let json: serde_json::Value = serde_json::from_str(&w.line("tail all --threshold 5%,1% --json").ends_with(0).out).unwrap();
+    let found = &json["series"][0];
+    assert_eq!((&found["family"], found["values"].as_f64(), &found["bounded"]), (&"gpd".into(), Some(40_063.0), &false.into()));
+    let shape = found["fit"]["law"]["shape"].as_f64().unwrap();
+    let scale = found["fit"]["law"]["scale"].as_f64().unwrap();
+    assert!(shape.abs() < 0.1 && (8.5..11.5).contains(&scale), "{shape} {scale}");
+    let shown = w.line("tail all --threshold 5%").ends_with(0).out;
+    assert!(shown.contains("40063 latencies, 3 runs") && shown.contains("No bound is given"), "{shown}");
+    w.line("tail all --threshold 5% --decluster 3").ends_with(2).complains(&["cannot be used with"]);
 }

@@ -10,7 +10,7 @@ use rtscope_analysis::block_series::{BlockSeries, BlockTally, RecordBlocks};
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_record::Nanos;
 use rtscope_report::table;
-use rtscope_statistics::tail::{Envelope, Gate, Request, Series, Study, envelope, study};
+use rtscope_statistics::tail::{Cell, Envelope, Gate, Method, Observed, Request, Series, Study, envelope, study};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -49,10 +49,15 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
         tally.add(blocks);
         Ok(())
     })?;
-    if tally.without() > 0 {
+    let by_threshold = matches!(request.method, Method::Thresholds(_));
+    if tally.without() > 0 && !by_threshold {
         context.say(&format!("{} runs without block maxima are left out", tally.without()));
     }
-    let all = tally.series();
+    let mut all = if by_threshold { tally.latencies() } else { tally.series() };
+    all.retain(|s| by_threshold || !s.maxima.is_empty());
+    if all.is_empty() && by_threshold {
+        return Err(Failure::usage("none of these runs has samples", "select others: rtscope list"));
+    }
     if all.is_empty() {
         return Err(Failure::usage(
             "none of these runs has block maxima",
@@ -60,8 +65,13 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
         ));
     }
     let of = |series: &BlockSeries| {
-        let values = series.maxima.iter().map(|ns| *ns as f64 / 1e3).collect();
-        let mut found = study(&Series::Ordered(values), request).at(&series.name)?;
+        let values = if by_threshold {
+            let cell = |&(low, high, n): &(u64, u64, u64)| Cell { low: low as f64 / 1e3, high: high as f64 / 1e3, count: n as f64 };
+            Series::Counted(Observed::of_cells(series.counted.iter().map(cell).collect()).at(&series.name)?)
+        } else {
+            Series::Ordered(series.maxima.iter().map(|ns| *ns as f64 / 1e3).collect())
+        };
+        let mut found = study(&values, request).at(&series.name)?;
         let against = (series.invalid > 0).then(|| format!("{} of {} runs are INVALID", series.invalid, series.runs));
         found.hold_to(Gate::told("verdict", "the runs' verdicts", against, "no run is INVALID"));
         Ok::<_, Failure>(found)
@@ -101,7 +111,11 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
     for (series, (name, study)) in all.iter().zip(&studies) {
         let time = Nanos(series.interval.saturating_mul(series.points));
         let runs = if series.runs == 1 { "1 run".into() } else { format!("{} runs", series.runs) };
-        out += &format!("{name}: {} blocks of {time}, {runs}\n", series.maxima.len());
+        out += &if by_threshold {
+            format!("{name}: {} latencies, {runs}\n", series.counted.iter().map(|c| c.2).sum::<u64>())
+        } else {
+            format!("{name}: {} blocks of {time}, {runs}\n", series.maxima.len())
+        };
         out += &if studies.len() == 1 { table::tail(study, UNIT, style) } else { table::tail_sentence(study, UNIT) + "\n\n" };
     }
     if studies.len() > 1 {
