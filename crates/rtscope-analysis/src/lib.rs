@@ -16,6 +16,7 @@ mod edges;
 mod finding;
 mod kernel;
 pub mod line_tests;
+pub mod reference;
 pub mod seeds;
 pub mod share;
 pub mod summary;
