@@ -17,6 +17,8 @@ pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;
 mod numbers;
+mod published;
+pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;

@@ -92,6 +92,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Tail(a) => cmd::tail::run(&context, a),
+        Command::Reference(a) => cmd::reference::run(a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
         Command::Key(a) => cmd::key::run(a),

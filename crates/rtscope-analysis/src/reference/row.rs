@@ -70,8 +70,8 @@ impl Standing {
     pub fn words(self) -> &'static str {
         match self {
             Self::Printed => "",
-            Self::About => "about",
-            Self::Above => "exceeded by an unknown amount",
+            Self::About => "approximate",
+            Self::Above => "a lower bound",
             Self::Censored => "censored",
             Self::Disputed => "disputed",
             Self::Impossible => "impossible",
