@@ -119,7 +119,7 @@ pub(crate) fn beside(b: &Beside) -> Sheet<'_> {
         .left("load", 2, |l| l.text(|o| cut(&o.load, LONGEST), |r| cut(&r.load, LONGEST)))
         .left("samples", 3, |l| l.text(|o| count(o.samples), |r| cut(&r.samples, LONGEST)))
         .left("tool", 5, |l| l.text(|o| o.tool.clone(), |r| cut(&r.tool, LONGEST)))
-        .left("doubts", 4, |l| l.text(standing, |r| r.doubts().join(", ")));
+        .left("doubts", 0, |l| l.text(|o| format!("{}, {}", o.verdict, o.clock), |r| r.doubts().join(", ")));
     let lines = b.own.iter().map(Line::Own).chain(b.references.iter().map(Line::Published));
     columns.sheet_of(lines).titled(title(b)).noted(notes(b)).noted(marks(b.references.iter()))
 }
