@@ -18,7 +18,7 @@ fn the_data_is_sound_and_whole() {
         let f = Filter::parse(&[words]).unwrap();
         rows.iter().filter(|r| f.takes(r)).count()
     };
-    assert_eq!((of("study=adam 2021"), of("study=vinh"), of("study=dewit 2024"), of("evidence=secondary")), (51, 30, 10, 12));
+    assert_eq!((of("study=adam 2021"), of("study=vinh"), of("study=dewit 2024"), of("evidence=secondary")), (52, 30, 12, 12));
     assert_eq!((of("test=timer"), of("test=response"), of("test=periodic")), (39, 67, 19));
     // Wherever it is shown, a doubt of the sources must be with the figure.
     for r in rows.iter().filter(|r| r.id.starts_with("adam-") && r.id.ends_with("-sw")) {
@@ -137,6 +137,11 @@ fn only_the_same_test_space_and_figure_stand_beside() {
     assert!(has(0, "dewit-rt") && !has(0, "rtsl"), "a bound is no measurement");
     assert!(has(1, "adam-3-sw") && has(1, "vinh-61") && !has(1, "adam-1-sw") && !has(1, "gk-rpi700mhz"), "entry is no answer");
     assert!(has(2, "vinh-55") && !has(2, "vinh-67") && !has(2, "adam-per"), "its space is not stated");
+    let mut soft = Build::lines("s", Test::Response, &[("rising", &[5_000], 0)]).timeout(1_000_000);
+    soft.0.source = None;
+    let soft = own(soft);
+    assert_eq!((soft.tool.as_str(), soft.soft_lines), ("rtscope, soft:a to soft:b", true));
+    assert_eq!((found[0].own[0].tool.as_str(), found[0].own[0].soft_lines), ("rtscope", false));
     // A jitter counts by its amount.
     assert_eq!((found[2].own[0].avg, found[2].own[0].max), (Some(2_000.0), Some(3_000)));
     // A quotation stands back where its original is.

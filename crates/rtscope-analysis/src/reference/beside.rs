@@ -20,8 +20,10 @@ pub struct Own {
     pub board: String,
     /// The kernel.
     pub kernel: Kernel,
-    /// `rtscope`, or the format that it was imported from.
+    /// What held the clock: `rtscope`, or the format that it was imported from; of a test over lines the instrument and its lines.
     pub tool: String,
+    /// Whether its lines are software: no pin is in between.
+    pub soft_lines: bool,
     /// Name of the load.
     pub load: String,
     /// Number of samples.
@@ -61,7 +63,8 @@ impl Own {
                 None => named(&p.system.board).or_else(|| named(&p.system.cpu.model)).unwrap_or_else(|| machine_name(record)),
             },
             kernel: Kernel::of(record),
-            tool: p.source.as_ref().map_or_else(|| "rtscope".to_owned(), |s| s.format.clone()),
+            tool: tool(record),
+            soft_lines: p.settings.lines.as_ref().is_some_and(|l| l.answer.starts_with("soft:")),
             load: p.load.clone(),
             samples: all.map_or(0, |a| a.count),
             missed: all.map_or(0, |a| a.missed),
@@ -76,6 +79,16 @@ impl Own {
             id: s.id,
         })
     }
+}
+
+/// What held the clock of a record.
+fn tool(record: &Record) -> String {
+    let p = record.parts();
+    let program = p.source.as_ref().map_or("rtscope", |s| &s.format);
+    let instrument = p.instrument.as_ref().map(|i| i.what.as_str()).filter(|what| !what.is_empty());
+    let lines = p.settings.lines.as_ref().map(|l| l.stimulus.iter().chain([&l.answer]).map(String::as_str).collect::<Vec<_>>());
+    let lines = lines.map(|l| l.join(" to "));
+    [Some(program), instrument, lines.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// One's own runs of a test and space, and what was published of the same.

@@ -24,11 +24,12 @@ pub(crate) fn marked(ns: Option<u64>, is: Standing) -> String {
     ns.map_or_else(|| NONE.into(), |ns| format!("{before}{}{after}", plain(ns)))
 }
 
-/// What the marks in these rows mean; empty where there are none.
-fn marks<'a>(rows: impl Iterator<Item = &'a Reference>) -> Option<String> {
+/// What the marks of average and maximum in these rows mean, and of the deviation if it is shown; `None` where there are none.
+fn marks(rows: &[Reference], deviation: bool) -> Option<String> {
     let mut used: Vec<Standing> = Vec::new();
     for r in rows {
-        for (value, is) in [(r.avg, r.avg_is), (r.max, r.max_is), (r.std, r.std_is)] {
+        let std = r.std.filter(|_| deviation);
+        for (value, is) in [(r.avg, r.avg_is), (r.max, r.max_is), (std, r.std_is)] {
             if value.is_some() && is.marks() != ["", ""] && !used.contains(&is) {
                 used.push(is);
             }
@@ -71,7 +72,7 @@ pub(crate) fn list(rows: &[Reference]) -> Sheet<'_> {
         .left("evidence", 8, |r| r.evidence.as_str().into());
     columns
         .sheet(rows)
-        .noted(marks(rows.iter()))
+        .noted(marks(rows, true))
         .noted(["`rtscope reference show ID` has a row's conditions and caveats.".to_owned()])
 }
 
@@ -118,10 +119,10 @@ pub(crate) fn beside(b: &Beside) -> Sheet<'_> {
         })
         .left("load", 2, |l| l.text(|o| cut(&o.load, LONGEST), |r| cut(&r.load, LONGEST)))
         .left("samples", 3, |l| l.text(|o| count(o.samples), |r| cut(&r.samples, LONGEST)))
-        .left("tool", 5, |l| l.text(|o| o.tool.clone(), |r| cut(&r.tool, LONGEST)))
+        .left("tool", 5, |l| l.text(|o| cut(&o.tool, LONGEST), |r| cut(&r.tool, LONGEST)))
         .left("doubts", 0, |l| l.text(|o| format!("{}, {}", o.verdict, o.clock), |r| r.doubts().join(", ")));
     let lines = b.own.iter().map(Line::Own).chain(b.references.iter().map(Line::Published));
-    columns.sheet_of(lines).titled(title(b)).noted(notes(b)).noted(marks(b.references.iter()))
+    columns.sheet_of(lines).titled(title(b)).noted(notes(b)).noted(marks(&b.references, false))
 }
 
 /// What a reader must know of all rows.
@@ -132,6 +133,9 @@ pub(crate) fn notes(b: &Beside) -> Vec<String> {
     }
     if b.own.iter().any(|o| o.model.is_some()) {
         notes.push("Virtual time follows a model of the lab: it is no board's.".into());
+    }
+    if b.own.iter().any(|o| o.soft_lines) {
+        notes.push("Software lines (soft:) have no pin in between: yours is quicker by what a pin takes.".into());
     }
     if b.own.iter().any(|o| o.missed > 0) {
         notes.push("Your figures are of the samples taken: missed events are in none of them.".into());

@@ -11,10 +11,11 @@ use rtscope_analysis::reference::{Beside, Own, Reference, Standing};
 use std::fmt::Write as _;
 
 /// Room for names and for conditions, in user units.
-const LEFT: f64 = 236.0;
-const RIGHT: f64 = 322.0;
-/// Most characters of a name, and of a line of conditions.
-const NAME: usize = 32;
+const LEFT: f64 = 264.0;
+const RIGHT: f64 = 318.0;
+/// Most characters of a name, of what is below it, and of a line of conditions.
+const NAME: usize = 34;
+const UNDER: usize = 41;
 const CONDITION: usize = 50;
 /// Height of a row, of a bar, of a group's name and of a line of the legend.
 const ROW: f64 = 50.0;
@@ -160,13 +161,13 @@ fn grid(out: &mut String, axis: &Axis, top: f64, bottom: f64) {
 
 fn row(out: &mut String, r: &Reference, y: f64, axis: &Axis) {
     let under = format!("{}, {}", r.board, r.kernel);
-    for (class, dy, text) in [("", 12.0, &r.study), ("sub small", 26.0, &under)] {
+    for (class, longest, dy, text) in [("", NAME, 12.0, &r.study), ("sub small", UNDER, 26.0, &under)] {
         let _ = writeln!(
             out,
             "<text class=\"{class}\" text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}<title>{}</title></text>",
             LEFT - 12.0,
             y + dy,
-            escape(&cut(text, NAME)),
+            escape(&cut(text, longest)),
             escape(&format!("{}: {text}", r.id))
         );
     }
@@ -182,7 +183,9 @@ fn row(out: &mut String, r: &Reference, y: f64, axis: &Axis) {
             escape(&format!("{}: {what} {} µs. {}", r.id, marked(Some(ns), is), r.caveat))
         );
     }
-    let values = format!("avg {} · max {} µs", marked(r.avg, r.avg_is), marked(r.max, r.max_is));
+    let named = [("avg", r.avg, r.avg_is), ("max", r.max, r.max_is)];
+    let values = named.into_iter().filter(|(_, v, _)| v.is_some()).map(|(name, v, is)| format!("{name} {}", marked(v, is)));
+    let values = values.collect::<Vec<_>>().join(" · ") + " µs";
     let doubts = r.doubts().iter().fold(values, |all, doubt| format!("{all} · {doubt}"));
     let conditions =
         [("", doubts), ("sub small", format!("load: {}", r.load)), ("sub small", format!("samples: {} · {}", r.samples, r.tool))];

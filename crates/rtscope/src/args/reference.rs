@@ -3,6 +3,11 @@
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope reference list test=timer,board=rpi4
+  rtscope reference show balci-rt
+  rtscope report --with-reference    the same, drawn beside your latest run")]
 pub(crate) struct Reference {
     #[command(subcommand)]
     pub task: ReferenceTask,
