@@ -114,11 +114,8 @@ fn a_page_has_picture_table_and_caveats() {
 
 #[test]
 fn of_many_runs_the_latest_are_drawn() {
-    let mut many = Vec::new();
-    for i in 0..6u64 {
-        many.extend(own(&sample::board(400)[..1]));
-        (many[i as usize].id, many[i as usize].max) = (format!("run-{i}"), Some(10_000 + i));
-    }
+    let of = own(&sample::board(400)[..1]).remove(0);
+    let many = (0..6).map(|i| Own { id: format!("run-{i}"), max: Some(10_000 + i), ..of.clone() }).collect();
     let found = beside(many, &rows(&["dewit-rt"]), true);
     let (text, _) = drawn(&found[0]);
     assert!(text.contains("not drawn: 2 more of your runs, with lower maxima"), "{text}");

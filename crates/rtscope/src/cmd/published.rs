@@ -1,15 +1,14 @@
 //! `--with-reference`: published latencies beside the runs of a report or a comparison.
 
-use super::{report, style};
+use super::style;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::reference::{Beside, Filter, Own, all, beside};
 use rtscope_failure::Failure;
 use rtscope_record::Record;
-use rtscope_report::{ReportError, svg, table};
+use rtscope_report::{ReportError, table};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// What was published of the same tests, if it was asked for.
 #[derive(Debug, Default)]
@@ -80,16 +79,6 @@ impl Published {
             None => output::result(text),
             Some(found) => output::result(&format!("{text}\n{}", table::references_beside(found, style()))),
         }
-    }
-
-    /// Writes a picture for each test and space into `dir`.
-    pub(super) fn pictures(&self, dir: &Path) -> Result<(), Failure> {
-        for b in self.found() {
-            if let Some(text) = svg::published(b, svg::Use::File) {
-                report::write(&dir.join(format!("published-{}-{}.svg", b.test, b.space)), text.as_bytes())?;
-            }
-        }
-        Ok(())
     }
 
     /// Why nothing stands beside some of the runs, a sentence for each test and space.

@@ -35,7 +35,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         }
         versus_pictures(&records, dir)?;
         response_pictures(&records, dir)?;
-        published.pictures(dir)?;
+        published_pictures(&published, dir)?;
     }
     if a.output.as_os_str() != "-" {
         let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
@@ -108,6 +108,16 @@ fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     for (name, picture) in pictures {
         if let Some(text) = picture {
             write(&dir.join(format!("{name}.svg")), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a picture of what was published for each test and space of the runs.
+fn published_pictures(published: &Published, dir: &Path) -> Result<(), Failure> {
+    for b in published.found() {
+        if let Some(text) = svg::published(b, svg::Use::File) {
+            write(&dir.join(format!("published-{}-{}.svg", b.test, b.space)), text.as_bytes())?;
         }
     }
     Ok(())
