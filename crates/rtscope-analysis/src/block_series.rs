@@ -89,7 +89,9 @@ impl BlockTally {
     /// The series of all latencies, whatever their blocks: these are left out.
     pub fn latencies(mut self) -> Vec<BlockSeries> {
         for ((name, interval, _), mut runs) in std::mem::take(&mut self.kinds) {
-            runs.iter_mut().for_each(|r| (r.points, r.maxima) = (0, Vec::new()));
+            for r in &mut runs {
+                (r.points, r.maxima) = (0, Vec::new());
+            }
             self.kinds.entry((name, interval, 0)).or_default().extend(runs);
         }
         self.series()

@@ -18,6 +18,7 @@ mod finding;
 mod kernel;
 pub mod line_tests;
 pub mod plan;
+pub mod reference;
 pub mod replicates;
 pub mod seeds;
 pub mod share;

@@ -83,6 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         title: "",
         comparison: comparison.as_ref(),
         below: &[],
+        published: &[],
         explained: &explained,
         version: env!("CARGO_PKG_VERSION"),
     };

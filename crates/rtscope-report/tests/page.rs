@@ -11,7 +11,7 @@ use rtscope_report::svg;
 use sample::explained::explained;
 
 fn make(records: &[Record]) -> String {
-    page(records, &Options { title: "", comparison: None, below: &[], explained: &[], version: "0.1.0" }).unwrap()
+    page(records, &Options { title: "", comparison: None, below: &[], published: &[], explained: &[], version: "0.1.0" }).unwrap()
 }
 
 /// The contents of all elements opened by `open`.
@@ -55,9 +55,18 @@ fn skeleton(html: &str) -> String {
 fn the_skeleton() {
     let (a, b) = (sample::virtual_machine(300), sample::board(300));
     let both = compare(&a, &b).unwrap();
-    let html =
-        page(&a, &Options { title: "kvm against board", comparison: Some(&both), below: &[], explained: &[], version: "0.1.0" })
-            .unwrap();
+    let html = page(
+        &a,
+        &Options {
+            title: "kvm against board",
+            comparison: Some(&both),
+            below: &[],
+            published: &[],
+            explained: &[],
+            version: "0.1.0",
+        },
+    )
+    .unwrap();
     insta::assert_snapshot!(skeleton(&html));
 }
 
@@ -158,8 +167,11 @@ fn response_and_periodic_tests_have_a_section() {
 fn one_run_and_two_instruments() {
     let (records, scope) = (sample::responses(40), sample::scope(40));
     let both = compare(&records[..1], &scope[..1]).unwrap();
-    let html =
-        page(&records[..1], &Options { title: "", comparison: Some(&both), below: &[], explained: &[], version: "" }).unwrap();
+    let html = page(
+        &records[..1],
+        &Options { title: "", comparison: Some(&both), below: &[], published: &[], explained: &[], version: "" },
+    )
+    .unwrap();
     insta::assert_snapshot!(skeleton(bodies(&html, "<h3>The same run", "</section>")[0]));
 }
 
@@ -222,7 +234,7 @@ fn explained_samples_are_on_the_page_of_their_run() {
     for e in &all {
         assert_eq!(Explained::read(&serde_json::to_string(e).unwrap()).as_ref(), Ok(e), "what is kept reads back");
     }
-    let options = Options { title: "", comparison: None, below: &[], explained: &all, version: "" };
+    let options = Options { title: "", comparison: None, below: &[], published: &[], explained: &all, version: "" };
     let html = page(&records[..1], &options).unwrap();
     let without = make(&records[..1]);
     assert!(html.len() - without.len() < 900_000 && html.len() < 1_000_000, "{} bytes", html.len());

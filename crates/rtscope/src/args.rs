@@ -11,6 +11,7 @@ pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod measure;
 pub(crate) mod plan;
+pub(crate) mod reference;
 pub(crate) mod tail;
 pub(crate) mod values;
 
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Hunt(Box<hunt::Hunt>),
     /// Why the worst samples of a run in the lab were so late
     Explain(explain::Explain),
+    /// What others published: latencies with their source, conditions and caveats
+    Reference(reference::Reference),
     /// Two selections side by side, or stock kernels against PREEMPT_RT, with ratios
     Compare(Compare),
     /// How long to measure: what a claim takes, and what a time can claim
@@ -157,6 +160,7 @@ Examples:
   rtscope compare last=12           six loads on a stock and an RT kernel
   rtscope compare test=response --table adam --below 50us --below 160us
   rtscope compare kernel=6.12.95 kernel=6.12.107 --fail-if worse:p99.9:10     for CI: exit code 1
+  rtscope compare load=none load=full --with-reference=board=rpi,rt=yes
   rtscope compare --values may.txt august.txt    two lists of numbers, by any tool
 
 A SELECTION is `latest`, `last=N`, `all`, ids or their unique beginnings separated by commas, the
@@ -242,8 +246,18 @@ pub(crate) struct Remove {
     pub ids: Vec<String>,
 }
 
+const REPORT: &str = "\
+Examples:
+  rtscope report last=6 -o report.html
+  rtscope report load=full,last=1 --svg pictures
+  rtscope report --with-reference                  what others published, beside the latest run
+  rtscope report --with-reference=board=rpi,rt=yes
+
+A SELECTION is `latest` (the default), `last=N`, `all`, ids or their unique beginnings separated by commas, the path of a
+record's JSON file, or filters separated by commas: load=full,kernel=6.12,test=timer,target=local,since=2026-11-01";
+
 #[derive(Debug, Args)]
-#[command(after_help = SELECTION)]
+#[command(after_help = REPORT)]
 pub(crate) struct Report {
     /// Which runs
     pub selection: Vec<String>,
@@ -260,6 +274,9 @@ pub(crate) struct Report {
     /// Response and periodic tests: the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub below: Vec<Nanos>,
+    /// Also show published latencies of the same test and space beside the runs; FILTERS as of `reference list` choose among them
+    #[arg(long, value_name = "FILTERS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub with_reference: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -268,7 +285,7 @@ pub(crate) struct Compare {
     /// The first selection; alone: one that holds stock kernels and their PREEMPT_RT partners
     pub a: String,
     /// A and B are files with a list of numbers each, such as every run's maximum: do they differ? `-` is standard input
-    #[arg(long, requires = "b", conflicts_with_all = ["table", "below", "same_runs", "html", "edges"])]
+    #[arg(long, requires = "b", conflicts_with_all = ["table", "below", "same_runs", "html", "edges", "with_reference"])]
     pub values: bool,
     /// The second selection
     pub b: Option<String>,
@@ -292,6 +309,9 @@ pub(crate) struct Compare {
     /// block-max), by more than so many percent; may be repeated. With one selection, B is the RT kernel
     #[arg(long, value_name = "worse[:METRIC[:PERCENT]]", value_parser = fail_if, conflicts_with_all = ["table", "below", "values", "edges"])]
     pub fail_if: Vec<FailIf>,
+    /// Also show published latencies of the same test and space beside the runs; FILTERS as of `reference list` choose among them
+    #[arg(long, value_name = "FILTERS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub with_reference: Option<String>,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,

@@ -19,6 +19,8 @@ pub(crate) mod measure;
 pub(crate) mod meta;
 mod numbers;
 pub(crate) mod plan;
+mod published;
+pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stop;

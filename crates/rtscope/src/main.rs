@@ -93,6 +93,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Plan(a) => cmd::plan::run(&context, a),
         Command::Tail(a) => cmd::tail::run(&context, a),
+        Command::Reference(a) => cmd::reference::run(a),
         Command::Loads(a) => cmd::meta::loads(a),
         Command::Fpga(a) => cmd::fpga::run(a),
         Command::Key(a) => cmd::key::run(a),

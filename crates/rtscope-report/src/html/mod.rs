@@ -11,6 +11,7 @@ mod lines;
 mod navigation;
 mod page;
 mod parts;
+mod reference;
 mod run;
 mod summary;
 mod table;

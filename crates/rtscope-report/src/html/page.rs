@@ -3,7 +3,7 @@
 use super::data::charts;
 use super::document::document;
 use super::navigation::navigation;
-use super::{comparison, lines, run, summary, versus};
+use super::{comparison, lines, reference, run, summary, versus};
 use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
@@ -20,6 +20,8 @@ pub struct Options<'a> {
     pub comparison: Option<&'a rtscope_analysis::Comparison>,
     /// Thresholds for the share of stimuli below them, in response and periodic tests; the default threshold when empty.
     pub below: &'a [rtscope_record::Nanos],
+    /// Published latencies beside the records' figures; no section where empty.
+    pub published: &'a [rtscope_analysis::reference::Beside],
     /// Explained samples of the records; of other records they are ignored.
     pub explained: &'a [Explained],
     /// Version of the program that writes the page, shown in its footer.
@@ -53,6 +55,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         ("versus", "Stock against RT", versus.is_some()),
         ("lines", "Response and periodic", lines.is_some()),
         ("comparison", "Comparison", options.comparison.is_some()),
+        ("published", "Published", !options.published.is_empty()),
     ];
     let runs = groups.iter().map(|g| run::group(g, records, options.explained, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
@@ -70,6 +73,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
             @if let Some(v) = &versus { (versus::versus(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }
+            @if !options.published.is_empty() { (reference::published(options.published)) }
             @for run in &runs { (run) }
         }
         footer {

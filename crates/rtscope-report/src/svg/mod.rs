@@ -1,5 +1,5 @@
 //! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, overview of runs, stock
-//! against RT, comparisons of response tests, return levels of tails, and flame charts of explained samples.
+//! against RT, comparisons of response tests, return levels of tails, published latencies beside one's own, and flame charts of explained samples.
 //!
 //! Written by hand instead of with the plotters crate: the plots follow the reader's dark or light theme through CSS
 //! variables, which a back end with fixed colours cannot do, and need no font metrics, which plotters takes from fonts
@@ -11,6 +11,7 @@ mod forest;
 mod latency;
 mod overview;
 pub(crate) mod percentile;
+mod published;
 mod response;
 mod style;
 mod tail;
@@ -23,6 +24,7 @@ pub use forest::{forest, run_maxima};
 pub use latency::latency;
 pub use overview::overview;
 pub use percentile::percentile;
+pub use published::published;
 pub use response::{response_ranges, response_worst};
 pub use style::{Axis, DARK, LIGHT, STYLE, Use};
 pub use tail::{tail_levels, tail_mean_excess};

@@ -1,6 +1,7 @@
 //! `rtscope report` and `rtscope compare`.
 
 use super::fail_if::{held, tally};
+use super::published::Published;
 use super::{compare_values, style};
 use crate::args::{Compare, Report};
 use crate::config::Context;
@@ -20,10 +21,12 @@ use std::path::Path;
 pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = for_a_page(&Selection::of(context, &a.selection)?)?;
     let title = a.title.as_deref().unwrap_or_default();
+    let published = Published::of_records(a.with_reference.as_deref(), &records)?;
+    published.missing().for_each(|why| context.say(why));
     if a.output.as_os_str() == "-" {
-        output::document(page(context, &records, title, &a.below)?.as_bytes())?;
+        output::document(page(context, &records, title, &a.below, &published)?.as_bytes())?;
     } else {
-        page_to(context, &a.output, &records, title, &a.below)?;
+        write(&a.output, page(context, &records, title, &a.below, &published)?.as_bytes())?;
     }
     if let Some(dir) = &a.svg {
         rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
@@ -33,6 +36,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         }
         versus_pictures(&records, dir)?;
         response_pictures(&records, dir)?;
+        published_pictures(&published, dir)?;
     }
     if a.output.as_os_str() != "-" {
         let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
@@ -55,15 +59,22 @@ fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
     selection.records()
 }
 
-fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos]) -> Result<String, Failure> {
+fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos], published: &Published) -> Result<String, Failure> {
     let explained = super::explained::kept(context, records)?;
-    let options = html::Options { title, comparison: None, below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
+    let options = html::Options {
+        title,
+        comparison: None,
+        below,
+        published: published.found(),
+        explained: &explained,
+        version: env!("CARGO_PKG_VERSION"),
+    };
     Ok(html::page(records, &options)?)
 }
 
 /// Writes the page of `records` to a file; `below` are the thresholds of tests over lines.
 pub(crate) fn page_to(context: &Context, path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
-    write(path, page(context, records, title, below)?.as_bytes())
+    write(path, page(context, records, title, below, &Published::default())?.as_bytes())
 }
 
 /// Writes the plots of stock against RT, for each pair in the records.
@@ -114,6 +125,16 @@ fn response_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes a picture of what was published for each test and space of the runs.
+fn published_pictures(published: &Published, dir: &Path) -> Result<(), Failure> {
+    for b in published.found() {
+        if let Some(text) = svg::published(b, svg::Use::File) {
+            write(&dir.join(format!("published-{}-{}.svg", b.test, b.space)), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file whole or not at all: to a temporary file beside it, which then takes its place.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_by(path, |file| file.write_all(bytes).map_err(|e| unwritten(path, &e)))
@@ -147,18 +168,19 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
             "rtscope compare A B --fail-if worse",
         ));
     }
+    let published = Published::of_selections(a.with_reference.as_deref(), std::iter::once(&left).chain(&right))?;
     let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
     if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
-        return line_tests(context, &left, right.as_ref(), a);
+        return line_tests(context, &left, right.as_ref(), a, &published);
     }
-    let Some(right) = right else { return versus(context, &left, a) };
+    let Some(right) = right else { return versus(context, &left, a, &published) };
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
     let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
-    page_of(context, a, [&left, &right], Some(&comparison))?;
+    page_of(context, a, [&left, &right], Some(&comparison), &published)?;
     if a.json {
-        output::json(&comparison)?;
+        published.json(&comparison)?;
     } else {
-        output::result(&table::comparison(&comparison, style()))?;
+        published.text(&table::comparison(&comparison, style()))?;
     }
     held(&a.fail_if, a.json, &comparison.runs.iter().collect::<Vec<_>>())
 }
@@ -169,6 +191,7 @@ fn page_of<'a>(
     a: &Compare,
     sides: impl IntoIterator<Item = &'a Selection>,
     comparison: Option<&Comparison>,
+    published: &Published,
 ) -> Result<(), Failure> {
     let Some(path) = &a.html else { return Ok(()) };
     let (mut ids, mut records) = (BTreeSet::new(), Vec::new());
@@ -176,23 +199,35 @@ fn page_of<'a>(
         records.extend(side.records()?.into_iter().filter(|r| ids.insert(r.id().to_owned())));
     }
     let explained = super::explained::kept(context, &records)?;
-    let options =
-        html::Options { title: "", comparison, below: &a.below, explained: &explained, version: env!("CARGO_PKG_VERSION") };
+    let options = html::Options {
+        title: "",
+        comparison,
+        below: &a.below,
+        published: published.found(),
+        explained: &explained,
+        version: env!("CARGO_PKG_VERSION"),
+    };
     write(path, html::page(&records, &options)?.as_bytes())
 }
 
 /// Prints response and periodic tests in the layout of a paper; a second selection is another instrument's view of the same runs.
-fn line_tests(context: &Context, left: &Selection, right: Option<&Selection>, a: &Compare) -> Result<Code, Failure> {
+fn line_tests(
+    context: &Context,
+    left: &Selection,
+    right: Option<&Selection>,
+    a: &Compare,
+    published: &Published,
+) -> Result<Code, Failure> {
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::line_tests(&records, &external, &a.below)?;
-    page_of(context, a, std::iter::once(left).chain(right), None)?;
+    page_of(context, a, std::iter::once(left).chain(right), None, published)?;
     if a.json {
-        output::json(&made)?;
+        published.json(&made)?;
     } else {
         let records = [records, external].concat();
         let by_load = a.table.as_deref() == Some("vinh-chau");
-        output::result(&if by_load {
+        published.text(&if by_load {
             table::line_tests_by_load(&made, &records, style())
         } else {
             table::line_tests(&made, &records, a.edges, style())
@@ -201,8 +236,8 @@ fn line_tests(context: &Context, left: &Selection, right: Option<&Selection>, a:
     Ok(Code::Done)
 }
 
-fn versus(context: &Context, selection: &Selection, a: &Compare) -> Result<Code, Failure> {
-    page_of(context, a, [selection], None)?;
+fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Published) -> Result<Code, Failure> {
+    page_of(context, a, [selection], None, published)?;
     let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
     selection.each(
         |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
@@ -214,9 +249,9 @@ fn versus(context: &Context, selection: &Selection, a: &Compare) -> Result<Code,
     )?;
     let versus = rtscope_analysis::versus_tally(&tally)?;
     if a.json {
-        output::json(&versus)?;
+        published.json(&versus)?;
     } else {
-        output::result(&table::versus_of(&versus, &caveats, style()))?;
+        published.text(&table::versus_of(&versus, &caveats, style()))?;
     }
     held(&a.fail_if, a.json, &versus.runs.iter().flat_map(|(_, runs)| runs).collect::<Vec<_>>())
 }

@@ -4,6 +4,7 @@ use super::{Told, absent, denied};
 use rtscope_analysis::assertion::ParseAssertionError;
 use rtscope_analysis::compare::CompareError;
 use rtscope_analysis::line_tests::LineTestsError;
+use rtscope_analysis::reference::ReferenceError;
 use rtscope_analysis::versus::VersusError;
 use rtscope_archive::formats::{ExportError, Format, ImportError};
 use rtscope_archive::raw::RawError;
@@ -228,6 +229,11 @@ fn of_analysis(told: &mut Told) {
     variants!(told, LineTestsError:
         Empty => [LineTestsError::Empty],
         Merge => [kernel()],
+    );
+    variants!(told, ReferenceError:
+        Row => [ReferenceError::Row { row: "dewit-rt".into(), what: "not min <= avg <= max".into() }],
+        Unknown => [ReferenceError::Unknown("dewit".into())],
+        Filter => [ReferenceError::Filter("rpi5".into())],
     );
     variants!(told, TailError:
         TooFew => [

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "check",
     "measure",
     "dut",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 25] = [
     "report",
     "hunt",
     "explain",
+    "reference",
     "compare",
     "plan",
     "tail",
@@ -55,6 +56,8 @@ fn help() {
         "key trust",
         "key distrust",
         "key list",
+        "reference list",
+        "reference show",
     ] {
         let said = w.line(&format!("{command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-{}", command.replace(' ', "-")), said.out);

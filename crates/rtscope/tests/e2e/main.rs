@@ -18,6 +18,7 @@ mod lab_kernels;
 mod lines;
 mod loads;
 mod mishaps;
+mod reference;
 mod signals;
 mod ssh;
 mod sshd;
