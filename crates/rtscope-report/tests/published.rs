@@ -140,3 +140,24 @@ fn lists() {
         assert!(r.caveat.split("; ").all(|c| shown.contains(c)) && shown.contains(&r.place), "{shown}");
     }
 }
+
+#[test]
+fn what_one_must_know_is_in_picture_and_table() {
+    let rows = all().unwrap();
+    let mut of = own(&sample::board(400)[..1]).remove(0);
+    (of.model, of.missed) = (Some(2), 3);
+    let said = ["Virtual time follows a model of the lab", "missed events are in none of them", "sec-balci, sec-riva, sec-emlid"];
+    let found = beside(vec![of.clone()], &rows, false);
+    let table = references_beside(&found, Style { colour: false, width: Some(1000) });
+    for words in said {
+        assert!(drawn(&found[0]).0.contains(words) && table.contains(words), "{words}");
+    }
+    (of.test, of.space, of.soft_lines) = (rtscope_record::Test::Periodic, rtscope_record::Space::Kernel, true);
+    let text = drawn(&beside(vec![of.clone()], &rows, false)[0]).0;
+    assert!(text.contains("Software lines (soft:)") && text.contains("early or late"), "{text}");
+    // What a record says of itself is only text.
+    of.board = "<script>\u{202e}\u{1b}[31m".into();
+    let found = beside(vec![of], &rows, false);
+    assert!(drawn(&found[0]).0.contains("<script>") && !published(&found[0], Use::Page).unwrap().contains("<script"));
+    assert!(!references_beside(&found, PLAIN).contains(['\u{1b}', '\u{202e}']));
+}

@@ -207,7 +207,7 @@ fn keys(out: &mut String, own: &[&Own], top: f64) {
     for (class, text) in [
         ("rise f0", "average"),
         ("rise f1", "maximum"),
-        ("area f1 s1", "hollow: approximate, censored or disputed, as its row says"),
+        ("area f1 s1", "hollow: approximate, a lower bound, censored or disputed, as its row says"),
     ] {
         let _ = writeln!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"22\" height=\"{BAR}\"/>", top - 9.0);
         let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{top:.1}\">{text}</text>", x + 28.0);
