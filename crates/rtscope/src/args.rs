@@ -250,6 +250,7 @@ const REPORT: &str = "\
 Examples:
   rtscope report last=6 -o report.html
   rtscope report load=full,last=1 --svg pictures
+  rtscope report load=full --tail -o tails.html    how far the tails may go
   rtscope report --with-reference                  what others published, beside the latest run
   rtscope report --with-reference=board=rpi,rt=yes
 
@@ -274,6 +275,9 @@ pub(crate) struct Report {
     /// Response and periodic tests: the share of stimuli that were answered below this; may be repeated [default: 160us]
     #[arg(long, value_name = "TIME", value_parser = micros)]
     pub below: Vec<Nanos>,
+    /// Also study how the tails end, as `rtscope tail` does, with plots; takes a moment for each CPU under each load
+    #[arg(long)]
+    pub tail: bool,
     /// Also show published latencies of the same test and space beside the runs; FILTERS as of `reference list` choose among them
     #[arg(long, value_name = "FILTERS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub with_reference: Option<String>,

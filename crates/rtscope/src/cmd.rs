@@ -26,6 +26,7 @@ pub(crate) mod run;
 pub(crate) mod stop;
 mod summaries;
 pub(crate) mod tail;
+mod tail_studies;
 mod worst;
 
 use crate::output;

@@ -15,6 +15,8 @@ mod reference;
 mod run;
 mod summary;
 mod table;
+mod tail;
 mod versus;
 
 pub use page::{Options, page};
+pub use tail::TailOf;

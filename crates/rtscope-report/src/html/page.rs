@@ -3,7 +3,7 @@
 use super::data::charts;
 use super::document::document;
 use super::navigation::navigation;
-use super::{comparison, lines, reference, run, summary, versus};
+use super::{comparison, lines, reference, run, summary, tail, versus};
 use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
@@ -22,6 +22,8 @@ pub struct Options<'a> {
     pub below: &'a [rtscope_record::Nanos],
     /// Published latencies beside the records' figures; no section where empty.
     pub published: &'a [rtscope_analysis::reference::Beside],
+    /// The tails of the records' series; no section where empty.
+    pub tails: &'a [super::tail::TailOf],
     /// Explained samples of the records; of other records they are ignored.
     pub explained: &'a [Explained],
     /// Version of the program that writes the page, shown in its footer.
@@ -55,6 +57,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         ("versus", "Stock against RT", versus.is_some()),
         ("lines", "Response and periodic", lines.is_some()),
         ("comparison", "Comparison", options.comparison.is_some()),
+        ("tails", "Tails", !options.tails.is_empty()),
         ("published", "Published", !options.published.is_empty()),
     ];
     let runs = groups.iter().map(|g| run::group(g, records, options.explained, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
@@ -73,6 +76,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
             @if let Some(v) = &versus { (versus::versus(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }
+            @if !options.tails.is_empty() { (tail::tails(options.tails)) }
             @if !options.published.is_empty() { (reference::published(options.published)) }
             @for run in &runs { (run) }
         }

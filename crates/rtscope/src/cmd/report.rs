@@ -20,13 +20,12 @@ use std::path::Path;
 /// Writes the page; prints only its path to standard output.
 pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
     let records = for_a_page(&Selection::of(context, &a.selection)?)?;
-    let title = a.title.as_deref().unwrap_or_default();
     let published = Published::of_records(a.with_reference.as_deref(), &records)?;
     published.missing().for_each(|why| context.say(why));
     if a.output.as_os_str() == "-" {
-        output::document(page(context, &records, title, &a.below, &published)?.as_bytes())?;
+        output::document(page(context, &records, a, &published)?.as_bytes())?;
     } else {
-        write(&a.output, page(context, &records, title, &a.below, &published)?.as_bytes())?;
+        write(&a.output, page(context, &records, a, &published)?.as_bytes())?;
     }
     if let Some(dir) = &a.svg {
         rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
@@ -59,12 +58,14 @@ fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
     selection.records()
 }
 
-fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos], published: &Published) -> Result<String, Failure> {
+fn page(context: &Context, records: &[Record], a: &Report, published: &Published) -> Result<String, Failure> {
     let explained = super::explained::kept(context, records)?;
+    let tails = if a.tail { super::tail_studies::tails(records) } else { Vec::new() };
     let options = html::Options {
-        title,
+        title: a.title.as_deref().unwrap_or_default(),
         comparison: None,
-        below,
+        below: &a.below,
+        tails: &tails,
         published: published.found(),
         explained: &explained,
         version: env!("CARGO_PKG_VERSION"),
@@ -74,7 +75,10 @@ fn page(context: &Context, records: &[Record], title: &str, below: &[Nanos], pub
 
 /// Writes the page of `records` to a file; `below` are the thresholds of tests over lines.
 pub(crate) fn page_to(context: &Context, path: &Path, records: &[Record], title: &str, below: &[Nanos]) -> Result<(), Failure> {
-    write(path, page(context, records, title, below, &Published::default())?.as_bytes())
+    let explained = super::explained::kept(context, records)?;
+    let options =
+        html::Options { title, below, explained: &explained, version: env!("CARGO_PKG_VERSION"), ..html::Options::default() };
+    write(path, html::page(records, &options)?.as_bytes())
 }
 
 /// Writes the plots of stock against RT, for each pair in the records.
@@ -203,6 +207,7 @@ fn page_of<'a>(
         title: "",
         comparison,
         below: &a.below,
+        tails: &[],
         published: published.found(),
         explained: &explained,
         version: env!("CARGO_PKG_VERSION"),

@@ -223,7 +223,8 @@ fn the_doctor_reports() {
     // Every record gets the same findings.
     let record = w.line("measure timer -D 100ms --json --no-save").record();
     let of_record = crate::world::codes(&record);
-    for f in report["findings"].as_array().unwrap() {
+    // Other cases measure at the same time: their real-time tasks come and go.
+    for f in report["findings"].as_array().unwrap().iter().filter(|f| f["code"] != "rt-tasks") {
         assert!(of_record.contains(&f["code"].as_str().unwrap()), "{f} is not in {of_record:?}");
     }
     assert!(!w.archive().exists(), "looking makes no archive");

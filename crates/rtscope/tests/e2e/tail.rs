@@ -102,5 +102,16 @@ fn block_maxima_of_runs() {
     assert!(shape.abs() < 0.1 && (8.5..11.5).contains(&scale), "{shape} {scale}");
     let shown = w.line("tail all --threshold 5%").ends_with(0).out;
     assert!(shown.contains("40063 latencies, 3 runs") && shown.contains("No bound is given"), "{shown}");
+    w.line("report all --tail -o page.html").ends_with(0);
+    let page = std::fs::read_to_string(w.path("page.html")).unwrap();
+    for part in [
+        "How the tails end",
+        "156 blocks of 256ms, 40063 latencies, 3 runs",
+        "verdict failed: 2 of 2 runs are INVALID",
+        "Return levels",
+        "Mean residual life",
+    ] {
+        assert!(page.contains(part), "no `{part}`");
+    }
     w.line("tail all --threshold 5% --decluster 3").ends_with(2).complains(&["cannot be used with"]);
 }

@@ -1,5 +1,6 @@
 //! `rtscope tail SELECTION`: bounds on the tails of runs, by their block maxima.
 
+use super::super::tail_studies::of_series;
 use super::plots;
 use crate::args::tail::Tail;
 use crate::config::Context;
@@ -7,10 +8,10 @@ use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::block_series::{BlockSeries, BlockTally, RecordBlocks};
-use rtscope_failure::{Explain as _, Failure};
+use rtscope_failure::Failure;
 use rtscope_record::Nanos;
 use rtscope_report::table;
-use rtscope_statistics::tail::{Cell, Envelope, Gate, Method, Observed, Request, Series, Study, envelope, study};
+use rtscope_statistics::tail::{Envelope, Method, Request, Study, envelope};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -64,18 +65,7 @@ pub(super) fn run(context: &Context, a: &Tail, request: &Request) -> Result<Code
             "they are kept by timer tests in user space of 64 intervals and more: `rtscope measure timer -D 1m`",
         ));
     }
-    let of = |series: &BlockSeries| {
-        let values = if by_threshold {
-            let cell = |&(low, high, n): &(u64, u64, u64)| Cell { low: low as f64 / 1e3, high: high as f64 / 1e3, count: n as f64 };
-            Series::Counted(Observed::of_cells(series.counted.iter().map(cell).collect()).at(&series.name)?)
-        } else {
-            Series::Ordered(series.maxima.iter().map(|ns| *ns as f64 / 1e3).collect())
-        };
-        let mut found = study(&values, request).at(&series.name)?;
-        let against = (series.invalid > 0).then(|| format!("{} of {} runs are INVALID", series.invalid, series.runs));
-        found.hold_to(Gate::told("verdict", "the runs' verdicts", against, "no run is INVALID"));
-        Ok::<_, Failure>(found)
-    };
+    let of = |series: &BlockSeries| of_series(series, request);
     let studies: Vec<(String, Study)> = all.iter().map(|s| Ok((s.name.clone(), of(s)?))).collect::<Result<_, Failure>>()?;
     let worst = envelope(&studies);
     if let Some(dir) = &a.svg {
