@@ -3,13 +3,12 @@
 use crate::assertion::{Assertion, Metric, Op};
 use crate::confidence::{Confidence, most};
 use crate::effective::Bursts;
-use crate::replicates::{METRICS, Run, spreads};
+use crate::replicates::{Kept, METRICS, Run, spreads};
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Quantile, Record, Verdict};
 use rtscope_statistics::replicates::{Level, Spread, runs_for};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// In how many cases a plan holds: z of the normal distribution at 90 %.
 const NINE_OF_TEN: f64 = 1.281_551_565_544_600_4;
@@ -58,7 +57,7 @@ pub struct Pilot {
     unburst: bool,
     /// Of each label: events, and those beyond the limit of the claim.
     of_label: Vec<(String, u64, u64)>,
-    replicates: Vec<Arc<Run>>,
+    replicates: Kept,
 }
 
 impl Pilot {
@@ -92,7 +91,8 @@ impl Pilot {
         };
         self.runs += 1;
         self.shortest_ns = Some(self.shortest_ns.map_or(p.elapsed_ns, |s| s.min(p.elapsed_ns)));
-        self.replicates.extend(Run::of(r).map(Arc::new));
+        let all = r.merged().ok().flatten();
+        self.replicates.extend(&Kept::one(Run::of(r, all.as_ref(), Corrected::of_record(r).as_ref())));
         Ok(())
     }
 

@@ -6,4 +6,4 @@ mod run;
 pub use rows::{LoadRuns, METRICS, RunRow};
 pub(crate) use rows::{Question, answers, findings, spreads};
 pub use rtscope_statistics::replicates::{Difference, Scale, Word};
-pub(crate) use run::Run;
+pub(crate) use run::{Kept, Run};

@@ -6,7 +6,7 @@ use crate::brief::{Brief, Sum};
 use crate::differences::{Aspects, note};
 use crate::edges::merged_figures;
 use crate::finding::{Finding, NAMED, finding, first_of};
-use crate::replicates::Run;
+use crate::replicates::{Kept, Run};
 use crate::summary::time_model;
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Record, Test, Verdict};
@@ -183,7 +183,7 @@ pub(super) struct Merged {
     sum: Sum,
     view: View,
     /// The runs by themselves.
-    pub(super) replicates: Vec<Arc<Run>>,
+    pub(super) replicates: Kept,
     /// The records themselves, where all are of the same test over lines.
     lines: Option<Vec<Arc<Record>>>,
 }
@@ -192,12 +192,13 @@ impl Merged {
     fn of(r: &Record) -> Self {
         let sum = Sum::of(r);
         let measured = matches!(sum.get(), Ok(Some(d)) if d.count() > 0);
+        let view = if measured { Corrected::of_record(r) } else { None };
         Self {
             runs: 1,
             model: r.parts().lab.as_ref().and_then(|_| time_model(r)),
-            view: if measured { Corrected::of_record(r).map_or(View::Spoiled, View::Known) } else { View::Nothing },
+            replicates: Kept::one(Run::of(r, sum.get().ok().flatten(), view.as_ref())),
+            view: if measured { view.map_or(View::Spoiled, View::Known) } else { View::Nothing },
             sum,
-            replicates: Run::of(r).map(Arc::new).into_iter().collect(),
             lines: matches!(r.parts().test, Test::Response | Test::Periodic).then(|| vec![Arc::new(r.clone())]),
         }
     }
@@ -206,7 +207,7 @@ impl Merged {
         self.runs += later.runs;
         self.sum.add(&later.sum, WORST);
         self.view.add(&later.view);
-        self.replicates.extend(later.replicates.iter().cloned());
+        self.replicates.extend(&later.replicates);
         self.lines = match (self.lines.take(), &later.lines) {
             (Some(mut own), Some(more)) if own[0].parts().test == more[0].parts().test => {
                 own.extend(more.iter().cloned());

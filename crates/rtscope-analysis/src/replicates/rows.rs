@@ -1,6 +1,6 @@
 //! The rows of a comparison of runs: each figure of both sides, its ratio with an interval, and a word.
 
-use super::run::{Blocks, Run};
+use super::run::{Blocks, Kept, Run};
 use crate::finding::{Finding, finding};
 use rtscope_statistics::replicates::{Difference, Level, Runs, Scale, Spread, Word, difference};
 use serde::Serialize;
@@ -20,7 +20,7 @@ const FEWEST_BLOCKS: usize = 8;
 pub(crate) struct Question<'a> {
     pub(crate) load: String,
     pub(crate) model: Option<u32>,
-    pub(crate) sides: [&'a [Arc<Run>]; 2],
+    pub(crate) sides: [&'a Kept; 2],
 }
 
 /// The runs of two sides under one load.
@@ -33,6 +33,8 @@ pub struct LoadRuns {
     pub model: Option<u32>,
     /// Runs of A and of B that count.
     pub runs: [usize; 2],
+    /// All runs of A and of B: of more than 1000 those that count are every second, fourth ...
+    pub of: [usize; 2],
     /// INVALID runs of A and of B, which do not count.
     pub invalid: [usize; 2],
     /// Runs of A and of B that are another run again, of the same seed or file and bit by bit: they do not count.
@@ -93,7 +95,7 @@ pub(crate) fn answers(questions: &[Question<'_>]) -> Vec<LoadRuns> {
 }
 
 /// How much the figures of runs under one load vary, for those that every run has. `None`: fewer than two runs.
-pub(crate) fn spreads(runs: &[Arc<Run>]) -> Vec<(&'static str, Option<Spread>)> {
+pub(crate) fn spreads(runs: &Kept) -> Vec<(&'static str, Option<Spread>)> {
     let question = Question { load: String::new(), model: None, sides: [runs, runs] };
     let counted = Counted::of(&question);
     let of = |f: &Figures<'_>| {
@@ -110,7 +112,7 @@ impl<'a> Counted<'a> {
         let (mut invalid, mut again) = ([0; 2], [0; 2]);
         let mut kept: [Vec<&Run>; 2] = [Vec::new(), Vec::new()];
         for (i, side) in question.sides.iter().enumerate() {
-            for run in side.iter().map(Arc::as_ref) {
+            for run in side.runs.iter().map(Arc::as_ref) {
                 if run.invalid {
                     invalid[i] += 1;
                 } else if kept[i].iter().any(|other| run.again(other)) {
@@ -158,6 +160,7 @@ impl<'a> Counted<'a> {
             load: self.question.load.clone(),
             model: self.question.model,
             runs: [a.len(), b.len()],
+            of: self.question.sides.map(|s| s.seen),
             invalid: self.invalid,
             again: self.again,
             corrected: self.corrected,
@@ -214,8 +217,8 @@ pub(crate) fn findings(all: &[LoadRuns], questions: &[Question<'_>], names: [&st
     }
     // In host time, what drifts would look like a difference.
     let apart = questions.iter().filter(|q| {
-        let host = q.sides.iter().all(|s| s.len() > 1 && s.iter().all(|r| r.seed.is_none()));
-        let ends = q.sides.map(|s| (s.iter().map(|r| &r.started).min(), s.iter().map(|r| &r.started).max()));
+        let host = q.sides.iter().all(|s| s.runs.len() > 1 && s.runs.iter().all(|r| r.seed.is_none()));
+        let ends = q.sides.map(|s| (s.runs.iter().map(|r| &r.started).min(), s.runs.iter().map(|r| &r.started).max()));
         host && (ends[0].1 < ends[1].0 || ends[1].1 < ends[0].0)
     });
     let apart: Vec<&str> = apart.map(|q| q.load.as_str()).collect();

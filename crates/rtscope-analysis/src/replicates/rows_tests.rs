@@ -14,11 +14,15 @@ fn seeded(seed: u64, samples: &[u64]) -> Record {
     b.record()
 }
 
-fn kept(records: &[Record]) -> Vec<Arc<Run>> {
-    records.iter().filter_map(Run::of).map(Arc::new).collect()
+fn kept(records: &[Record]) -> Kept {
+    let mut all = Kept::default();
+    for r in records {
+        all.extend(&Kept::one(Run::of_record(r)));
+    }
+    all
 }
 
-fn ask<'a>(a: &'a [Arc<Run>], b: &'a [Arc<Run>]) -> Question<'a> {
+fn ask<'a>(a: &'a Kept, b: &'a Kept) -> Question<'a> {
     Question { load: "full".into(), model: None, sides: [a, b] }
 }
 
@@ -88,7 +92,7 @@ fn figures_that_not_every_run_has_are_left_out() {
     let found = answers(&[ask(&few, &many)]);
     assert_eq!(found[0].rows.iter().map(|r| r.metric).collect::<Vec<_>>(), ["mean", "p50"]);
     assert_eq!(found[0].maxima.each_ref().map(Vec::len), [3, 3]);
-    let nothing = answers(&[ask(&[], &many)]);
+    let nothing = answers(&[ask(&Kept::default(), &many)]);
     assert_eq!((nothing[0].rows.len(), nothing[0].identical), (0, false));
 }
 
@@ -96,7 +100,7 @@ fn figures_that_not_every_run_has_are_left_out() {
 fn blocks_of_several_lengths_are_made_equal() {
     let blocks = |points: u64, maxima: &[u64]| Blocks { interval: 1_000, points, maxima: maxima.to_vec() };
     let of = |list: Vec<Blocks>| {
-        let mut r = Run::of(&run(1, &samples(5_000, 1))).unwrap();
+        let mut r = Run::of_record(&run(1, &samples(5_000, 1))).unwrap();
         r.blocks = list;
         r
     };
@@ -108,4 +112,18 @@ fn blocks_of_several_lengths_are_made_equal() {
     let few = of(vec![blocks(1024, &[2; 9])]);
     assert!(common_blocks(&[vec![&short], vec![&few]]).is_none(), "two blocks of 1024 are left of 32 of 64");
     assert!(common_blocks(&[vec![&short], vec![&of(Vec::new())]]).is_none());
+}
+
+#[test]
+fn of_very_many_runs_evenly_spaced_ones_are_kept() {
+    let mut all = Kept::default();
+    let one = Run::of_record(&run(1, &[5_000; 10])).unwrap();
+    for at in 0..5_000u32 {
+        all.push(&Arc::new(Run { id: at.to_string(), ..one.clone() }));
+    }
+    let ids: Vec<u32> = all.runs.iter().map(|r| r.id.parse().unwrap()).collect();
+    assert_eq!((all.seen, ids.len()), (5_000, 625));
+    assert!(ids.iter().enumerate().all(|(i, id)| *id as usize == i * 8), "{ids:?}");
+    let found = answers(&[ask(&all, &all)]);
+    assert_eq!((found[0].of, found[0].runs), ([5_000, 5_000], [625, 625]));
 }

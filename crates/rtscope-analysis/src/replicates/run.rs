@@ -2,11 +2,57 @@
 
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Clock, Distribution, Quantile, Record, Test, Verdict};
+use std::sync::Arc;
 
 /// The percentiles that are compared: p50, p99, p99.9.
 const PERCENTILES: [Quantile; 3] = [Quantile::STANDARD[0], Quantile::STANDARD[3], Quantile::STANDARD[4]];
 /// Part of a value by which a slot of the histogram is wide.
 const SLOT: f64 = 1.0 / 1024.0;
+
+/// Most runs of a side that are kept: beyond, intervals hardly narrow, and memory and time would grow with the archive.
+const MOST: usize = 1000;
+
+/// Runs of one side under one load: all, or every second, fourth ... of very many.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    pub(crate) runs: Vec<Arc<Run>>,
+    /// How many were added.
+    pub(crate) seen: usize,
+    /// One of 2^`halved` is kept.
+    halved: u32,
+}
+
+impl Kept {
+    /// With one run.
+    pub(crate) fn one(run: Option<Run>) -> Self {
+        let mut all = Self::default();
+        if let Some(run) = run {
+            all.push(&Arc::new(run));
+        }
+        all
+    }
+
+    pub(crate) fn push(&mut self, run: &Arc<Run>) {
+        if self.seen.trailing_zeros() >= self.halved {
+            self.runs.push(Arc::clone(run));
+        }
+        self.seen += 1;
+        if self.runs.len() > MOST {
+            let mut even = false;
+            self.runs.retain(|_| {
+                even = !even;
+                even
+            });
+            self.halved += 1;
+        }
+    }
+
+    pub(crate) fn extend(&mut self, more: &Self) {
+        for run in &more.runs {
+            self.push(run);
+        }
+    }
+}
 
 /// A run.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,21 +86,27 @@ pub(crate) struct Blocks {
 }
 
 impl Run {
-    /// `None` for a test whose figures are signed, and for a record without samples.
-    pub(crate) fn of(r: &Record) -> Option<Self> {
+    /// [`Run::of`] with what is not known yet.
+    #[cfg(test)]
+    pub(crate) fn of_record(r: &Record) -> Option<Self> {
+        Self::of(r, r.merged().ok().flatten().as_ref(), Corrected::of_record(r).as_ref())
+    }
+
+    /// `None` for a test whose figures are signed, and for a record without samples. `all`: its distributions merged; `view`: its corrected view.
+    pub(crate) fn of(r: &Record, all: Option<&Distribution>, view: Option<&Corrected>) -> Option<Self> {
         let p = r.parts();
         if p.test == Test::Periodic {
             return None;
         }
-        let all = r.merged().ok().flatten().filter(|d| d.count() > 0)?;
+        let all = all.filter(|d| d.count() > 0)?;
         let float = |v: Option<u64>| v.map(|v| v as f64);
         let [p50, p99, p99_9] = PERCENTILES.map(|q| float(all.value_at(q)));
-        let events = Corrected::of_record(r).filter(|c| c.basis == Basis::Events);
-        let corrected = events.as_ref().map(|c| {
+        let events = view.filter(|c| c.basis == Basis::Events);
+        let corrected = events.map(|c| {
             let [p50, p99, p99_9] = PERCENTILES.map(|q| float(c.value_at(q)));
             [c.mean, p50, p99, p99_9]
         });
-        let highest = events.as_ref().filter(|c| c.unanswered == 0).map(|c| c.max).or(all.max());
+        let highest = events.filter(|c| c.unanswered == 0).map(|c| c.max).or(all.max());
         let blocks = |d: &Distribution| {
             let of = d.parts();
             let (blocks, thread) = (of.blocks.as_ref()?, of.thread.as_ref()?);

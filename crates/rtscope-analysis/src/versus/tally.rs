@@ -4,9 +4,10 @@
 use crate::brief::{Brief, Sum};
 use crate::differences::Aspects;
 use crate::kernel::{Kernel, Version};
-use crate::replicates::Run;
+use crate::replicates::{Kept, Run};
 use crate::seeds::Maxima;
 use crate::summary::{clock_words, time_model};
+use rtscope_record::correction::Corrected;
 use rtscope_record::{Clock, Record, Space, Test, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl Entry {
         // For other tests only the id is reported.
         let timer = r.parts().test == Test::Timer;
         let sum = if timer { Sum::of(r) } else { Sum::default() };
-        let run = Run::of(r).filter(|_| timer).map(Arc::new);
+        let run = sum.get().ok().flatten().and_then(|all| Run::of(r, Some(all), Corrected::of_record(r).as_ref())).map(Arc::new);
         Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r), run }
     }
 }
@@ -123,7 +124,7 @@ impl Group {
         match self.loads.get_mut(&entry.brief.load) {
             Some(there) => there.add(&entry),
             None => {
-                let mut first = UnderLoad { at, sound: Runs::default(), invalid: Runs::default(), replicates: Vec::new() };
+                let mut first = UnderLoad { at, sound: Runs::default(), invalid: Runs::default(), replicates: Kept::default() };
                 first.add(&entry);
                 self.loads.insert(entry.brief.load, first);
             }
@@ -150,12 +151,14 @@ pub(super) struct UnderLoad {
     sound: Runs,
     invalid: Runs,
     /// All runs by themselves, INVALID ones too.
-    pub(super) replicates: Vec<Arc<Run>>,
+    pub(super) replicates: Kept,
 }
 
 impl UnderLoad {
     fn add(&mut self, entry: &Entry) {
-        self.replicates.extend(entry.run.clone());
+        if let Some(run) = &entry.run {
+            self.replicates.push(run);
+        }
         if entry.brief.verdict != Verdict::Invalid {
             self.sound.add(entry);
         } else if self.sound.ids.is_empty() {

@@ -1,6 +1,6 @@
 //! Whole runs as replicates: each figure of both sides, its ratio with an interval, and a word.
 
-use crate::format::{NONE, clean, us};
+use crate::format::{NONE, clean, count, us};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use rtscope_analysis::replicates::{LoadRuns, RunRow, Scale, Word};
 
@@ -53,7 +53,8 @@ pub(crate) fn replicates<'a>(l: &'a LoadRuns, [a, b]: [&'a str; 2]) -> Sheet<'a>
         let out = [(l.invalid[i], "INVALID"), (l.again[i], "the same again")].into_iter().filter(|(n, _)| *n > 0);
         let out: Vec<String> = out.map(|(n, why)| format!("{n} {why}")).collect();
         let without = if out.is_empty() { String::new() } else { format!(" without {}", out.join(" and ")) };
-        format!("{name} {} {}{without}", l.runs[i], if l.runs[i] == 1 { "run" } else { "runs" })
+        let of = if l.of[i] > 1000 { format!(" of {}", count(l.of[i] as u64)) } else { String::new() };
+        format!("{name} {}{of} {}{without}", count(l.runs[i] as u64), if l.runs[i] == 1 { "run" } else { "runs" })
     };
     let columns = Columns::new()
         .left("of each run", 0, |r: &RunRow| format!("{} us", metric(l, r)).into())

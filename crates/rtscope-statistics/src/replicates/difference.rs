@@ -14,11 +14,13 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 const WANTED: f64 = 1.2;
 /// Runs a side to take where nothing tells how much runs vary.
 const USUAL: usize = 5;
-/// Replicates of the bootstrap.
-const REPLICATES: usize = 4_000;
+/// Replicates of the bootstrap; of many runs, for which it gives what Welch's interval does, fewer.
+const REPLICATES: [usize; 2] = [4_000, 1_000];
+/// So many runs are many.
+const MANY: usize = 400;
 /// Relative error of a figure as a floating-point number, with what sums add to it.
 const FLOATS: f64 = 1e-12;
-/// Medians of resampled blocks that are made of each run, for the bootstrap to draw from.
+/// Medians of resampled blocks that are made of each run, for the bootstrap to draw from; of many runs fewer, down to 8.
 const MEDIANS: usize = 128;
 
 /// One side: a figure of each of its runs.
@@ -157,7 +159,8 @@ impl Means {
         let rounding =
             side.values.iter().map(|v| rounded(v) + FLOATS * if scale == Scale::Ratio { 1.0 } else { v.abs() }).sum::<f64>() / n;
         let variance = of_runs.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-        let again = |run: &Vec<f64>| (0..MEDIANS).map(|_| on(median_of_drawn(run, random))).collect();
+        let medians = (64 * MEDIANS / of_runs.len()).clamp(8, MEDIANS);
+        let again = |run: &Vec<f64>| (0..medians).map(|_| on(median_of_drawn(run, random))).collect();
         let drawn = if side.blocks.len() == of_runs.len() && side.blocks.iter().all(|b| !b.is_empty()) {
             side.blocks.iter().map(again).collect()
         } else {
@@ -203,10 +206,11 @@ impl Means {
     /// The bootstrap's interval for the difference of the means, and the middle half of this side against itself.
     fn against(&self, other: &Self, risk: f64, random: &mut Seeded) -> (Option<[f64; 2]>, Option<[f64; 2]>) {
         let (n, m) = (self.count(), other.count());
+        let replicates = REPLICATES[usize::from(n + m > MANY)];
         let mut ends = |of: &mut dyn FnMut(&mut Seeded) -> f64, outside: f64| {
-            let mut all: Vec<f64> = (0..REPLICATES).map(|_| of(random)).collect();
+            let mut all: Vec<f64> = (0..replicates).map(|_| of(random)).collect();
             all.sort_by(f64::total_cmp);
-            [all[at(outside / 2.0)], all[at(1.0 - outside / 2.0)]]
+            [all[at(outside / 2.0, replicates)], all[at(1.0 - outside / 2.0, replicates)]]
         };
         let interval = (n.min(m) > 1).then(|| ends(&mut |r| other.draw(m, r) - self.draw(n, r), risk));
         let noise = (n > 1).then(|| ends(&mut |r| self.draw(m, r) - self.draw(n, r), 0.5));
@@ -216,8 +220,8 @@ impl Means {
 
 /// The place of a quantile among the replicates.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to the number of replicates
-fn at(quantile: f64) -> usize {
-    ((quantile * REPLICATES as f64) as usize).min(REPLICATES - 1)
+fn at(quantile: f64, replicates: usize) -> usize {
+    ((quantile * replicates as f64) as usize).min(replicates - 1)
 }
 
 fn median_of_drawn(values: &[f64], random: &mut Seeded) -> f64 {
