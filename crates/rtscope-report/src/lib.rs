@@ -10,6 +10,7 @@ pub mod svg;
 pub mod table;
 
 mod caveats;
+pub mod ci;
 mod curve;
 mod format;
 mod instrument;

@@ -231,7 +231,8 @@ pub(crate) struct Export {
     /// Which runs
     pub selection: Vec<String>,
     /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, adam (the text of Adam's
-    /// programs, of response and periodic tests), csv, hdr, hgrm
+    /// programs, of response and periodic tests), csv, hdr, hgrm; of several runs one document: junit, tap, lava (calls of
+    /// lava-test-case), openmetrics (for Prometheus' textfile collector), markdown, latex
     #[arg(short, long, value_name = "FORMAT")]
     pub format: String,
     /// Write to this file instead of standard output

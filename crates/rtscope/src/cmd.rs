@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod check;
+mod ci;
 mod compare_values;
 pub(crate) mod cyclictest;
 pub(crate) mod dut;

@@ -79,6 +79,12 @@ pub(crate) struct Measure {
     /// Exit with 1 if these runs are shown to be worse than the baseline, or if there are too few to tell; see `rtscope compare`
     #[arg(long, value_name = "worse[:METRIC[:PERCENT]]", value_parser = fail_if, requires = "baseline")]
     pub fail_if: Vec<FailIf>,
+    /// Write verdicts, limits and the comparison with the baseline as JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Append them as Markdown to this file, such as "$GITHUB_STEP_SUMMARY"
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
     /// Sign the record with your key (see `rtscope key`)
     #[arg(long)]
     pub sign: bool,

@@ -44,6 +44,16 @@ pub(crate) struct FailIf {
     pub percent: f64,
 }
 
+impl std::fmt::Display for FailIf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("worse")?;
+        if self.metric.is_some() || self.percent > 0.0 {
+            write!(f, ":{}", self.metric.as_deref().unwrap_or_default())?;
+        }
+        if self.percent > 0.0 { write!(f, ":{}", self.percent) } else { Ok(()) }
+    }
+}
+
 /// `worse`, `worse:METRIC` or `worse:METRIC:PERCENT`.
 pub(crate) fn fail_if(text: &str) -> Result<FailIf, String> {
     use rtscope_analysis::replicates::METRICS;
@@ -71,6 +81,9 @@ mod tests {
         assert_eq!(fail_if("worse:p99.9"), of(Some("p99.9"), 0.0));
         assert_eq!(fail_if("worse:block-max:12.5%"), of(Some("block-max"), 12.5));
         assert_eq!(fail_if("worse::5"), of(None, 5.0));
+        for text in ["worse", "worse:p99.9", "worse:block-max:12.5", "worse::5"] {
+            assert_eq!(fail_if(text).unwrap().to_string(), text);
+        }
         for bad in ["", "better", "worse:p98", "worse:p99:x", "worse:p99:-1", "worse:p99:NaN", "worse:p99:1:2", "worse:p99:"] {
             assert!(fail_if(bad).is_err(), "{bad}");
         }

@@ -179,7 +179,16 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
 
 /// Writes runs in a foreign format.
 pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
-    let format: Format = a.format.parse().map_err(|e: String| Failure::usage(e, ""))?;
+    if let Some(write) = super::ci::format(&a.format) {
+        let text = write(&Selection::of(context, &a.selection)?.records()?)?;
+        return match &a.output {
+            Some(path) => super::report::write(path, text.as_bytes()),
+            None => output::document(text.as_bytes()),
+        }
+        .map(|()| Code::Done);
+    }
+    let unknown = |e: String| Failure::usage(format!("{e}, {}", super::ci::NAMES.join(", ")), "");
+    let format: Format = a.format.parse().map_err(unknown)?;
     let selection = Selection::of(context, &a.selection)?;
     let work = |r: &Record| formats::export(r, format).at(r.id());
     match &a.output {

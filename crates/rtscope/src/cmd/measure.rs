@@ -131,9 +131,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     for text in &explained {
         if a.json { output::note(text.trim_end()) } else { output::result(text)? }
     }
-    let Some(earlier) = earlier else { return Ok(code) };
-    let (_, held) = baseline::compared(&earlier, &records, a)?;
-    Ok(if code == Code::Done { held } else { code })
+    let compared = earlier.map(|earlier| baseline::compared(&earlier, &records, a)).transpose()?;
+    let held: Vec<_> = records.iter().flat_map(|r| limits.held(r)).collect();
+    baseline::written(&records, &held, compared.as_ref().map(|c| &c.0), a)?;
+    Ok(if code == Code::Done { compared.map_or(code, |c| c.1) } else { code })
 }
 
 /// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.

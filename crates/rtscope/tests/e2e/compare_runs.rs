@@ -130,6 +130,17 @@ fn new_runs_are_held_to_a_baseline() {
     );
     let said = if passed { said.ends_with(0) } else { said };
     assert!(passed || said.code != Some(0), "what is not shown does not pass");
+    // Verdicts, limits and the comparison as files of CI.
+    let files = "--junit out.xml --summary summary.md --assert missed>=0";
+    for _ in 0..2 {
+        w.line(&format!("{measure} --repeat 3 --baseline base.json --fail-if worse:p50:900000 {files}"));
+    }
+    let (xml, markdown) =
+        (std::fs::read_to_string(w.path("out.xml")).unwrap(), std::fs::read_to_string(w.path("summary.md")).unwrap());
+    assert!(xml.contains("testsuites name=\"rtscope\" tests=\"7\"") && xml.contains("name=\"not worse:p50:900000\""), "{xml}");
+    assert_eq!((xml.matches("<testcase name=\"verdict\"").count(), xml.matches("missed&gt;=0").count() >= 3), (3, true));
+    assert_eq!(markdown.matches("### rtscope").count(), 2, "it is appended to: {markdown}");
+    assert!(markdown.contains("| of each run | baseline us | now us |"), "{markdown}");
     // One new run tells nothing.
     let one = w.line(&format!("{measure} --baseline base.json --fail-if worse"));
     assert!(one.out.contains("too few runs") && one.code != Some(0), "{}", one.out);
@@ -141,4 +152,24 @@ fn new_runs_are_held_to_a_baseline() {
     ] {
         w.line(&format!("{measure} {words}")).ends_with(2).complains(&[why]);
     }
+}
+
+#[test]
+fn exports_for_ci_and_labs() {
+    let w = World::new();
+    side(&w, "some", 10_000, 0..2);
+    for (format, begins, holds) in [
+        ("junit", "<?xml", "<testcase name=\"verdict\" classname=\"rtscope.timer none\">"),
+        ("tap", "TAP version 14\n1..2\n", "ok 2 - rtscope.timer none: verdict"),
+        ("lava", "lava-test-case rtscope.timer.none.verdict --result ", "timer.none.all.p99_9 --result "),
+        ("openmetrics", "# TYPE rtscope_dropped gauge\n", "quantile=\"0.999\"} "),
+        ("markdown", "| run | load |", "| some-1 | none | local |"),
+        ("latex", "% \\usepackage{booktabs}\n", "\\bottomrule"),
+    ] {
+        let out = w.line(&format!("export some.json --format {format}")).ends_with(0).out;
+        assert!(out.starts_with(begins) && out.contains(holds), "{format}: {out}");
+        w.line(&format!("export some.json --format {format} -o file")).ends_with(0);
+        assert_eq!(std::fs::read_to_string(w.path("file")).unwrap(), out);
+    }
+    w.line("export some.json --format xml").ends_with(2).complains(&["`xml` is not a format", "junit, tap"]);
 }

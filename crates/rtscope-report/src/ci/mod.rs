@@ -1,0 +1,15 @@
+//! Results for CI and labs: test cases and statistics of records, in the formats that these read.
+
+mod cases;
+mod junit;
+mod lines;
+mod markdown;
+mod openmetrics;
+mod statistics;
+
+pub use cases::{Case, Outcome, Suite, suite};
+pub use junit::junit;
+pub use lines::{lava, tap};
+pub use markdown::{latex, markdown, summary};
+pub use openmetrics::openmetrics;
+pub use statistics::{Statistic, statistics};

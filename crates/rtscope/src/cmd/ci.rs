@@ -1,0 +1,61 @@
+//! Results in the formats of CI and labs: `export --format junit` and others, `measure --junit --summary`.
+
+use rtscope_analysis::Evaluation;
+use rtscope_analysis::replicates::LoadRuns;
+use rtscope_failure::Failure;
+use rtscope_record::Record;
+use rtscope_report::ci::{self, Case, Outcome, Suite};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+/// Names of the formats that are made of figures and verdicts, not of all that a record holds.
+pub(super) const NAMES: [&str; 6] = ["junit", "tap", "lava", "openmetrics", "markdown", "latex"];
+
+type Written = fn(&[Record]) -> Result<String, Failure>;
+
+/// The writer of a format; `None` for others.
+pub(super) fn format(name: &str) -> Option<Written> {
+    Some(match name {
+        "junit" => |records| junit(&suites(records, &[])?),
+        "tap" => |records| Ok(ci::tap(&suites(records, &[])?)),
+        "lava" => |records| {
+            let one = |r: &Record| Ok::<_, Failure>(ci::lava(&ci::suite(r, &[])?, &ci::statistics(r)?));
+            records.iter().map(one).collect()
+        },
+        "openmetrics" => |records| Ok(ci::openmetrics(records)?),
+        "markdown" => |records| Ok(ci::markdown(records)?),
+        "latex" => |records| Ok(ci::latex(records)?),
+        _ => return None,
+    })
+}
+
+/// A suite for each record, with the limits that it was held to.
+pub(super) fn suites(records: &[Record], held: &[Evaluation]) -> Result<Vec<Suite>, Failure> {
+    records.iter().map(|r| Ok(ci::suite(r, held)?)).collect()
+}
+
+/// The suite of a comparison with a baseline: a case for each condition, with what is against it.
+pub(super) fn baseline_suite(conditions: &[(String, Vec<String>)], runs: &[LoadRuns]) -> Suite {
+    let words: String = runs
+        .iter()
+        .flat_map(|l| l.rows.iter().map(move |r| format!("load {}: {} {:?}\n", l.load, r.metric, r.difference.word)))
+        .collect();
+    let case = |(name, against): &(String, Vec<String>)| Case {
+        name: name.clone(),
+        outcome: if against.is_empty() { Outcome::Passed } else { Outcome::Failed(against.join("; ")) },
+        output: words.clone(),
+    };
+    Suite { name: "rtscope.baseline".into(), elapsed_ns: 0, properties: Vec::new(), cases: conditions.iter().map(case).collect() }
+}
+
+/// The suites as JUnit XML.
+pub(super) fn junit(suites: &[Suite]) -> Result<String, Failure> {
+    ci::junit(suites).map_err(|e| Failure::machine(format!("JUnit: {e}"), "report this"))
+}
+
+/// Appends to a file, as a CI job's summary wants it.
+pub(super) fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|e| Failure::machine(format!("{}: {e}", path.display()), "name a file that can be written"))
+}
