@@ -38,6 +38,8 @@ pub(super) struct Column {
     pub(super) bins: Vec<(u64, u64)>,
     /// Width of a bin in units.
     pub(super) width: u64,
+    /// Bins are named by their highest value, not by their lowest.
+    pub(super) named_by_highest: bool,
     /// Number of bins, if they are one unit wide and named by their lowest value.
     pub(super) size: Option<u64>,
     /// Samples, including those in no bin.
@@ -62,6 +64,7 @@ impl Column {
             unit,
             bins: Vec::new(),
             width: 1,
+            named_by_highest: false,
             size: None,
             count: 0,
             extremes: None,
@@ -116,11 +119,12 @@ impl Column {
         None
     }
 
-    /// The samples of the bins as (value in units, count): each at its bin's name, within the extremes, and one at each
-    /// extreme, where a sample is known to be.
+    /// The samples of the bins as (value in units, count): each at its bin's upper end, so that no percentile is too low, but
+    /// within the extremes; and one at each extreme, where a sample is known to be.
     fn placed(&self, overflow: u64) -> Vec<(u64, u64)> {
         let Some((min, max)) = self.extremes else { return Vec::new() };
-        let mut placed: Vec<(u64, u64)> = self.bins.iter().map(|&(bin, n)| (bin.clamp(min, max), n)).collect();
+        let more = if self.named_by_highest { 0 } else { self.width.saturating_sub(1) };
+        let mut placed: Vec<(u64, u64)> = self.bins.iter().map(|&(bin, n)| (bin.saturating_add(more).clamp(min, max), n)).collect();
         let move_one = |from: Option<&mut (u64, u64)>, to: u64| match from {
             Some(bin) if bin.0 != to => {
                 bin.1 -= 1;
@@ -345,6 +349,16 @@ impl Sheet {
                 Effect::Inconclusive,
                 "the file holds single figures only, no histogram: there are no percentiles",
                 "keep the tool's histogram or samples",
+            );
+        }
+        let widest =
+            self.columns.iter().filter(|c| !c.bins.is_empty() && c.width > 1).map(|c| c.width.saturating_mul(c.unit)).max();
+        if let Some(widest) = widest {
+            self.warn(
+                "wide-bins",
+                Effect::Note,
+                format!("the histogram's bins are {widest} ns wide: a percentile is the upper end of its bin"),
+                "measure with narrower bins",
             );
         }
         let dropped = self.columns.iter().fold(0u64, |sum, c| sum.saturating_add(c.dropped));

@@ -92,9 +92,10 @@ pub(super) fn detect_json(start: &str) -> bool {
     compact.starts_with("{\"version\":") && compact.contains("\"cpu\":{") && compact.contains("\"histogram\":{")
 }
 
-/// Whether the bytes look like raw samples: whole ones, of few threads, with nanoseconds below a second.
+/// Whether the bytes, or the beginning of a file, look like raw samples: of few threads, after the machine's start, with
+/// nanoseconds below a second. A file may be cut off: its reader says so.
 pub(super) fn detect_raw(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.len() % SAMPLE == 0 && bytes.chunks_exact(SAMPLE).take(256).all(|c| raw_sample(c).is_some())
+    bytes.len() >= SAMPLE && bytes.chunks_exact(SAMPLE).take(256).all(|c| raw_sample(c).is_some())
 }
 
 /// Reads a `results.json`.
@@ -204,7 +205,7 @@ fn raw_sample(bytes: &[u8]) -> Option<Raw> {
     let (value, _) = rest.split_first_chunk::<8>()?;
     let (thread, seconds) = (u32::from_le_bytes(*thread), u64::from_le_bytes(*seconds));
     let (nanos, value) = (u64::from_le_bytes(*nanos), u64::from_le_bytes(*value));
-    let sound = thread < MOST_THREADS && nanos < 1_000_000_000 && seconds < 1 << 40;
+    let sound = thread < MOST_THREADS && nanos < 1_000_000_000 && seconds < 1 << 40 && (seconds, nanos) > (0, 0);
     sound.then(|| Raw { thread, at: u128::from(seconds) * 1_000_000_000 + u128::from(nanos), value })
 }
 

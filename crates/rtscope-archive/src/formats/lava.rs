@@ -80,11 +80,14 @@ pub(super) fn detect(text: &str) -> bool {
 
 /// A figure with its line.
 type Found<'a> = [Option<(usize, &'a str, &'a str)>; 3];
+/// The figures of threads or interrupts by their numbers.
+type Threads<'a> = BTreeMap<u64, Found<'a>>;
 
 /// Reads the results: a record for each iteration, and for threads and interrupts apart.
 pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let text = String::from_utf8_lossy(bytes);
-    let mut groups: BTreeMap<(&str, char), BTreeMap<u64, Found<'_>>> = BTreeMap::new();
+    super::foreign::whole(&text)?;
+    let mut groups: BTreeMap<(&str, char), Threads<'_>> = BTreeMap::new();
     let (mut failed, mut distributions) = (Vec::new(), 0usize);
     for (i, line) in text.lines().enumerate() {
         let Some(case) = Case::of(line) else {
@@ -126,7 +129,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>,
         return Err(ImportError::File("there is no test case `t0-min-latency` or the like in it".into()));
     }
     let several = groups.len() > 1;
-    let record = |(nr, ((prefix, kind), threads)): (usize, ((&str, char), BTreeMap<u64, Found<'_>>))| {
+    let record = |nr: usize, (prefix, kind): (&str, char), threads: Threads<'_>| {
         let what = if kind == 't' { "thread" } else { "irq" };
         let columns = threads.into_iter().map(|(nr, found)| column(prefix, what, nr, &found)).collect::<Result<_, _>>()?;
         let mut sheet = Sheet::new(if kind == 't' { "lava/thread" } else { "lava/irq" }, columns);
@@ -161,7 +164,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>,
         }
         sheet.into_record(bytes, options)
     };
-    groups.into_iter().enumerate().map(record).collect()
+    groups.into_iter().enumerate().map(|(nr, (key, threads))| record(nr, key, threads)).collect()
 }
 
 fn column(prefix: &str, what: &str, nr: u64, found: &Found<'_>) -> Result<Column, ImportError> {

@@ -16,7 +16,7 @@ use rtscope_record::{Effect, Nanos, Policy, Record, System};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct File {
+struct Results {
     file_version: u64,
     #[serde(rename = "cmdline:", alias = "cmdline", default)]
     command: String,
@@ -98,7 +98,7 @@ pub(super) fn detect(start: &str) -> bool {
 
 /// Reads the file.
 pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
-    let file: File = json_pairs::read(bytes)?;
+    let file: Results = json_pairs::read(bytes)?;
     let wrong = |what: String| Err(ImportError::File(what));
     if file.file_version != 1 {
         return wrong(format!("not oslat's JSON: `file_version` is {}, not 1", file.file_version));
@@ -119,7 +119,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
         }
         let mut column = Column::empty(format!("cpu{}", thread.cpu), if nanoseconds { 1 } else { 1000 });
         column.width = if nanoseconds { width.unwrap_or(1) } else { width.map_or(1, |w| w / 1000) }.max(1);
-        column.cpu = Some(thread.cpu);
+        (column.cpu, column.named_by_highest) = (Some(thread.cpu), true);
         column.bins.clone_from(&thread.bins);
         column.count = column.held().map_err(ImportError::File)?;
         column.extremes = (column.count > 0).then_some((thread.min, thread.max));
@@ -145,7 +145,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
         "average-untrusted",
         Effect::Note,
         "oslat's average adds the excess of its first thread to all, and is wrong with -W: it is left out, and the mean is made of the bins",
-        "trust no mean of oslat where samples overflowed: it is that or more",
+        "take no mean of oslat at its word where samples overflowed: they are counted at the highest bin",
     );
     if nanoseconds {
         sheet.warn(
@@ -211,7 +211,7 @@ fn moment(text: &str) -> Option<Timestamp> {
     jiff::fmt::strtime::parse("%a, %d %b %Y %T %z", text).ok()?.to_timestamp().ok()
 }
 
-fn system(file: &File) -> System {
+fn system(file: &Results) -> System {
     let info = &file.sysinfo;
     let mut s = System { hostname: info.nodename.clone(), ..System::default() };
     s.kernel.release.clone_from(&info.release);
