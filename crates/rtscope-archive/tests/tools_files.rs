@@ -283,6 +283,10 @@ fn oslats_last_bin_is_overflow_and_its_average_is_not_taken() {
         let other = text(name).replace("\"avg\": 1", "\"avg\": 9");
         assert_eq!(one(other.as_bytes()).distributions()[0].mean(), r.distributions()[0].mean());
     }
+    let odd = text("oslat24.json").replace("\"16\": 304", "\"13\": 304");
+    assert!(refused(&odd).contains("`13` is there twice"), "{}", refused(&odd));
+    let odd = text("oslat24.json").replace("-b 16", "-b 17");
+    assert!(refused(&odd).contains("above the bin 16, which is not the last"), "{}", refused(&odd));
     assert_eq!(one(&bytes("oslat24.json")).distributions().iter().map(Distribution::overflow).collect::<Vec<_>>(), [304, 200]);
 }
 

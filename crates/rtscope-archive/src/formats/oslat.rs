@@ -112,6 +112,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
     let words: Vec<String> = file.command.split_ascii_whitespace().map(str::to_owned).collect();
     let width = bin_width(&words);
     let nanoseconds = file.thread.0.iter().any(|t| t.1.nanoseconds);
+    let buckets = buckets(&words, if nanoseconds { width } else { None });
     let (mut columns, mut folded, mut shifted) = (Vec::new(), 0u64, false);
     for (name, thread) in &file.thread.0 {
         if nanoseconds && !thread.nanoseconds && !thread.bins.is_empty() {
@@ -126,6 +127,12 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
         shifted |= thread.bins.first().is_some_and(|b| b.0 > thread.min);
         // Everything above goes into the last bin, so that its samples may be anywhere up to the maximum.
         if let Some(last) = column.bins.last().copied().filter(|b| b.0 < thread.max) {
+            if buckets.is_some_and(|n| last.0 / column.width < n) {
+                let (max, highest) = (thread.max, last.0);
+                return wrong(format!(
+                    "thread {name}: the maximum is {max}, but no sample is above the bin {highest}, which is not the last"
+                ));
+            }
             column.bins.pop();
             folded = folded.saturating_add(last.1);
         }
@@ -191,6 +198,13 @@ fn value<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
 /// `-W`, ns.
 fn bin_width(words: &[String]) -> Option<u64> {
     value(words, "-W", "--bucket-width").and_then(number).filter(|w| (1..=1_000_000_000).contains(w))
+}
+
+/// Number of bins: `-b`, or what it is without; `None` without a command line.
+fn buckets(words: &[String], narrow: Option<u64>) -> Option<u64> {
+    words.first()?;
+    let asked = value(words, "-b", "--bucket-size").map(number);
+    asked.unwrap_or_else(|| Some(narrow.filter(|&w| w < 1000).map_or(32, |w| 32_000 / w)))
 }
 
 fn settings(sheet: &mut Sheet, words: &[String]) {

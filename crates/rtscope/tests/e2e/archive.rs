@@ -78,10 +78,12 @@ fn every_count_of_json_comes_out_again() {
     }
 }
 
-/// Files of other tools: label, count, samples in no bin, and maximum of every distribution, as the files state them.
+/// Of a distribution in a file: label, count, samples in no bin, and maximum in ns.
+type Stated = (&'static str, u64, u64, u64);
+
 #[test]
 fn every_count_of_other_tools_is_shown() {
-    let files: [(&str, &[(&str, u64, u64, u64)]); 8] = [
+    let files: [(&str, &[Stated]); 8] = [
         ("jitterdebugger-a1.json", &[("thread0", 60, 3, 2_404_000)]),
         ("jitterdebugger-a1.raw", &[("thread0", 59, 0, 2_404_000)]),
         ("rtla61-osnoise.txt", &[("cpu0 noise", 400, 0, 0), ("cpu1 noise", 301, 1, 700_000)]),
