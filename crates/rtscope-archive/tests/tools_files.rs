@@ -42,6 +42,11 @@ fn refused(text: &str) -> String {
     import(text.as_bytes(), &options()).map(|r| panic!("{r:?}")).unwrap_err().to_string()
 }
 
+/// The lines of a text that a condition holds for.
+fn lines_that(text: &str, is: impl Fn(&str) -> bool) -> String {
+    text.split_inclusive('\n').filter(|l| is(l)).collect()
+}
+
 fn codes(r: &Record) -> Vec<&str> {
     r.parts().warnings.iter().map(|w| w.code.as_str()).collect()
 }
@@ -334,7 +339,7 @@ fn stress_ngs_figures_are_kept_and_lost_samples_told() {
         assert!(told.starts_with(&format!("line {line}: ")), "{told}");
     }
     assert!(refused(&(good.clone() + &good)).starts_with("line 54: a second run"));
-    assert!(refused(&good.lines().take(4).map(|l| format!("{l}\n")).collect::<String>()).contains("is it cut off?"));
+    assert!(refused(&good.split_inclusive('\n').take(4).collect::<String>()).contains("is it cut off?"));
 }
 
 #[test]
@@ -352,7 +357,7 @@ fn hwlats_gaps_are_two_records() {
     assert!(codes(&records[0]).contains(&"nmis"));
 
     let good = text("hwlat.txt");
-    let without = good.lines().filter(|l| !l.contains("#2 ")).map(|l| format!("{l}\n")).collect::<String>();
+    let without = lines_that(&good, |l| !l.contains("#2 "));
     assert!(codes(&one_of(&without)).contains(&"dropped"));
     let lost = good.replace("6/6", "6/9");
     assert!(codes(&one_of(&lost)).contains(&"events-lost"));
@@ -381,12 +386,10 @@ fn timerlats_contexts_are_records_of_their_own() {
         assert!(codes(r).contains(&"events-left-out"));
     }
     // The first three activations were overwritten.
-    let late: String =
-        good.lines().filter(|l| !["#1 ", "#2 ", "#3 "].iter().any(|n| l.contains(n))).map(|l| format!("{l}\n")).collect();
+    let late: String = lines_that(&good, |l| !["#1 ", "#2 ", "#3 "].iter().any(|n| l.contains(n)));
     let r = one_of(&late);
     assert_eq!((r.distributions()[0].count(), r.distributions()[0].dropped(), r.verdict()), (17, 3, Verdict::Invalid));
-    let again =
-        refused(&(good.clone() + &good.lines().filter(|l| l.contains("#20 ")).map(|l| format!("{l}\n")).collect::<String>()));
+    let again = refused(&(good.clone() + &lines_that(&good, |l| l.contains("#20 "))));
     assert!(again.contains("activation 20 of CPU 0 after 20"), "{again}");
     let odd = refused(&good.replace("[000] d.h1.    54.028", "000    54.028").replacen("[000]", "[0x0]", 1));
     assert!(odd.starts_with("line 6: "), "{odd}");
