@@ -7,29 +7,54 @@ mod adam;
 mod csv;
 pub mod cyclictest;
 mod error;
+mod foreign;
 mod format;
+mod ftrace;
 mod hdr;
+mod jitterdebugger;
+mod json_pairs;
+mod lava;
 mod native;
+mod oslat;
+mod rtla;
+mod stress_ng;
 
 pub use csv::write_csv;
 pub use error::{ExportError, ImportError};
 pub use format::{Format, ImportOptions};
 pub use hdr::{write_hgrm, write_log};
 
-use rtscope_record::{Distribution, LinearBins, Record, RecordParts};
+use rtscope_record::{Distribution, LinearBins, Record, RecordParts, Test};
 use std::time::SystemTime;
+
+/// How much of a file's beginning is looked at to tell its format from others of JSON.
+const START: usize = 1 << 16;
 
 /// Detects the format of a file from its first bytes; `None` when it resembles none.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
+    if jitterdebugger::detect_raw(bytes) {
+        return Some(Format::JitterdebuggerRaw);
+    }
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
     let rest = bytes.get(start..).unwrap_or_default();
     if matches!(rest.first(), Some(b'{' | b'[')) {
         let foreign = rest.windows(14).take(4096).any(|w| w == b"\"file_version\"");
-        return Some(if foreign { Format::CyclictestJson } else { Format::Json });
+        let start = String::from_utf8_lossy(rest.get(..START).unwrap_or(rest));
+        return Some(match foreign {
+            true if oslat::detect(&start) => Format::Oslat,
+            true => Format::CyclictestJson,
+            false if jitterdebugger::detect_json(&start) => Format::Jitterdebugger,
+            false => Format::Json,
+        });
     }
     // Latin-1 in a comment must not prevent the detection.
     let text = String::from_utf8_lossy(bytes);
-    if adam::detect(&text) { Some(Format::Adam) } else { cyclictest::detect(&text) }
+    if adam::detect(&text) {
+        return Some(Format::Adam);
+    }
+    let tools = || rtla::detect(&text).or_else(|| ftrace::detect(&text));
+    let found = tools().or_else(|| stress_ng::detect(&text).then_some(Format::StressNg)).or_else(|| cyclictest::detect(&text));
+    found.or_else(|| lava::detect(&text).then_some(Format::Lava))
 }
 
 /// Reads a file: its records (usually one), each with a warning for everything the file does not say.
@@ -42,6 +67,15 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
         Format::CyclictestV => vec![cyclictest::read_verbose(bytes, options)?],
         Format::CyclictestJson => vec![cyclictest::read_json(bytes, options)?],
         Format::Adam => adam::read(bytes, options)?,
+        Format::Jitterdebugger => vec![jitterdebugger::read_json(bytes, options)?],
+        Format::JitterdebuggerRaw => vec![jitterdebugger::read_raw(bytes, options)?],
+        Format::RtlaTimerlat => rtla::read_timerlat(bytes, options)?,
+        Format::RtlaOsnoise => vec![rtla::read_osnoise(bytes, options)?],
+        Format::Oslat => vec![oslat::read(bytes, options)?],
+        Format::StressNg => vec![stress_ng::read(bytes, options)?],
+        Format::Hwlat => ftrace::read_hwlat(bytes, options)?,
+        Format::Timerlat => ftrace::read_timerlat(bytes, options)?,
+        Format::Lava => lava::read(bytes, options)?,
         Format::Csv | Format::Hdr | Format::Hgrm => return Err(ImportError::NotRead(format)),
     };
     // Keep the warnings that explain the verdict in the record itself.
@@ -57,6 +91,12 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, Impo
 /// sample within 0.1 % of a bin's edge may be counted in the bin below.
 pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
     use cyclictest::{Dialect, TextOptions, write_json, write_text};
+    let as_cyclictest = matches!(format, Format::CyclictestA | Format::CyclictestB | Format::CyclictestJson);
+    if let Some(source) = record.parts().source.as_ref().filter(|s| as_cyclictest && !s.format.starts_with("cyclictest")) {
+        if record.parts().test == Test::Timer {
+            return Err(ExportError::OtherTool(source.format.clone()));
+        }
+    }
     let binned = match format {
         Format::CyclictestA | Format::CyclictestB | Format::CyclictestJson => with_bins(record)?,
         _ => None,
@@ -80,6 +120,15 @@ pub fn export(record: &Record, format: Format) -> Result<Vec<u8>, ExportError> {
         Format::CyclictestA => text(Dialect::A),
         Format::CyclictestB => text(Dialect::B),
         Format::CyclictestV => Err(ExportError::NoSamples),
+        Format::Jitterdebugger
+        | Format::JitterdebuggerRaw
+        | Format::RtlaTimerlat
+        | Format::RtlaOsnoise
+        | Format::Oslat
+        | Format::StressNg
+        | Format::Hwlat
+        | Format::Timerlat
+        | Format::Lava => Err(ExportError::NotWritten(format)),
         Format::CyclictestJson => Ok(write_json(record, &TextOptions::of(record, Dialect::A))?.into_bytes()),
         Format::Adam => Ok(adam::write(record)?.into_bytes()),
         Format::Csv => Ok(write_csv(record).into_bytes()),

@@ -6,22 +6,31 @@ use rtscope_archive::Format;
 use rtscope_archive::formats::{ImportOptions, export, import};
 use rtscope_record::{Distribution, Nanos, Record, Test};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut names: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
-    names.retain(|n| !n.ends_with("README.md"));
+    names.retain(|n| n.is_file() && !n.ends_with("README.md"));
     names.sort();
+    names.extend(tools());
     let mut files: Vec<Vec<u8>> = names.iter().map(|n| std::fs::read(n).unwrap()).collect();
     let record = import(&files[0], &options(None)).unwrap().remove(0);
     files.push(export(&record, Format::Json).unwrap());
     files.push(serde_json::to_vec(&[&record, &record]).unwrap());
-    assert!(files.len() > 25);
+    assert!(files.len() > 45);
     files
 });
+
+/// Files of tools other than cyclictest.
+fn tools() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tools");
+    let mut names: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    names.sort();
+    names
+}
 
 fn options(format: Option<Format>) -> ImportOptions {
     ImportOptions { format, ..ImportOptions::new("fuzz", SystemTime::UNIX_EPOCH) }
@@ -165,6 +174,25 @@ fn pieces() -> impl Strategy<Value = String> {
         Just("median latency = 5.0usecs min latency = 4.0usecs, max latency [3]= 6.0usecs\n".to_owned()),
         Just("badmax latency = 0.0usecs\n".to_owned()),
         Just("The amount greater than mean is 4\n".to_owned()),
+        Just("# RTLA timerlat histogram\nIndex   IRQ-000   Thr-000\n".to_owned()),
+        Just("# RTLA osnoise histogram\nIndex   CPU-003\n".to_owned()),
+        Just("over: ".to_owned()),
+        Just("count:".to_owned()),
+        Just("min:  ".to_owned()),
+        Just("avg:  ".to_owned()),
+        Just("max:  ".to_owned()),
+        Just("ALL:        IRQ       Thr\n".to_owned()),
+        Just("stress-ng: info:  [1] cyclic: ".to_owned()),
+        Just("sched SCHED_FIFO: 100 ns delay, 9 samples\n".to_owned()),
+        Just("mean: 5.00 ns, mode: 5 ns\n".to_owned()),
+        Just("min: 3 ns, max: 9 ns, std.dev. 1.00\n".to_owned()),
+        Just("latency distribution (2 ns intervals):\n".to_owned()),
+        Just("  <...>-17 [001] d.... 1.000001: #1 inner/outer(us): 3/4 ts:1.000000001 count:2\n".to_owned()),
+        Just("  <...>-17 [001] d.... 1.000001: #1 context    irq timer_latency ".to_owned()),
+        Just(" ns\n".to_owned()),
+        Just("t0-min-latency pass 3 us\n".to_owned()),
+        Just("t0-avg-latency pass 4.5 us\n".to_owned()),
+        Just("t0-max-latency pass 9 us\n".to_owned()),
         "[0-9]{1,20}",
         "[ \\t]",
         "\\PC{0,4}",
@@ -208,6 +236,15 @@ proptest! {
     #[test]
     fn damaged_files(which in any::<Index>(), by in prop::collection::vec(damage(), 1..5)) {
         survives(&damaged(&FILES[which.index(FILES.len())], &by), None);
+    }
+
+    #[test]
+    fn damaged_files_of_other_tools(which in any::<Index>(), by in prop::collection::vec(damage(), 1..5), named: bool) {
+        let names = tools();
+        let file = std::fs::read(&names[which.index(names.len())]).unwrap();
+        // By name too, since damage may keep the format from being found.
+        let format = rtscope_archive::formats::detect(&file).filter(|_| named);
+        survives(&damaged(&file, &by), format);
     }
 
     #[test]

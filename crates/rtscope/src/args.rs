@@ -196,6 +196,7 @@ pub(crate) struct Show {
 #[command(after_help = "\
 Examples:
   rtscope import run1.txt run2.json              cyclictest's text (both dialects, -v) and JSON, found by looking
+  rtscope import results.json oslat.json trace   files of jitterdebugger, rtla, oslat, stress-ng, hwlat, timerlat, LAVA
   rtscope import --space kernel report.txt       what Adam's response program printed
   rtscope import --load full --format cyclictest-a old.txt
   ssh board cyclictest -Sp90 -i200 -D60 -h400 -q | rtscope import -
@@ -215,7 +216,7 @@ pub(crate) struct Import {
     /// Where the measured task ran, for files that do not say (captures, Adam's text) [default: user]
     #[arg(long, value_name = "SPACE", value_parser = ["user", "kernel"])]
     pub space: Option<String>,
-    /// The figures are in nanoseconds (cyclictest -N)
+    /// The figures are in nanoseconds (-N of cyclictest and jitterdebugger)
     #[arg(long)]
     pub nsecs: bool,
     /// The records as JSON instead of their ids

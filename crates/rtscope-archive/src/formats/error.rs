@@ -10,7 +10,7 @@ use rtscope_record::{DistributionError, RecordError};
 pub enum ImportError {
     /// The format is unknown.
     #[error(
-        "the format is not known: it starts like neither a record of rtscope, cyclictest's text, `-v` stream or JSON, nor Adam's report, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
+        "the format is not known: it starts like neither a record of rtscope, cyclictest's text, `-v` stream or JSON, nor a file of jitterdebugger, rtla, oslat, stress-ng, hwlat, timerlat or LAVA, nor Adam's report, nor a capture (VCD, sigrok's .sr, CSV with times); name it with --format"
     )]
     Unknown,
     /// rtscope only writes this format.
@@ -99,6 +99,14 @@ pub enum ExportError {
         "a record keeps no samples in the order they were taken, which cyclictest -v prints: keep the raw samples when measuring"
     )]
     NoSamples,
+    /// rtscope only reads this format.
+    #[error("rtscope reads {0}, but does not write it")]
+    NotWritten(Format),
+    /// Another tool's figures would pass for cyclictest's.
+    #[error(
+        "the record was read from a file of another tool ({0}): written as cyclictest's, its figures would pass for cyclictest's"
+    )]
+    OtherTool(String),
     /// cyclictest only measures timers.
     #[error("cyclictest's formats are for the timer test, this record is of the test {0}")]
     Test(String),
@@ -130,9 +138,12 @@ impl Problem for ExportError {
         match self {
             // The message already says what to do.
             Self::NoBins { .. } | Self::TooManyRows { .. } | Self::NoSamples | Self::Kept(_) => String::new(),
-            Self::Unit { .. } | Self::Test(_) | Self::NotOverLines(_) | Self::NoSlots { .. } => {
-                "export csv, hdr or json: `rtscope export --format json`".into()
-            }
+            Self::Unit { .. }
+            | Self::Test(_)
+            | Self::NotOverLines(_)
+            | Self::NoSlots { .. }
+            | Self::NotWritten(_)
+            | Self::OtherTool(_) => "export csv, hdr or json: `rtscope export --format json`".into(),
             Self::Distribution(e) => e.remedy(),
             Self::Record(e) => e.remedy(),
             Self::Json(_) => "report this".into(),

@@ -20,6 +20,24 @@ pub enum Format {
     CyclictestJson,
     /// The text of Adam's measurement programs. Only that of the response program is read.
     Adam,
+    /// jitterdebugger's `results.json`. Read only, as all of the following tools' files.
+    Jitterdebugger,
+    /// jitterdebugger's `samples.raw`.
+    JitterdebuggerRaw,
+    /// The text of `rtla timerlat hist`.
+    RtlaTimerlat,
+    /// The text of `rtla osnoise hist`.
+    RtlaOsnoise,
+    /// oslat's `--json`.
+    Oslat,
+    /// What stress-ng prints of `--cyclic`.
+    StressNg,
+    /// A trace of the kernel's hwlat tracer.
+    Hwlat,
+    /// A trace of the kernel's timerlat tracer.
+    Timerlat,
+    /// Results of rt-tests in LAVA and KernelCI.
+    Lava,
     /// Bins as `label,low_ns,high_ns,count`. Written only.
     Csv,
     /// HdrHistogram's interval log, one line for each distribution. Written only.
@@ -30,13 +48,22 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 18] = [
         Self::Json,
         Self::CyclictestA,
         Self::CyclictestB,
         Self::CyclictestV,
         Self::CyclictestJson,
         Self::Adam,
+        Self::Jitterdebugger,
+        Self::JitterdebuggerRaw,
+        Self::RtlaTimerlat,
+        Self::RtlaOsnoise,
+        Self::Oslat,
+        Self::StressNg,
+        Self::Hwlat,
+        Self::Timerlat,
+        Self::Lava,
         Self::Csv,
         Self::Hdr,
         Self::Hgrm,
@@ -51,6 +78,15 @@ impl Format {
             Self::CyclictestV => "cyclictest-v",
             Self::CyclictestJson => "cyclictest-json",
             Self::Adam => "adam",
+            Self::Jitterdebugger => "jitterdebugger",
+            Self::JitterdebuggerRaw => "jitterdebugger-raw",
+            Self::RtlaTimerlat => "rtla-timerlat",
+            Self::RtlaOsnoise => "rtla-osnoise",
+            Self::Oslat => "oslat",
+            Self::StressNg => "stress-ng",
+            Self::Hwlat => "hwlat",
+            Self::Timerlat => "timerlat",
+            Self::Lava => "lava",
             Self::Csv => "csv",
             Self::Hdr => "hdr",
             Self::Hgrm => "hgrm",
@@ -64,7 +100,8 @@ impl Format {
 
     /// Whether [`export`](super::export) writes it.
     pub fn is_written(self) -> bool {
-        self != Self::CyclictestV
+        use Format::{Adam, Csv, CyclictestA, CyclictestB, CyclictestJson, Hdr, Hgrm, Json};
+        matches!(self, Json | CyclictestA | CyclictestB | CyclictestJson | Adam | Csv | Hdr | Hgrm)
     }
 }
 

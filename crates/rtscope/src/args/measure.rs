@@ -23,7 +23,7 @@ Examples:
   rtscope measure response -D 5s --target lab:debian/6.12-rt --space kernel   in the hard interrupt
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
-  rtscope measure timer -D 2s --repeat 5 --target lab:debian/6.12-rt --baseline base.json --fail-if worse     for CI
+  rtscope measure timer -D 2s --repeat 5 --target lab:debian/6.12-rt --baseline base.json --fail-if=worse
   rtscope measure timer -D 1m --trace 100us                   why the first latency above 100 us was so late
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {

@@ -110,6 +110,8 @@ fn of_files(told: &mut Told) {
         NoBins => [ExportError::NoBins { label: "cpu1".into() }],
         Unit => [ExportError::Unit { label: "cpu1".into(), found: 1000, wanted: 1 }],
         TooManyRows => [ExportError::TooManyRows { rows: 20_000_000 }],
+        NotWritten => [ExportError::NotWritten(Format::Oslat)],
+        OtherTool => [ExportError::OtherTool("oslat".into())],
         NoSamples => [ExportError::NoSamples],
         Test => [ExportError::Test("response".into())],
         NotOverLines => [ExportError::NotOverLines("timer".into())],

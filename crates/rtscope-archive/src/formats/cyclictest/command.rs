@@ -178,20 +178,6 @@ impl Command {
     }
 }
 
-/// The settings of a run whose command line is unknown: they claim nothing.
-pub(super) fn unknown_settings(threads: usize) -> Settings {
-    Settings {
-        interval: Nanos(0),
-        threads: u32::try_from(threads).unwrap_or(u32::MAX),
-        policy: Policy::Other,
-        priority: 0,
-        mlockall: false,
-        hold_dma_latency: false,
-        worst: 0,
-        ..Settings::default()
-    }
-}
-
 /// Parses cyclictest's duration: a number followed by `m`, `h` or `d`, or a number of seconds.
 fn seconds(text: &str) -> Option<u64> {
     let (number, scale) = match text.char_indices().last()? {

@@ -1,9 +1,10 @@
 //! The contents of any cyclictest file, thread by thread, and the record made from them.
 
-use super::command::{Command, unknown_settings};
+use super::command::Command;
 use super::kept::Kept;
 use super::options::{NO_MINIMUM, TextOptions};
 use crate::formats::error::ImportError;
+use crate::formats::foreign::unknown_settings;
 use crate::formats::format::ImportOptions;
 use crate::hex::hex;
 use jiff::Timestamp;
