@@ -51,6 +51,14 @@ pub enum ReportError {
         /// Why.
         error: String,
     },
+    /// A library refused what was to be written.
+    #[error("{format}: {error}")]
+    Format {
+        /// The format.
+        format: &'static str,
+        /// What it said.
+        error: String,
+    },
 }
 
 impl Problem for ReportError {
@@ -62,6 +70,7 @@ impl Problem for ReportError {
             Self::Versus(e) => e.remedy(),
             Self::LineTests(e) => e.remedy(),
             Self::Json { .. } => "report this".into(),
+            Self::Format { .. } => "export csv or json, and report this".into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rtscope_analysis::Confidence;
 use rtscope_report::ci::{self, Case, Outcome, Suite};
 
-fn documents() -> [(&'static str, String); 6] {
+fn documents() -> [(&'static str, String); 7] {
     let records: Vec<_> =
         sample::kernels(500).into_iter().take(2).chain(sample::virtual_machine(300).into_iter().take(1)).collect();
     let held: Vec<_> = records
@@ -24,6 +24,7 @@ fn documents() -> [(&'static str, String); 6] {
         ("openmetrics", ci::openmetrics(&records).unwrap()),
         ("summary", ci::summary(&records, &suites, &[]).unwrap()),
         ("latex", ci::latex(&records).unwrap()),
+        ("kcidb", ci::kcidb(&records[..1]).unwrap().replace("},{", "},\n{")),
     ]
 }
 
@@ -32,6 +33,33 @@ fn whole_documents() {
     for (name, text) in documents() {
         insta::assert_snapshot!(format!("ci-{name}"), text);
     }
+}
+
+/// The texts of a Parquet file's rows, read by the library's own reader.
+fn rows(bytes: Vec<u8>) -> Vec<Vec<(String, String)>> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    let each = file.get_row_iter(None).unwrap().map(Result::unwrap);
+    each.map(|row| row.get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect()).collect()
+}
+
+#[test]
+fn parquet_is_read_back() {
+    let records: Vec<_> = sample::kernels(500).into_iter().take(2).chain(sample::board(300).into_iter().take(1)).collect();
+    let figures = rows(ci::parquet(&records).unwrap());
+    let wanted = records.iter().map(|r| match r.distributions().len() {
+        1 => 1,
+        n => n + 1,
+    });
+    assert_eq!(figures.len(), wanted.sum::<usize>());
+    let of = |row: &[(String, String)], name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.clone();
+    let (first, merged) = (&figures[0], records[0].merged().unwrap().unwrap());
+    assert_eq!((of(first, "samples"), of(first, "max_ns")), (merged.count().to_string(), merged.max().unwrap().to_string()));
+    assert_eq!((of(first, "label"), of(first, "p99_999_ns")), ("\"all\"".into(), "null".into()), "500 samples do not support it");
+    let buckets = rows(ci::parquet_buckets(&records).unwrap());
+    let samples: u64 = buckets.iter().map(|b| of(b, "samples").parse::<u64>().unwrap()).sum();
+    assert_eq!(samples, records.iter().flat_map(rtscope_record::Record::distributions).map(|d| d.histogram().total()).sum::<u64>());
+    assert!(rows(ci::parquet(&[]).unwrap()).is_empty());
 }
 
 #[test]

@@ -233,7 +233,7 @@ pub(crate) struct Export {
     pub selection: Vec<String>,
     /// json, cyclictest-a (as up to rt-tests 2.6), cyclictest-b, cyclictest-json, adam (the text of Adam's
     /// programs, of response and periodic tests), csv, hdr, hgrm; of several runs one document: junit, tap, lava (calls of
-    /// lava-test-case), openmetrics (for Prometheus' textfile collector), markdown, latex
+    /// lava-test-case), kcidb, openmetrics (for Prometheus' textfile collector), markdown, latex, parquet (figures), parquet-buckets
     #[arg(short, long, value_name = "FORMAT")]
     pub format: String,
     /// Write to this file instead of standard output

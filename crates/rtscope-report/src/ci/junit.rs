@@ -1,11 +1,12 @@
 //! JUnit XML, as GitLab, Jenkins and GitHub's actions read it.
 
 use super::cases::{Outcome, Suite};
+use crate::ReportError;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
 /// All suites as one document. Characters that XML can not hold are left out.
-pub fn junit(suites: &[Suite]) -> Result<String, quick_junit::SerializeError> {
+pub fn junit(suites: &[Suite]) -> Result<String, ReportError> {
     let mut report = Report::new("rtscope");
     for s in suites {
         let mut suite = TestSuite::new(s.name.as_str());
@@ -36,5 +37,5 @@ pub fn junit(suites: &[Suite]) -> Result<String, quick_junit::SerializeError> {
         }
         report.add_test_suite(suite);
     }
-    report.to_string()
+    report.to_string().map_err(|e| ReportError::Format { format: "JUnit", error: e.to_string() })
 }

@@ -35,14 +35,14 @@ pub fn tap(suites: &[Suite]) -> String {
 }
 
 /// A name without white space or anything that a shell or LAVA takes for more than a name.
-fn name(parts: &[&str]) -> String {
+pub(super) fn name(parts: &[&str]) -> String {
     let clean = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
     let one = |part: &&str| part.trim().chars().map(clean).collect::<String>();
     parts.iter().filter(|p| !p.is_empty()).map(one).collect::<Vec<_>>().join(".")
 }
 
 /// The parts of a suite's name: `rtscope`, the test, the load.
-fn of_suite(suite: &Suite) -> String {
+pub(super) fn of_suite(suite: &Suite) -> String {
     name(&suite.name.splitn(3, ['.', ' ']).collect::<Vec<_>>())
 }
 

@@ -2,14 +2,18 @@
 
 mod cases;
 mod junit;
+mod kcidb;
 mod lines;
 mod markdown;
 mod openmetrics;
+mod parquet;
 mod statistics;
 
 pub use cases::{Case, Outcome, Suite, suite};
 pub use junit::junit;
+pub use kcidb::kcidb;
 pub use lines::{lava, tap};
 pub use markdown::{latex, markdown, summary};
 pub use openmetrics::openmetrics;
+pub use parquet::{parquet, parquet_buckets};
 pub use statistics::{Statistic, statistics};

@@ -180,10 +180,10 @@ pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
 /// Writes runs in a foreign format.
 pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
     if let Some(write) = super::ci::format(&a.format) {
-        let text = write(&Selection::of(context, &a.selection)?.records()?)?;
+        let bytes = write(&Selection::of(context, &a.selection)?.records()?)?;
         return match &a.output {
-            Some(path) => super::report::write(path, text.as_bytes()),
-            None => output::document(text.as_bytes()),
+            Some(path) => super::report::write(path, &bytes),
+            None => output::document(&bytes),
         }
         .map(|()| Code::Done);
     }

@@ -10,22 +10,26 @@ use std::io::Write;
 use std::path::Path;
 
 /// Names of the formats that are made of figures and verdicts, not of all that a record holds.
-pub(super) const NAMES: [&str; 6] = ["junit", "tap", "lava", "openmetrics", "markdown", "latex"];
+pub(super) const NAMES: [&str; 9] =
+    ["junit", "tap", "lava", "kcidb", "openmetrics", "markdown", "latex", "parquet", "parquet-buckets"];
 
-type Written = fn(&[Record]) -> Result<String, Failure>;
+type Written = fn(&[Record]) -> Result<Vec<u8>, Failure>;
 
 /// The writer of a format; `None` for others.
 pub(super) fn format(name: &str) -> Option<Written> {
     Some(match name {
-        "junit" => |records| junit(&suites(records, &[])?),
-        "tap" => |records| Ok(ci::tap(&suites(records, &[])?)),
+        "junit" => |records| Ok(ci::junit(&suites(records, &[])?)?.into_bytes()),
+        "tap" => |records| Ok(ci::tap(&suites(records, &[])?).into_bytes()),
         "lava" => |records| {
             let one = |r: &Record| Ok::<_, Failure>(ci::lava(&ci::suite(r, &[])?, &ci::statistics(r)?));
-            records.iter().map(one).collect()
+            Ok(records.iter().map(one).collect::<Result<String, _>>()?.into_bytes())
         },
-        "openmetrics" => |records| Ok(ci::openmetrics(records)?),
-        "markdown" => |records| Ok(ci::markdown(records)?),
-        "latex" => |records| Ok(ci::latex(records)?),
+        "kcidb" => |records| Ok(ci::kcidb(records)?.into_bytes()),
+        "openmetrics" => |records| Ok(ci::openmetrics(records)?.into_bytes()),
+        "markdown" => |records| Ok(ci::markdown(records)?.into_bytes()),
+        "latex" => |records| Ok(ci::latex(records)?.into_bytes()),
+        "parquet" => |records| Ok(ci::parquet(records)?),
+        "parquet-buckets" => |records| Ok(ci::parquet_buckets(records)?),
         _ => return None,
     })
 }
@@ -47,11 +51,6 @@ pub(super) fn baseline_suite(conditions: &[(String, Vec<String>)], runs: &[LoadR
         output: words.clone(),
     };
     Suite { name: "rtscope.baseline".into(), elapsed_ns: 0, properties: Vec::new(), cases: conditions.iter().map(case).collect() }
-}
-
-/// The suites as JUnit XML.
-pub(super) fn junit(suites: &[Suite]) -> Result<String, Failure> {
-    ci::junit(suites).map_err(|e| Failure::machine(format!("JUnit: {e}"), "report this"))
 }
 
 /// Appends to a file, as a CI job's summary wants it.

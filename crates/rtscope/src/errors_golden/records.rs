@@ -260,5 +260,6 @@ fn of_analysis(told: &mut Told) {
         Versus => [ReportError::Versus(merge())],
         LineTests => [ReportError::LineTests(kernel())],
         Json => [ReportError::Json { id: id(), error: "a number is not finite".into() }],
+        Format => [ReportError::Format { format: "Parquet", error: "a column has too many values".into() }],
     );
 }

@@ -162,6 +162,7 @@ fn exports_for_ci_and_labs() {
         ("junit", "<?xml", "<testcase name=\"verdict\" classname=\"rtscope.timer none\">"),
         ("tap", "TAP version 14\n1..2\n", "ok 2 - rtscope.timer none: verdict"),
         ("lava", "lava-test-case rtscope.timer.none.verdict --result ", "timer.none.all.p99_9 --result "),
+        ("kcidb", "{\"tests\":[{", "\"path\":\"rtscope.timer.none.all.p99_9\""),
         ("openmetrics", "# TYPE rtscope_dropped gauge\n", "quantile=\"0.999\"} "),
         ("markdown", "| run | load |", "| some-1 | none | local |"),
         ("latex", "% \\usepackage{booktabs}\n", "\\bottomrule"),
@@ -170,6 +171,11 @@ fn exports_for_ci_and_labs() {
         assert!(out.starts_with(begins) && out.contains(holds), "{format}: {out}");
         w.line(&format!("export some.json --format {format} -o file")).ends_with(0);
         assert_eq!(std::fs::read_to_string(w.path("file")).unwrap(), out);
+    }
+    for format in ["parquet", "parquet-buckets"] {
+        w.line(&format!("export some.json --format {format} -o file")).ends_with(0);
+        let bytes = std::fs::read(w.path("file")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{format}");
     }
     w.line("export some.json --format xml").ends_with(2).complains(&["`xml` is not a format", "junit, tap"]);
 }

@@ -43,7 +43,7 @@ pub(super) fn written(records: &[Record], held: &[Evaluation], compared: Option<
         suites.push(ci::baseline_suite(&a.fail_if.iter().map(one).collect::<Vec<_>>(), runs));
     }
     if let Some(path) = &a.junit {
-        report::write(path, ci::junit(&suites)?.as_bytes())?;
+        report::write(path, rtscope_report::ci::junit(&suites)?.as_bytes())?;
     }
     match &a.summary {
         Some(path) => ci::append(path, &rtscope_report::ci::summary(records, &suites, runs)?),
