@@ -114,9 +114,17 @@ fn jitterdebugger_counts_what_its_histogram_lacks() {
 
 #[test]
 fn contradictions_in_jitterdebuggers_results_are_refused_with_the_line() {
+    const AVERAGE: &str = "\"avg\": 144.45";
     let good = text("jitterdebugger-a1.json");
     let line = |of: &str| good.lines().position(|l| l.contains(of)).unwrap() + 1;
-    for (from, to) in [("\"min\": 17", "\"min\": 16"), ("\"count\": 60", "\"count\": 6"), ("\"max\": 2404", "\"max\": 3")] {
+    for (from, to) in [
+        ("\"min\": 17", "\"min\": 16"),
+        ("\"count\": 60", "\"count\": 6"),
+        ("\"max\": 2404", "\"max\": 3"),
+        (AVERAGE, "\"avg\": 15.00"),
+        (AVERAGE, "\"avg\": 2405.00"),
+        (AVERAGE, "\"avg\": 900.00"),
+    ] {
         assert!(good.contains(from), "{from}");
         let told = refused(&good.replace(from, to));
         // Where the thread's figures end.
@@ -125,7 +133,7 @@ fn contradictions_in_jitterdebuggers_results_are_refused_with_the_line() {
     let bin = good.lines().find(|l| l.trim_start().starts_with("\"440\"")).unwrap();
     let told = refused(&good.replace(bin, &format!("{bin}\n{bin}")));
     assert_eq!(told, format!("line {}: `440` is there twice", line("\"440\"") + 1));
-    let told = refused(&good.replace("\"max\": 2404", "\"max\": 900"));
+    let told = refused(&good.replace("\"max\": 2404", "\"max\": 900").replace(AVERAGE, "\"avg\": 93.00"));
     assert!(told.contains("the histogram, which ends at 1 ms"), "{told}");
     assert!(refused(&good[..good.len() / 2]).contains("invalid JSON: EOF"));
     assert!(refused(&good.replace("\"version\": 3", "\"version\": 9")).contains("version 9"));
@@ -256,6 +264,10 @@ fn contradictions_in_rtlas_text_are_refused_with_the_line() {
     assert_eq!(told, format!("line {}: index 2 is not above the one before it", row + 1));
     let told = refused(&with(lines.len() - 4, &lines[lines.len() - 4].replace("600", "601")));
     assert_eq!(told, format!("line {}: the columns of user give another figure for all CPUs", lines.len() - 3));
+    let told = refused(&with(at("avg:"), &lines[at("avg:")].replacen('7', "25", 1)));
+    assert!(told.starts_with(&format!("line {}: cpu0 user: the average is 25, but", at("avg:") + 1)), "{told}");
+    let told = refused(&with(lines.len() - 2, &lines[lines.len() - 2].replace('7', "299")));
+    assert_eq!(told, format!("line {}: the columns of user give another figure for all CPUs", lines.len() - 1));
     let told = refused(&with(row, "killed"));
     assert_eq!(told, format!("line {}: `killed` is no row of the histogram", row + 1));
     assert!(refused(&(lines[..at("max:")].join("\n") + "\n")).contains("the file ends without `max:`"));

@@ -119,6 +119,28 @@ impl Column {
         None
     }
 
+    /// Why the stated mean can't be that of the bins, where these are named by their lowest value: each sample lies in its bin, and those in none above
+    /// the highest.
+    pub(super) fn wrong_mean(&self) -> Option<String> {
+        let overflow = u128::from(self.overflow().ok()?);
+        let (min, max) = self.extremes?;
+        let last = self.bins.last().map_or(min, |b| b.0.saturating_add(self.width)).clamp(min, max);
+        let sum = |of: &dyn Fn(u64) -> u64| self.bins.iter().map(|&(bin, n)| u128::from(of(bin)) * u128::from(n)).sum::<u128>();
+        let low = sum(&|bin| bin.max(min)) + overflow * u128::from(last);
+        let high = sum(&|bin| bin.saturating_add(self.width - 1).min(max)) + overflow * u128::from(max);
+        let count = u128::from(self.count.max(1));
+        let (least, most) = (low as f64 / count as f64, high as f64 / count as f64);
+        let (stated, fits) = match self.mean {
+            Mean::Unknown => return None,
+            Mean::Whole(m) => (m as f64, (u128::from(m) + 1) * count > low && u128::from(m) * count <= high),
+            Mean::Decimal(m, off) => {
+                let off = off + 1e-9 * m.abs();
+                (m, m >= least - off && m <= most + off)
+            }
+        };
+        (!fits).then(|| format!("{}: the average is {stated}, but the bins allow {least:.2} to {most:.2}", self.label))
+    }
+
     /// The samples of the bins as (value in units, count): each at its bin's upper end, so that no percentile is too low, but
     /// within the extremes; and one at each extreme, where a sample is known to be.
     fn placed(&self, overflow: u64) -> Vec<(u64, u64)> {
@@ -141,8 +163,8 @@ impl Column {
         placed
     }
 
-    /// Makes the distribution; says in `warnings` what its mean is worth.
-    pub(super) fn distribution(self, warnings: &mut Vec<Warning>) -> Result<Distribution, ImportError> {
+    /// Makes the distribution.
+    pub(super) fn distribution(self) -> Result<Distribution, ImportError> {
         let refused = ImportError::File;
         let overflow = self.overflow().map_err(refused)?;
         let large = |what: &str| ImportError::File(format!("{}: {what} is more than 2^64 ns", self.label));
@@ -164,13 +186,13 @@ impl Column {
             sum_sq = more.ok_or_else(|| refused(format!("{}: the sum of squares is more than 2^128", self.label)))?;
         }
         p.histogram = histogram;
-        p.moments = self.moments(overflow, sum, sum_sq, warnings);
+        p.moments = self.moments(overflow, sum, sum_sq);
         p.linear = self.size.map(|size| LinearBins { unit_ns: self.unit, size, counts: self.bins, overflow_at: Vec::new() });
         p.thread = Some(ThreadInfo { cpu: self.cpu, interval: self.interval, ..ThreadInfo::default() });
         Ok(Distribution::new(p)?)
     }
 
-    fn moments(&self, overflow: u64, sum: u128, sum_sq: u128, warnings: &mut Vec<Warning>) -> Moments {
+    fn moments(&self, overflow: u64, sum: u128, sum_sq: u128) -> Moments {
         let exact = Moments::Exact { sum, sum_sq };
         if self.count == 0 {
             return exact;
@@ -186,17 +208,7 @@ impl Column {
             return exact;
         }
         match stated {
-            Some((mean, _)) => {
-                if overflow == 0 && self.width == 1 {
-                    warnings.push(Warning::new(
-                        "average-differs",
-                        Effect::Inconclusive,
-                        format!("{}: the file states the average {mean}, which its bins do not give", self.label),
-                        "look whether the file was changed after it was written",
-                    ));
-                }
-                Moments::Reported { mean: mean * unit }
-            }
+            Some((mean, _)) => Moments::Reported { mean: mean * unit },
             None => {
                 // Samples beyond the bins count as the highest bin: the mean is that or more.
                 let top = self.bins.last().map_or_else(|| self.extremes.map_or(0, |e| e.0), |b| b.0);
@@ -299,7 +311,7 @@ impl Sheet {
             .map_err(|e| ImportError::File(e.to_string()))?;
         let mut distributions = Vec::with_capacity(self.columns.len());
         for column in std::mem::take(&mut self.columns) {
-            distributions.push(column.distribution(&mut self.warnings)?);
+            distributions.push(column.distribution()?);
         }
         Ok(Record::new(RecordParts {
             id: format!("{}-{}{}", started.strftime("%Y%m%dT%H%M%SZ"), &sha256[..8], self.suffix),

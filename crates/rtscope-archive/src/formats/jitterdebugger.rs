@@ -71,7 +71,8 @@ impl TryFrom<RawThread> for Thread {
         let bins = json_pairs::bins(raw.histogram, super::foreign::number)?;
         let thread = Self { bins, of: RawFigures { count: raw.count, min: raw.min, max: raw.max, avg: raw.avg } };
         // The same check again with its label and unit would come without the line.
-        thread.column("this thread".into(), 1).contradiction().map_or(Ok(thread), Err)
+        let column = thread.column("this thread".into(), 1);
+        column.contradiction().or_else(|| column.wrong_mean()).map_or(Ok(thread), Err)
     }
 }
 

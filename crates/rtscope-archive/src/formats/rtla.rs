@@ -69,6 +69,9 @@ fn record(table: &Table, kind: Kind, bytes: &[u8], options: &ImportOptions) -> R
         if let Some(what) = column.contradiction() {
             return Err(ImportError::line(table.max.line, what));
         }
+        if let Some(what) = column.wrong_mean() {
+            return Err(ImportError::line(table.avg.line, what));
+        }
         if width == 1 {
             // Rows end where the highest of all columns does, or later: the text leaves out the rest.
             column.size = Some(table.rows.last().map_or(1, |r| r.index.saturating_add(1)));

@@ -141,7 +141,7 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
     if let Some((width, rows)) = m.rows {
         column.width = width;
         column.bins = rows.into_iter().filter(|r| r.1 > 0).collect();
-        if let Some(what) = column.contradiction() {
+        if let Some(what) = column.contradiction().or_else(|| column.wrong_mean()) {
             return Err(ImportError::line(line, what));
         }
     }

@@ -103,6 +103,15 @@ impl Summary {
         }
     }
 
+    /// A cell as a number, and whether it was cut off to a whole one; 0 where there is none.
+    fn number(&self, i: usize) -> (f64, bool) {
+        match self.figure(i) {
+            Figure::Number(n) => (n as f64, true),
+            Figure::Decimal(n) => (n, false),
+            Figure::None => (0.0, false),
+        }
+    }
+
     /// A cell.
     pub(super) fn figure(&self, i: usize) -> Figure {
         self.figures.get(i).copied().unwrap_or(Figure::None)
@@ -129,6 +138,7 @@ pub(super) struct Table {
     all: Option<(usize, Vec<Kind>)>,
     all_count: Summary,
     all_min: Summary,
+    all_avg: Summary,
     all_max: Summary,
 }
 
@@ -228,9 +238,10 @@ impl Table {
     fn summary(&mut self, nr: usize, which: usize, rest: &str) -> Result<(), ImportError> {
         let name = LINES[which];
         let (places, wanted): ([Option<&mut Summary>; 5], usize) = match &self.all {
-            Some((_, kinds)) => {
-                ([None, Some(&mut self.all_count), Some(&mut self.all_min), None, Some(&mut self.all_max)], kinds.len())
-            }
+            Some((_, kinds)) => (
+                [None, Some(&mut self.all_count), Some(&mut self.all_min), Some(&mut self.all_avg), Some(&mut self.all_max)],
+                kinds.len(),
+            ),
             None => ([&mut self.over, &mut self.count, &mut self.min, &mut self.avg, &mut self.max].map(Some), self.columns.len()),
         };
         if self.columns.is_empty() {
@@ -250,9 +261,8 @@ impl Table {
         if figures.len() != wanted {
             return Err(ImportError::line(nr, format!("`{name}` has {} figures, but there are {wanted} columns", figures.len())));
         }
-        let all = self.all.is_some();
         let Some(place) = places.into_iter().nth(which).flatten() else {
-            return if all && which == 3 { Ok(()) } else { Err(ImportError::line(nr, format!("`{name}` is not in its place"))) };
+            return Err(ImportError::line(nr, format!("`{name}` is not in its place")));
         };
         if place.line > 0 {
             return Err(ImportError::line(nr, format!("a second line `{name}`")));
@@ -272,7 +282,8 @@ impl Table {
             return Err(ImportError::line(last, told));
         }
         let Some((at, kinds)) = &self.all else { return Ok(()) };
-        for (name, line) in [("count:", &self.all_count), ("min:", &self.all_min), ("max:", &self.all_max)] {
+        for (name, line) in [("count:", &self.all_count), ("min:", &self.all_min), ("avg:", &self.all_avg), ("max:", &self.all_max)]
+        {
             if line.line == 0 {
                 return Err(ImportError::line(
                     last,
@@ -291,6 +302,13 @@ impl Table {
             }
             if counts > 0 && own().map(|i| self.min.cell(i)).min() != Some(self.all_min.cell(k)) {
                 return wrong(self.all_min.line);
+            }
+            // Averages are cut off, or have two decimals: each column's sum is known to within its own rounding.
+            let all = own().map(|i| (self.avg.number(i), self.count.cell(i) as f64));
+            let (sum, exact) = all.fold((0.0, true), |(sum, exact), ((avg, whole), n)| (sum + avg * n, exact && !whole));
+            let (mean, off) = (sum / counts.max(1) as f64, if exact { 0.01 } else { 1.0 });
+            if counts > 0 && !(mean - off..=mean + off).contains(&self.all_avg.number(k).0) {
+                return wrong(self.all_avg.line);
             }
             if counts > 0 && own().map(|i| self.max.cell(i)).max() != Some(self.all_max.cell(k)) {
                 return wrong(self.all_max.line);
