@@ -8,31 +8,32 @@ use rtscope_analysis::replicates::LoadRuns;
 use rtscope_record::Record;
 use std::fmt::Write as _;
 
-const HEADS: [&str; 11] =
-    ["run", "load", "target", "kernel", "verdict", "samples", "missed", "mean us", "p99 us", "p99.9 us", "max us"];
+const HEADS: [&str; 13] = [
+    "run", "load", "target", "kernel", "verdict", "samples", "missed", "overflow", "dropped", "mean us", "p99 us", "p99.9 us",
+    "max us",
+];
 
-/// The cells of a record. Percentiles are the corrected ones where these are known: of all events, not of the samples alone.
-fn row(r: &Record) -> Result<[String; 11], ReportError> {
+/// The cells of a record. Times are of all events where each of them is known, else of the samples.
+fn row(r: &Record) -> Result<[String; 13], ReportError> {
     let s = summarize(r)?;
     let all = s.merged.as_ref();
-    let at = |name: &str| {
-        us_opt(
-            all.and_then(|a| a.percentile(name))
-                .and_then(|p| if all.is_some_and(|a| a.corrected_count.is_some()) { p.corrected } else { p.raw }),
-        )
-    };
+    let events = all.is_some_and(|a| a.corrected_count.is_some() && !a.by_rule());
+    let percentile = |name: &str| all.and_then(|a| a.percentile(name)).and_then(|p| if events { p.corrected } else { p.raw });
+    let number = |of: fn(&rtscope_analysis::Row) -> u64| count(all.map_or(0, of));
     Ok([
         s.id.clone(),
         s.load.clone(),
         s.target.clone(),
         format!("{} {}", s.kernel, s.preemption).trim().to_owned(),
         s.verdict.to_string(),
-        count(all.map_or(0, |a| a.count)),
-        count(all.map_or(0, |a| a.missed)),
-        us_f64(all.and_then(|a| a.mean)),
-        at("p99"),
-        at("p99.9"),
-        us_opt(all.and_then(|a| a.max)),
+        number(|a| a.count),
+        number(|a| a.missed),
+        number(|a| a.overflow),
+        number(|a| a.dropped),
+        us_f64(all.and_then(|a| if events { a.corrected_mean } else { a.mean })),
+        us_opt(percentile("p99")),
+        us_opt(percentile("p99.9")),
+        us_opt(all.and_then(|a| if events { a.corrected_max } else { a.max })),
     ])
 }
 
@@ -129,7 +130,7 @@ fn tex(text: &str) -> String {
 /// A `tabular` with a row for each record; needs the package booktabs.
 pub fn latex(records: &[Record]) -> Result<String, ReportError> {
     let line = |cells: &[String]| format!("{} \\\\\n", cells.join(" & "));
-    let mut out = String::from("% \\usepackage{booktabs}\n\\begin{tabular}{lllllrrrrrr}\n\\toprule\n");
+    let mut out = String::from("% \\usepackage{booktabs}\n\\begin{tabular}{lllllrrrrrrrr}\n\\toprule\n");
     out += &line(&HEADS.map(tex));
     out += "\\midrule\n";
     for r in records {

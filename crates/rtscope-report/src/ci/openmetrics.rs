@@ -45,6 +45,7 @@ pub fn openmetrics(records: &[Record]) -> Result<String, ReportError> {
             ("load", p.load.as_str()),
             ("target", p.target.as_str()),
             ("kernel", p.system.kernel.release.as_str()),
+            ("verdict", r.verdict().as_str()),
         ] {
             let _ = write!(labels, "{name}=\"{}\",", escaped(value));
         }
@@ -59,7 +60,7 @@ pub fn openmetrics(records: &[Record]) -> Result<String, ReportError> {
             rtscope_record::Verdict::Invalid => 3,
         };
         let help = "0 VALID, 1 REPEATABLE, 2 INCONCLUSIVE, 3 INVALID: its figures mean something else than they say";
-        put("rtscope_verdict", help, format!("verdict=\"{}\"", r.verdict()), verdict.to_string());
+        put("rtscope_verdict", help, "of=\"all\"".into(), verdict.to_string());
         for s in statistics(r)? {
             let (name, extra, help) = metric(&s);
             let extra = extra.map_or_else(String::new, |(label, value)| format!(",{label}=\"{}\"", escaped(&value)));

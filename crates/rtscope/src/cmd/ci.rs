@@ -5,6 +5,7 @@ use rtscope_analysis::replicates::LoadRuns;
 use rtscope_failure::Failure;
 use rtscope_record::Record;
 use rtscope_report::ci::{self, Case, Outcome, Suite};
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
@@ -21,8 +22,9 @@ pub(super) fn format(name: &str) -> Option<Written> {
         "junit" => |records| Ok(ci::junit(&suites(records, &[])?)?.into_bytes()),
         "tap" => |records| Ok(ci::tap(&suites(records, &[])?).into_bytes()),
         "lava" => |records| {
-            let one = |r: &Record| Ok::<_, Failure>(ci::lava(&ci::suite(r, &[])?, &ci::statistics(r)?));
-            Ok(records.iter().map(one).collect::<Result<String, _>>()?.into_bytes())
+            let suites = suites(records, &[])?;
+            let one = |(r, s): (&Record, &Suite)| Ok::<_, Failure>(ci::lava(s, &ci::statistics(r)?));
+            Ok(records.iter().zip(&suites).map(one).collect::<Result<String, _>>()?.into_bytes())
         },
         "kcidb" => |records| Ok(ci::kcidb(records)?.into_bytes()),
         "openmetrics" => |records| Ok(ci::openmetrics(records)?.into_bytes()),
@@ -34,9 +36,19 @@ pub(super) fn format(name: &str) -> Option<Written> {
     })
 }
 
-/// A suite for each record, with the limits that it was held to.
+/// A suite for each record, with the limits that it was held to. The second of one name is called `#2`: readers of JUnit take cases of one name for one.
 pub(super) fn suites(records: &[Record], held: &[Evaluation]) -> Result<Vec<Suite>, Failure> {
-    records.iter().map(|r| Ok(ci::suite(r, held)?)).collect()
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let one = |r: &Record| {
+        let mut suite = ci::suite(r, held)?;
+        let number = names.entry(suite.name.clone()).or_insert(0);
+        *number += 1;
+        if *number > 1 {
+            suite.name += &format!(" #{number}");
+        }
+        Ok(suite)
+    };
+    records.iter().map(one).collect()
 }
 
 /// The suite of a comparison with a baseline: a case for each condition, with what is against it.

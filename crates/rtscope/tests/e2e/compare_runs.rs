@@ -139,6 +139,7 @@ fn new_runs_are_held_to_a_baseline() {
         (std::fs::read_to_string(w.path("out.xml")).unwrap(), std::fs::read_to_string(w.path("summary.md")).unwrap());
     assert!(xml.contains("testsuites name=\"rtscope\" tests=\"7\"") && xml.contains("name=\"not worse:p50:900000\""), "{xml}");
     assert_eq!((xml.matches("<testcase name=\"verdict\"").count(), xml.matches("missed&gt;=0").count() >= 3), (3, true));
+    assert!(xml.contains("classname=\"rtscope.timer none #3\""), "readers take cases of one name for one: {xml}");
     assert_eq!(markdown.matches("### rtscope").count(), 2, "it is appended to: {markdown}");
     assert!(markdown.contains("| of each run | baseline us | now us |"), "{markdown}");
     // One new run tells nothing.
@@ -160,7 +161,7 @@ fn exports_for_ci_and_labs() {
     side(&w, "some", 10_000, 0..2);
     for (format, begins, holds) in [
         ("junit", "<?xml", "<testcase name=\"verdict\" classname=\"rtscope.timer none\">"),
-        ("tap", "TAP version 14\n1..2\n", "ok 2 - rtscope.timer none: verdict"),
+        ("tap", "TAP version 14\n1..2\n", "ok 2 - rtscope.timer none \\#2: verdict"),
         ("lava", "lava-test-case rtscope.timer.none.verdict --result ", "timer.none.all.p99_9 --result "),
         ("kcidb", "{\"tests\":[{", "\"path\":\"rtscope.timer.none.all.p99_9\""),
         ("openmetrics", "# TYPE rtscope_dropped gauge\n", "quantile=\"0.999\"} "),
