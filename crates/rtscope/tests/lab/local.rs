@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 /// Prints after each case which modules are loaded, and how many entries the journal has.
 const SCRIPT: &str = r#"
-cd /root; mkdir m; mv *.ko m; gunzip -c rtscope.gz > rtscope; chmod +x rtscope
+cd /root; mkdir m; mv *.ko m; unxz -c rtscope.xz > rtscope; chmod +x rtscope
 ./rtscope --version > /dev/null || exit 77
 export HOME=/root XDG_STATE_HOME=/root/state RTSCOPE_ARCHIVE=/root/a.db RTSCOPE_CACHE=/root/cache RTSCOPE_MODULES=/root/m
 left() { echo "$1:" $(ls /sys/module | grep rtscope) $(ls state/rtscope/journal 2>/dev/null | wc -l); }
@@ -59,9 +59,10 @@ fn modules_are_loaded_for_a_run_and_nothing_of_them_is_left() {
     }
     let lab = Lab::new();
     let built = modules(&lab);
-    let (small, packed) = (lab.0.path("rtscope"), lab.0.path("rtscope.gz"));
+    let (small, packed) = (lab.0.path("rtscope"), lab.0.path("rtscope.xz"));
     assert!(Command::new("strip").arg("-o").args([&small, Path::new(PROGRAM)]).status().unwrap().success());
-    assert!(Command::new("gzip").arg("-6").arg(&small).status().unwrap().success());
+    // All of it must fit into a machine's mailbox of 16 MiB.
+    assert!(Command::new("xz").arg("-3").arg(&small).status().unwrap().success());
     lab.0.file("script", SCRIPT);
     let mut other = fs::read(built.join("rtscope_timer.ko")).unwrap();
     let at = other.windows(5).position(|w| w == b" SMP ").unwrap();
@@ -69,7 +70,7 @@ fn modules_are_loaded_for_a_run_and_nothing_of_them_is_left() {
     lab.0.file("other.ko", &other);
     let mut words: Vec<String> = ["lab", "run", RT].map(str::to_owned).into();
     let mut put = |file: PathBuf, name: &str| words.extend(["--guest-file".to_owned(), format!("{}:/root/{name}", file.display())]);
-    put(packed, "rtscope.gz");
+    put(packed, "rtscope.xz");
     put(lab.0.path("script"), "script");
     put(lab.0.path("other.ko"), "other.ko");
     for name in ["rtscope_wire.ko", "rtscope_response.ko", "rtscope_periodic.ko", "rtscope_timer.ko"] {

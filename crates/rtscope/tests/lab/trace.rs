@@ -46,7 +46,9 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
             let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
             let outside: Vec<Value> = serde_json::from_str(&outside).unwrap();
             assert!(said.contains("> hold_softirq"), "{said}");
-            assert_eq!(outside[0]["hold"]["cause"], "softirq", "{}", outside[0]["hold"]);
+            // A tick that comes in the softirq may be its longest part.
+            let (hold, softirq) = (&outside[0]["hold"], "do_softirq");
+            assert!(hold["cause"] == "softirq" || hold["from"].to_string().contains(softirq), "{hold}");
         }
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
