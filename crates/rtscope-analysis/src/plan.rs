@@ -75,7 +75,8 @@ impl Pilot {
             let beyond = claim.map_or(0, |c| {
                 // `above` counts what is above a slot; a slot that holds the limit counts whole.
                 let (above, within) = view.histogram.above(c.bound);
-                above + within.min(if view.max > c.bound || c.op == Op::Below { within } else { 0 }) + view.unanswered
+                let within = if view.max > c.bound || c.op == Op::Below { within } else { 0 };
+                above + within + view.unanswered
             });
             match self.of_label.iter_mut().find(|l| l.0 == d.label()) {
                 Some(l) => (l.1, l.2) = (l.1 + view.count(), l.2 + beyond),

@@ -16,7 +16,7 @@ pub use tally::{Entry, Tally};
 
 use crate::band::Band;
 use crate::finding::Finding;
-use crate::replicates::{self, LoadRuns, Question};
+use crate::replicates::{self, Question};
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, DistributionError, Record};
 use serde::Serialize;
@@ -28,8 +28,6 @@ use tally::{Group, Place};
 pub struct Versus {
     /// Pairs first, then kernels without a partner.
     pub blocks: Vec<Block>,
-    /// For each block that is a pair, its number from 0 and the loads with whole runs as replicates: RT over stock, with intervals.
-    pub runs: Vec<(usize, Vec<LoadRuns>)>,
     /// Ranges of the ratios that pairs have in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
@@ -104,7 +102,7 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
     }
     let bands = bands(&blocks);
     found.extend(crate::band::findings(&bands));
-    let runs = of_runs(&sets, &mut found);
+    compare_runs(&sets, &mut blocks, &mut found);
     let once = blocks.iter().flat_map(|b| &b.loads).flat_map(|l| &l.figures).flatten().all(|f| f.runs <= 1);
     let host = blocks.iter().any(|b| b.clock == Clock::Host);
     let note = match (once, host) {
@@ -119,11 +117,11 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
             "the first tables merge the runs of one kernel and load; only the words of the last tables tell differences from chance"
         }
     };
-    Ok(Versus { blocks, runs, bands, findings: found, note: note.into() })
+    Ok(Versus { blocks, bands, findings: found, note: note.into() })
 }
 
-/// Runs as replicates, for the pairs: all intervals hold together.
-fn of_runs(sets: &[Vec<&Group>], found: &mut Vec<Finding>) -> Vec<(usize, Vec<LoadRuns>)> {
+/// Whole runs as replicates, for the pairs among the blocks: all intervals hold together.
+fn compare_runs(sets: &[Vec<&Group>], blocks: &mut [Block], found: &mut Vec<Finding>) {
     let (mut questions, mut of_block) = (Vec::new(), Vec::new());
     for (i, set) in sets.iter().enumerate() {
         let [stock, rt] = set.as_slice() else { continue };
@@ -135,14 +133,9 @@ fn of_runs(sets: &[Vec<&Group>], found: &mut Vec<Finding>) -> Vec<(usize, Vec<Lo
     }
     let all = replicates::answers(&questions);
     found.extend(replicates::findings(&all, &questions, ["stock", "RT"]));
-    let mut blocks: Vec<(usize, Vec<LoadRuns>)> = Vec::new();
     for (i, answer) in of_block.into_iter().zip(all) {
-        match blocks.last_mut() {
-            Some((last, list)) if *last == i => list.push(answer),
-            _ => blocks.push((i, vec![answer])),
-        }
+        blocks[i].runs.push(answer);
     }
-    blocks
 }
 
 /// The range of the ratios of pairs that differ only in their time model.
@@ -230,6 +223,7 @@ fn block(set: &[&Group]) -> Result<Block, VersusError> {
         kernels: set.iter().map(|g| g.kernel.clone()).collect(),
         overall: Overall::of(&rows),
         loads: rows,
+        runs: Vec::new(),
     })
 }
 

@@ -11,6 +11,7 @@ mod foreign;
 mod format;
 mod ftrace;
 mod hdr;
+mod imported;
 mod jitterdebugger;
 mod json_pairs;
 mod lava;

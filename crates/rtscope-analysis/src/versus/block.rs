@@ -2,6 +2,7 @@
 
 use super::figures::{LoadFigures, Overall};
 use crate::kernel::Kernel;
+use crate::replicates::LoadRuns;
 use rtscope_record::{Clock, Space};
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct Block {
     pub kernels: Vec<Kernel>,
     /// The loads of both kernels, in the order of the records.
     pub loads: Vec<LoadFigures>,
+    /// Of a pair: the loads of both with whole runs as replicates, RT over stock, with intervals.
+    pub runs: Vec<LoadRuns>,
     /// The highest latency of both kernels over the loads that have ratios; `None` where no load has one.
     pub overall: Option<Overall>,
 }

@@ -3,13 +3,12 @@
 
 use super::error::ImportError;
 use super::format::ImportOptions;
-use crate::hex::hex;
+use super::imported::{hash, imported};
 use jiff::Timestamp;
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Nanos, Origin, Policy, Record, RecordParts,
-    Settings, Source, Space, System, Test, ThreadInfo, Warning, limits,
+    Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Nanos, Policy, Record, RecordParts, Settings, Space,
+    System, ThreadInfo, Warning, limits,
 };
-use sha2::{Digest as _, Sha256};
 
 /// Most lines of a file that a record keeps beside the figures.
 const MOST_KEPT: usize = 64;
@@ -301,44 +300,22 @@ impl Sheet {
     /// Makes the record, with a warning for each thing that follows from the columns.
     pub(super) fn into_record(mut self, bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
         self.warn_of_columns()?;
-        let sha256 = hex(&Sha256::digest(bytes));
-        let started = match self.started {
-            Some(t) => t,
-            None => Timestamp::try_from(options.started)
-                .map_err(|e| ImportError::File(format!("the start time is out of range: {e}")))?,
-        };
         limits::check("the distributions", self.columns.len(), limits::DISTRIBUTIONS)
             .map_err(|e| ImportError::File(e.to_string()))?;
         let mut distributions = Vec::with_capacity(self.columns.len());
         for column in std::mem::take(&mut self.columns) {
             distributions.push(column.distribution()?);
         }
+        let kept = self.kept.iter().take(MOST_KEPT).map(|l| limits::cut(l, LONGEST_KEPT)).collect();
+        let parts = imported(options, self.started, &hash(bytes), &self.suffix, self.format, kept)?;
         Ok(Record::new(RecordParts {
-            id: format!("{}-{}{}", started.strftime("%Y%m%dT%H%M%SZ"), &sha256[..8], self.suffix),
-            started: started.to_string(),
             elapsed_ns: self.elapsed_ns,
-            test: Test::Timer,
-            space: self.space.or(options.space).unwrap_or(Space::User),
-            load: options.load.clone().unwrap_or_else(|| "unknown".into()),
-            target: "import".into(),
-            clock: Clock::Host,
-            origin: Some(Origin::Imported),
-            interrupted: false,
+            space: self.space.unwrap_or(parts.space),
             warnings: self.warnings,
             settings: self.settings,
             system: self.system,
-            load_proof: None,
             distributions,
-            source: Some(Source {
-                format: self.format.into(),
-                file: options.file_name.clone(),
-                sha256,
-                kept: self.kept.iter().take(MOST_KEPT).map(|l| limits::cut(l, LONGEST_KEPT)).collect(),
-            }),
-            lab: None,
-            instrument: None,
-            witness: None,
-            signature: None,
+            ..parts
         })?)
     }
 

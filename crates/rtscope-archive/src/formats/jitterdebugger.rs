@@ -10,9 +10,9 @@
 use super::error::ImportError;
 use super::foreign::{Column, Mean, Sheet, tally};
 use super::format::ImportOptions;
+use super::imported::SysInfo;
 use super::json_pairs::{self, Pairs};
-use rtscope_record::system::Preemption;
-use rtscope_record::{Effect, Record, System};
+use rtscope_record::{Effect, Record};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -29,16 +29,6 @@ struct Results {
     #[serde(default)]
     sysinfo: SysInfo,
     cpu: Pairs<Thread>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct SysInfo {
-    nodename: String,
-    release: String,
-    version: String,
-    machine: String,
-    resolution_in_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +140,7 @@ pub(super) fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record,
     if said.is_none() && asked.is_none() {
         warn_of_unit(&mut sheet);
     }
-    sheet.system = system(&results.sysinfo);
+    sheet.system = results.sysinfo.system();
     common(&mut sheet);
     sheet.into_record(bytes, options)
 }
@@ -172,24 +162,6 @@ fn warn_of_unit(sheet: &mut Sheet) {
         "the file does not show whether its figures are in microseconds or (with -N) in nanoseconds: microseconds are taken",
         "import with --nsecs if it was measured with -N",
     );
-}
-
-fn system(info: &SysInfo) -> System {
-    let mut s = System { hostname: info.nodename.clone(), ..System::default() };
-    s.kernel.release.clone_from(&info.release);
-    s.kernel.version.clone_from(&info.version);
-    s.kernel.arch.clone_from(&info.machine);
-    let words: Vec<&str> = info.version.split_ascii_whitespace().collect();
-    let model = if words.contains(&"PREEMPT_RT") {
-        Preemption::Rt
-    } else if words.contains(&"PREEMPT") {
-        Preemption::Full
-    } else {
-        return s;
-    };
-    s.kernel.preemption = model;
-    s.kernel.preemption_evidence = "kernel version in the file".into();
-    s
 }
 
 struct Raw {

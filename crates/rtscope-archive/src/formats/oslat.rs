@@ -9,10 +9,9 @@
 use super::error::ImportError;
 use super::foreign::{Column, Sheet, number};
 use super::format::ImportOptions;
+use super::imported::{SysInfo, moment};
 use super::json_pairs::{self, Pairs};
-use jiff::Timestamp;
-use rtscope_record::system::Preemption;
-use rtscope_record::{Effect, Nanos, Policy, Record, System};
+use rtscope_record::{Effect, Nanos, Policy, Record};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -31,16 +30,6 @@ struct Results {
     sysinfo: SysInfo,
     num_threads: u64,
     thread: Pairs<Thread>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct SysInfo {
-    nodename: String,
-    release: String,
-    version: String,
-    machine: String,
-    realtime: u64,
 }
 
 #[derive(Deserialize)]
@@ -174,7 +163,10 @@ pub(super) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Record, Impo
         sheet.warn("tool-failed", Effect::Invalid, format!("oslat ended with code {}", file.return_code), "run it again");
     }
     settings(&mut sheet, &words);
-    sheet.system = system(&file);
+    sheet.system = file.sysinfo.system();
+    if !file.version.is_empty() {
+        sheet.system.tools.insert("oslat".into(), file.version.clone());
+    }
     let (start, end) = (moment(&file.start_time), moment(&file.end_time));
     if let (Some(start), Some(end)) = (start, end) {
         sheet.elapsed_ns = u64::try_from(end.duration_since(start).as_nanos()).unwrap_or(0);
@@ -219,24 +211,4 @@ fn settings(sheet: &mut Sheet, words: &[String]) {
         sheet.settings.mlockall = true;
     }
     sheet.settings.command = words.to_vec();
-}
-
-fn moment(text: &str) -> Option<Timestamp> {
-    jiff::fmt::strtime::parse("%a, %d %b %Y %T %z", text).ok()?.to_timestamp().ok()
-}
-
-fn system(file: &Results) -> System {
-    let info = &file.sysinfo;
-    let mut s = System { hostname: info.nodename.clone(), ..System::default() };
-    s.kernel.release.clone_from(&info.release);
-    s.kernel.version.clone_from(&info.version);
-    s.kernel.arch.clone_from(&info.machine);
-    if info.version.split_ascii_whitespace().any(|w| w == "PREEMPT_RT") || info.realtime == 1 {
-        s.kernel.preemption = Preemption::Rt;
-        s.kernel.preemption_evidence = "kernel version or realtime flag in the file".into();
-    }
-    if !file.version.is_empty() {
-        s.tools.insert("oslat".into(), file.version.clone());
-    }
-    s
 }

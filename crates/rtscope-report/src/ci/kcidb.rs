@@ -1,4 +1,4 @@
-//! KCIDB, the results database of Linux kernel CI systems: one test for each verdict, limit and figure, by schema 5.3.
+//! KCIDB, the results database of Linux kernel CI systems: one test for each verdict and figure, by schema 5.3.
 
 use super::cases::{Outcome, suite};
 use super::lines::{name, of_suite};

@@ -37,7 +37,8 @@ pub fn parquet(records: &[Record]) -> Result<Vec<u8>, ReportError> {
     let count = |of: &dyn Fn(&rtscope_analysis::Row) -> Option<u64>| Column::Count(rows.iter().map(|r| of(&r.1)).collect());
     let float = |of: &dyn Fn(&rtscope_analysis::Row) -> Option<f64>| Column::Float(rows.iter().map(|r| of(&r.1)).collect());
     let raw = |name: &'static str| count(&|r| r.percentile(name).and_then(|p| p.raw));
-    let corrected = |name: &'static str| count(&|r| r.percentile(name).and_then(|p| p.corrected));
+    // Null where they would be guessed by HdrHistogram's rule.
+    let corrected = |name: &'static str| count(&|r| r.percentile(name).filter(|_| !r.by_rule()).and_then(|p| p.corrected));
     write(vec![
         ("id", text(&|r| r.0.id.clone())),
         ("started", text(&|r| r.0.started.clone())),
@@ -66,11 +67,11 @@ pub fn parquet(records: &[Record]) -> Result<Vec<u8>, ReportError> {
         ("p99_99_ns", raw("p99.99")),
         ("p99_999_ns", raw("p99.999")),
         ("max_ns", count(&|r| r.max)),
-        ("corrected_mean_ns", float(&|r| r.corrected_mean)),
+        ("corrected_mean_ns", float(&|r| r.corrected_mean.filter(|_| !r.by_rule()))),
         ("corrected_p99_ns", corrected("p99")),
         ("corrected_p99_9_ns", corrected("p99.9")),
         ("corrected_p99_99_ns", corrected("p99.99")),
-        ("corrected_max_ns", count(&|r| r.corrected_max)),
+        ("corrected_max_ns", count(&|r| r.corrected_max.filter(|_| !r.by_rule()))),
     ])
 }
 

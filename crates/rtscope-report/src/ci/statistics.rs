@@ -45,7 +45,8 @@ fn of_row(row: &Row) -> Vec<Statistic> {
         push(&p.name, float(p.raw), true);
     }
     push("max", float(row.max), true);
-    for p in row.percentiles.iter().filter(|p| p.corrected != p.raw) {
+    // What is guessed by HdrHistogram's rule has no name here that says so: it is left out.
+    for p in row.percentiles.iter().filter(|p| p.corrected != p.raw && !row.by_rule()) {
         push(&format!("corrected {}", p.name), float(p.corrected), true);
     }
     all

@@ -16,9 +16,9 @@ pub(super) fn versus(v: &Versus) -> Markup {
     html! {
         section.versus id="versus" aria-labelledby="versus-title" {
             h2 id="versus-title" { "Stock against RT" }
-            @for (i, b) in v.blocks.iter().enumerate() {
+            @for b in &v.blocks {
                 (block(b))
-                @for (_, runs) in v.runs.iter().filter(|(of, _)| *of == i) { (super::comparison::replicates(runs, ["stock", "RT"])) }
+                (super::comparison::replicates(&b.runs, ["stock", "RT"]))
             }
             @if let Some(sheet) = bands(&v.bands, "stock/RT of") { (table(&sheet)) }
             @for f in &v.findings { (finding(f)) }

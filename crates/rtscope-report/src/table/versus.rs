@@ -29,13 +29,8 @@ pub fn versus_of(v: &Versus, caveats: &Caveats, style: Style) -> String {
     let mut out = String::new();
     for b in &v.blocks {
         out += &block(b, style);
+        out += &replicates(&b.runs, ["stock", "RT"], style);
         out.push('\n');
-    }
-    for (i, runs) in &v.runs {
-        if let Some(b) = v.blocks.get(*i).filter(|_| v.runs.len() > 1) {
-            let _ = writeln!(out, "{}", style.paint(Paint::Bold, &clean(&format!("{} {}, {}", b.series, b.arch, b.clock_words))));
-        }
-        out += &format!("{}\n", replicates(runs, ["stock", "RT"], style).trim_start_matches('\n'));
     }
     if let Some(sheet) = sheets::lab::bands(&v.bands, "stock/RT of") {
         out += &format!("{}\n", grid::titled(sheet, style));

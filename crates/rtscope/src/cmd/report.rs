@@ -86,8 +86,9 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
     let Ok(v) = rtscope_analysis::versus(records) else { return Ok(()) };
     let mut written = BTreeSet::new();
     let names = ["stock", "RT"];
-    for (i, runs) in &v.runs {
-        let number = if v.runs.len() > 1 { format!("-{}", i + 1) } else { String::new() };
+    let pairs: Vec<_> = v.blocks.iter().filter(|b| b.is_pair()).collect();
+    for (i, b) in pairs.iter().enumerate() {
+        let (runs, number) = (&b.runs, if pairs.len() > 1 { format!("-{}", i + 1) } else { String::new() });
         for (name, picture) in
             [("forest", svg::forest(runs, names, svg::Use::File)), ("run-maxima", svg::run_maxima(runs, names, svg::Use::File))]
         {
@@ -96,7 +97,7 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
             }
         }
     }
-    for b in v.blocks.iter().filter(|b| b.is_pair()) {
+    for b in pairs {
         for l in &b.loads {
             let load = l.load.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
             let stem = format!("stock-vs-rt-{}-{}-{load}", b.series, b.clock);
@@ -258,5 +259,5 @@ fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Pub
     } else {
         published.text(&table::versus_of(&versus, &caveats, style()))?;
     }
-    held(&a.fail_if, a.json, &versus.runs.iter().flat_map(|(_, runs)| runs).collect::<Vec<_>>())
+    held(&a.fail_if, a.json, &versus.blocks.iter().flat_map(|b| &b.runs).collect::<Vec<_>>())
 }

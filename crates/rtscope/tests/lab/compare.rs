@@ -26,7 +26,7 @@ fn five_seeds_a_side_tell_stock_from_rt_and_rt_not_from_rt() {
     campaign(&lab, "pair", &format!("\"lab:{STOCK}\", \"lab:{RT}\""), 1);
     let said = lab.line("compare all --fail-if worse --json").ends_with(0);
     let versus: Value = serde_json::from_str(&said.out).unwrap();
-    let runs = &versus["runs"][0][1][0];
+    let runs = &versus["blocks"][0]["runs"][0];
     assert_eq!((&runs["load"], &runs["runs"], words(runs)), (&"network".into(), &serde_json::json!([5, 5]), vec!["better"; 5]));
     assert!(runs["rows"].as_array().unwrap().iter().all(|r| r["interval"].is_array()), "{runs}");
     // Five other seeds of RT.

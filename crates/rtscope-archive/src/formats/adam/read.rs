@@ -3,13 +3,11 @@
 use super::program::{BAD, OWN, RESOLUTION};
 use crate::formats::error::ImportError;
 use crate::formats::format::ImportOptions;
-use crate::hex::hex;
-use jiff::Timestamp;
+use crate::formats::imported::{hash, imported};
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Origin, Policy, Record, RecordParts, Settings, Source, Space,
-    System, Test, Verdict, Warning,
+    Clock, Distribution, DistributionParts, Effect, Moments, Nanos, Policy, Record, RecordParts, Settings, Space, System, Test,
+    Verdict, Warning,
 };
-use sha2::{Digest as _, Sha256};
 
 /// The lines of one report, with their numbers in the file.
 type Lines<'a> = Vec<(usize, &'a str)>;
@@ -17,7 +15,7 @@ type Lines<'a> = Vec<(usize, &'a str)>;
 /// Reads every report in a text as a record. Figures other than count, minimum, mean and maximum are kept as lines.
 pub(in crate::formats) fn read(bytes: &[u8], options: &ImportOptions) -> Result<Vec<Record>, ImportError> {
     let text = String::from_utf8_lossy(bytes);
-    let sha256 = hex(&Sha256::digest(bytes));
+    let sha256 = hash(bytes);
     let reports = reports(&text);
     let many = reports.len() > 1;
     let record = |(i, lines): (usize, &Lines<'_>)| {
@@ -246,35 +244,18 @@ impl Place {
 
 fn one(lines: &Lines<'_>, options: &ImportOptions, sha256: &str, suffix: &str) -> Result<Record, ImportError> {
     let report = Report::of(lines)?;
-    let started =
-        Timestamp::try_from(options.started).map_err(|e| ImportError::File(format!("the start time is out of range: {e}")))?;
     let seconds = |s: u64| s.checked_mul(1_000_000_000).ok_or_else(|| ImportError::File("it ran for more than 2^64 ns".into()));
+    let kept = lines.iter().map(|l| l.1.to_owned()).collect();
     Ok(Record::new(RecordParts {
-        id: format!("{}-{}{suffix}", started.strftime("%Y%m%dT%H%M%SZ"), &sha256[..8]),
-        started: started.to_string(),
         elapsed_ns: report.elapsed.map_or(Ok(0), seconds)?,
         test: Test::Response,
         space: options.space.or(report.place.space).unwrap_or(Space::User),
-        load: options.load.clone().unwrap_or_else(|| "unknown".into()),
-        target: "import".into(),
         clock: report.place.clock.unwrap_or(Clock::Host),
-        origin: Some(Origin::Imported),
-        interrupted: false,
         warnings: warnings(&report, options),
         settings: Settings { interval: Nanos(0), policy: Policy::Fifo, priority: 99, worst: 0, ..Settings::default() },
         system: System { virtualization: report.place.virtualization.clone(), ..System::default() },
-        load_proof: None,
         distributions: vec![report.distribution()?],
-        source: Some(Source {
-            format: "adam".into(),
-            file: options.file_name.clone(),
-            sha256: sha256.into(),
-            kept: lines.iter().map(|l| l.1.to_owned()).collect(),
-        }),
-        lab: None,
-        instrument: None,
-        witness: None,
-        signature: None,
+        ..imported(options, None, sha256, suffix, "adam", kept)?
     })?)
 }
 

@@ -5,7 +5,7 @@ use super::command::Command;
 use super::table::{Average, Column, Table};
 use crate::formats::error::ImportError;
 use crate::formats::format::ImportOptions;
-use rtscope_record::system::Preemption;
+use crate::formats::imported::{SysInfo, moment};
 use rtscope_record::{Effect, Record, System, ThreadInfo, Warning};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -82,31 +82,11 @@ fn mend(line: &str) -> String {
     }
 }
 
-/// Parses a time in cyclictest's format: `Sat, 21 Nov 2026 08:35:44 +0000`.
-fn moment(text: &str) -> Option<jiff::Timestamp> {
-    jiff::fmt::strtime::parse("%a, %d %b %Y %T %z", text).ok()?.to_timestamp().ok()
-}
-
 fn system(json: &Value) -> System {
     let text = |key: &str| json.pointer(&format!("/sysinfo/{key}")).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut s = System { hostname: text("nodename"), ..System::default() };
-    s.kernel.release = text("release");
-    s.kernel.version = text("version");
-    s.kernel.arch = text("machine");
-    let flag = json.pointer("/sysinfo/realtime").and_then(Value::as_u64) == Some(1);
-    let words: BTreeSet<&str> = s.kernel.version.split_ascii_whitespace().collect();
-    // /sys/kernel/realtime, the source of `realtime`, is not in mainline, so 0 proves nothing.
-    let (model, evidence) = if words.contains("PREEMPT_RT") {
-        (Preemption::Rt, "kernel version in the file")
-    } else if flag {
-        (Preemption::Rt, "realtime flag in the file")
-    } else if words.contains("PREEMPT") {
-        (Preemption::Full, "kernel version in the file")
-    } else {
-        (Preemption::Unknown, "")
-    };
-    s.kernel.preemption = model;
-    s.kernel.preemption_evidence = evidence.into();
+    let realtime = json.pointer("/sysinfo/realtime").and_then(Value::as_u64).unwrap_or(0);
+    let (nodename, release, version, machine) = (text("nodename"), text("release"), text("version"), text("machine"));
+    let mut s = SysInfo { nodename, release, version, machine, realtime, resolution_in_ns: None }.system();
     if let Some(version) = json.get("rt_test_version:").and_then(Value::as_str) {
         s.tools.insert("cyclictest".into(), version.into());
     }

@@ -6,13 +6,12 @@ use super::options::{NO_MINIMUM, TextOptions};
 use crate::formats::error::ImportError;
 use crate::formats::foreign::unknown_settings;
 use crate::formats::format::ImportOptions;
-use crate::hex::hex;
+use crate::formats::imported::{hash, imported};
 use jiff::Timestamp;
 use rtscope_record::{
-    Clock, Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Origin, Record, RecordParts, Source, Space,
-    System, Test, ThreadInfo, Warning,
+    Distribution, DistributionParts, Effect, Histogram, LinearBins, Moments, Record, RecordParts, Space, System, ThreadInfo,
+    Warning,
 };
-use sha2::{Digest, Sha256};
 
 /// cyclictest writes its JSON while the threads may still be measuring, and bins first: one or two samples may be counted
 /// but not binned. More than that is an overflow, not this race.
@@ -118,12 +117,6 @@ impl Table {
     /// Makes the record, with a warning for everything the file does not say.
     pub(super) fn into_record(mut self, bytes: &[u8], options: &ImportOptions) -> Result<Record, ImportError> {
         self.warn();
-        let sha256 = hex(&Sha256::digest(bytes));
-        let started = match self.started {
-            Some(t) => t,
-            None => Timestamp::try_from(options.started)
-                .map_err(|e| ImportError::File(format!("the start time is out of range: {e}")))?,
-        };
         let mut settings =
             self.command.as_ref().map_or_else(|| unknown_settings(self.columns.len()), |c| c.settings(self.columns.len()));
         if let Some(held) = self.dma_latency {
@@ -139,33 +132,14 @@ impl Table {
         for column in std::mem::take(&mut self.columns) {
             distributions.push(self.distribution(column)?);
         }
-        let id = format!("{}-{}", started.strftime("%Y%m%dT%H%M%SZ"), &sha256[..8]);
         Ok(Record::new(RecordParts {
-            id,
-            started: started.to_string(),
             elapsed_ns: self.elapsed_ns,
-            test: Test::Timer,
             space: Space::User,
-            load: options.load.clone().unwrap_or_else(|| "unknown".into()),
-            target: "import".into(),
-            clock: Clock::Host,
-            origin: Some(Origin::Imported),
-            interrupted: false,
             warnings: self.warnings,
             settings,
             system: self.system,
-            load_proof: None,
             distributions,
-            source: Some(Source {
-                format: self.format.into(),
-                file: options.file_name.clone(),
-                sha256,
-                kept: self.kept.into_lines(),
-            }),
-            lab: None,
-            instrument: None,
-            witness: None,
-            signature: None,
+            ..imported(options, self.started, &hash(bytes), "", self.format, self.kept.into_lines())?
         })?)
     }
 
