@@ -3,14 +3,17 @@
 
 use super::draw::{CHARACTER, Canvas, Size, WIDTH, lines, log_ticks};
 use super::style::Use;
-use crate::format::{clean, escape, us};
+use crate::format::{clean, cut, escape, us};
 use crate::sheets::replicates::{amount, metric, word};
 use rtscope_analysis::replicates::{LoadRuns, Scale, Word};
 use std::fmt::Write as _;
 
 /// Room for the names and for the words, in user units.
-const LEFT: f64 = 220.0;
-const WORDS: f64 = 215.0;
+const LEFT: f64 = 190.0;
+const WORDS: f64 = 272.0;
+/// The longest name left of the axis, and the longest head of a load, in characters.
+const NAME: usize = ((LEFT - 24.0) / CHARACTER) as usize;
+const HEAD: usize = ((WIDTH - 24.0) / CHARACTER) as usize;
 const ROW: f64 = 24.0;
 /// An interval that goes further than this is cut, so that the others can be seen.
 const FURTHEST: f64 = 1e3;
@@ -46,8 +49,7 @@ pub fn forest(all: &[LoadRuns], [a, b]: [&str; 2], usage: Use) -> Option<String>
         if last != Some(std::ptr::from_ref(l)) {
             y += ROW;
             let model = l.model.map_or_else(String::new, |m| format!(", model {m}"));
-            let head = format!("load {}{model} ({} and {} runs)", clean(&l.load), l.runs[0], l.runs[1]);
-            let _ = writeln!(out, "<text class=\"group\" x=\"12\" y=\"{:.1}\">{}</text>", y - 6.0, escape(&head));
+            head(&mut out, y, &l.load, &format!("{model} ({} and {} runs)", l.runs[0], l.runs[1]));
             last = Some(std::ptr::from_ref(l));
         }
         y += ROW;
@@ -90,6 +92,15 @@ pub fn forest(all: &[LoadRuns], [a, b]: [&str; 2], usage: Use) -> Option<String>
     Some(out)
 }
 
+/// The line above a load's rows: its name, cut where it has no room, and what follows it.
+fn head(out: &mut String, y: f64, load: &str, rest: &str) {
+    let whole = format!("load {}{rest}", clean(load));
+    let name = cut(&clean(load), HEAD.saturating_sub(5 + rest.chars().count()));
+    let shown = format!("load {name}{rest}");
+    let y = y - 6.0;
+    let _ = writeln!(out, "<text class=\"group\" x=\"12\" y=\"{y:.1}\">{}<title>{}</title></text>", escape(&shown), escape(&whole));
+}
+
 /// Grid lines with their numbers below, and the label; `right`: room right of the axis.
 fn axis(out: &mut String, ticks: &[(f64, String)], at: &dyn Fn(f64) -> f64, [top, bottom]: [f64; 2], (right, label): (f64, &str)) {
     for (v, text) in ticks {
@@ -115,7 +126,7 @@ pub fn run_maxima(all: &[LoadRuns], names: [&str; 2], usage: Use) -> Option<Stri
         Size::ALONE.longest(CHARACTER),
     );
     let top = 44.0 + sub.len() as f64 * 17.0;
-    let rows: usize = several.len() * 2;
+    let rows: usize = several.len() * 3;
     let bottom = top + rows as f64 * ROW + 8.0;
     let title = "Maximum of each run";
     let mut out = Canvas::head(Size::ALONE, usage, [title; 2], &sub, bottom + 44.0);
@@ -123,9 +134,11 @@ pub fn run_maxima(all: &[LoadRuns], names: [&str; 2], usage: Use) -> Option<Stri
     axis(&mut out, &log_ticks(low, high, 1e3), &at, [top, bottom], (30.0, "Latency (µs), logarithmic"));
     let mut y = top;
     for l in several {
+        y += ROW;
+        head(&mut out, y, &l.load, "");
         for (i, name) in names.into_iter().enumerate() {
             y += ROW;
-            let label = format!("{}, {name}", clean(&l.load));
+            let label = cut(&clean(name), NAME);
             let _ =
                 writeln!(out, "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", LEFT - 12.0, y - 6.0, escape(&label));
             for v in &l.maxima[i] {
