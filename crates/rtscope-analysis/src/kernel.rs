@@ -36,7 +36,10 @@ pub struct Kernel {
     pub preemption: String,
     /// Stock or RT.
     pub role: Role,
-    /// Short form of release and role: "6.12.95+deb12 RT".
+    /// What the target's name added to its command line, in the lab.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
+    /// Short form of release and role, and the parameters: "6.12.95+deb12 RT", "6.12.95+deb12 stock highres=off".
     pub label: String,
 }
 
@@ -49,11 +52,14 @@ impl Kernel {
             Preemption::Unknown => Role::Unknown,
             _ => Role::Stock,
         };
+        let parameters = r.parts().lab.as_ref().map(|lab| lab.parameters.clone()).unwrap_or_default();
+        let words = [short(&k.release), role.as_str().to_owned()];
         Self {
             release: k.release.clone(),
             preemption: k.preemption.as_str().into(),
             role,
-            label: format!("{} {}", short(&k.release), role.as_str()),
+            label: words.iter().chain(&parameters).map(String::as_str).collect::<Vec<_>>().join(" "),
+            parameters,
         }
     }
 

@@ -17,6 +17,7 @@ pub mod effective;
 mod finding;
 mod kernel;
 pub mod line_tests;
+pub mod papers;
 pub mod plan;
 pub mod reference;
 pub mod replicates;

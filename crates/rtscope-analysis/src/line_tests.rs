@@ -134,6 +134,7 @@ struct Key {
     space: Space,
     stock: bool,
     release: String,
+    parameters: Vec<String>,
     test: Test,
     device: String,
     interval: u64,
@@ -161,6 +162,7 @@ impl Key {
             space: p.space,
             stock: kernel.role != Role::Rt,
             release: kernel.release,
+            parameters: kernel.parameters,
             test: p.test,
             // In user space the settings describe who answers, by CPU and priority; in kernel space it is the handler.
             device: facts.filter(|_| p.space == Space::Kernel).map(|i| i.dut.clone()).unwrap_or_default(),

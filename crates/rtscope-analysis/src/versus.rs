@@ -176,7 +176,7 @@ fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
         for s in stock {
             let partner = rest.iter().position(|r| {
                 let series = s.version.series().is_some() && s.version.series() == r.version.series();
-                r.kernel.role == Role::Rt && r.place == s.place && series && (!exact || r.version == s.version)
+                r.kernel.role == Role::Rt && r.place == s.place && r.kernel.parameters == s.kernel.parameters && series && (!exact || r.version == s.version)
             });
             match partner {
                 Some(i) => found.push(vec![s, rest.remove(i)]),

@@ -3,6 +3,7 @@
 //! A fetched kernel changes only when the user fetches it again, so that tomorrow's run boots the same kernel as today's.
 
 mod boot;
+mod to_boot;
 mod cache;
 mod candidate;
 mod error;
@@ -13,6 +14,7 @@ mod name;
 mod own;
 mod parse;
 
+pub use to_boot::ToBoot;
 pub use cache::{Kernels, Listed};
 pub use error::KernelError;
 pub use manifest::Kernel;

@@ -17,6 +17,9 @@ pub struct Lab {
     pub model: u32,
     /// Name of the kernel in the lab: `debian/6.12-rt/amd64`.
     pub kernel: String,
+    /// What was added to its command line by the target's name: `highres=off`. Kernels with other parameters are other kernels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
     /// Kernel package and its version: `linux-image-6.12.95+deb12-rt-amd64 6.12.95-1~bpo12+1`; empty for a user's own kernel.
     pub package: String,
     /// SHA-256 of the kernel, hex.
@@ -64,6 +67,7 @@ impl Default for Lab {
         Self {
             model: FIRST_MODEL,
             kernel: String::new(),
+            parameters: Vec::new(),
             package: String::new(),
             kernel_sha256: String::new(),
             image_sha256: String::new(),
@@ -96,7 +100,8 @@ impl Lab {
     /// The guest's name where a machine's name is shown: its kernel and its time model.
     pub fn name(&self) -> String {
         let kernel = if self.kernel.is_empty() { "a kernel without a name" } else { &self.kernel };
-        format!("{kernel}, time model {}", self.model)
+        let with = if self.parameters.is_empty() { String::new() } else { format!(" with {}", self.parameters.join(" ")) };
+        format!("{kernel}{with}, time model {}", self.model)
     }
 }
 

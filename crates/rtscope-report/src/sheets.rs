@@ -12,6 +12,7 @@ pub(crate) mod line_tests_by_load;
 pub(crate) mod list;
 pub(crate) mod loads;
 pub(crate) mod record;
+pub(crate) mod papers;
 pub(crate) mod reference;
 pub(crate) mod replicates;
 pub(crate) mod tail;

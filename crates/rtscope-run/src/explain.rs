@@ -39,8 +39,8 @@ impl Sample {
     }
 }
 
-/// Refuses a record whose run can't be looked into; else the name of its kernel in the lab.
-pub fn kernel_of(record: &Record) -> Result<&str, Failure> {
+/// Refuses a record whose run can't be looked into; else its kernel as the lab's targets name it, with its parameters.
+pub fn kernel_of(record: &Record) -> Result<String, Failure> {
     let p = record.parts();
     let Some(lab) = p.lab.as_ref().filter(|_| p.clock == Clock::Virtual) else {
         return Err(Failure::usage(
@@ -60,7 +60,7 @@ pub fn kernel_of(record: &Record) -> Result<&str, Failure> {
             "measure with --target lab:KERNEL/amd64 or lab:KERNEL/arm64",
         ));
     }
-    Ok(&lab.kernel)
+    Ok(std::iter::once(&lab.kernel).chain(&lab.parameters).cloned().collect::<Vec<_>>().join("+"))
 }
 
 /// Takes the run of `record` again in `guest` and explains `samples` of the thread that took `d`. What the lab keeps goes to `cache`.

@@ -10,6 +10,7 @@ pub(crate) mod lab;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod measure;
+pub(crate) mod papers;
 pub(crate) mod plan;
 pub(crate) mod reference;
 pub(crate) mod tail;
@@ -101,6 +102,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// How long to measure: what a claim takes, and what a time can claim
     Plan(plan::Plan),
+    /// The four papers that rtscope reproduces: their tables and claims beside your runs
+    Papers(papers::Papers),
     /// Bounds on a tail: extreme-value fits, after gates, with intervals
     Tail(Box<tail::Tail>),
     /// The loads that can be measured under

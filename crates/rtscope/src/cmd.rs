@@ -19,6 +19,7 @@ pub(crate) mod lab;
 pub(crate) mod measure;
 pub(crate) mod meta;
 mod numbers;
+pub(crate) mod papers;
 pub(crate) mod plan;
 mod published;
 pub(crate) mod reference;

@@ -92,6 +92,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Explain(a) => cmd::explain::run(&context, a),
         Command::Compare(a) => cmd::report::compare(&context, a),
         Command::Plan(a) => cmd::plan::run(&context, a),
+        Command::Papers(a) => cmd::papers::run(&context, a),
         Command::Tail(a) => cmd::tail::run(&context, a),
         Command::Reference(a) => cmd::reference::run(a),
         Command::Loads(a) => cmd::meta::loads(a),
@@ -118,6 +119,7 @@ fn reads(command: &Command) -> bool {
             | Command::Report(_)
             | Command::Explain(_)
             | Command::Compare(_)
+            | Command::Papers(_)
             | Command::Plan(_)
             | Command::Tail(_)
             | Command::Summarize(_)

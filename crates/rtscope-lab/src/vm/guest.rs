@@ -68,6 +68,8 @@ pub(super) struct Boot {
     pub(crate) arch: Arch,
     /// Name in the lab: `debian/6.12-rt/amd64`.
     pub(crate) name: String,
+    /// What is added to its command line.
+    pub(crate) parameters: Vec<String>,
     /// Package and version; empty for a user's own kernel.
     pub(crate) package: String,
     /// The kernel file that is booted, and the SHA-256 of the packed kernel, hex.
@@ -135,6 +137,7 @@ impl Guest {
             cpus: options.cpus,
             memory_mib: options.memory_mib,
             boot_seed: 1,
+            parameters: boot.parameters.clone(),
             kernel: boot.kernel.0.clone(),
             image: boot.image.0.clone(),
             plugin: None,
@@ -198,15 +201,27 @@ impl Guest {
             let mut machine = Machine::start(&self.qemu, &self.spec, Start::PowerOn(None), &consoles)?;
             let facts = machine.pause_when_ready(state::BOOT, stop, on_progress)?;
             self.spec.check(&facts.processor)?;
-            return Ok(Started { machine, facts: self.with_missing(facts), _keeping: None });
+            return self.started(machine, facts, None);
         }
         if self.options.keep_state {
             let (machine, facts, keeping) = self.states.start(&self.qemu, &self.spec, &self.key, stop, on_progress)?;
-            return Ok(Started { machine, facts: self.with_missing(facts), _keeping: Some(keeping) });
+            return self.started(machine, facts, Some(keeping));
         }
         let booted = state::boot(&self.qemu, &self.spec, &consoles, stop, on_progress)?;
         let machine = booted.start(&self.qemu, &self.spec, &consoles)?;
-        Ok(Started { machine, facts: self.with_missing(booted.facts), _keeping: None })
+        self.started(machine, booted.facts, None)
+    }
+
+    /// Fails if the kernel did not take a parameter: it would be a run of another kernel than the record says.
+    fn started(&self, machine: Machine, facts: Facts, keeping: Option<Keeping>) -> Result<Started, VmError> {
+        match self.boot.parameters.iter().find(|p| facts.not_taken.contains(p)) {
+            None => Ok(Started { machine, facts: self.with_missing(facts), _keeping: keeping }),
+            Some(parameter) => Err(VmError::Failed {
+                message: format!("the kernel {} does not know the parameter `{parameter}`", self.boot.name),
+                remedy: "Documentation/admin-guide/kernel-parameters.txt of its source lists them; some are there only with certain options".into(),
+                usage: true,
+            }),
+        }
     }
 
     /// Adds to the guest's problems which modules its kernel lacks.
@@ -265,6 +280,7 @@ impl Guest {
         Lab {
             model: self.options.model.number(),
             kernel: self.boot.name.clone(),
+            parameters: self.boot.parameters.clone(),
             package: self.boot.package.clone(),
             kernel_sha256: self.boot.kernel.1.clone(),
             image_sha256: self.boot.image.1.clone(),

@@ -6,7 +6,7 @@ use super::qemu::Qemu;
 use super::state::States;
 use crate::debian;
 use crate::image::{Contents, Image, Images, Tools};
-use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source};
+use crate::kernels::{Arch, ToBoot, Kernel, KernelError, KernelName, Kernels, Source};
 use crate::modules::{self, ModuleError};
 use std::path::{Path, PathBuf};
 
@@ -78,14 +78,15 @@ impl Guests {
         Ok(modules::build(&self.cache, &target, on_step)?)
     }
 
-    /// A guest with the kernel `name`.
-    pub fn open(&self, name: &KernelName, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Guest, GuestError> {
+    /// A guest with this kernel.
+    pub fn open(&self, booted: &ToBoot, options: LabOptions, on_step: &mut dyn FnMut(&str)) -> Result<Guest, GuestError> {
         // Check for QEMU before fetching anything.
-        let qemu = Qemu::find(name.arch())?;
-        let (kernel, image) = self.prepare(name, on_step)?;
+        let qemu = Qemu::find(booted.kernel.arch())?;
+        let (kernel, image) = self.prepare(&booted.kernel, on_step)?;
         let boot = Boot {
             arch: kernel.arch,
             name: kernel.name.to_string(),
+            parameters: booted.parameters.clone(),
             package: kernel.packages.first().map(|p| format!("{} {}", p.name, p.version)).unwrap_or_default(),
             kernel: (kernel.bootable()?, kernel.vmlinuz_sha256.clone()),
             image: (image.path, image.sha256),

@@ -115,6 +115,9 @@ pub struct Facts {
     pub processor: Processor,
     /// What could not be set up, each with its reason. A load that needs it reports that again.
     pub problems: Vec<String>,
+    /// Words and assignments of the command line that the kernel did not take, and passed on to the first process.
+    #[serde(default)]
+    pub not_taken: Vec<String>,
 }
 
 /// A message of the guest.

@@ -146,6 +146,8 @@ pub(super) struct MachineSpec {
     pub(crate) memory_mib: u32,
     /// Seeds the guest's hardware random numbers and the kernel's address layout.
     pub(crate) boot_seed: u64,
+    /// What the user adds to the kernel's command line.
+    pub(crate) parameters: Vec<String>,
     /// The kernel.
     pub(crate) kernel: PathBuf,
     /// Its initramfs.
@@ -226,7 +228,8 @@ impl MachineSpec {
             Arch::Amd64 if self.clock == Clock::Virtual => " clocksource=tsc tsc=reliable",
             _ => "",
         };
-        format!("console={} quiet panic=-1 cryptomgr.notests initcall_blacklist=jent_mod_init{clock}", self.console())
+        let own = format!("console={} quiet panic=-1 cryptomgr.notests initcall_blacklist=jent_mod_init{clock}", self.console());
+        std::iter::once(own).chain(self.parameters.iter().cloned()).collect::<Vec<_>>().join(" ")
     }
 
     /// All arguments except those for memory, mailbox, control channel, console and start.
@@ -272,7 +275,7 @@ mod tests {
     fn word(option: &str, arch: Arch, clock: Clock, cpus: u32, model: TimeModel, runs: bool) -> Option<String> {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
         let masked = model.masked(arch, &known_flags("Recognized CPUID flags:\n  avx erms\n  fsrm"));
-        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, kernel, image, plugin: None };
+        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, parameters: Vec::new(), kernel, image, plugin: None };
         let words = spec.arguments(runs);
         let at = words.iter().position(|w| w == option)?;
         words.get(at + 1).cloned()
@@ -313,6 +316,7 @@ mod tests {
             cpus: 1,
             memory_mib: 512,
             boot_seed: 1,
+            parameters: Vec::new(),
             kernel,
             image,
             plugin: None,

@@ -393,3 +393,17 @@ fn what_the_lines_are_is_told() {
     lines.as_mut().unwrap().dut.as_mut().unwrap().inject = wrong;
     assert_eq!(of(lines), injected);
 }
+
+#[test]
+fn an_edge_that_is_late_every_time_has_samples() {
+    let jitter = |label: &str, samples: &[u64]| Distribution::from_samples(label, samples, 0).unwrap();
+    let found = |distributions: Vec<Distribution>| {
+        let mut of = clean();
+        (of.test, of.distributions) = (crate::Test::Periodic, distributions);
+        grave(&of).iter().filter(|c| *c == "no-samples").count()
+    };
+    let late = vec![jitter("rising late", &[5, 5]), jitter("rising early", &[])];
+    assert_eq!(found(late.clone()), 0);
+    let other_edge = vec![jitter("falling late", &[]), jitter("falling early", &[])];
+    assert_eq!(found([late, other_edge].concat()), 2);
+}

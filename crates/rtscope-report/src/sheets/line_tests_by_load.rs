@@ -44,7 +44,7 @@ fn same_task(a: &Group, b: &Group) -> bool {
             what,
             g.machine.clone(),
             g.os.clone(),
-            g.kernel.release.clone(),
+            g.kernel.clone(),
             g.arch.clone(),
             g.clock_words.clone(),
             g.instrument.clone(),

@@ -1,6 +1,6 @@
 //! Expands a plan into its runs: what each is, its id, and the order in which they are taken.
 
-use super::plan::Plan;
+use super::plan::{GuestSize, Plan};
 use super::test_plan::TestPlan;
 use crate::target::is_lab;
 use rtscope_files::digest::hex;
@@ -29,6 +29,8 @@ pub struct Run {
     pub repetition: u32,
     /// Seed of the lab's machine; `None` for other targets.
     pub seed: Option<u64>,
+    /// Its CPUs and memory.
+    pub guest: GuestSize,
 }
 
 #[derive(Serialize)]
@@ -44,6 +46,10 @@ struct Key<'a> {
     repetition: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_cpus: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_memory_mib: Option<u32>,
 }
 
 impl Run {
@@ -97,7 +103,10 @@ fn expand(plan: &Plan) -> Vec<Run> {
                     let clock = if is_lab(target) { plan.clock } else { Clock::Host };
                     // In virtual time one seed gives one result: a repetition with the same seed would add nothing.
                     let seed = is_lab(target).then(|| plan.seed.wrapping_add(u64::from(repetition - 1)));
+                    let guest = if is_lab(target) { plan.guest } else { GuestSize::default() };
                     let key = Key {
+                        guest_cpus: guest.cpus,
+                        guest_memory_mib: guest.memory_mib,
                         target,
                         clock,
                         model: model.map(TimeModel::number).filter(|n| *n != 1),
@@ -109,7 +118,7 @@ fn expand(plan: &Plan) -> Vec<Run> {
                     // Serialization can't fail: the key holds only words, numbers and lists of them.
                     let key = serde_json::to_string(&key).unwrap_or_default();
                     let (target, load, test) = (target.clone(), load.clone(), test.clone());
-                    runs.push(Run { key, target, clock, model, load, test, repetition, seed });
+                    runs.push(Run { key, target, clock, model, load, test, repetition, seed, guest });
                 }
             }
         }

@@ -89,9 +89,24 @@ pub struct Plan {
     pub jobs: Option<NonZeroU32>,
     /// Seed of the lab's machines in the first repetition; each further repetition adds 1.
     pub(crate) seed: u64,
+    /// CPUs and memory (MiB) of the lab's machines, where they are not the usual ones.
+    pub(crate) guest: GuestSize,
     /// The tests.
     pub tests: Vec<TestPlan>,
 }
+
+/// CPUs and memory of the lab's machines; `None`: the usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GuestSize {
+    /// CPUs.
+    pub cpus: Option<u32>,
+    /// Memory, MiB.
+    pub memory_mib: Option<u32>,
+}
+
+/// Fewest and most CPUs, and MiB of memory, of a guest.
+const GUEST_CPUS: std::ops::RangeInclusive<u32> = 1..=64;
+const GUEST_MEMORY: std::ops::RangeInclusive<u32> = 256..=65_536;
 
 /// The TOML file.
 #[derive(Deserialize)]
@@ -102,6 +117,12 @@ struct File {
     targets: Spanned<Vec<Spanned<String>>>,
     clock: Option<Spanned<Clock>>,
     models: Option<Spanned<Vec<u32>>>,
+    boot: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(rename = "guest-cpus")]
+    guest_cpus: Option<Spanned<u32>>,
+    #[serde(rename = "guest-memory")]
+    guest_memory: Option<Spanned<u32>>,
+    scale: Option<Spanned<f64>>,
     loads: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default = "one")]
     repetitions: Spanned<u32>,
@@ -149,6 +170,25 @@ impl Plan {
         if targets.is_empty() {
             return Err(wrong(file.targets.span(), "there is no target: targets = [\"local\"]".into()));
         }
+        let in_lab = targets.iter().any(|t| is_lab(t));
+        if let Some(sets) = &file.boot {
+            if !in_lab || sets.get_ref().is_empty() {
+                let message = "`boot` is for kernels of the lab: boot = [\"\", \"highres=off\"] with targets = [\"lab:debian/6.12\"]";
+                return Err(wrong(sets.span(), message.into()));
+            }
+            targets = booted(&targets, sets.get_ref()).map_err(|(at, m)| wrong(at, m))?;
+        }
+        let size = |given: &Option<Spanned<u32>>, allowed: std::ops::RangeInclusive<u32>, what: &str| match given {
+            Some(n) if !in_lab || !allowed.contains(n.get_ref()) => {
+                let message = format!("`{what}` is of the lab's machines, from {} to {}", allowed.start(), allowed.end());
+                Err(wrong(n.span(), message))
+            }
+            given => Ok(given.as_ref().map(|n| *n.get_ref())),
+        };
+        let guest = GuestSize {
+            cpus: size(&file.guest_cpus, GUEST_CPUS, "guest-cpus")?,
+            memory_mib: size(&file.guest_memory, GUEST_MEMORY, "guest-memory")?,
+        };
         let clock = file.clock.as_ref().map_or(Clock::Virtual, |c| *c.get_ref());
         if let Some(c) = file.clock.filter(|_| clock == Clock::Virtual && !targets.iter().any(|t| is_lab(t))) {
             let message = "only the lab has virtual time: leave `clock` out, or name a target such as lab:debian/6.12-rt/amd64";
@@ -204,6 +244,10 @@ impl Plan {
             return Err(wrong(file.tests.span(), "there is no test: [[tests]] with test = \"timer\"".into()));
         }
 
+        if let Some(scale) = &file.scale {
+            tests = scaled(&tests, *scale.get_ref()).map_err(|m| wrong(scale.span(), m))?;
+        }
+
         let repetitions = *file.repetitions.get_ref();
         let each = targets.len() * loads.len() * tests.len() * models.len();
         let runs = each.checked_mul(usize::try_from(repetitions).unwrap_or(usize::MAX));
@@ -212,8 +256,38 @@ impl Plan {
             return Err(wrong(file.repetitions.span(), message));
         }
         let name = file.name.into_inner();
-        Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, tests })
+        Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, guest, tests })
     }
+
+    /// The same plan with runs that are `factor` times as long; a plan's own `scale` stays.
+    pub fn scale(&mut self, factor: f64) -> Result<(), String> {
+        self.tests = scaled(&self.tests, factor)?;
+        Ok(())
+    }
+}
+
+/// Tests with `factor` times the duration or loops.
+fn scaled(tests: &[TestPlan], factor: f64) -> Result<Vec<TestPlan>, String> {
+    if !(factor.is_finite() && factor > 0.0) {
+        return Err(format!("the scale {factor} is not above 0: 1 takes runs as long as the plan says, 60 sixty times as long"));
+    }
+    tests.iter().map(|t| t.scaled(factor)).collect()
+}
+
+/// Each target of the lab with each set of parameters; the others as they are.
+fn booted(targets: &[String], sets: &[Spanned<String>]) -> Result<Vec<String>, (std::ops::Range<usize>, String)> {
+    let mut all = Vec::new();
+    for target in targets {
+        if !is_lab(target) {
+            all.push(target.clone());
+            continue;
+        }
+        for set in sets {
+            let words: Vec<&str> = std::iter::once(target.as_str()).chain(set.get_ref().split_whitespace()).collect();
+            distinct(&mut all, words.join("+"), "target").map_err(|m| (set.span(), m))?;
+        }
+    }
+    Ok(all)
 }
 
 fn check_name(name: &str) -> Result<(), String> {

@@ -70,6 +70,22 @@ impl TestPlan {
         self.run.duration.unwrap_or_else(|| Nanos(self.run.loops.unwrap_or(0).saturating_mul(self.interval().0)))
     }
 
+    /// The test with `factor` times the duration or loops, at least one loop; an error says what would be too long.
+    pub(super) fn scaled(&self, factor: f64) -> Result<Self, String> {
+        let times = |n: u64| -> Result<u64, String> {
+            let product = n as f64 * factor;
+            if product >= 2f64.powi(63) {
+                return Err(format!("{factor} times as long is too long"));
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below 2^63 and not negative
+            Ok((product.round() as u64).max(1))
+        };
+        let mut scaled = self.clone();
+        scaled.run.duration = self.run.duration.map(|d| times(d.0).map(Nanos)).transpose()?;
+        scaled.run.loops = self.run.loops.map(times).transpose()?;
+        Ok(scaled)
+    }
+
     /// Always set once a plan was read.
     fn interval(&self) -> Nanos {
         self.run.interval.unwrap_or_default()

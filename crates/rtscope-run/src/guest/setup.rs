@@ -12,8 +12,8 @@ use std::process::Stdio;
 
 /// Mount point of the disk, where loads write their files.
 pub(super) const DISK: &str = "/disk";
-/// Size of the disk, MiB. It takes up memory only as it is written.
-const DISK_MIB: u32 = 2048;
+/// Smallest size of the disk, MiB; of a guest with much memory it is four fifths of that. It takes up memory only as it is written.
+const DISK_MIB: u64 = 2048;
 /// How long a request to the disk takes, ns; as on a fast solid-state disk.
 const COMPLETION_NS: u32 = 100_000;
 
@@ -78,7 +78,18 @@ pub(super) fn prepare() -> Facts {
         memory_kib: memory(),
         processor: processor(),
         problems,
+        not_taken: not_taken(),
     }
+}
+
+/// What the kernel did not take of its command line: it passes assignments on to the first process as its environment, and other
+/// words as its arguments (Documentation/admin-guide/kernel-parameters.rst).
+fn not_taken() -> Vec<String> {
+    let words = |file: &str| {
+        let text = fs::read(file).unwrap_or_default();
+        text.split(|b| *b == 0).filter(|w| !w.is_empty()).map(|w| String::from_utf8_lossy(w).into_owned()).collect::<Vec<_>>()
+    };
+    words("/proc/1/cmdline").into_iter().skip(1).chain(words("/proc/1/environ")).collect()
 }
 
 /// The processor: name and flags as the kernel lists them, and its own feature registers.
@@ -123,7 +134,7 @@ fn disk() -> Result<(), String> {
     let dir = format!("/sys/kernel/config/nullb/nullb{device}");
     fs::create_dir(&dir).map_err(|e| failed("null_blk", e))?;
     let settings = [
-        ("size", DISK_MIB.to_string()),
+        ("size", DISK_MIB.max(memory().1 / 1024 * 4 / 5).to_string()),
         ("memory_backed", "1".into()),
         ("irqmode", "2".into()),
         ("completion_nsec", COMPLETION_NS.to_string()),

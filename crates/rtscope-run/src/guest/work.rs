@@ -136,7 +136,7 @@ fn failed(e: &MeasureError) -> Said {
     let Failure { message, remedy, fault } = match e {
         MeasureError::Load(LoadError::DiskFull { load, need_mib, free_mib, .. }) => Failure::machine(
             format!("the load `{load}` may write {need_mib} MiB, but the guest's disk has {free_mib} MiB left"),
-            "take a smaller load: a guest's disk is in its memory, 2 GiB at most",
+            "take a smaller load, or a larger guest: its disk is 2 GiB, or four fifths of --guest-memory if that is more",
         ),
         MeasureError::Load(LoadError::Missing { load, tool }) => Failure::machine(
             format!("the load `{load}` needs {tool}, which guests of the lab do not have"),

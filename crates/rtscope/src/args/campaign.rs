@@ -46,6 +46,7 @@ Examples:
   rtscope campaign run plan.toml --assert 'max<100us' --strict
   rtscope campaign run plan.toml --model 2,1                 in the lab: which conclusions hang on what things cost
   rtscope campaign run plan.toml --jobs 4 --report page.html
+  rtscope campaign run campaigns/dewit-2024-board.toml --scale 60   as long as in the paper
   rtscope campaign run plan.toml --json | jq '.runs[] | select(.state == \"failed\").reason'")]
 #[command(mut_arg("assertions", |a| a.help("Hold every run to a limit, such as 'p99.9<80us', 'max<1ms', 'missed==0'; may be repeated")))]
 pub(crate) struct CampaignRun {
@@ -57,6 +58,9 @@ pub(crate) struct CampaignRun {
     /// Time models of the lab's runs in place of the plan's, such as 2,1: each run is taken in each model, and ratios show their range over the models
     #[arg(long = "model", value_name = "N", value_delimiter = ',')]
     pub models: Vec<TimeModel>,
+    /// Take runs so many times as long as the plan says: another campaign
+    #[arg(long, value_name = "FACTOR")]
+    pub scale: Option<f64>,
     /// Where the campaign's journal is kept [default: $XDG_DATA_HOME/rtscope/campaigns/NAME-DIGEST]
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,
@@ -87,6 +91,9 @@ pub(crate) struct CampaignStatus {
     /// Time models, if others than the plan's were asked for
     #[arg(long = "model", value_name = "N", value_delimiter = ',')]
     pub models: Vec<TimeModel>,
+    /// Take runs so many times as long as the plan says: another campaign
+    #[arg(long, value_name = "FACTOR")]
+    pub scale: Option<f64>,
     /// Where the campaign's journal is kept, if not at its usual place
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,

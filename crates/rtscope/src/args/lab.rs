@@ -3,7 +3,7 @@
 use super::values::Json;
 use clap::{Args, Subcommand};
 use rtscope_failure::Failure;
-use rtscope_lab::kernels::{Arch, KernelName};
+use rtscope_lab::kernels::{Arch, KernelName, ToBoot};
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_record::Nanos;
 use rtscope_record::units::seconds;
@@ -52,7 +52,7 @@ It is then in the cache as own/boot, and `--target lab:own/boot` measures with i
 pub(crate) struct Boot {
     /// A kernel of the cache
     #[arg(required_unless_present = "vmlinuz", conflicts_with = "vmlinuz")]
-    pub kernel: Option<KernelName>,
+    pub kernel: Option<ToBoot>,
     /// A kernel of your own (bzImage, Image, zImage)
     #[arg(long, value_name = "FILE")]
     pub vmlinuz: Option<PathBuf>,
@@ -80,7 +80,7 @@ Examples:
 The guest is the one that is measured in, in the host's time. `exit` ends it; nothing of it is kept.")]
 pub(crate) struct Shell {
     /// A kernel of the cache, or one that can be fetched
-    pub kernel: KernelName,
+    pub kernel: ToBoot,
     #[command(flatten)]
     pub guest: GuestArgs,
 }
@@ -95,7 +95,7 @@ Examples:
 Its output is printed when it has ended. Exit code 3 if its own was not 0.")]
 pub(crate) struct Run {
     /// A kernel of the cache, or one that can be fetched
-    pub kernel: KernelName,
+    pub kernel: ToBoot,
     /// Run it under this load
     #[arg(long, default_value = "none", value_name = "LOAD")]
     pub load: String,
@@ -126,7 +126,7 @@ The same code times both. A lab's figure is the same every time; this host's is 
 pub(crate) struct Model {
     /// Kernels of the cache, or ones that can be fetched
     #[arg(default_value = "debian/6.12-rt", value_name = "KERNEL")]
-    pub kernels: Vec<KernelName>,
+    pub kernels: Vec<ToBoot>,
     /// Time models
     #[arg(long = "model", value_name = "N", value_delimiter = ',', default_value = "1,2")]
     pub models: Vec<TimeModel>,
@@ -145,7 +145,7 @@ Exit code 1 when any run differs from the first.")]
 pub(crate) struct Verify {
     /// A kernel of the cache, or one that can be fetched
     #[arg(default_value = "debian/6.12-rt")]
-    pub kernel: KernelName,
+    pub kernel: ToBoot,
     /// The load in the guest
     #[arg(long, default_value = "full", value_name = "LOAD")]
     pub load: String,

@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, a: &Campaign) -> Result<Code, Failure> {
 }
 
 fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
-    let plan = planned(context, &a.plan, &a.models)?;
+    let plan = planned(context, &a.plan, &a.models, a.scale)?;
     let dir = directory(a.state.as_deref(), &plan)?;
     let status = Status::of(context, &plan, &dir)?;
     if a.json {
@@ -44,11 +44,14 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Reads the plan in a file; time models from the command line replace its own.
-fn planned(context: &Context, path: &Path, models: &[TimeModel]) -> Result<Plan, Failure> {
+/// Reads the plan in a file; time models from the command line replace its own, and runs are `scale` times as long.
+fn planned(context: &Context, path: &Path, models: &[TimeModel], scale: Option<f64>) -> Result<Plan, Failure> {
     let hunted =
         |word: &str, targets: &[String]| is_worst(word).then(|| worst(context, word, targets)).transpose().map_err(|e| e.in_one());
     let mut plan = Plan::read(path, &hunted)?;
+    if let Some(scale) = scale {
+        plan.scale(scale).or_usage("--scale", "--scale 60")?;
+    }
     if models.is_empty() {
         return Ok(plan);
     }
@@ -71,7 +74,7 @@ fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
 
 fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let limits = measure::Limits::parse(&a.limits)?;
-    let plan = planned(context, &a.plan, &a.models)?;
+    let plan = planned(context, &a.plan, &a.models, a.scale)?;
     for target in &plan.targets {
         check_target(target).at(a.plan.display())?;
     }
@@ -186,11 +189,14 @@ impl Bench {
 
 impl Executor for Bench {
     fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+        let usual = LabOptions::default();
         let lab = run.seed.map(|seed| LabOptions {
             clock: run.clock,
             model: run.model.unwrap_or_default(),
             seed,
-            ..LabOptions::default()
+            cpus: run.guest.cpus.unwrap_or(usual.cpus),
+            memory_mib: run.guest.memory_mib.unwrap_or(usual.memory_mib),
+            ..usual.clone()
         });
         // In a guest or on another machine, its own CPUs.
         let there = self.machine.cpus_there(&run.target)?;

@@ -15,7 +15,7 @@ use rtscope_explain::chart::folded;
 use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
-use rtscope_lab::kernels::KernelName;
+use rtscope_lab::kernels::ToBoot;
 use rtscope_lab::vm::{Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, Record, Worst};
@@ -88,7 +88,7 @@ fn take(
     modules: &[String],
     stop: &StopHandle,
 ) -> Result<Vec<Explained>, Failure> {
-    let kernel: KernelName = explain::kernel_of(record)?.parse()?;
+    let kernel: ToBoot = explain::kernel_of(record)?.parse()?;
     let cache = cache_root()?;
     let guest = Guests::new(&cache).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
     same_machine(record, guest.state())?;

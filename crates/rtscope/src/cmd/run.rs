@@ -6,7 +6,7 @@ use crate::keys::{self, Signer};
 use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_failure::{Explain, Failure};
-use rtscope_lab::kernels::KernelName;
+use rtscope_lab::kernels::ToBoot;
 use rtscope_lab::modules::{self, Loaded, Wanted};
 use rtscope_lab::vm::{Guest, GuestError, Guests, LabOptions};
 use rtscope_load::kernel_modules;
@@ -154,15 +154,15 @@ impl Machine {
     ) -> Result<Guest, MeasureError> {
         // Held while something is fetched or built, so that what two runs need is made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernel: KernelName = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
+        let booted: ToBoot = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
         let brought = |w: &&Wanted| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
         let wanted: Vec<&Wanted> = wanted.iter().filter(brought).collect();
         let cached = Guests::new(cache()?);
-        if let Some(what) = cached.to_fetch(&kernel) {
+        if let Some(what) = cached.to_fetch(&booted.kernel) {
             on_step(Step::Fetching(&what));
         }
         if !wanted.is_empty() {
-            let built = cached.modules(&kernel, &mut |what| on_step(Step::Preparing(what)))?;
+            let built = cached.modules(&booted.kernel, &mut |what| on_step(Step::Preparing(what)))?;
             // First the instrument, whose lines the other modules use; then the user's modules; then those that answer.
             let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == kernel_modules::WIRE);
             let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
@@ -174,7 +174,7 @@ impl Machine {
         let guest = match guests.get(&key) {
             Some(guest) => guest,
             None => {
-                let guest = cached.open(&kernel, options, &mut |what| on_step(Step::Preparing(what)))?;
+                let guest = cached.open(&booted, options, &mut |what| on_step(Step::Preparing(what)))?;
                 guests.entry(key).or_insert(guest)
             }
         };
@@ -244,7 +244,7 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
         (None, Some(kernel)) => {
-            let known = kernel.parse::<KernelName>();
+            let known = kernel.parse::<ToBoot>();
             known.map(|_| ()).map_err(|e| Failure { remedy: "`rtscope lab kernels` lists them".into(), ..e.into() })
         }
         (None, None) if text == "local" => Ok(()),

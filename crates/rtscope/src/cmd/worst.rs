@@ -6,7 +6,7 @@ use crate::config::Context;
 use rtscope_archive::RunSummary;
 use rtscope_failure::Failure;
 use rtscope_files::digest;
-use rtscope_lab::kernels::KernelName;
+use rtscope_lab::kernels::ToBoot;
 use rtscope_record::Verdict;
 
 const WORD: &str = "worst";
@@ -64,7 +64,7 @@ fn trials(context: &Context) -> Result<Vec<RunSummary>, Failure> {
 /// The kernel that a target has.
 enum KernelOf {
     /// One of the lab.
-    Lab(KernelName),
+    Lab(ToBoot),
     /// The one that runs on a machine: the target's name as in records, and the release.
     Machine(String, String),
 }
@@ -86,7 +86,7 @@ impl KernelOf {
     }
 }
 
-fn lab(target: &str) -> Option<KernelName> {
+fn lab(target: &str) -> Option<ToBoot> {
     lab_kernel(target)?.parse().ok()
 }
 

@@ -8,7 +8,7 @@ use crate::cmd::run::{lab_kernel, release_of, there};
 use crate::config::{Context, cache_root, data_dir};
 use crate::progress::campaign::CampaignProgress;
 use rtscope_failure::{Explain as _, Failure};
-use rtscope_lab::kernels::KernelName;
+use rtscope_lab::kernels::ToBoot;
 use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Nanos, Record};
@@ -65,7 +65,7 @@ impl<'a> Hunter<'a> {
         let usual = if in_lab { Duration::from_secs(30) } else { Duration::from_secs(30).max(Duration::from_nanos(trial.0) * 4) };
         let limit = a.limit.map_or(usual, |l| Duration::from_nanos(l.0));
         let open = |kernel: &str| -> Result<Guest, Failure> {
-            let kernel: KernelName = kernel.parse()?;
+            let kernel: ToBoot = kernel.parse()?;
             Ok(Guests::new(cache_root()?).open(&kernel, options(a), &mut |what| context.say(what))?)
         };
         let guest = lab_kernel(&a.target).map(open).transpose()?;

@@ -37,7 +37,7 @@ struct Booted {
 pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
     let name = match (&a.kernel, &a.vmlinuz) {
         (Some(name), _) => name.clone(),
-        (None, Some(vmlinuz)) => take_in(vmlinuz, a)?,
+        (None, Some(vmlinuz)) => take_in(vmlinuz, a)?.into(),
         (None, None) => return Err(Failure::usage("no kernel is named", "rtscope lab boot --help")),
     };
     let options = LabOptions { keep_state: false, ..a.guest.options()? };

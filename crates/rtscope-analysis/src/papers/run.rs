@@ -1,0 +1,179 @@
+//! What the papers' tables and claims need of a run, and the runs of one kind.
+
+use crate::edges::figures;
+use crate::kernel::{Kernel, Role};
+use crate::summary::{clock_words, machine_name, time_model};
+use rtscope_record::correction::{Basis, Corrected};
+use rtscope_record::{Clock, DistributionError, Record, Space, Test, Verdict};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What runs that may be pooled have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Kind {
+    /// Whose time the figures are in, and on which machine.
+    pub clock: Clock,
+    /// Clock and machine in words.
+    pub clock_words: String,
+    /// The time model of the lab, in virtual time.
+    pub model: Option<u32>,
+    /// Board, else processor, else host name; of the lab only that it is one.
+    pub machine: String,
+    /// Architecture, as `uname -m` has it.
+    pub arch: String,
+    /// What was measured.
+    pub test: Test,
+    /// Where the task ran.
+    pub space: Space,
+    /// What answered in kernel space, or held the clock; empty for the timer test.
+    pub device: String,
+    /// Interval or semi-period, ns.
+    pub interval: u64,
+    /// Number of measuring threads.
+    pub threads: u32,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Name of the load.
+    pub load: String,
+}
+
+impl Kind {
+    /// The same kind but for its kernel.
+    pub(super) fn beside_kernel(&self) -> Self {
+        let kernel = Kernel { release: String::new(), preemption: String::new(), role: Role::Unknown, parameters: Vec::new(), label: String::new() };
+        Self { kernel, ..self.clone() }
+    }
+}
+
+/// What is kept of a run; times in ns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaperRun {
+    /// Its record.
+    pub id: String,
+    pub(super) kind: Kind,
+    pub(super) counts: bool,
+    pub(super) verdict: Verdict,
+    pub(super) seed: Option<u64>,
+    /// How long it was to take, ns; `None` if only loops were given.
+    pub(super) duration: Option<u64>,
+    pub(super) samples: u64,
+    pub(super) missed: u64,
+    pub(super) min: Option<i64>,
+    pub(super) max: Option<i64>,
+    pub(super) mean: Option<f64>,
+    pub(super) variance: Option<f64>,
+    /// The worst of all events, by its amount where it has a sign; `None` if an event has no known latency.
+    pub(super) worst: Option<f64>,
+}
+
+impl PaperRun {
+    /// Of a record; `None` for tests that no paper has, and for a record without samples.
+    pub fn of(r: &Record) -> Result<Option<Self>, DistributionError> {
+        let p = r.parts();
+        let device = match p.test {
+            Test::Timer => String::new(),
+            _ => p.instrument.as_ref().map_or_else(String::new, |i| {
+                if p.space == Space::Kernel { format!("{} · {}", i.dut, i.what) } else { i.what.clone() }
+            }),
+        };
+        let kind = Kind {
+            clock: p.clock,
+            clock_words: clock_words(r),
+            model: time_model(r),
+            machine: match &p.lab {
+                Some(_) => "lab".into(),
+                None => p.system.board.clone().or_else(|| p.system.cpu.model.clone()).unwrap_or_else(|| machine_name(r)),
+            },
+            arch: p.system.kernel.arch.clone(),
+            test: p.test,
+            space: p.space,
+            device,
+            interval: p.settings.interval.0,
+            threads: p.settings.threads,
+            kernel: Kernel::of(r),
+            load: p.load.clone(),
+        };
+        let run = Self {
+            id: p.id.clone(),
+            kind,
+            counts: r.verdict() != Verdict::Invalid && !p.interrupted,
+            verdict: r.verdict(),
+            seed: p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map(|lab| lab.seed),
+            duration: p.settings.duration.map(|d| d.0),
+            samples: 0,
+            missed: r.distributions().iter().map(rtscope_record::Distribution::missed).fold(0, u64::saturating_add),
+            min: None,
+            max: None,
+            mean: None,
+            variance: None,
+            worst: None,
+        };
+        let run = match p.test {
+            Test::Timer => timer(r, run)?,
+            Test::Response | Test::Periodic => lines(r, run)?,
+            Test::Sustained => return Ok(None),
+        };
+        Ok((run.samples > 0).then_some(run))
+    }
+
+    /// Whether both are the same run, or one again to the last bit.
+    fn again(&self, other: &Self) -> bool {
+        let figures = |r: &Self| (r.samples, r.missed, r.min, r.max, r.mean.map(f64::to_bits), r.variance.map(f64::to_bits));
+        self.id == other.id || (self.seed.is_some() && self.seed == other.seed && figures(self) == figures(other))
+    }
+}
+
+fn signed(v: Option<u64>) -> Option<i64> {
+    v.map(|v| i64::try_from(v).unwrap_or(i64::MAX))
+}
+
+fn timer(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
+    let Some(all) = r.merged()? else { return Ok(run) };
+    let view = Corrected::of_record(r);
+    // Without a view of every event, a run that missed any does not know its worst.
+    let worst = match &view {
+        Some(c) if c.basis == Basis::Events && c.unanswered == 0 => Some(c.max as f64),
+        Some(_) => None,
+        None => all.max().filter(|_| run.missed == 0).map(|v| v as f64),
+    };
+    let deviation = all.stddev();
+    Ok(PaperRun {
+        samples: all.count(),
+        min: signed(all.min()),
+        max: signed(all.max()),
+        mean: all.mean(),
+        variance: deviation.map(|d| d * d),
+        worst,
+        ..run
+    })
+}
+
+fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
+    let (both, _) = figures(&[r], &[])?;
+    let furthest = both.min.into_iter().chain(both.max).map(i64::unsigned_abs).max();
+    Ok(PaperRun {
+        samples: both.samples,
+        missed: both.missed,
+        min: both.min,
+        max: both.max,
+        mean: both.mean,
+        variance: both.variance,
+        worst: furthest.filter(|_| both.missed == 0).map(|v| v as f64),
+        ..run
+    })
+}
+
+/// The runs of each kind that count, once each, in the order of the kinds.
+pub(super) fn kinds(runs: &[PaperRun]) -> BTreeMap<Kind, Vec<&PaperRun>> {
+    let mut all: BTreeMap<Kind, Vec<&PaperRun>> = BTreeMap::new();
+    let mut ids = BTreeSet::new();
+    for run in runs.iter().filter(|r| r.counts) {
+        let known = all.entry(run.kind.clone()).or_default();
+        if ids.insert(&run.id) && !known.iter().any(|k| k.again(run)) {
+            known.push(run);
+        }
+    }
+    // By their ids, so that sums do not hang on the order in which runs were selected.
+    all.values_mut().for_each(|runs| runs.sort_by(|a, b| (a.seed, &a.id).cmp(&(b.seed, &b.id))));
+    all
+}

@@ -1,0 +1,248 @@
+//! The papers' tables: published rows, and below those of one condition one's own runs of the same.
+
+use super::Paper;
+use super::run::{Kind, PaperRun};
+use crate::kernel::Role;
+use crate::reference::Reference;
+use rtscope_record::{Nanos, Space, Test, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A table of a paper.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// "Table 2", with what it is.
+    pub title: String,
+    /// Published rows and one's own, condition by condition.
+    pub rows: Vec<Row>,
+}
+
+/// A row: a published one, or the runs of one kind together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The condition, the same for published rows and one's own: "user space, RT", "disk".
+    pub condition: String,
+    /// Board and kernel of a published row; kernel, load and interval of one's own.
+    pub of: String,
+    /// A published row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Reference>,
+    /// One's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Pooled>,
+}
+
+/// The runs of one kind together; times in ns, a jitter with its sign.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pooled {
+    /// Runs.
+    pub runs: usize,
+    /// Samples.
+    pub samples: u64,
+    /// Events that gave none.
+    pub missed: u64,
+    /// Lowest.
+    pub min: Option<i64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Highest.
+    pub max: Option<i64>,
+    /// Standard deviation (population form).
+    pub stddev: Option<f64>,
+    /// The worst verdict.
+    pub verdict: Verdict,
+    /// Ids of the records.
+    pub ids: Vec<String>,
+}
+
+impl Pooled {
+    /// Of at least one run.
+    fn of(runs: &[&PaperRun]) -> Self {
+        let samples = runs.iter().map(|r| r.samples).fold(0, u64::saturating_add);
+        let weighted = |of: &dyn Fn(&PaperRun) -> Option<f64>| -> Option<f64> {
+            let sum = runs.iter().map(|r| Some(of(r)? * r.samples as f64)).try_fold(0.0, |sum, v| Some(sum + v?))?;
+            Some(sum / samples as f64)
+        };
+        let mean = weighted(&|r| r.mean);
+        let variance = mean.and_then(|all| weighted(&|r| Some(r.variance? + (r.mean? - all).powi(2))));
+        Self {
+            runs: runs.len(),
+            samples,
+            missed: runs.iter().map(|r| r.missed).fold(0, u64::saturating_add),
+            min: runs.iter().filter_map(|r| r.min).min(),
+            mean,
+            max: runs.iter().filter_map(|r| r.max).max(),
+            stddev: variance.map(f64::sqrt),
+            verdict: runs.iter().map(|r| r.verdict).max().unwrap_or(Verdict::Invalid),
+            ids: runs.iter().map(|r| r.id.clone()).collect(),
+        }
+    }
+}
+
+/// A table: what of the published figures is in it, what of one's own, and under which condition each stands. Conditions are in
+/// the order of their numbers.
+struct Spec {
+    paper: Paper,
+    title: &'static str,
+    published: fn(&Reference) -> Option<(u8, String)>,
+    own: fn(&Kind) -> Option<(u8, String)>,
+}
+
+fn role(rt: bool) -> &'static str {
+    if rt { "RT" } else { "stock" }
+}
+
+fn is_rt(k: &Kind) -> Option<bool> {
+    match k.kernel.role {
+        Role::Rt => Some(true),
+        Role::Stock => Some(false),
+        Role::Unknown => None,
+    }
+}
+
+/// User space before kernel space, RT before stock, as Adam's Table 2.
+fn space_and_role(space: Space, rt: bool) -> (u8, String) {
+    let rank = u8::from(space == Space::Kernel) * 2 + u8::from(!rt);
+    (rank, format!("{space} space, {}", role(rt)))
+}
+
+/// Stock before RT, as Balci and Dewit.
+fn by_role(rt: bool) -> (u8, String) {
+    (u8::from(rt), role(rt).to_owned())
+}
+
+/// Vinh & Chau's loads in their order, then others.
+fn by_load(load: &str) -> (u8, String) {
+    const LOADS: [&str; 6] = ["none", "background", "calculation", "disk", "network", "full"];
+    let rank = LOADS.iter().position(|l| *l == load).unwrap_or(LOADS.len());
+    (u8::try_from(rank).unwrap_or(u8::MAX), load.to_owned())
+}
+
+fn vinh_published(r: &Reference, table: &str) -> Option<(u8, String)> {
+    (r.study == format!("Vinh & Chau, Table {table}")).then(|| by_load(&r.load))
+}
+
+fn vinh_own(k: &Kind, test: Test, space: Space, rt: bool) -> Option<(u8, String)> {
+    (k.test == test && k.space == space && is_rt(k) == Some(rt)).then(|| by_load(&k.load))
+}
+
+const SPECS: [Spec; 9] = [
+    Spec {
+        paper: Paper::Adam2021,
+        title: "Table 1 and Fig. 7: response latency of PREEMPT_RT kernels",
+        published: |r| {
+            let first = ["adam-1-sw", "adam-3-sw", "adam-5-sw", "adam-7-sw", "bm-user", "bm-kern"].contains(&r.id.as_str());
+            r.space.filter(|_| first).map(|s| (u8::from(s == Space::Kernel), format!("{s} space")))
+        },
+        own: |k| {
+            let fits = k.test == Test::Response && is_rt(k) == Some(true);
+            fits.then(|| (u8::from(k.space == Space::Kernel), format!("{} space", k.space)))
+        },
+    },
+    Spec {
+        paper: Paper::Adam2021,
+        title: "Table 2 and Fig. 8: response latency, both edges together",
+        published: |r| {
+            let of = r.space.filter(|_| r.study == "Adam 2021, Table 2");
+            of.map(|space| space_and_role(space, r.rt))
+        },
+        own: |k| is_rt(k).filter(|_| k.test == Test::Response).map(|rt| space_and_role(k.space, rt)),
+    },
+    Spec {
+        paper: Paper::Balci2017,
+        title: "The two plots: wake-up latency without load",
+        published: |r| (r.study == "Balci 2017").then(|| by_role(r.rt)),
+        own: |k| is_rt(k).filter(|_| k.test == Test::Timer && k.space == Space::User && k.load == "none").map(by_role),
+    },
+    Spec {
+        paper: Paper::Dewit2024,
+        title: "Table I and Fig. 1: wake-up latency under load",
+        published: |r| (r.study == "Dewit 2024, Table I").then(|| by_role(r.rt)),
+        own: |k| is_rt(k).filter(|_| k.test == Test::Timer && k.space == Space::User && k.load != "none").map(by_role),
+    },
+    Spec {
+        paper: Paper::VinhChau,
+        title: "Table 1 and Fig. 7: jitter of a periodic task, user space",
+        published: |r| vinh_published(r, "1"),
+        own: |k| vinh_own(k, Test::Periodic, Space::User, false),
+    },
+    Spec {
+        paper: Paper::VinhChau,
+        title: "Table 2 and Fig. 8: interrupt latency by IRQ",
+        published: |r| vinh_published(r, "2"),
+        own: |k| vinh_own(k, Test::Response, Space::Kernel, false),
+    },
+    Spec {
+        paper: Paper::VinhChau,
+        title: "Table 3 and Fig. 9: jitter by a timer's interrupt, kernel space",
+        published: |r| vinh_published(r, "3"),
+        own: |k| vinh_own(k, Test::Periodic, Space::Kernel, false),
+    },
+    Spec {
+        paper: Paper::VinhChau,
+        title: "Table 4 and Fig. 10: jitter by FIQ; one's own: kernel space on PREEMPT_RT, as there is no FIQ",
+        published: |r| vinh_published(r, "4"),
+        own: |k| vinh_own(k, Test::Periodic, Space::Kernel, true),
+    },
+    Spec {
+        paper: Paper::VinhChau,
+        title: "Table 5 and Fig. 11: interrupt latency by FIQ; one's own: IRQ on PREEMPT_RT, as there is no FIQ",
+        published: |r| vinh_published(r, "5"),
+        own: |k| vinh_own(k, Test::Response, Space::Kernel, true),
+    },
+];
+
+/// The tables of a paper. A condition of which nothing was published is there too.
+pub(super) fn tables(paper: Paper, published: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Vec<Table> {
+    SPECS.iter().filter(|s| s.paper == paper).map(|s| table(s, published, kinds)).collect()
+}
+
+fn table(spec: &Spec, published: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Table {
+    let mut conditions: BTreeMap<(u8, String), Vec<Row>> = BTreeMap::new();
+    for r in published {
+        if let Some(condition) = (spec.published)(r) {
+            let row = Row {
+                condition: condition.1.clone(),
+                of: format!("{}, {}", r.board, r.kernel),
+                published: Some(r.clone()),
+                own: None,
+            };
+            conditions.entry(condition).or_default().push(row);
+        }
+    }
+    for (kind, runs) in kinds {
+        if let Some(condition) = (spec.own)(kind) {
+            let row = Row { condition: condition.1.clone(), of: name(kind), published: None, own: Some(Pooled::of(runs)) };
+            conditions.entry(condition).or_default().push(row);
+        }
+    }
+    Table { title: spec.title.into(), rows: conditions.into_values().flatten().collect() }
+}
+
+/// Kernel, load and interval of one's own runs.
+fn name(k: &Kind) -> String {
+    format!("{}, load {}, every {}", k.kernel.label, k.load, Nanos(k.interval))
+}
+
+/// On what, how and how long one's own runs were taken that are in a paper's tables: a line for each machine and test.
+pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Vec<String> {
+    let mut all: BTreeMap<String, (Vec<String>, Vec<String>, Option<u64>, usize)> = BTreeMap::new();
+    for (k, runs) in kinds.iter().filter(|(k, _)| SPECS.iter().any(|s| s.paper == paper && (s.own)(k).is_some())) {
+        let threads = if k.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", k.threads) };
+        let by = if k.device.is_empty() { String::new() } else { format!(", {}", k.device) };
+        let what = format!("{} {}, {} test in {} space every {}, {threads}{by}", k.machine, k.clock_words, k.test, k.space, Nanos(k.interval));
+        let of = all.entry(what).or_default();
+        for (list, one) in [(&mut of.0, &k.kernel.label), (&mut of.1, &k.load)] {
+            if !list.contains(one) {
+                list.push(one.clone());
+            }
+        }
+        of.2 = of.2.max(runs.iter().filter_map(|r| r.duration).max());
+        of.3 += runs.len();
+    }
+    let line = |(what, (kernels, loads, duration, runs)): (String, (Vec<String>, Vec<String>, Option<u64>, usize))| {
+        let each = duration.map_or_else(String::new, |d| format!(" of at most {}", Nanos(d)));
+        format!("{what}; {runs} runs{each}; kernels {}; loads {}", kernels.join(", "), loads.join(", "))
+    };
+    all.into_iter().map(line).collect()
+}
