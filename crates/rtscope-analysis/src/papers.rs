@@ -10,6 +10,7 @@ pub use run::{Kind, PaperRun};
 pub use tables::{Pooled, Row, Table};
 
 use crate::reference::{ReferenceError, all};
+use rtscope_record::Fingerprint;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -119,6 +120,10 @@ pub struct Papers {
     pub papers: Vec<Beside>,
     /// Their claims.
     pub claims: Vec<Claim>,
+    /// Runs that count.
+    pub runs: usize,
+    /// Of all figures of these runs, to the last bucket: the same runs in virtual time have it again on any machine.
+    pub fingerprint: Fingerprint,
 }
 
 /// Holds one's own runs against the papers. A run that is given twice, or is another again bit by bit, counts once; INVALID runs and
@@ -133,6 +138,16 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
         own_conditions: tables::own_conditions(paper, &kinds),
         tables: tables::tables(paper, &published, &kinds),
     };
-    Ok(Papers { papers: asked.iter().copied().map(beside).collect(), claims: claims::claims(asked, &kinds) })
+    let counted: Vec<&PaperRun> = kinds.values().flatten().copied().collect();
+    Ok(Papers {
+        papers: asked.iter().copied().map(beside).collect(),
+        claims: claims::claims(asked, &kinds),
+        runs: counted.len(),
+        fingerprint: Fingerprint::of_runs(counted.iter().map(|r| (r.id.as_str(), r.fingerprint))),
+    })
 }
 
+
+#[cfg(test)]
+#[path = "papers_tests.rs"]
+mod tests;

@@ -8,11 +8,13 @@ mod block;
 mod figures;
 mod findings;
 mod tally;
+mod variants;
 
 pub use crate::kernel::{Kernel, Role};
 pub use block::Block;
 pub use figures::{Figures, LoadFigures, Overall, Ratios};
 pub use tally::{Entry, Tally};
+pub use variants::{Variant, Variants, VariantsAt, variants};
 
 use crate::band::Band;
 use crate::finding::Finding;
@@ -49,6 +51,12 @@ pub enum VersusError {
          the same machine in the same time (host, or virtual in one time model): measure the other kernel too, or name two selections: rtscope compare A B"
     )]
     NoPair(String),
+    /// Nothing to hold a kernel against.
+    #[error("the selection holds one kernel only ({0}): take the same test on another too, such as lab:debian/6.12/amd64+preempt=full")]
+    OneKernel(String),
+    /// No kernel has this in its name.
+    #[error("no kernel of the selection has `{0}` in its name: there are {1}")]
+    NoBase(String, String),
     /// The counts exceed a u64.
     #[error("the records of {kernel} under `{load}` can't be merged: {error}")]
     Merge {
@@ -65,7 +73,7 @@ impl Problem for VersusError {
     fn remedy(&self) -> String {
         match self {
             // The message already says what to do.
-            Self::Empty | Self::NoPair(_) => String::new(),
+            Self::Empty | Self::NoPair(_) | Self::OneKernel(_) | Self::NoBase(..) => String::new(),
             Self::Merge { error, .. } => error.remedy(),
         }
     }

@@ -70,6 +70,17 @@ impl Fingerprint {
                 let _ = writeln!(text, "blocks {} {:?}", blocks.points, blocks.maxima);
             }
         }
+        Self::of_text(&text)
+    }
+
+    /// One fingerprint of several runs, each with its name, in whatever order: the same exactly when all of them are.
+    pub fn of_runs<'a>(runs: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let mut lines: Vec<String> = runs.into_iter().map(|(name, own)| format!("{own} {} {name}\n", name.len())).collect();
+        lines.sort_unstable();
+        Self::of_text(&lines.concat())
+    }
+
+    fn of_text(text: &str) -> Self {
         let hash = Sha256::digest(text.as_bytes());
         let mut first = [0u8; 16];
         first.copy_from_slice(&hash[..16]);

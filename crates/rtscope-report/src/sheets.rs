@@ -16,4 +16,5 @@ pub(crate) mod papers;
 pub(crate) mod reference;
 pub(crate) mod replicates;
 pub(crate) mod tail;
+pub(crate) mod variants;
 pub(crate) mod versus;

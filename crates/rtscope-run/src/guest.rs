@@ -22,12 +22,12 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// Main function of `rtscope-guest`; returns the exit code.
 pub fn main(mut args: impl Iterator<Item = String>) -> u8 {
     match args.next().as_deref() {
-        // The kernel passes on as arguments what it does not know of its command line.
-        _ if std::process::id() == 1 => first_process(),
         None => first_process(),
         Some(AGENT) => agent(),
         Some(SUPERVISOR) => supervisor::main(args),
         Some(PROBE) => rtscope_probe::serve::serve(std::io::stdin(), &mut std::io::stdout(), false),
+        // The kernel passes on as arguments what it does not know of its command line.
+        Some(_) if std::process::id() == 1 => first_process(),
         Some(_) => 2,
     }
 }

@@ -308,6 +308,12 @@ pub(crate) struct Compare {
     /// A and B are the same runs seen by two instruments: show how these agree, even if the records name only one
     #[arg(long, requires = "b")]
     pub same_runs: bool,
+    /// All kernels of the selection in one table, each against a base, with intervals: preemption models, parameters of the command line
+    #[arg(long, conflicts_with_all = ["b", "table", "below", "edges", "fail_if", "with_reference", "html"])]
+    pub kernels: bool,
+    /// With --kernels: the base is the kernel with this in its name [default: the first stock kernel]
+    #[arg(long, value_name = "TEXT", requires = "kernels")]
+    pub base: Option<String>,
     /// Also write a page with the comparison and all records to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -6,7 +6,7 @@
 use super::Paper;
 use super::run::{Kind, PaperRun};
 use crate::kernel::Role;
-use rtscope_record::{Space, Test};
+use rtscope_record::{Space, Test, Verdict};
 use rtscope_statistics::replicates::{Level, Runs, Scale, difference};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -81,6 +81,8 @@ pub struct Held {
     pub answer: Answer,
     /// Why there is no answer; empty otherwise.
     pub why: String,
+    /// The worst verdict among the runs.
+    pub verdict: Verdict,
 }
 
 /// A figure of a run.
@@ -392,7 +394,12 @@ fn hold(of: String, spec: &Spec, figure: Figure, sides: [&[&PaperRun]; 2], level
         interval: interval.filter(|_| enough),
         answer,
         why,
+        verdict: worst_verdict(sides.into_iter().flatten()),
     }
+}
+
+fn worst_verdict<'a>(runs: impl IntoIterator<Item = &'a &'a PaperRun>) -> Verdict {
+    runs.into_iter().map(|r| r.verdict).max().unwrap_or(Verdict::Invalid)
 }
 
 /// Adam's margin: no response of an RT kernel in user space takes longer than 160 us.
@@ -421,6 +428,7 @@ fn margin(kinds: &Kinds<'_>) -> Claim {
                 interval: None,
                 answer,
                 why,
+                verdict: worst_verdict(runs),
             }
         })
         .collect();

@@ -4,7 +4,7 @@ use crate::edges::figures;
 use crate::kernel::{Kernel, Role};
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
-use rtscope_record::{Clock, DistributionError, Record, Space, Test, Verdict};
+use rtscope_record::{Clock, DistributionError, Fingerprint, Record, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,6 +50,7 @@ impl Kind {
 pub struct PaperRun {
     /// Its record.
     pub id: String,
+    pub(super) fingerprint: Fingerprint,
     pub(super) kind: Kind,
     pub(super) counts: bool,
     pub(super) verdict: Verdict,
@@ -95,6 +96,7 @@ impl PaperRun {
         };
         let run = Self {
             id: p.id.clone(),
+            fingerprint: r.fingerprint(),
             kind,
             counts: r.verdict() != Verdict::Invalid && !p.interrupted,
             verdict: r.verdict(),

@@ -9,8 +9,10 @@ use std::str::FromStr;
 /// Most parameters, and most characters of one.
 const MOST: usize = 16;
 const LONGEST: usize = 128;
-/// What the lab sets itself, because runs would not repeat or not even begin without it.
-const RESERVED: [&str; 12] = [
+/// What the lab sets itself, because runs would not repeat or not even begin without it; and the roles of the guest's program, which it would
+/// play if the kernel passed such a word on.
+const RESERVED: [&str; 15] = [
+    "agent",
     "clocksource",
     "console",
     "cryptomgr.notests",
@@ -18,7 +20,9 @@ const RESERVED: [&str; 12] = [
     "init",
     "initcall_blacklist",
     "initrd",
+    "load_supervisor",
     "panic",
+    "probe",
     "quiet",
     "rdinit",
     "root",

@@ -400,10 +400,10 @@ fn an_edge_that_is_late_every_time_has_samples() {
     let found = |distributions: Vec<Distribution>| {
         let mut of = clean();
         (of.test, of.distributions) = (crate::Test::Periodic, distributions);
-        grave(&of).iter().filter(|c| *c == "no-samples").count()
+        grave(&of).iter().any(|c| c == "no-samples")
     };
     let late = vec![jitter("rising late", &[5, 5]), jitter("rising early", &[])];
-    assert_eq!(found(late.clone()), 0);
+    assert!(!found(late.clone()));
     let other_edge = vec![jitter("falling late", &[]), jitter("falling early", &[])];
-    assert_eq!(found([late, other_edge].concat()), 2);
+    assert!(found([late, other_edge].concat()));
 }

@@ -69,7 +69,8 @@ pub(crate) fn claims(all: &[Claim]) -> Sheet<'_> {
         .right("confirm", 0, move |c| count(tally(c, Answer::Confirmed)).into())
         .right("contradict", 0, move |c| Cell::trouble(tally(c, Answer::Contradicted)))
         .right("open", 0, move |c| Cell::trouble(tally(c, Answer::NotEnoughData)))
-        .right("ratios", 0, |c| ratios(c).into());
+        .right("ratios", 0, |c| ratios(c).into())
+        .left("runs", 1, |c| c.held.iter().map(|h| h.verdict).max().map_or_else(Cell::none, Cell::verdict));
     columns.sheet(all).titled("Claims").about(" (each confirmed only if every comparison confirms it; contradicted if any does)")
 }
 
@@ -105,6 +106,7 @@ pub(crate) fn held(c: &Claim) -> Sheet<'_> {
             h.interval.map_or_else(|| NONE.into(), |[low, high]| format!("{} to {}", ratio(low), ratio(high))).into()
         })
         .left("answer", 0, |h| Cell::marked(h.answer.as_str(), mark(h.answer)))
+        .left("verdict", 3, |h| Cell::verdict(h.verdict))
         .left("", 2, |h| clean(&h.why).into());
     columns.sheet(&c.held).titled(c.id).about(format!(": {}. {}: {}", c.says, c.paper, c.test))
 }

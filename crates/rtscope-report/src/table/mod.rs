@@ -23,6 +23,7 @@ mod strip;
 mod tail;
 mod text;
 mod two_samples;
+mod variants;
 mod versus;
 
 pub use crate::caveats::Caveats;
@@ -46,4 +47,5 @@ pub use seeds::seeds;
 pub use tail::{NO_GUARANTEE, tail, tail_envelope, tail_sentence};
 pub use text::{PAINTS, Style};
 pub use two_samples::{two_samples, two_samples_sentence};
+pub use variants::variants;
 pub use versus::{versus, versus_of};

@@ -166,6 +166,9 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     }
     let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
     let left = select(&a.a)?;
+    if a.kernels {
+        return kernels(&left, a);
+    }
     let right = a.b.as_ref().map(select).transpose()?;
     if right.is_none() && !a.fail_if.is_empty() && left.only(&[Test::Response, Test::Periodic])? {
         return Err(Failure::usage(
@@ -242,8 +245,8 @@ fn line_tests(
     Ok(Code::Done)
 }
 
-fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Published) -> Result<Code, Failure> {
-    page_of(context, a, [selection], None, published)?;
+/// The selected records, one by one, as comparisons of kernels take them.
+fn tally_of(selection: &Selection) -> Result<(rtscope_analysis::versus::Tally, Caveats), Failure> {
     let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
     selection.each(
         |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
@@ -253,6 +256,23 @@ fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Pub
             Ok(())
         },
     )?;
+    Ok((tally, caveats))
+}
+
+fn kernels(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
+    let (tally, caveats) = tally_of(selection)?;
+    let found = rtscope_analysis::versus::variants(&tally, a.base.as_deref())?;
+    if a.json {
+        output::json(&found)?;
+    } else {
+        output::result(&table::variants(&found, &caveats, style()))?;
+    }
+    Ok(Code::Done)
+}
+
+fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Published) -> Result<Code, Failure> {
+    page_of(context, a, [selection], None, published)?;
+    let (tally, caveats) = tally_of(selection)?;
     let versus = rtscope_analysis::versus_tally(&tally)?;
     if a.json {
         published.json(&versus)?;
