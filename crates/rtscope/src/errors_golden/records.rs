@@ -225,6 +225,8 @@ fn of_analysis(told: &mut Told) {
     variants!(told, VersusError:
         Empty => [VersusError::Empty],
         NoPair => [VersusError::NoPair("6.12".into())],
+        OneKernel => [VersusError::OneKernel("6.12 stock".into())],
+        NoBase => [VersusError::NoBase("preempt=lazy".into(), "6.12 stock, 6.12 stock preempt=full".into())],
         Merge => [merge()],
     );
     let kernel = || LineTestsError::Merge { kernel: "6.12".into(), error: too_many() };

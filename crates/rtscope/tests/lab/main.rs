@@ -12,6 +12,7 @@ mod kernels;
 mod lines;
 mod local;
 mod module;
+mod papers;
 mod pins;
 mod runs;
 mod trace;
