@@ -20,3 +20,4 @@ pub use error::KernelError;
 pub use manifest::Kernel;
 pub use name::{Arch, KernelName};
 pub(crate) use name::{Series, Source};
+pub(crate) use own::Files;

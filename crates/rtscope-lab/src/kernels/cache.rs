@@ -132,12 +132,17 @@ impl Kernels {
         config: Option<&Path>,
         headers: Option<&Path>,
     ) -> Result<Kernel, KernelError> {
+        self.add(name, &own::Files { vmlinuz, modules, config, headers, beside: &[] })
+    }
+
+    /// Copies a kernel into the cache as [`Self::add_own`] does, with further files beside it.
+    pub(crate) fn add(&self, name: &KernelName, files: &own::Files<'_>) -> Result<Kernel, KernelError> {
         if !matches!(name.source(), Source::Own(_)) {
             let why = "a kernel of one's own is named own/NAME/ARCH";
             return Err(KernelError::Name { name: name.to_string(), why: why.into() });
         }
         let _lock = self.lock(name, &mut |_| {})?;
-        self.make(name, |work| own::add(work, name, &own::Files { vmlinuz, modules, config, headers }))
+        self.make(name, |work| own::add(work, name, files))
     }
 
     /// Removes a kernel from the cache. Returns whether it was there.

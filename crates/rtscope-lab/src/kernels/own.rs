@@ -6,12 +6,18 @@ use rtscope_files::digest;
 use std::fs;
 use std::path::Path;
 
-/// The files that the user names.
-pub(super) struct Files<'a> {
-    pub(super) vmlinuz: &'a Path,
-    pub(super) modules: Option<&'a Path>,
-    pub(super) config: Option<&'a Path>,
-    pub(super) headers: Option<&'a Path>,
+/// The files of a kernel.
+pub(crate) struct Files<'a> {
+    /// The bootable image.
+    pub(crate) vmlinuz: &'a Path,
+    /// Its `lib/modules/RELEASE` directory.
+    pub(crate) modules: Option<&'a Path>,
+    /// The configuration that it was built with.
+    pub(crate) config: Option<&'a Path>,
+    /// A directory for `make -C`, which is linked, not copied.
+    pub(crate) headers: Option<&'a Path>,
+    /// Further files beside the kernel: names and texts.
+    pub(crate) beside: &'a [(&'a str, &'a str)],
 }
 
 /// Copies the files into the empty directory `work`.
@@ -58,6 +64,10 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         std::os::unix::fs::symlink(&from, work.join("headers")).map_err(KernelError::io(&from))?;
         Ok("headers".into())
     });
+    for (name, text) in given.beside {
+        let path = work.join(name);
+        rtscope_files::write(&path, text.as_ref(), 0o600).map_err(KernelError::io(&path))?;
+    }
     Kernel::enter(work, name, &release, Vec::new(), headers.transpose()?)
 }
 

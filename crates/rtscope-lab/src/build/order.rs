@@ -1,0 +1,105 @@
+//! What is to be built, as it is asked for, and what is told meanwhile.
+
+use super::error::BuildError;
+use super::vary::Vary;
+use crate::kernels::{Arch, Series};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where a kernel's source comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildSource {
+    /// Debian's package `linux-source-SERIES`, by the series as in `debian/6.12`.
+    Debian(String),
+    /// A directory with a kernel's tree.
+    Tree(PathBuf),
+    /// A tarball of one.
+    Tarball(PathBuf),
+}
+
+impl FromStr for BuildSource {
+    type Err = BuildError;
+
+    fn from_str(text: &str) -> Result<Self, BuildError> {
+        let remedy = "name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one";
+        let path = PathBuf::from(text);
+        if let Some(series) = text.strip_prefix("debian/").filter(|_| !path.exists()) {
+            let known = Series::ALL.into_iter().any(|s| s.as_str() == series);
+            let wrong = || BuildError::ask(format!("`{text}` is no source of Debian's"), remedy);
+            return if known { Ok(Self::Debian(series.to_owned())) } else { Err(wrong()) };
+        }
+        match std::fs::metadata(&path) {
+            Ok(m) if m.is_dir() => Ok(Self::Tree(path)),
+            Ok(m) if m.is_file() => Ok(Self::Tarball(path)),
+            Ok(_) => Err(BuildError::ask(format!("{text} is neither a file nor a directory"), remedy)),
+            Err(e) => Err(BuildError::ask(format!("{text}: {e}"), remedy)),
+        }
+    }
+}
+
+/// What is to be built.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// From what.
+    pub source: BuildSource,
+    /// For which architecture.
+    pub arch: Arch,
+    /// What the kernels' names begin with; `None`: the source's version.
+    pub name: Option<String>,
+    /// In what they differ; nothing: PREEMPT=voluntary,rt.
+    pub vary: Vec<Vary>,
+    /// Files with a configuration's fragments, later ones before earlier ones; `lab` is the project's own. Nothing: `lab`, or
+    /// with a `base` none.
+    pub profiles: Vec<PathBuf>,
+    /// A whole configuration to start from, in place of one with everything off.
+    pub base: Option<PathBuf>,
+    /// How many compilers at once.
+    pub jobs: usize,
+    /// Take the newest source that Debian has, even if one is in the cache.
+    pub update: bool,
+    /// Make Debian packages of the kernels too, in this directory.
+    pub deb: Option<PathBuf>,
+}
+
+/// What is told while it is built.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// Something is begun.
+    Says(&'a str),
+    /// A kernel is being compiled.
+    Compiling {
+        /// Which.
+        kernel: &'a str,
+        /// Files that this run of make has compiled.
+        files: u64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rtscope_failure::Problem as _;
+
+    #[test]
+    fn sources_are_debians_directories_and_tarballs() {
+        assert_eq!("debian/6.12".parse::<BuildSource>().unwrap(), BuildSource::Debian("6.12".into()));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("linux.tar.xz");
+        std::fs::write(&file, "").unwrap();
+        let of = |p: &std::path::Path| p.to_str().unwrap().parse::<BuildSource>().unwrap();
+        assert_eq!(of(dir.path()), BuildSource::Tree(dir.path().into()));
+        assert_eq!(of(&file), BuildSource::Tarball(file.clone()));
+        for wrong in ["debian/6.12-rt", "debian/5.10", "debian/6.12/amd64", "/nowhere/linux", "/dev/null", ""] {
+            let e = wrong.parse::<BuildSource>().unwrap_err();
+            assert!(e.is_usage() && e.remedy().contains("debian/6.12"), "{wrong}: {e}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_source_or_refused(text in "(debian/)?[0-9./a-z-]{0,12}") {
+            let _ = text.parse::<BuildSource>();
+        }
+    }
+}

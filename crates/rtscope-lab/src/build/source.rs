@@ -1,0 +1,231 @@
+//! The tree that kernels are built from: Debian's, fetched and unpacked in the cache, one of a tarball, or the user's own.
+
+use super::error::BuildError;
+use super::order::BuildSource;
+use super::process;
+use crate::cache;
+use crate::debian::{Apt, Package, upstream};
+use crate::kernels::Arch;
+use rtscope_files::digest;
+use rtscope_load::StopHandle;
+use rtscope_sys as sys;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A tree, ready to be built from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Its directory.
+    pub(super) dir: PathBuf,
+    /// SHA-256 of what it came from: a package, a tarball, or its files.
+    pub(super) sha256: String,
+    /// What it is, for people: `linux-source-6.12 6.12.117-1~deb12u1`.
+    pub(super) about: String,
+    /// What kernels built from it are called if nothing else is asked for.
+    pub(super) name: String,
+}
+
+/// Which package the name of a series meant when it was fetched last.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Fetched {
+    version: String,
+    sha256: String,
+}
+
+/// The tree of `source`.
+pub(super) fn tree(
+    cache: &Path,
+    source: &BuildSource,
+    update: bool,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<Tree, BuildError> {
+    let sources = cache.join("sources");
+    match source {
+        BuildSource::Debian(series) => {
+            fs::create_dir_all(&sources).map_err(BuildError::io(&sources))?;
+            let lock = sources.join("lock");
+            let _lock = cache::lock(&lock, on_step).map_err(BuildError::io(&lock))?;
+            debian(cache, &sources, series, update, stop, on_step)
+        }
+        BuildSource::Tarball(file) => {
+            fs::create_dir_all(&sources).map_err(BuildError::io(&sources))?;
+            let lock = sources.join("lock");
+            let _lock = cache::lock(&lock, on_step).map_err(BuildError::io(&lock))?;
+            on_step(&format!("computing the checksum of {}", file.display()));
+            let sha256 = digest::file(file).map_err(BuildError::io(file))?;
+            let home = sources.join(&sha256[..32]);
+            if !home.is_dir() {
+                unpack(&sources, file, &home, stop, on_step)?;
+            }
+            of_dir(&home, sha256, file.display().to_string())
+        }
+        BuildSource::Tree(dir) => {
+            let dir = fs::canonicalize(dir).map_err(BuildError::io(dir))?;
+            // Before the whole of it is read.
+            let tree = of_dir(&dir, String::new(), dir.display().to_string())?;
+            if dir.join(".config").exists() || dir.join("include/config").exists() {
+                let remedy = "run `make mrproper` there, which removes its .config and what was built, or name a clean copy";
+                return Err(BuildError::ask(format!("{} was built in", dir.display()), remedy));
+            }
+            on_step(&format!("computing the checksum of {}", dir.display()));
+            Ok(Tree { sha256: of_files(&dir).map_err(BuildError::io(&dir))?, ..tree })
+        }
+    }
+}
+
+/// Debian's tree of a series: the one that is in the cache, or with `update` the newest.
+fn debian(
+    cache: &Path,
+    sources: &Path,
+    series: &str,
+    update: bool,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<Tree, BuildError> {
+    let package = format!("linux-source-{series}");
+    let note = sources.join(format!("{package}.json"));
+    let known = rtscope_files::read(&note, rtscope_files::SMALL).ok().and_then(|t| serde_json::from_slice::<Fetched>(&t).ok());
+    let of = |f: &Fetched| {
+        let home = sources.join(f.sha256.get(..32).unwrap_or("none"));
+        let tree = of_dir(&home, f.sha256.clone(), format!("{package} {}", f.version))?;
+        Ok(Tree { name: series.to_owned(), ..tree })
+    };
+    if let Some(tree) = known.filter(|_| !update).and_then(|f| of(&f).ok()) {
+        return Ok(tree);
+    }
+    let apt = Apt::open(cache, Arch::host(), on_step)?;
+    let mut versions: Vec<String> = apt.show(&[&package])?.iter().map(|p| p.get("Version").to_owned()).collect();
+    versions.sort_by_key(|v| std::cmp::Reverse(upstream(v)));
+    // Only the holder of the lock uses this name. What a killed process left there is removed.
+    let work = sources.join("fetched");
+    clear(&work)?;
+    let (debs, root) = (work.join("debs"), work.join("root"));
+    for dir in [&debs, &root] {
+        fs::create_dir_all(dir).map_err(BuildError::io(dir))?;
+    }
+    let mut failed = None;
+    for version in &versions {
+        if stop.is_stopped() {
+            return Err(BuildError::Interrupted);
+        }
+        match apt.download(&[format!("{package}={version}")], &debs, on_step) {
+            Ok(()) => {
+                failed = None;
+                break;
+            }
+            // An index may list files that the mirror no longer has.
+            Err(e) => {
+                on_step(&format!("{package} {version} can't be downloaded ({e})"));
+                failed.get_or_insert(e);
+            }
+        }
+    }
+    if let Some(e) = failed {
+        return Err(e.into());
+    }
+    let packages = Package::unpack_all(&debs, &root, on_step)?;
+    let found = packages.first().ok_or_else(|| apt.not_found(&package))?;
+    let fetched = Fetched { version: found.version.clone(), sha256: found.sha256.clone() };
+    let home = sources.join(&fetched.sha256[..32]);
+    if !home.is_dir() {
+        unpack(sources, &root.join(format!("usr/src/{package}.tar.xz")), &home, stop, on_step)?;
+    }
+    clear(&work)?;
+    let text = serde_json::to_vec_pretty(&fetched).unwrap_or_default();
+    rtscope_files::write(&note, &text, 0o600).map_err(BuildError::io(&note))?;
+    of(&fetched)
+}
+
+/// Unpacks a tarball with a tree into `home`, completely or not at all.
+fn unpack(sources: &Path, file: &Path, home: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(&str)) -> Result<(), BuildError> {
+    on_step(&format!("unpacking {}", file.file_name().unwrap_or(file.as_os_str()).to_string_lossy()));
+    let work = sources.join("unpacked");
+    clear(&work)?;
+    fs::create_dir_all(&work).map_err(BuildError::io(&work))?;
+    let unpacked = unpack_into(&work, sources, file, stop).and_then(|root| fs::rename(&root, home).map_err(BuildError::io(home)));
+    clear(&work)?;
+    unpacked
+}
+
+/// Unpacks a tarball into `work`. Returns the directory of the tree in it.
+fn unpack_into(work: &Path, sources: &Path, file: &Path, stop: &StopHandle) -> Result<PathBuf, BuildError> {
+    let file = fs::canonicalize(file).map_err(BuildError::io(file))?;
+    let mut tar = sys::process::command("tar");
+    // `--force-local`: a colon in the name is not another host's.
+    tar.args(["--force-local", "--no-same-owner", "-xf"]).arg(&file).arg("-C").arg(work);
+    let log = sources.join("unpack.log");
+    let _ = fs::remove_file(&log);
+    process::run(&mut tar, &format!("unpacking {}", file.display()), &log, stop, &mut |_| {})?;
+    // The tree is what was unpacked, or the one directory in it.
+    let mut within: Vec<PathBuf> = fs::read_dir(work).map_err(BuildError::io(work))?.flatten().map(|e| e.path()).collect();
+    let root = if within.len() == 1 && within[0].is_dir() { within.remove(0) } else { work.to_path_buf() };
+    of_dir(&root, String::new(), file.display().to_string())?;
+    Ok(root)
+}
+
+/// A tree in a directory; an error if there is none.
+fn of_dir(dir: &Path, sha256: String, about: String) -> Result<Tree, BuildError> {
+    let makefile = rtscope_files::read_text(&dir.join("Makefile"), rtscope_files::SMALL).unwrap_or_default();
+    let version = version(&makefile).filter(|_| dir.join("kernel/Kconfig.preempt").is_file());
+    let Some(name) = version else {
+        let remedy = "name the directory with the kernel's Makefile, Kconfig and kernel/, or a tarball of one";
+        return Err(BuildError::ask(format!("{about} is not a kernel's tree"), remedy));
+    };
+    if about_blanks(dir) {
+        let message = format!("{}: a kernel can't be built in a directory with a blank or a colon in its path", dir.display());
+        return Err(BuildError::ask(message, "take another directory, or another cache: RTSCOPE_CACHE=DIR"));
+    }
+    Ok(Tree { dir: dir.to_path_buf(), sha256, about, name })
+}
+
+/// Whether a path has what the kernel's build system can't bear.
+fn about_blanks(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|b| b.is_ascii_whitespace() || *b == b':')
+}
+
+/// The version that a kernel's Makefile begins with: `6.12.117`, `6.13.0-rc1`.
+fn version(makefile: &str) -> Option<String> {
+    let field = |name: &str| {
+        let value = makefile.lines().take(20).find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix('='))?.trim();
+        value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)).then_some(value)
+    };
+    let number = |name| field(name).filter(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()));
+    let (first, second) = (number("VERSION")?, number("PATCHLEVEL")?);
+    Some(format!("{first}.{second}.{}{}", number("SUBLEVEL").unwrap_or("0"), field("EXTRAVERSION").unwrap_or_default()))
+}
+
+/// A digest of a tree's files, without git's.
+fn of_files(dir: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir)?.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>()?;
+    entries.retain(|p| p.file_name().is_some_and(|n| n != ".git"));
+    entries.sort();
+    for path in entries {
+        hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        hash.update([0]);
+        if path.is_symlink() {
+            hash.update(fs::read_link(&path)?.as_os_str().as_encoded_bytes());
+        } else if path.is_dir() {
+            hash.update(digest::tree(&path)?);
+        } else {
+            hash.update(digest::file(&path)?);
+        }
+        hash.update([0]);
+    }
+    Ok(digest::hex(hash.finalize()))
+}
+
+fn clear(dir: &Path) -> Result<(), BuildError> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(BuildError::io(dir)(e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

@@ -1,0 +1,96 @@
+//! Tests of what is varied.
+
+use super::*;
+use crate::build::config::Config;
+use proptest::prelude::*;
+use rtscope_failure::Problem as _;
+
+/// As in 6.12, and as from 6.13 on.
+const CHOICE: &str =
+    "choice\nconfig PREEMPT_NONE\nconfig PREEMPT_VOLUNTARY\nconfig PREEMPT\nconfig PREEMPT_RT\n\tbool \"RT\"\nendchoice\n";
+const APART: &str = "choice\nconfig PREEMPT_NONE\nconfig PREEMPT\nconfig PREEMPT_LAZY\nendchoice\n\nconfig PREEMPT_RT\n";
+const X86: &str = "config X86\n\tselect ARCH_SUPPORTS_RT\n";
+
+fn vary(text: &str) -> Vary {
+    text.parse().unwrap()
+}
+
+fn labels(texts: &[&str], models: Models) -> Result<Vec<String>, BuildError> {
+    let all: Vec<Vary> = texts.iter().map(|t| vary(t)).collect();
+    Ok(variants(&all, models, "the tree")?.0.into_iter().map(|v| v.label).collect())
+}
+
+#[test]
+fn every_combination_has_a_name() {
+    let models = Models::of(CHOICE, X86);
+    assert_eq!(
+        labels(&["PREEMPT=none,rt", "HZ=100,1000"], models).unwrap(),
+        ["none-hz100", "none-hz1000", "rt-hz100", "rt-hz1000"]
+    );
+    assert_eq!(labels(&["CONFIG_NO_HZ_FULL=y,n"], models).unwrap(), ["no_hz_full-y", "no_hz_full-n"]);
+    let e = labels(&["A=1,2,3,4,5", "B=1,2,3,4"], models).unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("20 kernels"), "{e}");
+    let e = labels(&["A=1,2", "A=3"], models).unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("twice"), "{e}");
+}
+
+#[test]
+fn one_model_is_on_and_the_others_are_off() {
+    let (two, common) = variants(&[Vary::pair()], Models::of(CHOICE, X86), "the tree").unwrap();
+    assert_eq!(common.text(), "CONFIG_EXPERT=y\n# CONFIG_PREEMPT_DYNAMIC is not set\n");
+    assert_eq!(
+        two[0].own.text(),
+        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n# CONFIG_PREEMPT_NONE is not set\n# CONFIG_PREEMPT_RT is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n"
+    );
+    assert_eq!(
+        two[1].own.text(),
+        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_RT=y\n# CONFIG_PREEMPT_VOLUNTARY is not set\nCONFIG_RCU_BOOST=y\n"
+    );
+    // Where PREEMPT_RT stands beside the choice, one of the choice is on too.
+    let (two, _) = variants(&[Vary::pair()], Models::of(APART, X86), "the tree").unwrap();
+    let config = Config::parse(&two[1].own.text());
+    assert_eq!([config.get("PREEMPT"), config.get("PREEMPT_RT"), config.get("PREEMPT_LAZY")], ["y", "y", "n"]);
+}
+
+#[test]
+fn a_frequency_is_one_of_a_choice() {
+    let (two, common) = variants(&[vary("HZ=250,1000")], Models::of(CHOICE, X86), "the tree").unwrap();
+    let config = Config::parse(&two[1].own.text());
+    assert_eq!([config.get("HZ"), config.get("HZ_1000"), config.get("HZ_250")], ["1000", "y", "n"]);
+    assert_eq!(common, Fragment::default());
+}
+
+#[test]
+fn what_the_tree_has_not_is_refused_before_anything_is_built() {
+    let lazy = labels(&["PREEMPT=lazy"], Models::of(CHOICE, X86)).unwrap_err();
+    assert!(lazy.is_usage() && lazy.remedy().contains("6.13"), "{lazy}");
+    labels(&["PREEMPT=lazy,rt"], Models::of(APART, X86)).unwrap();
+    // 6.1 without the patch, 32-bit Arm without it, and a kernel from before.
+    for (preempt, arch, says) in [(CHOICE, "config X86\n", "ARCH_SUPPORTS_RT"), ("config PREEMPT\n", X86, "has no PREEMPT_RT")] {
+        let rt = labels(&["PREEMPT=voluntary,rt"], Models::of(preempt, arch)).unwrap_err();
+        assert!(rt.is_usage() && rt.to_string().contains(says), "{rt}");
+        labels(&["PREEMPT=voluntary,full"], Models::of(preempt, arch)).unwrap();
+    }
+}
+
+#[test]
+fn what_varies_nothing_is_refused() {
+    for wrong in ["PREEMPT", "PREEMPT=", "PREEMPT=fast", "PREEMPT=rt,rt", "HZ=99", "=y", "A-B=y", "A=\"x\"", "A=y,", "A=x"] {
+        let e = wrong.parse::<Vary>().unwrap_err();
+        assert!(e.is_usage() && e.remedy().contains("PREEMPT=none"), "{wrong}: {e}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_varies_something_or_is_refused(text in "((PREEMPT|HZ|NO_HZ_FULL|[A-Z_]{0,4})=)?[a-z0-9,\"-]{0,12}") {
+        if let Ok(v) = text.parse::<Vary>() {
+            let Ok((all, _)) = variants(&[v], Models::of(APART, X86), "the tree") else { return Ok(()) };
+            let mut names: Vec<&String> = all.iter().map(|v| &v.label).collect();
+            prop_assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))));
+            names.sort();
+            names.dedup();
+            prop_assert_eq!(names.len(), all.len());
+        }
+    }
+}
