@@ -5,6 +5,7 @@ pub(crate) mod capture;
 pub(crate) mod explain;
 pub(crate) mod fpga;
 pub(crate) mod hunt;
+pub(crate) mod kernel;
 pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod limits;
@@ -110,6 +111,8 @@ pub(crate) enum Command {
     Loads(Json),
     /// Virtual machines with real kernels
     Lab(lab::Lab),
+    /// Kernels that differ in the preemption model and in nothing else, built from source
+    Kernel(kernel::Kernel),
     /// The FPGA instrument: what is connected, and whether it works
     Fpga(fpga::Fpga),
     /// Summarize a file of raw samples (packed little-endian ns)

@@ -14,6 +14,7 @@ mod fail_if;
 pub(crate) mod fpga;
 pub(crate) mod hunt;
 mod input;
+pub(crate) mod kernel;
 pub(crate) mod key;
 pub(crate) mod lab;
 pub(crate) mod measure;

@@ -99,6 +99,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Fpga(a) => cmd::fpga::run(a),
         Command::Key(a) => cmd::key::run(a),
         Command::Lab(a) => cmd::lab::run(&context, a),
+        Command::Kernel(a) => cmd::kernel::run(&context, a),
         Command::Summarize(a) => cmd::meta::summarize(a),
         Command::Schema => cmd::meta::schema(),
         Command::Completions { shell } => cmd::meta::completions(*shell),

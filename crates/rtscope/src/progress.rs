@@ -79,8 +79,13 @@ impl Progress {
         }
     }
 
+    /// Does something that prints, with the line out of its way.
+    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+
     /// Sets the text behind the bar, which may be foreign.
-    fn say(&self, text: impl Into<String>) {
+    pub(crate) fn say(&self, text: impl Into<String>) {
         self.bar.set_message(visible_line(&text.into()).into_owned());
     }
 

@@ -47,7 +47,7 @@ pub enum BuildError {
         log: PathBuf,
     },
     /// It was told to end.
-    #[error("interrupted before the kernels were built")]
+    #[error("told to end before the kernels were built")]
     Interrupted,
     /// The source can't be fetched from Debian.
     #[error(transparent)]

@@ -119,7 +119,11 @@ impl<'a> Building<'a> {
         on_step(Step::Compiling { kernel: &kernel, files: 0 });
         let mut make = self.make();
         make.arg(format!("-j{jobs}")).arg(self.image_target()).arg("modules");
-        self.run(make, "compiling", stop, &mut |files| on_step(Step::Compiling { kernel: &kernel, files }))?;
+        self.run(make, "compiling", stop, &mut |files| {
+            if files > 0 {
+                on_step(Step::Compiling { kernel: &kernel, files });
+            }
+        })?;
         let installed = self.dir.join(INSTALLED);
         let _ = fs::remove_dir_all(&installed);
         let mut make = self.make();

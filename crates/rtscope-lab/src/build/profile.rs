@@ -50,14 +50,14 @@ mod tests {
     fn profiles_are_put_together_in_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mine");
-        std::fs::write(&file, "# CONFIG_IPV6 is not set\nCONFIG_DEBUG_INFO_BTF=y\n").unwrap();
+        std::fs::write(&file, "# CONFIG_INET is not set\nCONFIG_DEBUG_INFO_BTF=y\n").unwrap();
         for arch in Arch::ALL {
             let text = read(&["lab".into(), file.clone()], arch).unwrap().text();
-            assert!(text.contains("# CONFIG_IPV6 is not set\n") && text.contains("CONFIG_DEBUG_INFO_BTF=y\n"), "{arch}");
+            assert!(text.contains("# CONFIG_INET is not set\n") && text.contains("CONFIG_DEBUG_INFO_BTF=y\n"), "{arch}");
             assert!(text.contains("CONFIG_HZ_250=y\n") && text.contains("# CONFIG_PREEMPT_DYNAMIC is not set\n"), "{arch}");
-            assert!(read(&[file.clone(), "lab".into()], arch).unwrap().text().contains("CONFIG_IPV6=y\n"));
+            assert!(read(&[file.clone(), "lab".into()], arch).unwrap().text().contains("CONFIG_INET=y\n"));
         }
-        std::fs::write(&file, "IPV6=y\n").unwrap();
+        std::fs::write(&file, "INET=y\n").unwrap();
         for wrong in [file, dir.path().join("none")] {
             let e = read(&[wrong], Arch::Amd64).unwrap_err();
             assert!(e.is_usage() && e.remedy().contains("CONFIG_NAME=y"), "{e}");

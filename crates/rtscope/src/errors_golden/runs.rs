@@ -7,6 +7,7 @@ use rtscope_explain::explained::{Explained, ExplainedError};
 use rtscope_explain::log::LogError;
 use rtscope_explain::symbols::SymbolError;
 use rtscope_explain::trace::TraceError;
+use rtscope_lab::build::{BuildError, Dropped};
 use rtscope_lab::debian::DebianError;
 use rtscope_lab::image::ImageError;
 use rtscope_lab::inside::InsideError;
@@ -112,6 +113,27 @@ fn of_the_lab(told: &mut Told) {
         Own => [KernelError::Own("/tmp/x has no Makefile: name a kernel's build directory".into())],
         Debian => [KernelError::Debian(unusable())],
         Io => [KernelError::Io { path: cache(), source: denied() }],
+    );
+    variants!(told, BuildError:
+        Ask => [BuildError::Ask { message: "linux-source-6.1 6.1.192-2 has no PREEMPT_LAZY".into(), remedy: "leave lazy out".into() }],
+        NoTools => [BuildError::NoTools {
+            arch: Arch::Arm64,
+            missing: vec!["flex".into(), "aarch64-linux-gnu-gcc".into(), "gelf.h".into()],
+            packages: vec!["flex".into(), "gcc-aarch64-linux-gnu".into(), "libelf-dev".into()],
+        }],
+        Dropped => [BuildError::Dropped {
+            kernel: "own/6.12-rt/amd64".into(),
+            dropped: vec![Dropped { option: "TRANSPARENT_HUGEPAGE".into(), wanted: "y".into(), is: "n".into() }],
+        }],
+        Failed => [BuildError::Failed {
+            what: "compiling own/6.12-rt/amd64".into(),
+            said: "kernel/fork.c:7: error: unknown type name".into(),
+            log: cache().join("builds/0badc0/log"),
+        }],
+        Interrupted => [BuildError::Interrupted],
+        Debian => [BuildError::Debian(unusable())],
+        Kernel => [BuildError::Kernel(KernelError::Own("/tmp/x has no Makefile: name a kernel's build directory".into()))],
+        Io => [BuildError::Io { path: cache(), source: denied() }],
     );
     variants!(told, ImageError:
         Debian => [ImageError::Debian(unusable())],

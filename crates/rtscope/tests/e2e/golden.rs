@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "check",
     "measure",
     "dut",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 26] = [
     "tail",
     "loads",
     "lab",
+    "kernel",
     "fpga",
     "summarize",
     "schema",
@@ -51,6 +52,7 @@ fn help() {
         "dut periodic",
         "fpga info",
         "fpga selftest",
+        "kernel build",
         "key generate",
         "key show",
         "key trust",

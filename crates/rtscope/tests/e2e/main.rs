@@ -14,6 +14,7 @@ mod fake;
 mod fpga;
 mod golden;
 mod hunt;
+mod kernel_build;
 mod lab_kernels;
 mod lines;
 mod loads;

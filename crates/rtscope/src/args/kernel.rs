@@ -1,0 +1,75 @@
+//! The command line of `rtscope kernel`.
+
+use clap::{Args, Subcommand};
+use rtscope_lab::build::{BuildSource, Vary};
+use rtscope_lab::kernels::Arch;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  rtscope kernel build debian/6.12                           the pair stock and PREEMPT_RT from Debian's source
+  rtscope measure timer -D 5s --load network --target lab:own/6.12-rt   measure in one of them";
+
+/// Options of `kernel`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Kernel {
+    #[command(subcommand)]
+    pub command: KernelCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KernelCommand {
+    /// Build kernels that differ in the preemption model, or in another option, and in nothing else
+    Build(Box<Build>),
+}
+
+const BUILD: &str = "\
+Each is configured from nothing and the profile, or from --base; an option that was asked for and is not set is an error. In what
+they differ is printed, with what follows from it, and kept beside each kernel. They are in the cache as own/NAME-VARIANT/ARCH,
+for `lab:own/NAME-VARIANT`. What was built is taken again; what was interrupted goes on. ccache is used if it is installed.
+
+Examples:
+  rtscope kernel build debian/6.12                                      own/6.12-voluntary and own/6.12-rt
+  rtscope kernel build debian/6.12 --vary PREEMPT=none,voluntary,full,rt
+  rtscope kernel build debian/6.12 --vary PREEMPT=rt --vary HZ=100,1000   own/6.12-rt-hz100 and own/6.12-rt-hz1000
+  rtscope kernel build ~/linux --name mine --arch arm64                 a tree of your own, for another architecture
+  rtscope kernel build ~/linux --base board.config --deb out            a board's configuration, as Debian packages
+  rtscope kernel build debian/6.12 --profile lab --profile btf.fragment   the lab's, and more";
+
+/// Options of `kernel build`.
+#[derive(Debug, Args)]
+#[command(after_help = BUILD)]
+pub(crate) struct Build {
+    /// debian/6.1, debian/6.12 (Debian's package linux-source-SERIES), a directory with a kernel's tree, or a tarball of one
+    pub source: BuildSource,
+    /// For which architecture: amd64, arm64, armhf [default: the host's]
+    #[arg(long)]
+    pub arch: Option<Arch>,
+    /// What the kernels' names begin with [default: the source's version]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// In what they differ: PREEMPT=none,voluntary,full,lazy,rt, HZ=100,250,1000, or any option with its values; may be repeated
+    /// [default: PREEMPT=voluntary,rt]
+    #[arg(long, value_name = "OPTION=VALUE,VALUE...")]
+    pub vary: Vec<Vary>,
+    /// Options that all of them have: `lab` (the lab's guests, loads and modules need these) or a file with lines such as
+    /// CONFIG_NAME=y; may be repeated, the last counts [default: lab, with --base none]
+    #[arg(long, value_name = "lab|FILE")]
+    pub profile: Vec<PathBuf>,
+    /// A whole configuration to start from, such as a board's
+    #[arg(long, value_name = "FILE")]
+    pub base: Option<PathBuf>,
+    /// Compilers at once [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Also make Debian packages of the kernels, in this directory
+    #[arg(long, value_name = "DIR")]
+    pub deb: Option<PathBuf>,
+    /// Fetch Debian's newest source even if one is in the cache
+    #[arg(long)]
+    pub update: bool,
+    /// JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
