@@ -71,7 +71,7 @@ fn options() -> impl Strategy<Value = BTreeMap<String, String>> {
 }
 
 fn written(options: &BTreeMap<String, String>) -> String {
-    options.iter().map(|(name, value)| format!("CONFIG_{name}={value}\n")).collect()
+    options.iter().fold(String::new(), |text, (name, value)| text + &format!("CONFIG_{name}={value}\n"))
 }
 
 proptest! {

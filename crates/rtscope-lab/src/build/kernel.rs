@@ -136,32 +136,6 @@ impl<'a> Building<'a> {
         rtscope_files::write(&done, b"", 0o600).map_err(BuildError::io(&done))
     }
 
-    /// Makes Debian packages of it in the directory `into`; returns them.
-    pub(super) fn packages(&self, into: &Path, jobs: usize, stop: &StopHandle) -> Result<Vec<PathBuf>, BuildError> {
-        let is_package = |p: &Path| p.extension().is_some_and(|e| e == "deb");
-        let found = || -> Result<Vec<PathBuf>, BuildError> {
-            let entries = fs::read_dir(&self.dir).map_err(BuildError::io(&self.dir))?;
-            let mut all: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(|p| is_package(p)).collect();
-            all.sort();
-            Ok(all)
-        };
-        for old in found()? {
-            fs::remove_file(&old).map_err(BuildError::io(&old))?;
-        }
-        let mut make = self.make();
-        // kbuild asks for packages of the compiler that may be there otherwise; what is needed was checked.
-        make.arg(format!("-j{jobs}")).args(["DPKG_FLAGS=-d", "KDEB_PKGVERSION=1", "bindeb-pkg"]);
-        self.run(make, "packing", stop, &mut |_| {})?;
-        let mut packed = Vec::new();
-        for from in found()? {
-            let to = into.join(from.file_name().unwrap_or_default());
-            fs::copy(&from, &to).map_err(BuildError::io(&to))?;
-            fs::remove_file(&from).map_err(BuildError::io(&from))?;
-            packed.push(to);
-        }
-        Ok(packed)
-    }
-
     /// Where its files are, if they are there.
     pub(super) fn files(&self) -> Result<Files, BuildError> {
         let path = self.objects().join("include/config/kernel.release");

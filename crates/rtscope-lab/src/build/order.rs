@@ -57,8 +57,6 @@ pub struct Order {
     pub jobs: usize,
     /// Take the newest source that Debian has, even if one is in the cache.
     pub update: bool,
-    /// Make Debian packages of the kernels too, in this directory.
-    pub deb: Option<PathBuf>,
 }
 
 /// What is told while it is built.

@@ -68,7 +68,7 @@ fn who_is_told_to_end_takes_all_its_children_with_it() {
 fn the_error_is_shown_and_not_only_what_came_after_it() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
-    let after = (0..60).map(|n| format!("  CC      {n}.o\n")).collect::<String>();
+    let after = (0..60).fold(String::new(), |text, n| text + &format!("  CC      {n}.o\n"));
     std::fs::write(&log, format!("{after}kernel/x.c:7:1: error: unknown type name\n{after}")).unwrap();
     let said = last_lines(&log);
     assert!(said.contains("unknown type name") && said.lines().count() == TAIL, "{said}");

@@ -27,8 +27,6 @@ pub struct Built {
     pub kernel: Kernel,
     /// How long that took, seconds; `None` if it had been built before.
     pub seconds: Option<u64>,
-    /// Its Debian packages, if they were asked for.
-    pub packages: Vec<PathBuf>,
 }
 
 /// In what two of the kernels differ.
@@ -60,7 +58,7 @@ pub struct Set {
 /// Builds what is ordered.
 pub fn build(kernels: &Kernels, order: &Order, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Set, BuildError> {
     let told = |e: BuildError| if stop.is_stopped() { BuildError::Interrupted } else { e };
-    let tools = Toolchain::find(order.arch, order.deb.is_some())?;
+    let tools = Toolchain::find(order.arch)?;
     let cache = kernels.cache_root();
     fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
     let cache = fs::canonicalize(cache).map_err(BuildError::io(cache))?;
@@ -100,15 +98,7 @@ pub fn build(kernels: &Kernels, order: &Order, stop: &StopHandle, on_step: &mut 
                 beside: &beside,
             },
         )?;
-        let packages = match &order.deb {
-            Some(into) => {
-                fs::create_dir_all(into).map_err(BuildError::io(into))?;
-                on_step(Step::Says(&format!("packing {}", building.name)));
-                building.packages(into, order.jobs, stop)?
-            }
-            None => Vec::new(),
-        };
-        built.push(Built { kernel, seconds, packages });
+        built.push(Built { kernel, seconds });
     }
     Ok(Set { source: tree.about, source_sha256: tree.sha256, compiler: tools.identity, kernels: built, differences })
 }

@@ -63,7 +63,6 @@ impl World {
             base: None,
             jobs: 1,
             update: false,
-            deb: None,
         }
     }
 

@@ -40,10 +40,6 @@ const BY_OPTION: [(&str, &str, &str); 6] = [
     ("OBJTOOL", "gelf.h", "libelf-dev"),
     ("SYSTEM_TRUSTED_KEYRING", "openssl/opensslv.h", "libssl-dev"),
 ];
-/// What Debian packages are made with.
-const FOR_PACKAGES: [(&str, &str); 5] =
-    [("dpkg-buildpackage", "dpkg-dev"), ("dh", "debhelper"), ("rsync", "rsync"), ("depmod", "kmod"), ("cpio", "cpio")];
-
 /// The multiarch name of an architecture, with which its compiler's programs begin.
 fn triple(arch: Arch) -> &'static str {
     match arch {
@@ -81,17 +77,14 @@ pub(super) fn image(arch: Arch) -> &'static str {
 }
 
 impl Toolchain {
-    /// The host's programs for `arch`; `packages`: also what makes Debian packages. The error names everything that is missing.
-    pub(super) fn find(arch: Arch, packages: bool) -> Result<Self, BuildError> {
+    /// The host's programs for `arch`. The error names everything that is missing.
+    pub(super) fn find(arch: Arch) -> Result<Self, BuildError> {
         let prefix = if arch == Arch::host() { String::new() } else { format!("{}-", triple(arch)) };
         let package = triple(arch).replace('_', "-");
         let mut wanted: Vec<(String, String)> = PROGRAMS.map(|(program, package)| (program.into(), package.into())).into();
         if !prefix.is_empty() {
             wanted.push((format!("{prefix}gcc"), format!("gcc-{package}")));
             wanted.push((format!("{prefix}ld"), format!("binutils-{package}")));
-        }
-        if packages {
-            wanted.extend(FOR_PACKAGES.map(|(program, package)| (program.into(), package.into())));
         }
         lack(arch, wanted.into_iter().filter(|(program, _)| find_program(program).is_none()))?;
         let identity = [format!("{prefix}gcc"), format!("{prefix}ld")].map(|program| version(&program)).join("\n");
@@ -100,7 +93,7 @@ impl Toolchain {
 
     /// Fails if what this configuration needs besides is missing.
     pub(super) fn check(&self, config: &Config) -> Result<(), BuildError> {
-        let there = |what: &str| if what.ends_with(".h") { header(what) } else { find_program(what).is_some() };
+        let there = |what: &str| if Path::new(what).extension().is_some() { header(what) } else { find_program(what).is_some() };
         let missing = BY_OPTION.into_iter().filter(|(option, what, _)| config.get(option) == "y" && !there(what));
         lack(self.arch, missing.map(|(_, what, package)| (what.into(), package.into())))
     }

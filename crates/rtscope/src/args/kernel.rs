@@ -34,7 +34,7 @@ Examples:
   rtscope kernel build debian/6.12 --vary PREEMPT=none,voluntary,full,rt
   rtscope kernel build debian/6.12 --vary PREEMPT=rt --vary HZ=100,1000   own/6.12-rt-hz100 and own/6.12-rt-hz1000
   rtscope kernel build ~/linux --name mine --arch arm64                 a tree of your own, for another architecture
-  rtscope kernel build ~/linux --base board.config --deb out            a board's configuration, as Debian packages
+  rtscope kernel build ~/linux --base board.config --arch arm64         with a board's configuration
   rtscope kernel build debian/6.12 --profile lab --profile btf.fragment   the lab's, and more";
 
 /// Options of `kernel build`.
@@ -63,9 +63,6 @@ pub(crate) struct Build {
     /// Compilers at once [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Also make Debian packages of the kernels, in this directory
-    #[arg(long, value_name = "DIR")]
-    pub deb: Option<PathBuf>,
     /// Fetch Debian's newest source even if one is in the cache
     #[arg(long)]
     pub update: bool,

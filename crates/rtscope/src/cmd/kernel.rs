@@ -30,7 +30,6 @@ fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
         base: a.base.clone(),
         jobs,
         update: a.update,
-        deb: a.deb.clone(),
     };
     let stop = stop_on_signals()?;
     let progress = Progress::new("kernel", 0, context.quiet);
@@ -55,12 +54,9 @@ fn text(set: &Set) -> String {
     for line in set.compiler.lines() {
         let _ = writeln!(text, "  with {line}");
     }
-    for Built { kernel, seconds, packages } in &set.kernels {
+    for Built { kernel, seconds } in &set.kernels {
         let took = seconds.map_or("built before".into(), |s| format!("in {} min {:02} s", s / 60, s % 60));
         let _ = writeln!(text, "{} {} {took}, sha256 {}", kernel.name, kernel.release, kernel.vmlinuz_sha256);
-        for package in packages {
-            let _ = writeln!(text, "  {}", package.display());
-        }
     }
     for difference in &set.differences {
         let _ = write!(text, "\n{difference}");
