@@ -21,18 +21,21 @@ impl FromStr for BuildSource {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
-        let remedy = "name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one";
+        // The command line's parser shows the message alone.
+        let wrong = |what: String| {
+            let message = format!("{what}; name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one");
+            BuildError::ask(message, "")
+        };
         let path = PathBuf::from(text);
         if let Some(series) = text.strip_prefix("debian/").filter(|_| !path.exists()) {
             let known = Series::ALL.into_iter().any(|s| s.as_str() == series);
-            let wrong = || BuildError::ask(format!("`{text}` is no source of Debian's"), remedy);
-            return if known { Ok(Self::Debian(series.to_owned())) } else { Err(wrong()) };
+            return if known { Ok(Self::Debian(series.to_owned())) } else { Err(wrong("Debian has no such source".into())) };
         }
         match std::fs::metadata(&path) {
             Ok(m) if m.is_dir() => Ok(Self::Tree(path)),
             Ok(m) if m.is_file() => Ok(Self::Tarball(path)),
-            Ok(_) => Err(BuildError::ask(format!("{text} is neither a file nor a directory"), remedy)),
-            Err(e) => Err(BuildError::ask(format!("{text}: {e}"), remedy)),
+            Ok(_) => Err(wrong("it is neither a file nor a directory".into())),
+            Err(e) => Err(wrong(e.to_string())),
         }
     }
 }
@@ -90,7 +93,7 @@ mod tests {
         assert_eq!(of(&file), BuildSource::Tarball(file.clone()));
         for wrong in ["debian/6.12-rt", "debian/5.10", "debian/6.12/amd64", "/nowhere/linux", "/dev/null", ""] {
             let e = wrong.parse::<BuildSource>().unwrap_err();
-            assert!(e.is_usage() && e.remedy().contains("debian/6.12"), "{wrong}: {e}");
+            assert!(e.is_usage() && e.to_string().contains("debian/6.12"), "{wrong}: {e}");
         }
     }
 

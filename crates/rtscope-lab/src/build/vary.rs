@@ -33,8 +33,9 @@ impl FromStr for Vary {
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
         let wrong = |why: String| {
-            let remedy = "such as PREEMPT=none,voluntary,full,lazy,rt, HZ=100,250,1000 or NO_HZ_FULL=y,n";
-            Err(BuildError::ask(format!("`{text}` varies nothing: {why}"), remedy))
+            // The command line's parser shows the message alone.
+            let such = "such as PREEMPT=none,voluntary,full,lazy,rt, HZ=100,250,1000 or NO_HZ_FULL=y,n";
+            Err(BuildError::ask(format!("{why}; {such}"), ""))
         };
         let Some((option, values)) = text.split_once('=') else { return wrong("write OPTION=VALUE,VALUE".into()) };
         let option = option.strip_prefix("CONFIG_").unwrap_or(option);
