@@ -147,7 +147,6 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
     })
 }
 
-
 #[cfg(test)]
 #[path = "papers_tests.rs"]
 mod tests;

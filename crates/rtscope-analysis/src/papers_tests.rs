@@ -64,7 +64,8 @@ fn too_few_runs_the_same_runs_and_no_runs_are_not_enough() {
 
 #[test]
 fn one_load_that_contradicts_is_enough() {
-    let kernels = |load: &str, rt: [u64; 5]| [kernel(false, load, &[], [300, 305, 302, 299, 301]), kernel(true, load, &[], rt)].concat();
+    let kernels =
+        |load: &str, rt: [u64; 5]| [kernel(false, load, &[], [300, 305, 302, 299, 301]), kernel(true, load, &[], rt)].concat();
     let mixed = [kernels("network", [20, 21, 22, 20, 21]), kernels("full", [900, 905, 899, 902, 901])].concat();
     let p = held(&[Paper::Dewit2024], &mixed);
     assert_eq!(answer(&p, "rt-lowers-maximum-under-load"), Answer::Contradicted);

@@ -52,7 +52,9 @@ pub enum VersusError {
     )]
     NoPair(String),
     /// Nothing to hold a kernel against.
-    #[error("the selection holds one kernel only ({0}): take the same test on another too, such as lab:debian/6.12/amd64+preempt=full")]
+    #[error(
+        "the selection holds one kernel only ({0}): take the same test on another too, such as lab:debian/6.12/amd64+preempt=full"
+    )]
     OneKernel(String),
     /// No kernel has this in its name.
     #[error("no kernel of the selection has `{0}` in its name: there are {1}")]
@@ -184,7 +186,11 @@ fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
         for s in stock {
             let partner = rest.iter().position(|r| {
                 let series = s.version.series().is_some() && s.version.series() == r.version.series();
-                r.kernel.role == Role::Rt && r.place == s.place && r.kernel.parameters == s.kernel.parameters && series && (!exact || r.version == s.version)
+                r.kernel.role == Role::Rt
+                    && r.place == s.place
+                    && r.kernel.parameters == s.kernel.parameters
+                    && series
+                    && (!exact || r.version == s.version)
             });
             match partner {
                 Some(i) => found.push(vec![s, rest.remove(i)]),

@@ -3,7 +3,6 @@
 //! A fetched kernel changes only when the user fetches it again, so that tomorrow's run boots the same kernel as today's.
 
 mod boot;
-mod to_boot;
 mod cache;
 mod candidate;
 mod error;
@@ -13,11 +12,12 @@ mod manifest;
 mod name;
 mod own;
 mod parse;
+mod to_boot;
 
-pub use to_boot::ToBoot;
 pub use cache::{Kernels, Listed};
 pub use error::KernelError;
 pub use manifest::Kernel;
 pub use name::{Arch, KernelName};
 pub(crate) use name::{Series, Source};
 pub(crate) use own::Files;
+pub use to_boot::ToBoot;

@@ -438,7 +438,11 @@ fn margin(kinds: &Kinds<'_>) -> Claim {
         says: "160 us is a safe bound for responses of a PREEMPT_RT kernel in user space, on these boards",
         test: format!("no sample above 160 us in at least {MARGIN_SAMPLES}"),
         answer: overall(&held),
-        missing: if held.is_empty() { "there are no response tests in user space on a PREEMPT_RT kernel".into() } else { String::new() },
+        missing: if held.is_empty() {
+            "there are no response tests in user space on a PREEMPT_RT kernel".into()
+        } else {
+            String::new()
+        },
         held,
     }
 }
@@ -450,7 +454,9 @@ fn fiq() -> Claim {
         says: "A fast interrupt (FIQ) answers sooner and with less jitter than an IRQ",
         test: "maximum of FIQ over IRQ below 1".into(),
         answer: Answer::NotEnoughData,
-        missing: "rtscope has no FIQ handler: Linux has FIQ handlers on 32-bit Arm only, and its GIC driver routes no interrupt to them".into(),
+        missing:
+            "rtscope has no FIQ handler: Linux has FIQ handlers on 32-bit Arm only, and its GIC driver routes no interrupt to them"
+                .into(),
         held: Vec::new(),
     }
 }

@@ -40,7 +40,13 @@ pub struct Kind {
 impl Kind {
     /// The same kind but for its kernel.
     pub(super) fn beside_kernel(&self) -> Self {
-        let kernel = Kernel { release: String::new(), preemption: String::new(), role: Role::Unknown, parameters: Vec::new(), label: String::new() };
+        let kernel = Kernel {
+            release: String::new(),
+            preemption: String::new(),
+            role: Role::Unknown,
+            parameters: Vec::new(),
+            label: String::new(),
+        };
         Self { kernel, ..self.clone() }
     }
 }

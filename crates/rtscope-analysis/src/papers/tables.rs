@@ -230,7 +230,14 @@ pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<Kind, Vec<&PaperRun>
     for (k, runs) in kinds.iter().filter(|(k, _)| SPECS.iter().any(|s| s.paper == paper && (s.own)(k).is_some())) {
         let threads = if k.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", k.threads) };
         let by = if k.device.is_empty() { String::new() } else { format!(", {}", k.device) };
-        let what = format!("{} {}, {} test in {} space every {}, {threads}{by}", k.machine, k.clock_words, k.test, k.space, Nanos(k.interval));
+        let what = format!(
+            "{} {}, {} test in {} space every {}, {threads}{by}",
+            k.machine,
+            k.clock_words,
+            k.test,
+            k.space,
+            Nanos(k.interval)
+        );
         let of = all.entry(what).or_default();
         for (list, one) in [(&mut of.0, &k.kernel.label), (&mut of.1, &k.load)] {
             if !list.contains(one) {

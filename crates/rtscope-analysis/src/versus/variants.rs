@@ -97,7 +97,12 @@ pub fn variants(tally: &Tally, base: Option<&str>) -> Result<Variants, VersusErr
                 let Some(under) = g.under(load) else { continue };
                 let error = |error| VersusError::Merge { kernel: g.kernel.label.clone(), load: load.into(), error };
                 let runs = if i > 0 && set[0].under(load).is_some() { answers.next() } else { None };
-                rows.push(Variant { load: load.into(), kernel: g.kernel.clone(), figures: Figures::of(under).map_err(error)?, runs });
+                rows.push(Variant {
+                    load: load.into(),
+                    kernel: g.kernel.clone(),
+                    figures: Figures::of(under).map_err(error)?,
+                    runs,
+                });
             }
         }
         let place = &set[0].place;

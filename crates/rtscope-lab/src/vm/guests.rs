@@ -6,7 +6,7 @@ use super::qemu::Qemu;
 use super::state::States;
 use crate::debian;
 use crate::image::{Contents, Image, Images, Tools};
-use crate::kernels::{Arch, ToBoot, Kernel, KernelError, KernelName, Kernels, Source};
+use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source, ToBoot};
 use crate::modules::{self, ModuleError};
 use std::path::{Path, PathBuf};
 

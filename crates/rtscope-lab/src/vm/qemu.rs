@@ -275,7 +275,19 @@ mod tests {
     fn word(option: &str, arch: Arch, clock: Clock, cpus: u32, model: TimeModel, runs: bool) -> Option<String> {
         let (kernel, image) = (PathBuf::new(), PathBuf::new());
         let masked = model.masked(arch, &known_flags("Recognized CPUID flags:\n  avx erms\n  fsrm"));
-        let spec = MachineSpec { arch, clock, model, masked, cpus, memory_mib: 512, boot_seed: 1, parameters: Vec::new(), kernel, image, plugin: None };
+        let spec = MachineSpec {
+            arch,
+            clock,
+            model,
+            masked,
+            cpus,
+            memory_mib: 512,
+            boot_seed: 1,
+            parameters: Vec::new(),
+            kernel,
+            image,
+            plugin: None,
+        };
         let words = spec.arguments(runs);
         let at = words.iter().position(|w| w == option)?;
         words.get(at + 1).cloned()

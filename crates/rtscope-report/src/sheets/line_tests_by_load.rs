@@ -40,15 +40,7 @@ fn is_rt(g: &Group) -> bool {
 fn same_task(a: &Group, b: &Group) -> bool {
     let of = |g: &Group| {
         let what = (g.test, g.space, g.device.clone(), g.interval);
-        (
-            what,
-            g.machine.clone(),
-            g.os.clone(),
-            g.kernel.clone(),
-            g.arch.clone(),
-            g.clock_words.clone(),
-            g.instrument.clone(),
-        )
+        (what, g.machine.clone(), g.os.clone(), g.kernel.clone(), g.arch.clone(), g.clock_words.clone(), g.instrument.clone())
     };
     of(a) == of(b)
 }

@@ -92,7 +92,10 @@ fn ratio(v: f64) -> String {
 /// The comparisons of a claim.
 pub(crate) fn held(c: &Claim) -> Sheet<'_> {
     let side = |h: &Held, i: usize| {
-        let figure = h.figures.map_or_else(|| NONE.into(), |f| if f[i] < 100.0 && c.id.starts_with("mean-") { ratio(f[i]) } else { us_f64(Some(f[i])) });
+        let figure = h.figures.map_or_else(
+            || NONE.into(),
+            |f| if f[i] < 100.0 && c.id.starts_with("mean-") { ratio(f[i]) } else { us_f64(Some(f[i])) },
+        );
         format!("{figure} ({})", h.runs[i])
     };
     let names = c.held.first().map_or_else(|| [String::from("A"), String::from("B")], |h| h.sides.clone());

@@ -15,7 +15,8 @@ pub(crate) fn variants(p: &VariantsAt) -> Sheet<'_> {
     let change = |v: &Variant, metric: &str| {
         let row = v.runs.as_ref().and_then(|r| r.rows.iter().find(|r| r.metric == metric));
         let Some(d) = row.map(|r| &r.difference) else { return if v.runs.is_none() { "base".into() } else { Cell::none() } };
-        let range = d.interval.map_or_else(String::new, |[low, high]| format!(" ({} to {})", amount(d.scale, low), amount(d.scale, high)));
+        let range =
+            d.interval.map_or_else(String::new, |[low, high]| format!(" ({} to {})", amount(d.scale, low), amount(d.scale, high)));
         let (word, mark) = match d.word {
             Word::Better => (" better", Mark::Good),
             Word::Worse => (" worse", Mark::Bad),

@@ -13,6 +13,12 @@ const ROW: f64 = 18.0;
 pub(super) const CHARACTER: f64 = 7.2;
 const TITLE: f64 = 9.4;
 
+/// How many characters of the plots' text fit into this many user units.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a small positive number
+pub(super) fn characters(width: f64) -> usize {
+    (width / CHARACTER) as usize
+}
+
 /// Width of a plot, and height of the area between its axes; the total height follows from the content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {

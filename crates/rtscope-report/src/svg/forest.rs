@@ -1,7 +1,7 @@
 //! Forest plot: for each load and figure the ratio of two sides with its interval, over the noise of the first side; and the maximum of
 //! each run as points.
 
-use super::draw::{CHARACTER, Canvas, Size, WIDTH, lines, log_ticks};
+use super::draw::{CHARACTER, Canvas, Size, WIDTH, characters, lines, log_ticks};
 use super::style::Use;
 use crate::format::{clean, cut, escape, us};
 use crate::sheets::replicates::{amount, metric, word};
@@ -11,9 +11,8 @@ use std::fmt::Write as _;
 /// Room for the names and for the words, in user units.
 const LEFT: f64 = 190.0;
 const WORDS: f64 = 272.0;
-/// The longest name left of the axis, and the longest head of a load, in characters.
-const NAME: usize = ((LEFT - 24.0) / CHARACTER) as usize;
-const HEAD: usize = ((WIDTH - 24.0) / CHARACTER) as usize;
+/// Margins beside a text, in user units.
+const MARGINS: f64 = 24.0;
 const ROW: f64 = 24.0;
 /// An interval that goes further than this is cut, so that the others can be seen.
 const FURTHEST: f64 = 1e3;
@@ -95,7 +94,7 @@ pub fn forest(all: &[LoadRuns], [a, b]: [&str; 2], usage: Use) -> Option<String>
 /// The line above a load's rows: its name, cut where it has no room, and what follows it.
 fn head(out: &mut String, y: f64, load: &str, rest: &str) {
     let whole = format!("load {}{rest}", clean(load));
-    let name = cut(&clean(load), HEAD.saturating_sub(5 + rest.chars().count()));
+    let name = cut(&clean(load), characters(WIDTH - MARGINS).saturating_sub(5 + rest.chars().count()));
     let shown = format!("load {name}{rest}");
     let y = y - 6.0;
     let _ = writeln!(out, "<text class=\"group\" x=\"12\" y=\"{y:.1}\">{}<title>{}</title></text>", escape(&shown), escape(&whole));
@@ -138,7 +137,7 @@ pub fn run_maxima(all: &[LoadRuns], names: [&str; 2], usage: Use) -> Option<Stri
         head(&mut out, y, &l.load, "");
         for (i, name) in names.into_iter().enumerate() {
             y += ROW;
-            let label = cut(&clean(name), NAME);
+            let label = cut(&clean(name), characters(LEFT - MARGINS));
             let _ =
                 writeln!(out, "<text text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", LEFT - 12.0, y - 6.0, escape(&label));
             for v in &l.maxima[i] {

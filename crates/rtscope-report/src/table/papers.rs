@@ -17,7 +17,11 @@ pub fn papers(p: &Papers, comparisons: bool, style: Style) -> String {
             out += &wrapped(style, "  yours   ", own);
         }
         if paper.own_conditions.is_empty() {
-            out += &wrapped(style, "  yours   ", &format!("none of the selected runs: rtscope campaign run campaigns/{}-lab.toml takes some", paper.paper));
+            out += &wrapped(
+                style,
+                "  yours   ",
+                &format!("none of the selected runs: rtscope campaign run campaigns/{}-lab.toml takes some", paper.paper),
+            );
         }
         for table in &paper.tables {
             out += &format!("\n{}", titled(sheets::table(table), style));

@@ -173,7 +173,8 @@ impl Plan {
         let in_lab = targets.iter().any(|t| is_lab(t));
         if let Some(sets) = &file.boot {
             if !in_lab || sets.get_ref().is_empty() {
-                let message = "`boot` is for kernels of the lab: boot = [\"\", \"highres=off\"] with targets = [\"lab:debian/6.12\"]";
+                let message =
+                    "`boot` is for kernels of the lab: boot = [\"\", \"highres=off\"] with targets = [\"lab:debian/6.12\"]";
                 return Err(wrong(sets.span(), message.into()));
             }
             targets = booted(&targets, sets.get_ref()).map_err(|(at, m)| wrong(at, m))?;
@@ -256,7 +257,19 @@ impl Plan {
             return Err(wrong(file.repetitions.span(), message));
         }
         let name = file.name.into_inner();
-        Ok(Self { name, title: file.title, targets, clock, models, loads, repetitions, jobs: file.jobs, seed: file.seed, guest, tests })
+        Ok(Self {
+            name,
+            title: file.title,
+            targets,
+            clock,
+            models,
+            loads,
+            repetitions,
+            jobs: file.jobs,
+            seed: file.seed,
+            guest,
+            tests,
+        })
     }
 
     /// The same plan with runs that are `factor` times as long; a plan's own `scale` stays.

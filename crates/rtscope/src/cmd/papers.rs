@@ -29,7 +29,8 @@ pub(crate) fn run(context: &Context, a: &Papers) -> Result<Code, Failure> {
         runs.extend(run?);
         Ok(())
     })?;
-    let asked = if a.papers.is_empty() { Paper::ALL.to_vec() } else { Paper::ALL.into_iter().filter(|p| a.papers.contains(p)).collect() };
+    let asked =
+        if a.papers.is_empty() { Paper::ALL.to_vec() } else { Paper::ALL.into_iter().filter(|p| a.papers.contains(p)).collect() };
     let found = papers(&asked, &runs)?;
     if a.json {
         output::json(&Printed { schema: "rtscope-papers/1", found })?;

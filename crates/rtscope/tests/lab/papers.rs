@@ -16,7 +16,8 @@ fn timers_on_the_tick_are_another_kernel_whose_jitter_is_of_milliseconds() {
     );
     let plan = lab.0.file("ticks.toml", text);
     lab.run(&["campaign", "run", plan.to_str().unwrap(), "--quiet"]).ends_with(0);
-    let found: Value = serde_json::from_str(&lab.line("papers --paper vinh-chau --paper balci-2017 --json").ends_with(0).out).unwrap();
+    let found: Value =
+        serde_json::from_str(&lab.line("papers --paper vinh-chau --paper balci-2017 --json").ends_with(0).out).unwrap();
     assert_eq!(found["runs"], 12);
     let claim = |id: &str| found["claims"].as_array().unwrap().iter().find(|c| c["id"] == id).unwrap();
     let ticks = claim("high-resolution-timers-lower-jitter");
@@ -27,17 +28,26 @@ fn timers_on_the_tick_are_another_kernel_whose_jitter_is_of_milliseconds() {
         assert!((1e6..4e6).contains(&off) && on < 1e5, "{held}");
     }
     assert_eq!(claim("rt-lowers-maximum")["answer"], "not-enough-data");
-    let own: Vec<&Value> = found["papers"][0]["tables"][0]["rows"].as_array().unwrap().iter().filter(|r| r["own"].is_object()).collect();
+    let own: Vec<&Value> =
+        found["papers"][0]["tables"][0]["rows"].as_array().unwrap().iter().filter(|r| r["own"].is_object()).collect();
     assert_eq!(own.len(), 2, "two kernels, not one: {own:?}");
 
-    let record = lab.line(&format!("measure timer -D 100ms --no-save --json --target lab:{STOCK}+highres=off")).ends_with(0).record();
+    let record =
+        lab.line(&format!("measure timer -D 100ms --no-save --json --target lab:{STOCK}+highres=off")).ends_with(0).record();
     assert_eq!(record.parts().lab.as_ref().unwrap().parameters, ["highres=off"]);
-    assert!(record.parts().system.kernel.cmdline.split(' ').any(|w| w == "highres=off"), "{}", record.parts().system.kernel.cmdline);
+    assert!(
+        record.parts().system.kernel.cmdline.split(' ').any(|w| w == "highres=off"),
+        "{}",
+        record.parts().system.kernel.cmdline
+    );
     let side: Value = serde_json::from_str(&lab.line("compare test=timer --kernels --json").ends_with(0).out).unwrap();
     let place = &side["places"][0];
     assert_eq!(place["base"].get("parameters"), None);
     let off = &place["rows"][1];
-    assert_eq!((&off["kernel"]["parameters"], &off["runs"]["rows"][0]["word"]), (&serde_json::json!(["highres=off"]), &"worse".into()));
+    assert_eq!(
+        (&off["kernel"]["parameters"], &off["runs"]["rows"][0]["word"]),
+        (&serde_json::json!(["highres=off"]), &"worse".into())
+    );
 
     for wrong in ["nonsense=1", "nonsense"] {
         let said = lab.line(&format!("measure timer -D 100ms --no-save --target lab:{STOCK}+{wrong}")).ends_with(2);
