@@ -89,7 +89,7 @@ fn runs_of_a_kind_are_pooled_and_stand_below_the_published_rows() {
     let own = rows.iter().find_map(|r| r.own.as_ref()).unwrap();
     assert_eq!((own.runs, own.samples, own.min, own.max), (5, 5_000, Some(5_000), Some(24_000)));
     // Of 999 samples at 5000 + seed and one at the maximum, five times.
-    let mean = (0..5).map(|s| (999 * (5_000 + s) + (20 + s) * 1_000) as f64).sum::<f64>() / 5_000.0;
+    let mean = (0..5).map(|s| f64::from(999 * (5_000 + s) + (20 + s) * 1_000)).sum::<f64>() / 5_000.0;
     assert!((own.mean.unwrap() - mean).abs() < 1e-6);
     let square = |v: f64| (v - mean).powi(2);
     let all = (0..5).map(|s| 999.0 * square(f64::from(5_000 + s)) + square(f64::from((20 + s) * 1_000))).sum::<f64>();

@@ -53,11 +53,11 @@ pub enum VersusError {
     NoPair(String),
     /// Nothing to hold a kernel against.
     #[error(
-        "the selection holds one kernel only ({0}): take the same test on another too, such as lab:debian/6.12/amd64+preempt=full"
+        "the selection holds one kernel only ({0}): measure on another too, such as lab:debian/6.12/amd64+preempt=full"
     )]
     OneKernel(String),
     /// No kernel has this in its name.
-    #[error("no kernel of the selection has `{0}` in its name: there are {1}")]
+    #[error("no kernel of the selection has `{0}` in its name: use part of one of these: {1}")]
     NoBase(String, String),
     /// The counts exceed a u64.
     #[error("the records of {kernel} under `{load}` can't be merged: {error}")]

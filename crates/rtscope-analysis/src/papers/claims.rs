@@ -178,7 +178,8 @@ fn same_but_load(a: &Kind, b: &Kind) -> bool {
 }
 
 fn same_but_space(a: &Kind, b: &Kind) -> bool {
-    let of = |k: &Kind| Kind { space: Space::User, device: String::new(), ..k.clone() };
+    // The device's task is a thread of the run only in user space.
+    let of = |k: &Kind| Kind { space: Space::User, device: String::new(), threads: 0, ..k.clone() };
     b.space == Space::Kernel && of(a) == of(b)
 }
 
@@ -360,7 +361,7 @@ fn common(spec: &Spec, a: &Kind, b: &Kind) -> String {
     if a.space == b.space {
         words.push(format!("{} {}", a.test, a.space));
     }
-    words.push(format!("every {}", rtscope_record::Nanos(a.interval)));
+    words.push(format!("every {}", super::tables::every(a)));
     words.push(a.model.map_or_else(|| format!("{} {}", a.machine, a.clock_words), |m| format!("{} model {m}", a.machine)));
     words.join(", ")
 }

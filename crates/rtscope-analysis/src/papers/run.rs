@@ -29,6 +29,8 @@ pub struct Kind {
     pub device: String,
     /// Interval or semi-period, ns.
     pub interval: u64,
+    /// Longest time between two stimuli, ns; as `interval` where it does not vary.
+    pub interval_max: u64,
     /// Number of measuring threads.
     pub threads: u32,
     /// The kernel.
@@ -96,6 +98,7 @@ impl PaperRun {
             space: p.space,
             device,
             interval: p.settings.interval.0,
+            interval_max: p.settings.lines.as_ref().and_then(|l| l.interval_max).unwrap_or(p.settings.interval).0,
             threads: p.settings.threads,
             kernel: Kernel::of(r),
             load: p.load.clone(),
@@ -182,6 +185,8 @@ pub(super) fn kinds(runs: &[PaperRun]) -> BTreeMap<Kind, Vec<&PaperRun>> {
         }
     }
     // By their ids, so that sums do not hang on the order in which runs were selected.
-    all.values_mut().for_each(|runs| runs.sort_by(|a, b| (a.seed, &a.id).cmp(&(b.seed, &b.id))));
+    for runs in all.values_mut() {
+        runs.sort_by(|a, b| (a.seed, &a.id).cmp(&(b.seed, &b.id)));
+    }
     all
 }

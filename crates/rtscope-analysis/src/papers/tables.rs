@@ -197,16 +197,11 @@ pub(super) fn tables(paper: Paper, published: &[Reference], kinds: &BTreeMap<Kin
     SPECS.iter().filter(|s| s.paper == paper).map(|s| table(s, published, kinds)).collect()
 }
 
-fn table(spec: &Spec, published: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Table {
+fn table(spec: &Spec, rows: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Table {
     let mut conditions: BTreeMap<(u8, String), Vec<Row>> = BTreeMap::new();
-    for r in published {
+    for r in rows {
         if let Some(condition) = (spec.published)(r) {
-            let row = Row {
-                condition: condition.1.clone(),
-                of: format!("{}, {}", r.board, r.kernel),
-                published: Some(r.clone()),
-                own: None,
-            };
+            let row = Row { condition: condition.1.clone(), of: published(r), published: Some(r.clone()), own: None };
             conditions.entry(condition).or_default().push(row);
         }
     }
@@ -219,37 +214,57 @@ fn table(spec: &Spec, published: &[Reference], kinds: &BTreeMap<Kind, Vec<&Paper
     Table { title: spec.title.into(), rows: conditions.into_values().flatten().collect() }
 }
 
+/// Board and kernel of a published row, and that an oscilloscope timed it.
+fn published(r: &Reference) -> String {
+    let kernel = if r.kernel == "not stated" { String::new() } else { format!(", {}", r.kernel) };
+    let by = if r.tool.starts_with("oscilloscope") { ", by oscilloscope" } else { "" };
+    format!("{}{kernel}{by}", r.board)
+}
+
 /// Kernel, load and interval of one's own runs.
 fn name(k: &Kind) -> String {
-    format!("{}, load {}, every {}", k.kernel.label, k.load, Nanos(k.interval))
+    format!("{}, load {}, every {}", k.kernel.label, k.load, every(k))
+}
+
+/// The interval, or the range of the intervals.
+pub(super) fn every(k: &Kind) -> String {
+    if k.interval_max > k.interval {
+        format!("{} to {}", Nanos(k.interval), Nanos(k.interval_max))
+    } else {
+        Nanos(k.interval).to_string()
+    }
+}
+
+/// What runs on one machine by one test had.
+#[derive(Default)]
+struct Conditions<'a> {
+    kernels: Vec<&'a str>,
+    loads: Vec<&'a str>,
+    longest: Option<u64>,
+    runs: usize,
 }
 
 /// On what, how and how long one's own runs were taken that are in a paper's tables: a line for each machine and test.
 pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Vec<String> {
-    let mut all: BTreeMap<String, (Vec<String>, Vec<String>, Option<u64>, usize)> = BTreeMap::new();
+    let mut all: BTreeMap<String, Conditions<'_>> = BTreeMap::new();
     for (k, runs) in kinds.iter().filter(|(k, _)| SPECS.iter().any(|s| s.paper == paper && (s.own)(k).is_some())) {
         let threads = if k.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", k.threads) };
         let by = if k.device.is_empty() { String::new() } else { format!(", {}", k.device) };
-        let what = format!(
-            "{} {}, {} test in {} space every {}, {threads}{by}",
-            k.machine,
-            k.clock_words,
-            k.test,
-            k.space,
-            Nanos(k.interval)
-        );
-        let of = all.entry(what).or_default();
-        for (list, one) in [(&mut of.0, &k.kernel.label), (&mut of.1, &k.load)] {
-            if !list.contains(one) {
-                list.push(one.clone());
+        let (clock, interval) = (&k.clock_words, every(k));
+        let of = all
+            .entry(format!("{} {clock}, {} test in {} space every {interval}, {threads}{by}", k.machine, k.test, k.space))
+            .or_default();
+        for (list, one) in [(&mut of.kernels, k.kernel.label.as_str()), (&mut of.loads, k.load.as_str())] {
+            if !list.contains(&one) {
+                list.push(one);
             }
         }
-        of.2 = of.2.max(runs.iter().filter_map(|r| r.duration).max());
-        of.3 += runs.len();
+        of.longest = of.longest.max(runs.iter().filter_map(|r| r.duration).max());
+        of.runs += runs.len();
     }
-    let line = |(what, (kernels, loads, duration, runs)): (String, (Vec<String>, Vec<String>, Option<u64>, usize))| {
-        let each = duration.map_or_else(String::new, |d| format!(" of at most {}", Nanos(d)));
-        format!("{what}; {runs} runs{each}; kernels {}; loads {}", kernels.join(", "), loads.join(", "))
+    let line = |(what, of): (String, Conditions<'_>)| {
+        let each = of.longest.map_or_else(String::new, |d| format!(" of at most {}", Nanos(d)));
+        format!("{what}; {} runs{each}; kernels {}; loads {}", of.runs, of.kernels.join(", "), of.loads.join(", "))
     };
     all.into_iter().map(line).collect()
 }

@@ -38,11 +38,11 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
     columns.sheet(&t.rows).titled(t.title.clone())
 }
 
-fn both<'r>(
-    r: &'r Row,
+fn both(
+    r: &Row,
     published: impl Fn(&rtscope_analysis::reference::Reference) -> String,
     own: impl Fn(&rtscope_analysis::papers::Pooled) -> String,
-) -> Cell<'r> {
+) -> Cell<'_> {
     match (&r.own, &r.published) {
         (Some(o), _) => Cell::main(own(o)),
         (None, Some(p)) => Cell::marked(published(p), Mark::Quiet),

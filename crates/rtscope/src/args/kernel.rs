@@ -1,7 +1,7 @@
 //! The command line of `rtscope kernel`.
 
 use clap::{Args, Subcommand};
-use rtscope_lab::build::{BuildSource, Vary};
+use rtscope_lab::build::Vary;
 use rtscope_lab::kernels::Arch;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ Examples:
 #[command(after_help = BUILD)]
 pub(crate) struct Build {
     /// debian/6.1, debian/6.12 (Debian's package linux-source-SERIES), a directory with a kernel's tree, or a tarball of one
-    pub source: BuildSource,
+    pub source: String,
     /// For which architecture: amd64, arm64, armhf [default: the host's]
     #[arg(long)]
     pub arch: Option<Arch>,

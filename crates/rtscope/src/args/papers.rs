@@ -21,7 +21,7 @@ pub(crate) struct Papers {
     pub selection: Vec<String>,
     /// A paper; may be repeated [default: all four]
     #[arg(long = "paper", value_name = "NAME")]
-    pub papers: Vec<Paper>,
+    pub only: Vec<Paper>,
     /// The claims only
     #[arg(long)]
     pub claims: bool,

@@ -22,7 +22,7 @@ fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
     let kernels = Kernels::new(config::cache_root()?);
     let jobs = a.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from);
     let order = Order {
-        source: a.source.clone(),
+        source: a.source.parse()?,
         arch: a.arch.unwrap_or_else(Arch::host),
         name: a.name.clone(),
         vary: a.vary.clone(),

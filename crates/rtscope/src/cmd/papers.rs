@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, a: &Papers) -> Result<Code, Failure> {
         Ok(())
     })?;
     let asked =
-        if a.papers.is_empty() { Paper::ALL.to_vec() } else { Paper::ALL.into_iter().filter(|p| a.papers.contains(p)).collect() };
+        if a.only.is_empty() { Paper::ALL.to_vec() } else { Paper::ALL.into_iter().filter(|p| a.only.contains(p)).collect() };
     let found = papers(&asked, &runs)?;
     if a.json {
         output::json(&Printed { schema: "rtscope-papers/1", found })?;
