@@ -1,9 +1,14 @@
-//! Debian packages for guests of any architecture. A private apt with its own directories, lists and status
-//! fetches them, so that the host's packages and architectures stay untouched and no root is needed.
+//! Packages of Debian and its relatives, for guests of any architecture. A private apt with its own directories, lists
+//! and status fetches them, so that the host's packages and architectures stay untouched and no root is needed.
 
 mod apt;
+mod archive;
 pub(crate) mod control;
+mod error;
+mod version;
 
-pub use apt::DebianError;
-pub(crate) use apt::{Apt, Package, mirror_in_use};
-pub(crate) use control::{Paragraph, upstream};
+pub(crate) use apt::{Apt, Package};
+pub(crate) use archive::{Archive, DEBIAN, DEBIAN_12, DEBIAN_VARIABLE, DEBIANS_KEYS, Keys};
+pub(crate) use control::Paragraph;
+pub use error::DebianError;
+pub(crate) use version::compare as compare_versions;

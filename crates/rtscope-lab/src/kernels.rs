@@ -1,23 +1,30 @@
-//! Kernels in the cache: Debian's, fetched by name, and the user's own.
+//! Kernels in the cache: Debian's and Ubuntu's, fetched by name, and the user's own.
 //!
 //! A fetched kernel changes only when the user fetches it again, so that tomorrow's run boots the same kernel as today's.
 
+mod arch;
 mod boot;
 mod cache;
 mod candidate;
+mod compiler;
 mod error;
+mod family;
 mod fetch;
 mod headers;
 mod manifest;
 mod name;
 mod own;
 mod parse;
+mod place;
 mod to_boot;
+mod wrap;
 
+pub use arch::Arch;
 pub use cache::{Kernels, Listed};
+pub(crate) use compiler::FetchedCompiler;
 pub use error::KernelError;
 pub use manifest::Kernel;
-pub use name::{Arch, KernelName};
-pub(crate) use name::{Series, Source};
+pub use name::KernelName;
+pub(crate) use name::Source;
 pub(crate) use own::Files;
 pub use to_boot::ToBoot;

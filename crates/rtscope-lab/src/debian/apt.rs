@@ -1,90 +1,17 @@
 //! The private apt: its configuration, its queries, and what a host may lack.
 
+use super::archive::{Archive, DEBIAN_12, Keys};
 use super::control::{self, Paragraph};
+use super::error::DebianError;
 use crate::cache;
 use crate::kernels::Arch;
-use rtscope_failure::{Fault, Problem};
 use rtscope_files::Lock;
 use rtscope_files::digest;
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-const MIRROR: &str = "http://deb.debian.org/debian";
-/// Selects a mirror other than deb.debian.org. The security archive is expected beside it, with `-security` appended.
-const MIRROR_VARIABLE: &str = "RTSCOPE_DEBIAN_MIRROR";
-
-/// Why a Debian package can't be fetched.
-#[derive(Debug, thiserror::Error)]
-pub enum DebianError {
-    /// A program or file is missing on the host.
-    #[error(
-        "{what} is missing on this host; install it (Debian, Ubuntu: apt install {package}), or fetch on a host that has it and copy the cache"
-    )]
-    Missing {
-        /// The program or file.
-        what: String,
-        /// The Debian package that contains it.
-        package: &'static str,
-    },
-    /// `$RTSCOPE_DEBIAN_MIRROR` or the cache's path can't be used.
-    #[error("{0}")]
-    Unusable(String),
-    /// apt knows no such package.
-    #[error("{wanted} is not in Debian's index for {arch}{said}; is there a network, and is the mirror complete?")]
-    NotFound {
-        /// What was searched for.
-        wanted: String,
-        /// For which architecture.
-        arch: Arch,
-        /// What apt said when it updated the index, after `; apt said: `.
-        said: String,
-    },
-    /// A program failed.
-    #[error("{program} failed: {said}; is there a network, and does $RTSCOPE_DEBIAN_MIRROR, if set, name a Debian mirror?")]
-    Apt {
-        /// Which one.
-        program: String,
-        /// The end of its output.
-        said: String,
-    },
-    /// A file of the cache can't be read or written.
-    #[error("{path}: {source}; make it writable or set RTSCOPE_CACHE to another directory", path = path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl Problem for DebianError {
-    fn remedy(&self) -> String {
-        match self {
-            // These messages already contain the remedy.
-            Self::Missing { .. } | Self::Unusable(_) | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => String::new(),
-        }
-    }
-
-    fn fault(&self) -> Fault {
-        match self {
-            Self::Unusable(_) => Fault::Usage,
-            Self::Missing { .. } | Self::NotFound { .. } | Self::Apt { .. } | Self::Io { .. } => Fault::Machine,
-        }
-    }
-}
-
-impl DebianError {
-    /// Wraps an I/O error for `path`, for use with `map_err`.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_path_buf();
-        move |source| Self::Io { path, source }
-    }
-}
 
 /// A package that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +31,7 @@ pub(crate) struct Package {
 #[derive(Debug)]
 pub(crate) struct Apt {
     dir: PathBuf,
+    archive: &'static Archive,
     arch: Arch,
     /// What `update` complained about, if anything: some index may be stale while others work.
     complaint: String,
@@ -111,33 +39,39 @@ pub(crate) struct Apt {
 }
 
 impl Apt {
-    /// Prepares apt in the cache and brings its index up to date.
+    /// apt for Debian 12: prepared in the cache, its index brought up to date.
     pub(crate) fn open(cache: &Path, arch: Arch, on_step: &mut dyn FnMut(&str)) -> Result<Self, DebianError> {
+        Self::open_archive(&DEBIAN_12, cache, arch, on_step)
+    }
+
+    /// The same for any archive. Keys that are in a package come from Debian 12.
+    pub(crate) fn open_archive(
+        archive: &'static Archive,
+        cache: &Path,
+        arch: Arch,
+        on_step: &mut dyn FnMut(&str),
+    ) -> Result<Self, DebianError> {
         for (program, package) in [("apt-get", "apt"), ("apt-cache", "apt"), ("dpkg-deb", "dpkg")] {
             if !installed(program) {
                 return Err(DebianError::Missing { what: format!("the program {program}"), package });
             }
         }
-        if !Path::new(KEYRING).is_file() {
-            let what = format!("Debian's keyring {KEYRING}");
-            return Err(DebianError::Missing { what, package: "debian-archive-keyring" });
-        }
-        let mirror = mirror(std::env::var(MIRROR_VARIABLE).ok().as_deref())?;
-        let dir = cache.join("apt").join(arch.as_str());
+        let mirror = archive.mirror(arch, std::env::var(archive.variable).ok().as_deref())?;
+        let keyring = keyring(archive, cache, on_step)?;
+        let dir = archive.index_dir(cache, arch);
         let made = |d: PathBuf| fs::create_dir_all(&d).map_err(DebianError::io(&d));
         made(dir.join("lists/partial"))?;
         made(dir.join("archives/partial"))?;
         let dir = dir.canonicalize().map_err(DebianError::io(&dir))?;
         let lock = dir.join("lock");
         let lock = cache::lock(&lock, on_step).map_err(DebianError::io(&lock))?;
-        for (file, text) in
-            [("status", String::new()), ("sources.list", sources(arch, &mirror)), ("apt.conf", configuration(&dir, arch)?)]
-        {
+        let sources = archive.sources(arch, &mirror, &keyring);
+        for (file, text) in [("status", String::new()), ("sources.list", sources), ("apt.conf", configuration(&dir, arch)?)] {
             let path = dir.join(file);
             fs::write(&path, text).map_err(DebianError::io(&path))?;
         }
-        let mut apt = Self { dir, arch, complaint: String::new(), _lock: lock };
-        on_step(&format!("reading Debian's index for {arch}"));
+        let mut apt = Self { dir, archive, arch, complaint: String::new(), _lock: lock };
+        on_step(&format!("reading {}'s index for {arch}", archive.vendor));
         let out = apt.run(sys::process::command("apt-get").args(["-q", "update"]))?;
         // Without a network apt only warns, and uses the index it has.
         if !out.status.success() || String::from_utf8_lossy(&out.stderr).contains("Failed to fetch") {
@@ -172,7 +106,7 @@ impl Apt {
 
     /// The error that `wanted` was not found, with what apt said about its index.
     pub(crate) fn not_found(&self, wanted: impl Into<String>) -> DebianError {
-        DebianError::NotFound { wanted: wanted.into(), arch: self.arch, said: self.complaint.clone() }
+        DebianError::NotFound { wanted: wanted.into(), vendor: self.archive.vendor, arch: self.arch, said: self.complaint.clone() }
     }
 
     fn run(&self, command: &mut Command) -> Result<Output, DebianError> {
@@ -182,7 +116,7 @@ impl Apt {
 
     fn succeed(&self, command: &mut Command) -> Result<String, DebianError> {
         command.env("APT_CONFIG", self.dir.join("apt.conf"));
-        succeed(command)
+        succeed(self.archive, command)
     }
 }
 
@@ -194,10 +128,12 @@ impl Package {
         files.sort();
         let mut packages = Vec::new();
         for file in files {
-            let fields =
-                succeed(sys::process::command("dpkg-deb").arg("-f").arg(&file).args(["Package", "Version", "Architecture"]))?;
+            let fields = succeed(
+                &DEBIAN_12,
+                sys::process::command("dpkg-deb").arg("-f").arg(&file).args(["Package", "Version", "Architecture"]),
+            )?;
             let [paragraph] = &control::parse(&fields)[..] else {
-                return Err(DebianError::Apt { program: "dpkg-deb -f".into(), said: format!("{}: {fields}", file.display()) });
+                return Err(failed(&DEBIAN_12, "dpkg-deb -f", format!("{}: {fields}", file.display())));
             };
             on_step(&format!("unpacking {} {}", paragraph.get("Package"), paragraph.get("Version")));
             packages.push(Self {
@@ -206,7 +142,7 @@ impl Package {
                 arch: paragraph.get("Architecture").to_owned(),
                 sha256: digest::file(&file).map_err(DebianError::io(&file))?,
             });
-            succeed(sys::process::command("dpkg-deb").arg("-x").arg(&file).arg(root))?;
+            succeed(&DEBIAN_12, sys::process::command("dpkg-deb").arg("-x").arg(&file).arg(root))?;
             fs::remove_file(&file).map_err(DebianError::io(&file))?;
         }
         packages.sort_by(|a, b| a.name.cmp(&b.name));
@@ -220,14 +156,18 @@ fn output(command: &mut Command) -> Result<Output, DebianError> {
     command.output().map_err(DebianError::io(&program))
 }
 
-fn succeed(command: &mut Command) -> Result<String, DebianError> {
+fn succeed(archive: &Archive, command: &mut Command) -> Result<String, DebianError> {
     let out = output(command)?;
     if out.status.success() {
         return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
     }
     let words: Vec<_> = command.get_args().take(2).map(|a| a.to_string_lossy()).collect();
     let program = format!("{} {}", command.get_program().to_string_lossy(), words.join(" "));
-    Err(DebianError::Apt { program, said: last_words(&out) })
+    Err(failed(archive, program, last_words(&out)))
+}
+
+fn failed(archive: &Archive, program: impl Into<String>, said: String) -> DebianError {
+    DebianError::Apt { vendor: archive.vendor, variable: archive.variable, program: program.into(), said }
 }
 
 /// apt's errors, else its first warning, else its last line.
@@ -253,26 +193,51 @@ fn installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|d| d.join(program).is_file())
 }
 
-/// The mirror, as text for people; the variable may hold something that is not an address.
-pub(crate) fn mirror_in_use() -> String {
-    std::env::var(MIRROR_VARIABLE).ok().filter(|t| !t.is_empty()).unwrap_or_else(|| MIRROR.into())
+/// The file with the keys of an archive, for apt: fetched if it is in a package that the cache has not got.
+fn keyring(archive: &Archive, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<String, DebianError> {
+    let file = match &archive.keys {
+        Keys::Host { file, package } => {
+            if !Path::new(file).is_file() {
+                return Err(DebianError::Missing { what: format!("{}'s keyring {file}", archive.vendor), package });
+            }
+            PathBuf::from(file)
+        }
+        Keys::Packaged { package, file } => packaged_keyring(package, file, cache, on_step)?,
+        Keys::Users(variable) => {
+            let named = std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
+            named.ok_or_else(|| {
+                let why = format!("packages of {} are taken only if they are signed; name the keys", archive.vendor);
+                DebianError::Unusable(format!("{why}: {variable}=FILE (a keyring as gpg --export writes it)"))
+            })?
+        }
+    };
+    let unusable = |e| DebianError::Unusable(format!("{}'s keyring {}: {e}", archive.vendor, file.display()));
+    let whole = file.canonicalize().map_err(unusable)?;
+    let plain = |p: &&str| !p.contains(|c: char| c.is_whitespace() || c.is_control() || "[]\"\\,".contains(c));
+    whole.to_str().filter(plain).map(str::to_owned).ok_or_else(|| {
+        DebianError::Unusable(format!("apt can't read a keyring with blanks, commas or brackets in its path: {}", whole.display()))
+    })
 }
 
-/// The mirror, checked to be an address.
-fn mirror(set: Option<&str>) -> Result<String, DebianError> {
-    let Some(text) = set.filter(|t| !t.is_empty()) else { return Ok(MIRROR.into()) };
-    let known = ["http://", "https://", "file:/"].iter().any(|s| text.starts_with(s));
-    if !known || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '[') {
-        let why = format!("${MIRROR_VARIABLE} is `{text}`, which is not an address of a Debian mirror; such as {MIRROR}");
-        return Err(DebianError::Unusable(why));
+/// A keyring from a package of Debian 12, kept in the cache.
+fn packaged_keyring(package: &str, file: &str, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, DebianError> {
+    let dir = cache.join("apt/keyrings");
+    let kept = dir.join(Path::new(file).file_name().unwrap_or_default());
+    if kept.is_file() {
+        return Ok(kept);
     }
-    Ok(text.trim_end_matches('/').to_owned())
-}
-
-fn sources(arch: Arch, mirror: &str) -> String {
-    let suites = [(mirror, "bookworm"), (mirror, "bookworm-backports"), (&*format!("{mirror}-security"), "bookworm-security")];
-    let line = |(from, suite): &(&str, &str)| format!("deb [arch={arch} signed-by={KEYRING}] {from} {suite} main\n");
-    suites.iter().map(line).collect()
+    let apt = Apt::open(cache, Arch::host(), on_step)?;
+    // Used only under apt's lock, so anything here was left by a killed process.
+    let work = dir.join("new");
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work).map_err(DebianError::io(&work))?;
+    apt.download(&[package.to_owned()], &work, on_step)?;
+    let root = work.join("root");
+    Package::unpack_all(&work, &root, on_step)?;
+    let unpacked = root.join(file);
+    fs::rename(&unpacked, &kept).map_err(DebianError::io(&unpacked))?;
+    fs::remove_dir_all(&work).map_err(DebianError::io(&work))?;
+    Ok(kept)
 }
 
 fn configuration(dir: &Path, arch: Arch) -> Result<String, DebianError> {
@@ -317,23 +282,6 @@ Acquire::Retries "3";
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_addresses_are_mirrors() {
-        assert_eq!(mirror(None).unwrap(), MIRROR);
-        assert_eq!(mirror(Some("")).unwrap(), MIRROR);
-        assert_eq!(mirror(Some("https://mirror.example/debian/")).unwrap(), "https://mirror.example/debian");
-        for wrong in ["mirror.example", "http://a b", "http://a\ndeb http://b", "[x] http://c"] {
-            assert!(mirror(Some(wrong)).is_err_and(|e| e.is_usage()), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_security_archive_lies_beside_the_mirror() {
-        let text = sources(Arch::Armhf, MIRROR);
-        assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("[arch=armhf signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main"));
-    }
 
     #[test]
     fn a_path_that_would_end_its_quotes_is_refused() {

@@ -37,13 +37,6 @@ pub(crate) fn parse(text: &str) -> Vec<Paragraph> {
     all
 }
 
-/// A sort key for Debian's kernel versions: the numbers of the upstream part, so that `6.12.95-1~bpo12+1` comes
-/// after `6.12.9-2`.
-pub(crate) fn upstream(version: &str) -> Vec<u64> {
-    let upstream = version.split_once('-').map_or(version, |(u, _)| u);
-    upstream.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,18 +68,11 @@ Version: 1:2
         assert!(two[1].depends().is_empty());
     }
 
-    #[test]
-    fn versions_are_ordered_by_their_numbers() {
-        assert!(upstream("6.12.117-1~deb12u1") > upstream("6.12.95-1~bpo12+1"));
-        assert!(upstream("6.12.95-1") > upstream("6.12.9-2"));
-    }
-
     proptest! {
         #[test]
         fn any_text_is_read(text in "([A-Z][a-z]{0,5}: ?[a-z(=|,) 0-9.]{0,20}\n| \\PC{0,9}\n|\n|\\PC{0,9}){0,12}") {
             for p in parse(&text) {
                 let _ = p.depends();
-                upstream(p.get("V"));
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The kernels in a cache: listed, fetched, added and removed, each completely or not at all.
 
+use super::arch::Arch;
+use super::compiler::FetchedCompiler;
 use super::error::KernelError;
 use super::manifest::Kernel;
-use super::name::{Arch, KernelName, Source};
+use super::name::{KernelName, Source};
 use super::{fetch, own};
 use rtscope_files::Lock;
 use serde::Serialize;
@@ -73,7 +75,7 @@ impl Kernels {
     /// Every kernel that can be fetched, and the user's own, by name. A damaged one counts as not fetched.
     pub fn list(&self) -> Result<Vec<Listed>, KernelError> {
         self.sweep();
-        let mut names = KernelName::all_debian();
+        let mut names = KernelName::all_fetchable();
         let own = self.cache.join("kernels/own");
         for arch in Arch::ALL {
             for entry in fs::read_dir(&own).into_iter().flatten().flatten() {
@@ -95,7 +97,7 @@ impl Kernels {
     pub fn get(&self, name: &KernelName) -> Result<Kernel, KernelError> {
         let Some(kernel) = Kernel::read(&self.dir(name), name)? else {
             let remedy = match name.source() {
-                Source::Debian { .. } => format!("fetch it: rtscope lab kernels fetch {name}"),
+                Source::Archive { .. } => format!("fetch it: rtscope lab kernels fetch {name}"),
                 Source::Own(own) => format!("add it: rtscope lab kernels add {own} --arch {} --vmlinuz FILE", name.arch()),
             };
             return Err(KernelError::NotFetched { name: name.clone(), remedy });
@@ -104,11 +106,11 @@ impl Kernels {
         Ok(kernel)
     }
 
-    /// The kernel `name`. It is fetched from Debian with modules, configuration and headers if it is not in the
+    /// The kernel `name`. It is fetched from its archive with modules, configuration and headers if it is not in the
     /// cache, or when `update` asks for the newest. `on_step` is told each step. The result is complete or not
     /// there; two processes that fetch it take turns.
     pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Kernel, KernelError> {
-        let Source::Debian { series, rt } = *name.source() else {
+        let Source::Archive { family, rt } = *name.source() else {
             let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
             return Err(KernelError::Name { name: name.to_string(), why: why.into() });
         };
@@ -119,7 +121,31 @@ impl Kernels {
                 return Ok(kernel);
             }
         }
-        self.make(name, |work| fetch::fetch(&self.cache, work, name, series, rt, on_step))
+        self.make(name, |work| fetch::fetch(&self.cache, work, name, family, rt, on_step))
+    }
+
+    /// The compiler for modules of the kernel `name`, fetched if it is not in the cache. `None` if the host's is taken.
+    pub(crate) fn compiler(
+        &self,
+        name: &KernelName,
+        on_step: &mut dyn FnMut(&str),
+    ) -> Result<Option<FetchedCompiler>, KernelError> {
+        let Source::Archive { family, .. } = *name.source() else { return Ok(None) };
+        family.toolchain().map(|t| t.fetch(&self.cache, name.arch(), on_step)).transpose()
+    }
+
+    /// Fetches the compiler for modules of a kernel that has headers, if the host's won't do and it is not in the cache.
+    pub fn fetch_compiler(&self, kernel: &Kernel, on_step: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
+        if kernel.headers.is_some() {
+            self.compiler(&kernel.name, on_step)?;
+        }
+        Ok(())
+    }
+
+    /// The directory of that compiler's programs, for `PATH`, if it is in the cache.
+    pub fn compiler_dir(&self, name: &KernelName) -> Option<PathBuf> {
+        let Source::Archive { family, .. } = *name.source() else { return None };
+        Some(family.toolchain()?.get(&self.cache, name.arch())?.programs())
     }
 
     /// Copies a user's own kernel into the cache as `own/NAME/ARCH`, replacing any of that name. `modules` is its

@@ -1,7 +1,9 @@
 //! Parses names of kernels and architectures. Errors list the valid names.
 
+use super::arch::Arch;
 use super::error::KernelError;
-use super::name::{Arch, KernelName, Series, Source};
+use super::family::Family;
+use super::name::{KernelName, Source};
 use std::str::FromStr;
 
 impl FromStr for Arch {
@@ -40,18 +42,40 @@ impl FromStr for KernelName {
         let arch =
             arch.map_or(Ok(Arch::host()), |a| a.parse().map_err(|_| wrong("the architectures are amd64, arm64 and armhf")))?;
         match (source, name, parts.next()) {
-            ("debian", Some(series), None) => {
-                let (series, rt) = series.strip_suffix("-rt").map_or((series, false), |s| (s, true));
-                let series = Series::ALL.into_iter().find(|s| s.as_str() == series);
-                let series = series.ok_or_else(|| wrong("Debian's series are 6.1, 6.1-rt, 6.12 and 6.12-rt"))?;
-                Ok(Self::debian(series, rt, arch))
+            (vendor, Some(series), None) if Family::all().any(|f| f.entry().vendor == vendor) => {
+                let (plain, rt) = series.strip_suffix("-rt").map_or((series, false), |s| (s, true));
+                let family = Family::of(vendor, plain).ok_or_else(|| wrong(&series_of(vendor)))?;
+                if family.flavour(arch, rt).is_none() {
+                    return Err(wrong(&missing_flavour(family, arch, rt)));
+                }
+                Ok(Self { source: Source::Archive { family, rt }, arch })
             }
             ("own", Some(name), None) => Self::own(name, arch),
             _ => Err(wrong(
-                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, or own/NAME/ARCH; the architecture may be left out",
+                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, ubuntu/SERIES/ARCH or own/NAME/ARCH; the architecture may be left out",
             )),
         }
     }
+}
+
+/// The series of a vendor, for people.
+fn series_of(vendor: &str) -> String {
+    let mut all = Vec::new();
+    for entry in Family::all().map(Family::entry).filter(|e| e.vendor == vendor) {
+        all.push(entry.series.to_owned());
+        all.extend(entry.flavours.iter().any(|f| f.rt).then(|| format!("{}-rt", entry.series)));
+    }
+    let last = all.pop().unwrap_or_default();
+    format!("the series of {vendor} are {} and {last}", all.join(", "))
+}
+
+/// Why a family has no kernel for this, for people.
+fn missing_flavour(family: Family, arch: Arch, rt: bool) -> String {
+    let there: Vec<&str> = family.entry().flavours.iter().filter(|f| f.rt == rt).map(|f| f.arch.as_str()).collect();
+    if there.is_empty() {
+        return "it has no PREEMPT_RT kernel".into();
+    }
+    format!("there is none for {arch}, only for {}", there.join(" and "))
 }
 
 impl TryFrom<String> for KernelName {
@@ -70,12 +94,18 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written_alike() {
-        for name in KernelName::all_debian() {
-            assert_eq!(name.to_string().parse::<KernelName>().unwrap(), name);
+        let all: Vec<String> = KernelName::all_fetchable().iter().map(ToString::to_string).collect();
+        for name in &all {
+            assert_eq!(name.parse::<KernelName>().unwrap().to_string(), *name);
         }
-        assert_eq!(KernelName::all_debian().len(), 12);
-        let host: KernelName = "debian/6.12-rt".parse().unwrap();
-        assert_eq!(host, KernelName::debian(Series::V6_12, true, Arch::host()));
+        // What records and caches call a kernel stays.
+        for series in ["6.1", "6.1-rt", "6.12", "6.12-rt", "13", "13-rt", "13-backports"] {
+            for arch in ["amd64", "arm64", "armhf"] {
+                assert!(all.contains(&format!("debian/{series}/{arch}")), "{series} {arch}");
+            }
+        }
+        assert!(["ubuntu/24.04/amd64", "ubuntu/26.04-rt/amd64"].iter().all(|n| all.iter().any(|a| a == n)));
+        assert_eq!("debian/6.12-rt".parse::<KernelName>().unwrap().arch(), Arch::host());
         let own: KernelName = "own/my-6.15/armhf".parse().unwrap();
         assert_eq!((own.arch(), own.to_string()), (Arch::Armhf, "own/my-6.15/armhf".to_owned()));
         assert_eq!(serde_json::to_string(&own).unwrap(), "\"own/my-6.15/armhf\"");
@@ -87,6 +117,13 @@ mod tests {
             ("debian/5.10/amd64", "6.12-rt"),
             ("debian/6.12-rt-rt/amd64", "6.12-rt"),
             ("debian/6.12/riscv64", "armhf"),
+            ("debian/14/amd64", "13-backports-rt"),
+            ("debian/13-backports-rt/armhf", "only for amd64 and arm64"),
+            ("ubuntu/24.04-rt/arm64", "only for amd64"),
+            ("ubuntu/24.04-hwe-rt/amd64", "no PREEMPT_RT"),
+            ("ubuntu/24.04/armhf", "only for amd64 and arm64"),
+            ("ubuntu/6.8/amd64", "24.04-hwe"),
+            ("ubuntu", "debian/SERIES/ARCH"),
             ("debian/6.12/amd64/x", "debian/SERIES/ARCH"),
             ("debian", "debian/SERIES/ARCH"),
             ("", "debian/SERIES/ARCH"),
@@ -100,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_name_that_stays_in_its_directory_or_refused(text in "((debian|own)/)?[a-z0-9./-]{0,20}") {
+        fn any_text_is_a_name_that_stays_in_its_directory_or_refused(text in "((debian|ubuntu|own)/)?((6.12|13|24.04)(-rt)?(/arm64)?|[a-z0-9./-]{0,20})") {
             if let Ok(name) = text.parse::<KernelName>() {
                 let text = name.to_string();
                 prop_assert_eq!(text.split('/').count(), 3);

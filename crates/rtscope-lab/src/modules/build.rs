@@ -3,7 +3,7 @@
 
 use super::ModuleError;
 use crate::cache;
-use crate::kernels::Arch;
+use crate::kernels::{Arch, FetchedCompiler};
 use rtscope_files::digest;
 use rtscope_load::kernel_modules::ALL;
 use rtscope_load::programs::find_program;
@@ -36,6 +36,8 @@ const SOURCES: &[(&str, &str)] = sources![
 ];
 /// Environment variables that would change the result.
 const FOREIGN: [&str; 9] = ["ARCH", "CROSS_COMPILE", "CC", "KCFLAGS", "CFLAGS", "MAKEFLAGS", "M", "W", "V"];
+/// Beside the modules: what they were built for and by.
+const MANIFEST: &str = "built.json";
 /// How many lines of a failed build are shown.
 const TAIL: usize = 12;
 
@@ -50,6 +52,8 @@ pub(crate) struct Target<'a> {
     pub(crate) arch: Arch,
     /// Its headers, for `make -C`.
     pub(crate) headers: &'a Path,
+    /// The compiler that was fetched for it; `None` if it takes the host's.
+    pub(crate) compiler: Option<&'a FetchedCompiler>,
 }
 
 /// The directory with the modules for this kernel, built now if it is not in the cache. Without a compiler, the
@@ -103,11 +107,20 @@ pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&
         let (from, to) = (work.join(format!("{name}.ko")), ready.join(format!("{name}.ko")));
         fs::copy(&from, &to).map_err(ModuleError::io(&from))?;
     }
+    let manifest = ready.join(MANIFEST);
+    rtscope_files::write(&manifest, about(target, &version).as_ref(), 0o600).map_err(ModuleError::io(&manifest))?;
     clear(&dir)?;
     fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
     clear(&work)?;
     rtscope_files::write(&last, name.as_ref(), 0o600).map_err(ModuleError::io(&last))?;
     Ok(dir)
+}
+
+/// What the modules were built for and by, for people: the manifest beside them.
+fn about(target: &Target<'_>, version: &str) -> String {
+    let packages = target.compiler.map(|c| &c.packages);
+    let about = serde_json::json!({"kernel": target.kernel, "identity": target.identity, "arch": target.arch, "compiler": version, "packages": packages});
+    format!("{about:#}\n")
 }
 
 /// Everything that determines the modules, except the compiler.
@@ -158,6 +171,12 @@ fn make(target: &Target<'_>, compiler: &Compiler, work: &Path, log: &Path) -> Re
     for name in FOREIGN {
         command.env_remove(name);
     }
+    if let Some(fetched) = target.compiler {
+        // Its assembler and linker too: they come before the host's.
+        let host = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([fetched.programs()].into_iter().chain(std::env::split_paths(&host)));
+        command.env("PATH", path.map_err(|e| ModuleError::io(&fetched.programs())(std::io::Error::other(e)))?);
+    }
     let out = command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(ModuleError::io(Path::new("make")))?;
     if out.status.success() {
         return Ok(());
@@ -181,25 +200,21 @@ struct Compiler {
     named: bool,
 }
 
-fn triple(arch: Arch) -> &'static str {
-    match arch {
-        Arch::Amd64 => "x86_64-linux-gnu",
-        Arch::Arm64 => "aarch64-linux-gnu",
-        Arch::Armhf => "arm-linux-gnueabihf",
-    }
-}
-
 impl Compiler {
     fn of(target: &Target<'_>) -> Self {
         let named = rtscope_files::read_text(&target.headers.join(".kernelvariables"), rtscope_files::SMALL).unwrap_or_default();
-        Self::from_variables(&named, target.arch, Arch::host())
+        let found = Self::from_variables(&named, target.arch, Arch::host());
+        match target.compiler {
+            Some(fetched) if !found.named => Self { suffix: fetched.name.trim_start_matches("gcc").to_owned(), ..found },
+            _ => found,
+        }
     }
 
     /// Reads Debian's `.kernelvariables`, which contains `CC = ... $(CROSS_COMPILE)gcc-12`.
     fn from_variables(text: &str, arch: Arch, host: Arch) -> Self {
         let cc = text.lines().find_map(|l| l.strip_prefix("CC = ")).and_then(|cc| cc.rsplit(')').next()).unwrap_or_default();
         let version = cc.trim().strip_prefix("gcc").filter(|v| v.starts_with('-'));
-        let prefix = if arch == host { String::new() } else { format!("{}-", triple(arch)) };
+        let prefix = if arch == host { String::new() } else { format!("{}-", arch.triple()) };
         Self { prefix, suffix: version.unwrap_or_default().into(), named: !cc.is_empty() }
     }
 
@@ -219,14 +234,17 @@ impl Compiler {
             Arch::Arm64 => "arm64",
             Arch::Armhf => "arm",
         };
-        vec![format!("ARCH={arch}"), cross]
+        // The headers' Makefile takes the default compiler, if nobody says another.
+        let cc = (!self.suffix.is_empty()).then(|| format!("CC={}", self.program()));
+        [format!("ARCH={arch}"), cross].into_iter().chain(cc).collect()
     }
 
     /// The first line of its version output, which is part of what determines the modules.
     fn version(&self, target: &Target<'_>) -> Result<String, ModuleError> {
         let cross = self.prefix.trim_end_matches('-').replace('_', "-");
         let package = format!("gcc{}{}{cross}", self.suffix, if cross.is_empty() { "" } else { "-" });
-        let program = tool(target, &self.program(), &package)?;
+        let fetched = target.compiler.map(|c| c.programs().join(self.program())).filter(|p| p.is_file());
+        let program = fetched.map_or_else(|| tool(target, &self.program(), &package), Ok)?;
         let out =
             sys::process::command(&program).arg("--version").stdin(Stdio::null()).output().map_err(ModuleError::io(&program))?;
         Ok(String::from_utf8_lossy(&out.stdout).lines().next().unwrap_or_default().to_owned())
@@ -247,7 +265,7 @@ mod tests {
         assert_eq!(of("", Arch::Armhf).program(), "arm-linux-gnueabihf-gcc");
         assert!(of(debian, Arch::Arm64).named && !of("", Arch::Amd64).named);
         let told = |text: &str, arch| {
-            of(text, arch).arguments(&Target { kernel: "x", identity: "1", arch, headers: Path::new("/nowhere") })
+            of(text, arch).arguments(&Target { kernel: "x", identity: "1", arch, headers: Path::new("/nowhere"), compiler: None })
         };
         assert_eq!(told(debian, Arch::Arm64), ["CROSS_COMPILE=aarch64-linux-gnu-"], "Debian's 6.1 leaves it open");
         assert!(told(debian, Arch::Amd64).is_empty());
@@ -255,7 +273,7 @@ mod tests {
 
     #[test]
     fn without_a_tool_its_package_is_named() {
-        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: Path::new("/nowhere") };
+        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: Path::new("/nowhere"), compiler: None };
         let compiler = Compiler { prefix: "no-such_arch-".into(), suffix: "-99".into(), named: false };
         let error = compiler.version(&target).unwrap_err();
         assert!(error.to_string().contains("no-such_arch-gcc-99"), "{error}");
@@ -268,7 +286,7 @@ mod tests {
         // Headers that name a compiler which is not installed.
         let headers = tempfile::tempdir().unwrap();
         fs::write(headers.path().join(".kernelvariables"), "CC = $(CROSS_COMPILE)gcc-99\n").unwrap();
-        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: headers.path() };
+        let target = Target { kernel: "x", identity: "1", arch: Arch::host(), headers: headers.path(), compiler: None };
         let error = build(cache.path(), &target, &mut |_| {}).unwrap_err();
         assert!(matches!(&error, ModuleError::NoTool { program, .. } if program == "gcc-99"), "{error}");
         let built = cache.path().join("modules/abc123");

@@ -116,7 +116,7 @@ fn find(name: &str, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<Sourc
         );
         return Err(ModuleError::NoHeaders { kernel: release, remedy });
     }
-    let target = Target { kernel: &release, identity: &version, arch: Arch::host(), headers: &headers };
+    let target = Target { kernel: &release, identity: &version, arch: Arch::host(), headers: &headers, compiler: None };
     build(cache, &target, on_step).map(|dir| Source::File(dir.join(format!("{name}.ko"))))
 }
 

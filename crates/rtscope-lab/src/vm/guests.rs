@@ -4,7 +4,7 @@ use super::error::{GUESTS, GuestError};
 use super::guest::{Boot, Guest, LabOptions};
 use super::qemu::Qemu;
 use super::state::States;
-use crate::debian;
+use crate::debian::DEBIAN_12;
 use crate::image::{Contents, Image, Images, Tools};
 use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source, ToBoot};
 use crate::modules::{self, ModuleError};
@@ -37,8 +37,11 @@ impl Guests {
     /// What a guest with the kernel `name` needs from the network, for a message before the download; `None` when
     /// all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {
-        let from_debian = matches!(name.source(), Source::Debian { .. });
-        let kernel = from_debian && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
+        let archive = match name.source() {
+            Source::Archive { family, .. } => Some(family.entry().archive),
+            Source::Own(_) => None,
+        };
+        let kernel = archive.is_some() && matches!(self.kernels().get(name), Err(KernelError::NotFetched { .. }));
         let tools = Tools::get(&self.cache, name.arch()).is_err();
         let what = match (kernel, tools) {
             (false, false) => return None,
@@ -46,15 +49,19 @@ impl Guests {
             (false, true) => "the guest's tools (some 30 MB)".into(),
             (true, true) => format!("the kernel {name} and the guest's tools (some 160 MB)"),
         };
-        Some(format!("fetching {what} from {}, once; kept in {}", debian::mirror_in_use(), self.cache.display()))
+        let mut from = DEBIAN_12.mirror_in_use(name.arch());
+        if let Some(other) = archive.filter(|_| kernel).map(|a| a.mirror_in_use(name.arch())).filter(|other| *other != from) {
+            from = if tools { format!("{other} and {from}") } else { other };
+        }
+        Some(format!("fetching {what} from {from}, once; kept in {}", self.cache.display()))
     }
 
-    /// Kernel and image for `name`. What is not in the cache is fetched from Debian or built, with each step told
+    /// Kernel and image for `name`. What is not in the cache is fetched or built, with each step told
     /// to `on_step`.
     pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
-            (Err(KernelError::NotFetched { .. }), Source::Debian { .. }) => self.kernels().fetch(name, false, on_step)?,
+            (Err(KernelError::NotFetched { .. }), Source::Archive { .. }) => self.kernels().fetch(name, false, on_step)?,
             (kernel, _) => kernel?,
         };
         let tools = Tools::fetch(&self.cache, name.arch(), false, on_step)?;
@@ -69,12 +76,21 @@ impl Guests {
         let shown = kernel.name.to_string();
         let Some(headers) = kernel.headers_dir() else {
             let remedy = match name.source() {
-                Source::Debian { .. } => format!("fetch them: rtscope lab kernels fetch --update {shown}"),
+                Source::Archive { .. } => format!(
+                    "fetch them: rtscope lab kernels fetch --update {shown}; not every archive has those of every kernel for this host"
+                ),
                 Source::Own(own) => format!("name them: rtscope lab kernels add {own} --headers DIR ..."),
             };
             return Err(ModuleError::NoHeaders { kernel: shown, remedy }.into());
         };
-        let target = modules::Target { kernel: &shown, identity: &kernel.vmlinuz_sha256, arch: kernel.arch, headers: &headers };
+        let compiler = self.kernels().compiler(name, on_step)?;
+        let target = modules::Target {
+            kernel: &shown,
+            identity: &kernel.vmlinuz_sha256,
+            arch: kernel.arch,
+            headers: &headers,
+            compiler: compiler.as_ref(),
+        };
         Ok(modules::build(&self.cache, &target, on_step)?)
     }
 

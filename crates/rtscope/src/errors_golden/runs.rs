@@ -102,8 +102,8 @@ fn of_the_lab(told: &mut Told) {
     variants!(told, DebianError:
         Missing => [DebianError::Missing { what: "apt-get".into(), package: "apt" }],
         Unusable => [unusable()],
-        NotFound => [DebianError::NotFound { wanted: "linux-image-rt".into(), arch: Arch::Amd64, said: String::new() }],
-        Apt => [DebianError::Apt { program: "apt-get".into(), said: "Temporary failure resolving 'deb.debian.org'".into() }],
+        NotFound => [DebianError::NotFound { wanted: "linux-image-rt".into(), vendor: "Debian", arch: Arch::Amd64, said: String::new() }],
+        Apt => [DebianError::Apt { vendor: "Debian", variable: "RTSCOPE_DEBIAN_MIRROR", program: "apt-get".into(), said: "Temporary failure resolving 'deb.debian.org'".into() }],
         Io => [DebianError::Io { path: cache(), source: denied() }],
     );
     variants!(told, KernelError:

@@ -37,8 +37,10 @@ pub(crate) fn run(context: &Context, a: &Options) -> Result<Code, Failure> {
 fn list(kernels: &Kernels, json: bool) -> Result<(), Failure> {
     let all = kernels.list()?;
     if json {
-        let rows: Vec<_> =
-            all.iter().map(|l| json!({"name": l.name, "bytes": l.bytes, "kernel": l.fetched.as_ref().map(whole)})).collect();
+        let rows: Vec<_> = all
+            .iter()
+            .map(|l| json!({"name": l.name, "bytes": l.bytes, "kernel": l.fetched.as_ref().map(|k| whole(kernels, k))}))
+            .collect();
         return output::json(&rows);
     }
     let mut text = format!("{:<23} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
@@ -63,7 +65,7 @@ fn state(l: &Listed) -> String {
 }
 
 /// The manifest, with the paths that programs need.
-fn whole(k: &Kernel) -> serde_json::Value {
+fn whole(kernels: &Kernels, k: &Kernel) -> serde_json::Value {
     let mut value = json!(k);
     value["version"] = json!(k.version());
     value["dir"] = json!(k.dir());
@@ -71,6 +73,7 @@ fn whole(k: &Kernel) -> serde_json::Value {
     value["modules_dir"] = json!(k.modules_dir());
     value["config"] = json!(k.config());
     value["headers_dir"] = json!(k.headers_dir());
+    value["compiler_dir"] = json!(kernels.compiler_dir(&k.name));
     value
 }
 
@@ -80,14 +83,15 @@ fn fetch(context: &Context, kernels: &Kernels, a: &Fetch) -> Result<(), Failure>
         let kernel = kernels.fetch(name, a.update, &mut on_step)?;
         // Also fetch what the guest needs, so that no later run needs a network.
         Tools::fetch(kernels.cache_root(), kernel.arch, a.update, &mut on_step)?;
-        print(&kernel, a.json)?;
+        kernels.fetch_compiler(&kernel, &mut on_step)?;
+        print(kernels, &kernel, a.json)?;
     }
     Ok(())
 }
 
-fn print(k: &Kernel, json: bool) -> Result<(), Failure> {
+fn print(kernels: &Kernels, k: &Kernel, json: bool) -> Result<(), Failure> {
     if json {
-        return output::json(&whole(k));
+        return output::json(&whole(kernels, k));
     }
     let version = k.version().unwrap_or("own");
     output::result(&format!("{} {} {version} sha256 {}\n", k.name, k.release, k.vmlinuz_sha256))
@@ -96,7 +100,7 @@ fn print(k: &Kernel, json: bool) -> Result<(), Failure> {
 fn add(kernels: &Kernels, a: &Add) -> Result<(), Failure> {
     let name = KernelName::own(&a.name, a.arch.unwrap_or_else(Arch::host))?;
     let kernel = kernels.add_own(&name, &a.vmlinuz, a.modules.as_deref(), a.config.as_deref(), a.headers.as_deref())?;
-    print(&kernel, false)
+    print(kernels, &kernel, false)
 }
 
 fn verify(kernels: &Kernels, names: &[KernelName]) -> Result<(), Failure> {
