@@ -55,7 +55,7 @@ impl Toolchain {
         let text = rtscope_files::read(&dir.join(MANIFEST), rtscope_files::SMALL).ok()?;
         let found: FetchedCompiler = serde_json::from_slice(&text).ok()?;
         let whole = digest::count(&dir.join(ROOT)).is_ok_and(|(_, bytes)| bytes == found.bytes);
-        (whole && found.name == self.compiler).then(|| FetchedCompiler { dir, ..found })
+        (whole && found.name == self.compiler).then_some(FetchedCompiler { dir, ..found })
     }
 
     /// The same, fetched if it is not there.

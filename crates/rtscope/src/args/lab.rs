@@ -220,16 +220,20 @@ pub(crate) fn guest_modules(texts: &[String]) -> Result<Vec<(PathBuf, Vec<String
 }
 
 const KERNELS: &str = "\
-Names are debian/SERIES/ARCH with the series 6.1, 6.1-rt, 6.12 and 6.12-rt, or own/NAME/ARCH. The
-architectures are amd64, arm64 and armhf; without one the host's is meant. A fetched kernel stays
-as it is until it is fetched with --update. Kernels are kept in $RTSCOPE_CACHE, else
-$XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR names another mirror than
-http://deb.debian.org/debian.
+Names are debian/SERIES/ARCH with the series 6.1, 6.12 (for Debian 12), 13 and 13-backports;
+ubuntu/SERIES/ARCH with 24.04, 24.04-hwe and 26.04; raspberrypi/13/ARCH; or own/NAME/ARCH. With -rt
+after the series it is the PREEMPT_RT kernel. The architectures are amd64, arm64 and armhf; without one
+the host's is meant. The list has every name. A fetched kernel stays as it is until it is fetched with
+--update. Kernels are kept in $RTSCOPE_CACHE, else $XDG_CACHE_HOME/rtscope, else ~/.cache/rtscope.
+$RTSCOPE_DEBIAN_MIRROR and $RTSCOPE_UBUNTU_MIRROR name other mirrors than http://deb.debian.org/debian
+and http://archive.ubuntu.com/ubuntu. For Raspberry Pi OS, $RTSCOPE_RASPBERRYPI_MIRROR and
+$RTSCOPE_RASPBERRYPI_KEYRING must name a mirror and the file with its keys.
 
 Examples:
   rtscope lab kernels
   rtscope lab kernels fetch debian/6.12/amd64 debian/6.12-rt/amd64
-  rtscope lab kernels fetch --update debian/6.1-rt
+  rtscope lab kernels fetch debian/13-rt ubuntu/24.04
+  rtscope lab kernels fetch --update debian/13-backports-rt
   rtscope lab kernels add mine --vmlinuz bzImage --modules lib/modules/6.15.0 --config .config
   rtscope lab kernels remove own/mine
   rtscope lab kernels --json | jq -r '.[].name'";
@@ -249,7 +253,7 @@ pub(crate) struct Kernels {
 pub(crate) enum KernelsCommand {
     /// Which kernels there are, and which are fetched (the default)
     List(Json),
-    /// Fetch kernels of Debian with modules, configuration and headers, and the guest's tools
+    /// Fetch kernels with modules, configuration, headers and their compiler, and the guest's tools
     Fetch(Fetch),
     /// Remove kernels from the cache
     Remove {

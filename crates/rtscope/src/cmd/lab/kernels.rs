@@ -43,17 +43,18 @@ fn list(kernels: &Kernels, json: bool) -> Result<(), Failure> {
             .collect();
         return output::json(&rows);
     }
-    let mut text = format!("{:<23} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
+    let width = all.iter().map(|l| l.name.to_string().len()).max().unwrap_or_default();
+    let mut text = format!("{:<width$} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
     for l in &all {
-        text += &row(l);
+        text += &row(l, width);
     }
     output::result(&text)
 }
 
-fn row(l: &Listed) -> String {
-    let Some(k) = &l.fetched else { return format!("{:<23} {:<24} {:<28} {:<6} {}\n", l.name, "-", "-", "-", state(l)) };
+fn row(l: &Listed, width: usize) -> String {
+    let Some(k) = &l.fetched else { return format!("{:<width$} {:<24} {:<28} {:<6} {}\n", l.name, "-", "-", "-", state(l)) };
     let rt = k.rt.map_or("?", |rt| if rt { "rt" } else { "stock" });
-    format!("{:<23} {:<24} {:<28} {rt:<6} {}\n", l.name, k.version().unwrap_or("-"), k.release, state(l))
+    format!("{:<width$} {:<24} {:<28} {rt:<6} {}\n", l.name, k.version().unwrap_or("-"), k.release, state(l))
 }
 
 fn state(l: &Listed) -> String {
