@@ -52,9 +52,7 @@ pub enum VersusError {
     )]
     NoPair(String),
     /// Nothing to hold a kernel against.
-    #[error(
-        "the selection holds one kernel only ({0}): measure on another too, such as lab:debian/6.12/amd64+preempt=full"
-    )]
+    #[error("the selection holds one kernel only ({0}): measure on another too, such as lab:debian/6.12/amd64+preempt=full")]
     OneKernel(String),
     /// No kernel has this in its name.
     #[error("no kernel of the selection has `{0}` in its name: use part of one of these: {1}")]

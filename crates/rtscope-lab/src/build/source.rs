@@ -4,7 +4,7 @@ use super::error::BuildError;
 use super::order::BuildSource;
 use super::process;
 use crate::cache;
-use crate::debian::{Apt, Package, upstream};
+use crate::debian::{Apt, Package, compare_versions};
 use crate::kernels::Arch;
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
@@ -99,7 +99,7 @@ fn debian(
     }
     let apt = Apt::open(cache, Arch::host(), on_step)?;
     let mut versions: Vec<String> = apt.show(&[&package])?.iter().map(|p| p.get("Version").to_owned()).collect();
-    versions.sort_by_key(|v| std::cmp::Reverse(upstream(v)));
+    versions.sort_by(|a, b| compare_versions(b, a));
     // Only the holder of the lock uses this name. What a killed process left there is removed.
     let work = sources.join("fetched");
     clear(&work)?;
