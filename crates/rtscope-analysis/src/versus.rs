@@ -5,6 +5,7 @@
 //! kernel without a partner.
 
 mod block;
+mod error;
 mod figures;
 mod findings;
 mod tally;
@@ -12,6 +13,7 @@ mod variants;
 
 pub use crate::kernel::{Kernel, Role};
 pub use block::Block;
+pub use error::VersusError;
 pub use figures::{Figures, LoadFigures, Overall, Ratios};
 pub use tally::{Entry, Tally};
 pub use variants::{Variant, Variants, VariantsAt, variants};
@@ -19,8 +21,7 @@ pub use variants::{Variant, Variants, VariantsAt, variants};
 use crate::band::Band;
 use crate::finding::Finding;
 use crate::replicates::{self, Question};
-use rtscope_failure::{Fault, Problem};
-use rtscope_record::{Clock, DistributionError, Record};
+use rtscope_record::{Clock, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tally::{Group, Place};
@@ -37,50 +38,6 @@ pub struct Versus {
     pub findings: Vec<Finding>,
     /// What the comparison does not show.
     pub note: String,
-}
-
-/// Why there is nothing to compare.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum VersusError {
-    /// No timer record is selected.
-    #[error("the selection holds no record of the test timer: nothing to compare (see `rtscope list`)")]
-    Empty,
-    /// No stock kernel has an RT partner.
-    #[error(
-        "no stock kernel beside its PREEMPT_RT partner in this selection, only {0}; it takes both, of one series (6.12 and 6.12-rt), measured on \
-         the same machine in the same time (host, or virtual in one time model): measure the other kernel too, or name two selections: rtscope compare A B"
-    )]
-    NoPair(String),
-    /// Nothing to hold a kernel against.
-    #[error("the selection holds one kernel only ({0}): measure on another too, such as lab:debian/6.12/amd64+preempt=full")]
-    OneKernel(String),
-    /// No kernel has this in its name.
-    #[error("no kernel of the selection has `{0}` in its name: use part of one of these: {1}")]
-    NoBase(String, String),
-    /// The counts exceed a u64.
-    #[error("the records of {kernel} under `{load}` can't be merged: {error}")]
-    Merge {
-        /// Which kernel.
-        kernel: String,
-        /// Which load.
-        load: String,
-        /// Why.
-        error: DistributionError,
-    },
-}
-
-impl Problem for VersusError {
-    fn remedy(&self) -> String {
-        match self {
-            // The message already says what to do.
-            Self::Empty | Self::NoPair(_) | Self::OneKernel(_) | Self::NoBase(..) => String::new(),
-            Self::Merge { error, .. } => error.remedy(),
-        }
-    }
-
-    fn fault(&self) -> Fault {
-        Fault::Usage
-    }
 }
 
 /// Compares stock kernels with PREEMPT_RT. Records of other tests are left out, which a finding reports; a record that is

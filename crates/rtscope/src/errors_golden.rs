@@ -98,7 +98,7 @@ const SAYS: [&str; 26] = [
     "record id: letters",
     "remove",
     "rtscope list",
-    "series are ",
+    "the series of ",
     "set ",
     "use ",
     "wait for it",

@@ -3,7 +3,7 @@
 //! A claim is a bound on a ratio B/A of a figure of whole runs. It is confirmed where the interval lies on the claimed side in every
 //! comparison that the runs allow, and contradicted where it lies on the other side in any. All intervals of a claim hold together.
 
-use super::Paper;
+use super::paper::Paper;
 use super::run::{Kind, PaperRun};
 use crate::kernel::Role;
 use rtscope_record::{Space, Test, Verdict};

@@ -1,6 +1,6 @@
 //! The papers' tables: published rows, and below those of one condition one's own runs of the same.
 
-use super::Paper;
+use super::paper::Paper;
 use super::run::{Kind, PaperRun};
 use crate::kernel::Role;
 use crate::reference::Reference;

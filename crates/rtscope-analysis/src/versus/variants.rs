@@ -1,8 +1,9 @@
 //! All kernels of a selection in one table, each against a base: what a preemption model or a parameter of the command line changes.
 
+use super::error::VersusError;
 use super::figures::Figures;
+use super::findings;
 use super::tally::{Group, Tally};
-use super::{VersusError, findings};
 use crate::finding::Finding;
 use crate::kernel::Kernel;
 use crate::replicates::{self, LoadRuns, Question};

@@ -26,7 +26,8 @@ impl FromStr for BuildSource {
     fn from_str(text: &str) -> Result<Self, BuildError> {
         // The command line's parser shows the message alone.
         let wrong = |what: String| {
-            let message = format!("{what}; name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one");
+            let message =
+                format!("`{text}`: {what}; name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one");
             BuildError::ask(message, "")
         };
         let path = PathBuf::from(text);

@@ -6,7 +6,7 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "check",
     "measure",
     "dut",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 27] = [
     "reference",
     "compare",
     "plan",
+    "papers",
     "tail",
     "loads",
     "lab",
