@@ -113,3 +113,17 @@ fn every_claim_has_a_name_of_its_own_and_every_table_published_rows() {
     }
     assert!("dewit".parse::<Paper>().unwrap_err().contains("dewit-2024"));
 }
+
+#[test]
+fn runs_of_other_lengths_are_not_held_against_each_other() {
+    let longer = |r: Record| {
+        let mut p = r.into_parts();
+        p.settings.duration = Some(rtscope_record::Nanos(3_600_000_000_000));
+        Record::new(p).unwrap()
+    };
+    let stock = kernel(false, "network", &[], [300, 310, 305, 298, 320]);
+    let rt: Vec<Record> = kernel(true, "network", &[], [20, 21, 20, 22, 20]).into_iter().map(longer).collect();
+    let p = held(&[Paper::Dewit2024], &[stock, rt].concat());
+    let claim = p.claims.iter().find(|c| c.id == "rt-lowers-maximum-under-load").unwrap();
+    assert!(claim.held.is_empty() && claim.answer == Answer::NotEnoughData && !claim.missing.is_empty(), "{claim:?}");
+}

@@ -31,6 +31,10 @@ pub struct Kind {
     pub interval: u64,
     /// Longest time between two stimuli, ns; as `interval` where it does not vary.
     pub interval_max: u64,
+    /// How long a run was to take, ns, if its duration was given.
+    pub duration: Option<u64>,
+    /// How many samples each thread was to take, if that was given. A maximum of more samples is another figure.
+    pub loops: Option<u64>,
     /// Number of measuring threads.
     pub threads: u32,
     /// The kernel.
@@ -63,8 +67,6 @@ pub struct PaperRun {
     pub(super) counts: bool,
     pub(super) verdict: Verdict,
     pub(super) seed: Option<u64>,
-    /// How long it was to take, ns; `None` if only loops were given.
-    pub(super) duration: Option<u64>,
     pub(super) samples: u64,
     pub(super) missed: u64,
     pub(super) min: Option<i64>,
@@ -99,6 +101,8 @@ impl PaperRun {
             device,
             interval: p.settings.interval.0,
             interval_max: p.settings.lines.as_ref().and_then(|l| l.interval_max).unwrap_or(p.settings.interval).0,
+            duration: p.settings.duration.map(|d| d.0),
+            loops: p.settings.loops,
             threads: p.settings.threads,
             kernel: Kernel::of(r),
             load: p.load.clone(),
@@ -110,7 +114,6 @@ impl PaperRun {
             counts: r.verdict() != Verdict::Invalid && !p.interrupted,
             verdict: r.verdict(),
             seed: p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map(|lab| lab.seed),
-            duration: p.settings.duration.map(|d| d.0),
             samples: 0,
             missed: r.distributions().iter().map(rtscope_record::Distribution::missed).fold(0, u64::saturating_add),
             min: None,
@@ -125,12 +128,6 @@ impl PaperRun {
             Test::Sustained => return Ok(None),
         };
         Ok((run.samples > 0).then_some(run))
-    }
-
-    /// Whether both are the same run, or one again to the last bit.
-    fn again(&self, other: &Self) -> bool {
-        let figures = |r: &Self| (r.samples, r.missed, r.min, r.max, r.mean.map(f64::to_bits), r.variance.map(f64::to_bits));
-        self.id == other.id || (self.seed.is_some() && self.seed == other.seed && figures(self) == figures(other))
     }
 }
 
@@ -177,11 +174,12 @@ fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
 /// The runs of each kind that count, once each, in the order of the kinds.
 pub(super) fn kinds(runs: &[PaperRun]) -> BTreeMap<Kind, Vec<&PaperRun>> {
     let mut all: BTreeMap<Kind, Vec<&PaperRun>> = BTreeMap::new();
-    let mut ids = BTreeSet::new();
+    let (mut ids, mut seeds) = (BTreeSet::new(), BTreeSet::new());
     for run in runs.iter().filter(|r| r.counts) {
-        let known = all.entry(run.kind.clone()).or_default();
-        if ids.insert(&run.id) && !known.iter().any(|k| k.again(run)) {
-            known.push(run);
+        // In virtual time the same seed gives the same run again, to the last bucket.
+        let again = run.seed.is_some() && !seeds.insert((&run.kind, run.seed, run.fingerprint));
+        if ids.insert(&run.id) && !again {
+            all.entry(run.kind.clone()).or_default().push(run);
         }
     }
     // By their ids, so that sums do not hang on the order in which runs were selected.

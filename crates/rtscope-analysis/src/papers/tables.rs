@@ -226,6 +226,15 @@ fn name(k: &Kind) -> String {
     format!("{}, load {}, every {}", k.kernel.label, k.load, every(k))
 }
 
+/// How long a run was to take.
+fn length(k: &Kind) -> String {
+    match (k.duration, k.loops) {
+        (Some(d), _) => Nanos(d).to_string(),
+        (None, Some(n)) => format!("{n} samples"),
+        (None, None) => "until it was ended".into(),
+    }
+}
+
 /// The interval, or the range of the intervals.
 pub(super) fn every(k: &Kind) -> String {
     if k.interval_max > k.interval {
@@ -240,7 +249,6 @@ pub(super) fn every(k: &Kind) -> String {
 struct Conditions<'a> {
     kernels: Vec<&'a str>,
     loads: Vec<&'a str>,
-    longest: Option<u64>,
     runs: usize,
 }
 
@@ -252,19 +260,23 @@ pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<Kind, Vec<&PaperRun>
         let by = if k.device.is_empty() { String::new() } else { format!(", {}", k.device) };
         let (clock, interval) = (&k.clock_words, every(k));
         let of = all
-            .entry(format!("{} {clock}, {} test in {} space every {interval}, {threads}{by}", k.machine, k.test, k.space))
+            .entry(format!(
+                "{} {clock}, {} test in {} space every {interval}, {}, {threads}{by}",
+                k.machine,
+                k.test,
+                k.space,
+                length(k)
+            ))
             .or_default();
         for (list, one) in [(&mut of.kernels, k.kernel.label.as_str()), (&mut of.loads, k.load.as_str())] {
             if !list.contains(&one) {
                 list.push(one);
             }
         }
-        of.longest = of.longest.max(runs.iter().filter_map(|r| r.duration).max());
         of.runs += runs.len();
     }
     let line = |(what, of): (String, Conditions<'_>)| {
-        let each = of.longest.map_or_else(String::new, |d| format!(" of at most {}", Nanos(d)));
-        format!("{what}; {} runs{each}; kernels {}; loads {}", of.runs, of.kernels.join(", "), of.loads.join(", "))
+        format!("{what}; {} runs; kernels {}; loads {}", of.runs, of.kernels.join(", "), of.loads.join(", "))
     };
     all.into_iter().map(line).collect()
 }
