@@ -167,6 +167,13 @@ fn stock(k: &Kind) -> bool {
     k.kernel.role == Role::Stock
 }
 
+/// What Dewit measured, on the stock kernel.
+fn loaded_stock_timer(k: &Kind) -> bool {
+    k.test == Test::Timer && k.space == Space::User && k.load != "none" && stock(k)
+}
+
+const LOADED_TIMERS: &str = "timer tests under load on a stock kernel and its PREEMPT_RT partner";
+
 /// The same but for the kernel, which is the RT one of the same series with the same parameters.
 fn rt_of(a: &Kind, b: &Kind) -> bool {
     let kernels = b.kernel.role == Role::Rt && a.kernel.numbers().is_some() && a.kernel.numbers() == b.kernel.numbers();
@@ -231,9 +238,9 @@ const SPECS: &[Spec] = &[
         figures: &[Figure::Worst],
         bound: Bound::Below(1.0),
         sides: ["stock", "RT"],
-        is_a: |k| k.test == Test::Timer && k.space == Space::User && k.load != "none" && stock(k),
+        is_a: loaded_stock_timer,
         is_b: rt_of,
-        lacks: "timer tests under load on a stock kernel and its PREEMPT_RT partner",
+        lacks: LOADED_TIMERS,
     },
     Spec {
         paper: Paper::Dewit2024,
@@ -242,9 +249,9 @@ const SPECS: &[Spec] = &[
         figures: &[Figure::Worst],
         bound: Bound::Below(0.1),
         sides: ["stock", "RT"],
-        is_a: |k| k.test == Test::Timer && k.space == Space::User && k.load != "none" && stock(k),
+        is_a: loaded_stock_timer,
         is_b: rt_of,
-        lacks: "timer tests under load on a stock kernel and its PREEMPT_RT partner",
+        lacks: LOADED_TIMERS,
     },
     Spec {
         paper: Paper::Dewit2024,
@@ -253,9 +260,9 @@ const SPECS: &[Spec] = &[
         figures: &[Figure::WorstOverMean],
         bound: Bound::Below(1.0),
         sides: ["stock", "RT"],
-        is_a: |k| k.test == Test::Timer && k.space == Space::User && k.load != "none" && stock(k),
+        is_a: loaded_stock_timer,
         is_b: rt_of,
-        lacks: "timer tests under load on a stock kernel and its PREEMPT_RT partner",
+        lacks: LOADED_TIMERS,
     },
     Spec {
         paper: Paper::VinhChau,

@@ -217,7 +217,7 @@ impl Guest {
         match self.boot.parameters.iter().find(|p| facts.not_taken.contains(p)) {
             None => Ok(Started { machine, facts: self.with_missing(facts), _keeping: keeping }),
             Some(parameter) => Err(VmError::Failed {
-                message: format!("the kernel {} does not know the parameter `{parameter}`", self.boot.name),
+                message: format!("the kernel {} does not know the parameter `{parameter}`, or refuses its value", self.boot.name),
                 remedy: "Documentation/admin-guide/kernel-parameters.txt of its source lists them; some are there only with certain options".into(),
                 usage: true,
             }),
