@@ -14,12 +14,12 @@ CYCLICTEST = "cyclictest"
 CPU = min(os.sched_getaffinity(0))
 
 
-def plan(interval_us, loops, threads=1, directory=None):
+def plan(interval_us, loops, threads=1, directory=None, target="local"):
     """A plan file for the probe: the same test as cyclictest -m -t -a -p95 -i."""
     settings = dict(
         interval=interval_us * 1000, loops=loops, threads=threads, cpus=sorted(os.sched_getaffinity(0))[:threads],
         policy="fifo", priority=95, mlockall=True, hold_dma_latency=True, worst=32)
-    text = dict(protocol="rtscope-probe/1", id="bench", test="timer", space="user", load="none", target="local",
+    text = dict(protocol="rtscope-probe/1", id="bench", test="timer", space="user", load="none", target=target,
                 settings=settings, progress_ms=0)
     path = os.path.join(directory, f"plan-{interval_us}-{loops}-{threads}.json")
     with open(path, "w") as f:
@@ -47,20 +47,12 @@ def per_sample(make, short, long):
 
 
 def loop_alone(directory):
-    """Instructions of the sampling loop for each further sample on the fake clock (its own included): the same on any machine,
-    however busy, since no point is missed and the record's end costs the same for any number of samples."""
+    """Instructions of the sampling loop for each further sample on the fake clock (its own included): the same however busy
+    the machine is, since no point is missed and the record's end costs the same for any number of samples."""
     latencies = os.path.join(directory, "latencies")
     with open(latencies, "w") as f:
         f.write("10000\n12000\n11000\n")
-
-    def fake(loops):
-        path = plan(200, loops, directory=directory)
-        with open(path) as f:
-            text = json.load(f)
-        with open(path, "w") as f:
-            json.dump({**text, "target": f"fake:{latencies}"}, f)
-        return [PROBE, path]
-    return per_sample(fake, 100_000, 1_100_000)
+    return per_sample(lambda n: [PROBE, plan(200, n, directory=directory, target=f"fake:{latencies}")], 100_000, 1_100_000)
 
 
 def peak_kib(command):
