@@ -151,9 +151,8 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     if bytes < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((0..u32::try_from(mask.len() * 64).unwrap_or(u32::MAX))
-        .filter(|&cpu| mask[cpu as usize / 64] >> (cpu % 64) & 1 == 1)
-        .collect())
+    let words = (0u32..).step_by(64).zip(mask).filter(|&(_, word)| word != 0);
+    Ok(words.flat_map(|(first, word)| (first..first + 64).filter(move |cpu| word >> (cpu - first) & 1 == 1)).collect())
 }
 
 /// Sets `policy` and `priority` of the calling thread. For DEADLINE, `period_ns` is period and deadline, and the runtime is a

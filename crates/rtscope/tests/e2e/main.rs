@@ -9,6 +9,7 @@ mod campaign;
 mod captures;
 mod compare_runs;
 mod compare_values;
+mod cost;
 mod dropin;
 mod fake;
 mod fpga;
