@@ -1,18 +1,46 @@
 //! Short, unique names for runs in tables and plots.
 
-use crate::format::cut;
+use crate::format::{clean, cut};
 use crate::properties::handler;
 use rtscope_analysis::versus::Kernel;
 use rtscope_record::{Record, Space};
 use std::collections::BTreeMap;
 
 /// The name of each record in a list of them all: its load, as much of its kernel as distinguishes the kernels, and test,
-/// space, handler, time model and seed where they differ. Runs that are still alike are numbered.
+/// space, handler, time model, interval and seed where they differ. Runs that are still alike have their file, their time or
+/// their id besides.
 pub(crate) fn run_names(records: &[&Record]) -> Vec<String> {
     let seed = |r: &Record| r.parts().lab.as_ref().map(|lab| lab.seed);
     let differ = records.windows(2).any(|w| seed(w[0]) != seed(w[1]));
     let shown = |r: &Record| seed(r).filter(|_| differ).map_or_else(String::new, |n| format!(" seed {n}"));
-    numbered(kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect())
+    told_apart(kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect(), records)
+}
+
+/// `names` of `records`, where those that are alike have after them what tells them apart: the file that they were imported from,
+/// when they began, or the end of their id.
+fn told_apart(mut names: Vec<String>, records: &[&Record]) -> Vec<String> {
+    let started = |r: &Record, until: usize| r.parts().started.get(..until).map(|t| t.replacen('T', " ", 1));
+    let ways: [&dyn Fn(&Record) -> Option<String>; 5] = [
+        &|r| r.parts().source.as_ref().map(|s| clean(s.file.rsplit('/').next().unwrap_or_default())),
+        &|r| started(r, "2026-11-21T08:00".len()),
+        &|r| started(r, "2026-11-21T08:00:00".len()),
+        &|r| r.id().rsplit('-').next().map(str::to_owned),
+        &|r| Some(r.id().to_owned()),
+    ];
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (i, name) in names.iter().enumerate() {
+        alike.entry(name.clone()).or_default().push(i);
+    }
+    for (name, runs) in alike.into_iter().filter(|a| a.1.len() > 1) {
+        let more = |way: &&dyn Fn(&Record) -> Option<String>| {
+            let all: Option<Vec<String>> = runs.iter().map(|&i| way(records[i])).collect();
+            all.filter(|all| !several(all))
+        };
+        for (&i, more) in runs.iter().zip(ways.iter().find_map(more).unwrap_or_default()) {
+            names[i] = format!("{name} {more}");
+        }
+    }
+    numbered(names)
 }
 
 /// The runs of one kernel.
@@ -98,7 +126,7 @@ pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
     // If all kernels have the same name, it is left out.
     let alike = kernels.windows(2).all(|k| k[0].label == k[1].label);
     let way = if alike { ways[0] } else { ways.into_iter().find(apart).unwrap_or(ways[3]) };
-    let more: [fn(&Record) -> String; 4] = [
+    let more: [fn(&Record) -> String; 5] = [
         |r| format!(" {}", r.parts().test),
         |r| format!(" {}", r.parts().space),
         |r| {
@@ -110,6 +138,8 @@ pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
                 .unwrap_or_default()
         },
         |r| r.parts().lab.as_ref().map_or_else(String::new, |lab| format!(" model {}", lab.model)),
+        // 0: not known.
+        |r| Some(r.parts().settings.interval).filter(|i| i.0 > 0).map_or_else(String::new, |i| format!(" {i}")),
     ];
     let differ = more.map(|of| records.windows(2).any(|w| of(w[0]) != of(w[1])));
     let rest = |r: &Record| more.iter().zip(differ).filter(|m| m.1).map(|m| (m.0)(r)).collect::<String>();
@@ -119,6 +149,54 @@ pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use rtscope_record::{Nanos, RecordParts, Source, fixtures};
+
+    /// Names of runs that are alike but for what `change` makes of each.
+    fn names(change: [fn(&mut RecordParts); 3]) -> Vec<String> {
+        let records = change.map(|change| {
+            let mut p = fixtures::parts();
+            change(&mut p);
+            Record::new(p).unwrap()
+        });
+        run_names(&records.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn runs_are_named_by_what_differs() {
+        assert_eq!(
+            names([|p| p.settings.interval = Nanos(200_000), |_| (), |p| p.load = "disk".into()]),
+            ["none 200us", "none 1ms", "disk 1ms"]
+        );
+        let at = names([
+            |p| p.started = "2026-11-21T08:00:07Z".into(),
+            |p| p.started = "2026-11-21T08:01:07Z".into(),
+            |p| p.load = "disk".into(),
+        ]);
+        assert_eq!(at, ["none 2026-11-21 08:00", "none 2026-11-21 08:01", "disk"]);
+        let second = names([
+            |p| p.started = "2026-11-21T08:00:07Z".into(),
+            |p| p.started = "2026-11-21T08:00:08Z".into(),
+            |p| p.load = "disk".into(),
+        ]);
+        assert_eq!(second[..2], ["none 2026-11-21 08:00:07", "none 2026-11-21 08:00:08"]);
+        let ids = names([
+            |p| p.id = "20261121T080000Z-1a2b3c".into(),
+            |p| p.id = "20261121T080000Z-1a2b3d".into(),
+            |p| p.load = "disk".into(),
+        ]);
+        assert_eq!(ids, ["none 1a2b3c", "none 1a2b3d", "disk"]);
+    }
+
+    #[test]
+    fn imported_runs_are_named_by_their_files() {
+        fn from(p: &mut RecordParts, file: &str) {
+            p.source = Some(Source { format: "f".into(), file: file.into(), sha256: String::new(), kept: Vec::new() });
+        }
+        let named = names([|p| from(p, "a/stock.txt"), |p| from(p, "a/rt.txt"), |p| from(p, "b/rt\u{1b}.txt")]);
+        assert_eq!(named[..2], ["none stock.txt", "none rt.txt"]);
+        assert!(!named[2].contains('\u{1b}'));
+    }
 
     #[test]
     fn names_that_are_alike_are_numbered() {
