@@ -277,6 +277,14 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     await close();
   });
 
+  test("no table loses a column on paper", async () => {
+    const { page, close } = await open({ viewport: { width: 718, height: 1000 } });
+    await page.emulateMedia({ media: "print" });
+    const cut = await page.evaluate(() => [...document.querySelectorAll("td, th, .badge")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.textContent));
+    assert.deepEqual(cut, []);
+    await close();
+  });
+
   test("without JavaScript the pictures are there and nothing promises more", async () => {
     const { page, asked, close } = await open({ javaScriptEnabled: false });
     const n = await page.locator("figure.chart").count();

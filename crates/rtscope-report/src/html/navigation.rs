@@ -15,7 +15,7 @@ pub(super) fn navigation(parts: &[(&str, &str, bool)], groups: &[Group], records
                 div.panel {
                     @for g in groups {
                         div.kernel {
-                            h4 { (g.kernel) " " span.count { (g.runs.len()) } }
+                            p.name { (g.kernel) " " span.count { (g.runs.len()) } }
                             ul {
                                 @for run in &g.runs {
                                     @let r = &records[run.index];

@@ -18,27 +18,29 @@ const OPEN: usize = 16;
 
 /// The runs of a kernel; under the kernel's name where there are `several` kernels.
 pub(super) fn group(g: &Group, records: &[Record], explained: &[Explained], several: bool) -> Result<Markup, ReportError> {
-    let runs = g.runs.iter().map(|r| run(r, &records[r.index], explained, records.len() <= OPEN));
+    // Names of runs are unique among those of their kernel.
+    let kernel = g.runs.first().filter(|_| several).map(|r| format!("kernel-of-run-{}", r.index));
+    let runs = g.runs.iter().map(|r| run(r, kernel.as_deref(), &records[r.index], explained, records.len() <= OPEN));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         div.kernel-runs {
             @if several {
-                h2.kernel { "Kernel " (g.kernel) " " span.count { (runs.len()) @if runs.len() == 1 { " run" } @else { " runs" } } }
+                h2.kernel id=[&kernel] { "Kernel " (g.kernel) " " span.count { (runs.len()) @if runs.len() == 1 { " run" } @else { " runs" } } }
             }
             @for run in &runs { (run) }
         }
     })
 }
 
-/// Everything about one record.
-fn run(run: &Run, record: &Record, explained: &[Explained], open: bool) -> Result<Markup, ReportError> {
+/// Everything about one record; `kernel` is the id of the heading above it.
+fn run(run: &Run, kernel: Option<&str>, record: &Record, explained: &[Explained], open: bool) -> Result<Markup, ReportError> {
     let i = run.index;
     let s = summarize(record)?;
     let p = record.parts();
     let all = s.merged.as_ref();
     let highest = all.and_then(|a| a.max).map(|max| time(max as f64));
     Ok(html! {
-        section.run id={ "run-" (i) } data-run=(i) aria-labelledby={ "run-" (i) "-title" } {
+        section.run id={ "run-" (i) } data-run=(i) aria-labelledby={ "run-" (i) "-title" @if let Some(kernel) = kernel { " " (kernel) } } {
             details.whole open[open] {
                 summary.run-head {
                     h2 id={ "run-" (i) "-title" } {
@@ -245,7 +247,7 @@ fn load_proof(record: &Record) -> Markup {
                 code { (crate::format::command(&p.command)) } " "
                 span class={ "badge " (if bad { "bad" } else { "plain" }) } { (end) } " " (load_achieved(p))
             }
-            @if !p.stderr.is_empty() { pre { (p.stderr) } }
+            @if !p.stderr.is_empty() { pre tabindex="0" { (p.stderr) } }
         }
     }
 }

@@ -13,13 +13,16 @@ pub(super) fn table(s: &Sheet<'_>) -> Markup {
     let firsts: Vec<bool> = std::iter::once(false).chain(s.columns.windows(2).map(|w| w[0].group != w[1].group)).collect();
     let first = |i: usize| firsts[i] && !s.columns[i].group.head.is_empty();
     html! {
-        div.scroll {
+        // A wide table scrolls by keyboard, too.
+        div.scroll tabindex="0" role="group" aria-label=(if s.title.is_empty() { "Table".into() } else { micro(&s.title) }) {
             table.figures.narrow[s.columns.len() < 6] {
                 @if !s.title.is_empty() { caption { strong { (micro(&s.title)) } (micro(&s.about)) } }
                 thead {
                     tr {
                         @for run in s.columns.chunk_by(|a, b| !a.group.head.is_empty() && a.group == b.group) {
-                            @if run[0].group.head.is_empty() {
+                            @if run[0].group.head.is_empty() && run[0].head.is_empty() {
+                                td rowspan=[grouped.then_some("2")] {}
+                            } @else if run[0].group.head.is_empty() {
                                 th.word[is_word(&run[0])] scope="col" rowspan=[grouped.then_some("2")] { (micro(&run[0].head)) }
                             } @else {
                                 th.group scope="colgroup" colspan=(run.len()) { (swatch(run[0].group.role)) (micro(&run[0].group.head)) }

@@ -1,0 +1,30 @@
+// Checks a report's accessibility with axe in headless Chromium: RTSCOPE_REPORT=out.html npm --prefix web run test:axe.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { launch, open as openIn } from "./browser.mjs";
+
+const report = resolve(process.env.INIT_CWD ?? ".", process.env.RTSCOPE_REPORT ?? "");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+describe("axe finds nothing", () => {
+  let chromium;
+  before(async () => (chromium = await launch()));
+  after(() => chromium?.close());
+
+  for (const width of [390, 768, 1280])
+    for (const colorScheme of ["light", "dark"])
+      for (const unfolded of [false, true])
+        test(`at ${width} pixels, ${colorScheme}, ${unfolded ? "all open" : "as it opens"}`, async () => {
+          const { page, close } = await openIn(chromium.browser, pathToFileURL(report).href, { viewport: { width, height: 900 }, colorScheme });
+          if (unfolded) await page.locator("details").evaluateAll((all) => all.forEach((d) => (d.open = true)));
+          await page.evaluate(axe);
+          const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+          const said = found.violations.map((v) => `${v.impact} ${v.id}: ${v.help}: ${v.nodes.length} nodes, such as ${v.nodes[0].target.join(" ")} ${v.nodes[0].html.slice(0, 160)}`);
+          assert.deepEqual(said, []);
+          await close();
+        });
+});
