@@ -16,23 +16,28 @@ pub(crate) fn run_names(records: &[&Record]) -> Vec<String> {
     told_apart(kind_names(records).into_iter().zip(records).map(|(name, r)| name + &shown(r)).collect(), records)
 }
 
+/// What may tell a run from others; `None` where a run has no such thing.
+type Way = fn(&Record) -> Option<String>;
+
 /// `names` of `records`, where those that are alike have after them what tells them apart: the file that they were imported from,
 /// when they began, or the end of their id.
 fn told_apart(mut names: Vec<String>, records: &[&Record]) -> Vec<String> {
-    let started = |r: &Record, until: usize| r.parts().started.get(..until).map(|t| t.replacen('T', " ", 1));
-    let ways: [&dyn Fn(&Record) -> Option<String>; 5] = [
-        &|r| r.parts().source.as_ref().map(|s| clean(s.file.rsplit('/').next().unwrap_or_default())),
-        &|r| started(r, "2026-11-21T08:00".len()),
-        &|r| started(r, "2026-11-21T08:00:00".len()),
-        &|r| r.id().rsplit('-').next().map(str::to_owned),
-        &|r| Some(r.id().to_owned()),
+    fn started(r: &Record, until: usize) -> Option<String> {
+        r.parts().started.get(..until).map(|t| t.replacen('T', " ", 1))
+    }
+    let ways: [Way; 5] = [
+        |r| r.parts().source.as_ref().map(|s| clean(s.file.rsplit('/').next().unwrap_or_default())),
+        |r| started(r, "2026-11-21T08:00".len()),
+        |r| started(r, "2026-11-21T08:00:00".len()),
+        |r| r.id().rsplit('-').next().map(str::to_owned),
+        |r| Some(r.id().to_owned()),
     ];
     let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (i, name) in names.iter().enumerate() {
         alike.entry(name.clone()).or_default().push(i);
     }
     for (name, runs) in alike.into_iter().filter(|a| a.1.len() > 1) {
-        let more = |way: &&dyn Fn(&Record) -> Option<String>| {
+        let more = |way: &Way| {
             let all: Option<Vec<String>> = runs.iter().map(|&i| way(records[i])).collect();
             all.filter(|all| !several(all))
         };
