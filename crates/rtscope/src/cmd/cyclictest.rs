@@ -45,7 +45,8 @@ Usage: rtscope cyclictest [OPTIONS]
   -t [N]      --threads         number of threads [1; without N one for each CPU]
   -v          --verbose         every sample as thread:cycle:latency
 
-Taken, without effect: -M -n -o -u --mainaffinity --dbg_cyclictest. Not provided: -r -s -x -R -F --smi --spike --secaligned.
+Taken, without effect: -M -n -o -R -u --mainaffinity --tracemark --dbg_cyclictest, and words that are no options.
+Not provided: -r -s -x -F --smi --spike --secaligned. -V: the version.
 Added: --rtscope-dialect=A|B   text as up to rt-tests 2.6 (A, the default) or as from 2.7 (B)
        --rtscope-load=NAME     name of the load to write into the record
 
@@ -68,8 +69,12 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     if o.help {
         return help();
     }
-    for name in &o.ignored {
-        output::note(&format!("rtscope: {name} has no effect here"));
+    if o.version {
+        output::result(&format!("cyclictest V {} (rtscope)\n", env!("CARGO_PKG_VERSION")))?;
+        return Ok(Code::Done);
+    }
+    for note in &o.notes {
+        output::note(&format!("rtscope: {note}"));
     }
     let archive = std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into);
     let context = Context::new(&crate::args::Global { archive, memory_limit: crate::args::values::Size(1 << 30), quiet: true })?;
@@ -132,9 +137,14 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
     }
     let mut out = String::new();
     if o.verbose {
-        // In verbose mode cyclictest prints only samples: of our summary, only the comment lines follow them.
-        let summary = text::write_text(record, &TextOptions { histogram: None, ..*format })?;
-        summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
+        // In verbose mode cyclictest prints only samples, and the histogram if there is one: of our summary, only the comment
+        // lines follow them.
+        if let (Some(_), None) = (o.histogram, &o.histfile) {
+            out += &text::write_text(record, &TextOptions { quiet: true, ..*format })?;
+        } else {
+            let summary = text::write_text(record, &TextOptions { histogram: None, ..*format })?;
+            summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
+        }
         return output::exact(out.as_bytes());
     }
     if again {

@@ -2,7 +2,7 @@
 //! optional.
 
 use crate::cmd::run::cpus;
-use lexopt::{Arg, Parser, ValueExt};
+use lexopt::{Arg, Parser};
 use rtscope_archive::formats::cyclictest::Dialect;
 use rtscope_failure::Failure;
 use rtscope_record::{Nanos, Policy, Settings};
@@ -35,8 +35,9 @@ pub(super) struct Options {
     pub(super) dialect: Dialect,
     pub(super) load: String,
     pub(super) help: bool,
-    /// Options that are accepted but have no effect here.
-    pub(super) ignored: Vec<&'static str>,
+    pub(super) version: bool,
+    /// What was taken in another way than it was perhaps meant: said on standard error.
+    pub(super) notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +79,8 @@ impl Default for Options {
             dialect: Dialect::A,
             load: "unknown".into(),
             help: false,
-            ignored: Vec::new(),
+            version: false,
+            notes: Vec::new(),
         }
     }
 }
@@ -96,19 +98,32 @@ fn optional(parser: &mut Parser, looks: impl Fn(&str) -> bool) -> Option<OsStrin
     if next { parser.value().ok() } else { None }
 }
 
-fn number(parser: &mut Parser, name: &str) -> Result<u64, Failure> {
+/// A number as `atoi` reads it, which cyclictest uses: blanks before it and anything after it are passed over. Without a digit it is
+/// refused, where cyclictest takes 0.
+fn digits(text: &str, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
+    let own = text.trim();
+    let end = own.bytes().take_while(u8::is_ascii_digit).count();
+    let (read, rest) = own.split_at(end);
+    let number = read.parse().map_err(|_| usage(format!("{name}: `{own}` is not a number")))?;
+    if !rest.is_empty() {
+        notes.push(format!("{name}: `{own}` is read as {number}, as by cyclictest"));
+    }
+    Ok(number)
+}
+
+fn number(parser: &mut Parser, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
     let value = parser.value().map_err(|e| usage(e.to_string()))?;
-    value.parse::<u64>().map_err(|_| usage(format!("{name}: `{}` is not a number", value.to_string_lossy())))
+    digits(&value.to_string_lossy(), name, notes)
 }
 
 /// `-D`: seconds, or a number with s, m, h or d.
 fn duration(text: &str) -> Result<Nanos, Failure> {
-    rtscope_record::units::seconds(text).map_err(|e| usage(format!("-D: {e}")))
+    rtscope_record::units::seconds(text.trim()).map_err(|e| usage(format!("-D: {e}")))
 }
 
 /// Whether a word looks like a CPU set that names at least one CPU.
 fn is_cpu_set(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit() || c == '!')
+    word == "all" || word.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '!')
 }
 
 impl Options {
@@ -122,45 +137,55 @@ impl Options {
             let name = match &arg {
                 Arg::Short(c) => c.to_string(),
                 Arg::Long(l) => (*l).to_owned(),
-                Arg::Value(v) => return Err(usage(format!("`{}` is not an option", v.to_string_lossy()))),
+                // Words that are no options are passed over by getopt, and so by cyclictest.
+                Arg::Value(v) => {
+                    if !v.is_empty() {
+                        o.notes.push(format!(
+                            "`{}` is not an option: passed over, as by cyclictest",
+                            v.to_string_lossy().escape_debug()
+                        ));
+                    }
+                    continue;
+                }
             };
             let text = |v: OsString| v.to_string_lossy().into_owned();
             match name.as_str() {
                 "a" | "affinity" => match optional(&mut parser, is_cpu_set) {
-                    _ if smp => {}
-                    Some(set) => o.affinity = Affinity::Set(text(set)),
+                    _ if smp => o.notes.push("-a has no effect after -S".into()),
+                    Some(set) if text(set.clone()).trim() == "all" => o.affinity = Affinity::All,
+                    Some(set) => o.affinity = Affinity::Set(text(set).trim().to_owned()),
                     None => o.affinity = Affinity::All,
                 },
                 "A" | "aligned" => {
                     let value = optional(&mut parser, |w| w.bytes().all(|b| b.is_ascii_digit()));
-                    o.aligned = Some(value.map_or(Ok(0), |v| v.parse()).map_err(|e| usage(format!("-A: {e}")))?);
+                    o.aligned = Some(value.map_or(Ok(0), |v| digits(&text(v), "-A", &mut o.notes))?);
                 }
-                "b" | "breaktrace" => o.break_us = Some(number(&mut parser, "-b")?),
+                "b" | "breaktrace" => o.break_us = Some(number(&mut parser, "-b", &mut o.notes)?),
                 "c" | "clock" => {
-                    if number(&mut parser, "-c")? != 0 {
+                    if number(&mut parser, "-c", &mut o.notes)? != 0 {
                         return Err(Failure::usage("only CLOCK_MONOTONIC (-c 0) is measured", "leave -c out"));
                     }
                 }
-                "d" | "distance" => o.distance_us = number(&mut parser, "-d")?,
+                "d" | "distance" => o.distance_us = number(&mut parser, "-d", &mut o.notes)?,
                 "D" | "duration" => {
                     let value = parser.value().map_err(|e| usage(e.to_string()))?;
                     o.duration = Some(duration(&text(value))?);
                 }
-                "h" | "histogram" => o.histogram = Some(number(&mut parser, "-h")?),
+                "h" | "histogram" => o.histogram = Some(number(&mut parser, "-h", &mut o.notes)?),
                 "H" | "histofall" => {
-                    o.histogram = Some(number(&mut parser, "-H")?);
+                    o.histogram = Some(number(&mut parser, "-H", &mut o.notes)?);
                     o.sum = true;
                 }
                 "histfile" => o.histfile = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
-                "i" | "interval" => o.interval_us = number(&mut parser, "-i")?,
+                "i" | "interval" => o.interval_us = number(&mut parser, "-i", &mut o.notes)?,
                 "json" => o.json = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
-                "l" | "loops" => o.loops = number(&mut parser, "-l")?,
-                "latency" => o.hold_dma_latency = number(&mut parser, "--latency")? == 0,
+                "l" | "loops" => o.loops = number(&mut parser, "-l", &mut o.notes)?,
+                "latency" => o.hold_dma_latency = number(&mut parser, "--latency", &mut o.notes)? == 0,
                 "laptop" | "default-system" => o.hold_dma_latency = false,
                 "m" | "mlockall" => o.mlockall = true,
                 "N" | "nsecs" => o.nanoseconds = true,
                 "p" | "prio" | "priority" => {
-                    let p = number(&mut parser, "-p")?;
+                    let p = number(&mut parser, "-p", &mut o.notes)?;
                     o.priority =
                         u8::try_from(p).ok().filter(|&p| p <= 99).ok_or_else(|| usage(format!("-p: {p} is not 0 to 99")))?;
                 }
@@ -177,25 +202,32 @@ impl Options {
                     o.threads = Threads::PerCpu;
                 }
                 "t" | "threads" => {
-                    let value = optional(&mut parser, |w| w.starts_with(|c: char| c.is_ascii_digit()));
-                    o.threads = match value {
-                        Some(n) => Threads::Number(n.parse().map_err(|e| usage(format!("-t: {e}")))?),
+                    let threads = match optional(&mut parser, |w| w.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
+                        Some(n) => {
+                            let n = digits(&text(n), "-t", &mut o.notes)?;
+                            Threads::Number(u32::try_from(n).map_err(|e| usage(format!("-t: {e}")))?)
+                        }
                         None => Threads::PerCpu,
                     };
+                    if smp { o.notes.push("-t has no effect after -S".into()) } else { o.threads = threads }
                 }
                 "v" | "verbose" => o.verbose = true,
                 "help" => o.help = true,
+                "V" | "version" => o.version = true,
                 // Accepted for compatibility: sleeps are always absolute, and every line is flushed.
                 "n" | "nanosleep" | "u" | "unbuffered" => {}
-                "M" | "refresh_on_max" => o.ignored.push("-M"),
-                "dbg_cyclictest" => o.ignored.push("--dbg_cyclictest"),
+                "M" | "refresh_on_max" => o.no_effect("-M"),
+                "dbg_cyclictest" => o.no_effect("--dbg_cyclictest"),
+                // Marks in the kernel's trace change no figure.
+                "tracemark" => o.no_effect("--tracemark"),
+                "R" | "resolution" => o.no_effect("-R"),
                 "o" | "oscope" => {
-                    number(&mut parser, "-o")?;
-                    o.ignored.push("-o");
+                    number(&mut parser, "-o", &mut o.notes)?;
+                    o.no_effect("-o");
                 }
                 "mainaffinity" => {
                     parser.value().map_err(|e| usage(e.to_string()))?;
-                    o.ignored.push("--mainaffinity");
+                    o.no_effect("--mainaffinity");
                 }
                 // rtscope's own options.
                 "rtscope-dialect" => {
@@ -210,8 +242,8 @@ impl Options {
                     let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
                     o.load = crate::args::values::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
                 }
-                known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "R" | "resolution" | "X" | "F" | "fifo"
-                | "smi" | "spike" | "spike-nodes" | "tracemark" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
+                known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "X" | "F" | "fifo" | "smi" | "spike"
+                | "spike-nodes" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
                     let dashes = if known.len() == 1 { "-" } else { "--" };
                     let message = format!("cyclictest's {dashes}{known} is not provided: its figures would mean something else");
                     return Err(Failure::usage(message, "leave it out, or run cyclictest and `rtscope import` its output"));
@@ -219,10 +251,11 @@ impl Options {
                 other => return Err(usage(format!("cyclictest has no option `{other}`"))),
             }
         }
-        if o.verbose && o.histogram.is_some() {
-            return Err(usage("-h and -v can't be had together: one is a table, the other a stream"));
-        }
         Ok(o)
+    }
+
+    fn no_effect(&mut self, name: &str) {
+        self.notes.push(format!("{name} has no effect here"));
     }
 
     /// The settings on a machine where this process may use the CPUs `allowed`.
@@ -240,10 +273,14 @@ impl Options {
                 None => cpus(Some(&set.as_str().into()))?,
             },
         };
+        let threads = match self.threads {
+            Threads::Number(n) => n,
+            Threads::PerCpu => per_cpu,
+        };
+        // As cyclictest chooses it.
+        let default = u8::try_from(threads.saturating_add(1)).unwrap_or(99).min(99);
+        let priority = if self.policy.is_some_and(Policy::has_priority) && self.priority == 0 { default } else { self.priority };
         let policy = match self.policy {
-            Some(policy) if policy.has_priority() && self.priority == 0 => {
-                return Err(usage(format!("--policy={policy} needs a priority: -p 1 to 99")));
-            }
             Some(policy) => policy,
             None if self.priority > 0 => Policy::Fifo,
             None => Policy::Other,
@@ -256,14 +293,11 @@ impl Options {
             start_offset: us(self.aligned.unwrap_or(0), "-A")?,
             duration: self.duration,
             loops: (self.loops > 0).then_some(self.loops),
-            threads: match self.threads {
-                Threads::Number(n) => n,
-                Threads::PerCpu => per_cpu,
-            },
+            threads,
             migrate: cpus.is_empty(),
             cpus,
             policy,
-            priority: if policy.has_priority() { self.priority } else { 0 },
+            priority: if policy.has_priority() { priority } else { 0 },
             priority_descends: self.priospread,
             mlockall: self.mlockall,
             hold_dma_latency: self.hold_dma_latency,
@@ -307,23 +341,29 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        for bad in [
-            "-i x",
-            "-p 100",
-            "--nonsense",
-            "-r",
-            "-c 1",
-            "stray",
-            "-h",
-            "--policy=fifo",
-            "-D 5x",
-            "-t x1 -Z",
-            "-v -h 10",
-            "--policy=batch -p1",
-        ] {
+        for bad in ["-i x", "-p 100", "--nonsense", "-r", "-c 1", "-h", "-D 5x", "-t x1 -Z", "--policy=batch -p1"] {
             let parsed = parse(bad).and_then(|o| o.settings(&[0], vec![]));
             assert!(parsed.is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_and_numbers_are_taken_as_cyclictest_takes_them() {
+        let words = |words: &[&str]| Options::parse(words.iter().map(OsString::from).collect()).unwrap();
+        // rteval's: an option with its argument in one word, an empty word, a mark in the trace.
+        let o = words(&["-i100", "-qmu", "-h 3500", "-p95", "", "-t", "-a", "--tracemark"]);
+        assert_eq!((o.histogram, o.affinity.clone(), o.threads), (Some(3500), Affinity::All, Threads::PerCpu));
+        assert_eq!(o.notes, ["--tracemark has no effect here"]);
+        // Linaro's.
+        let o = words(&["-q", "-p", "98", "-i", "1000", "-t", "2", "-a", "all", "-D", "1m", "-h", "100", "-m", "stray"]);
+        assert_eq!((o.affinity.clone(), o.threads, o.histogram), (Affinity::All, Threads::Number(2), Some(100)));
+        assert_eq!(o.notes, ["`stray` is not an option: passed over, as by cyclictest"]);
+        let o = words(&["-t 2", "-p 95", "-i 200x", "-a 0-1", "-S", "-t3", "-a0", "-aall"]);
+        assert_eq!((o.priority, o.interval_us, o.affinity.clone(), o.threads), (95, 200, Affinity::All, Threads::PerCpu));
+        assert_eq!(o.notes[0], "-i: `200x` is read as 200, as by cyclictest");
+        assert_eq!(o.notes.len(), 4);
+        assert_eq!(words(&["-V"]).version, words(&["--version"]).version);
+        assert_eq!((settings("--policy=fifo -t3").priority, settings("--policy=rr -p7").priority), (4, 7));
     }
 
     #[test]
