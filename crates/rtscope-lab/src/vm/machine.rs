@@ -313,7 +313,8 @@ impl Machine {
             let now = self.virtual_seconds();
             let virtual_s = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
             on_progress(Progress { virtual_s });
-            if self.word(MAGIC_AT)? != MAGIC && self.has_paused()? {
+            // In this order: a guest that gets ready meanwhile says so before it pauses.
+            if self.has_paused()? && self.word(MAGIC_AT)? != MAGIC {
                 return Err(self.over(when, "its kernel panicked"));
             }
             let late = match virtual_s {
