@@ -192,7 +192,7 @@ fn what_the_command_line_repeats_never_drives_a_terminal() {
         &["lab", "boot", HOSTILE],
         &["loads", HOSTILE],
         &["summarize", HOSTILE],
-        &["cyclictest", HOSTILE],
+        &["cyclictest", HOSTILE, "-l", "1", "-q"],
         &["fpga", "check", HOSTILE],
         &["--archive", HOSTILE, "verify"],
         &["--archive", "/proc/x\x1b[2J", "list"],
