@@ -135,16 +135,17 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         let json = text::write_json(record, format)?;
         super::report::write(path, json.as_bytes())?;
     }
+    // A histogram that goes to its file is not in the text.
+    let shown = TextOptions { histogram: format.histogram.filter(|_| o.histfile.is_none()), ..*format };
+    if let Some(path) = &o.histfile {
+        let whole = text::write_text(record, &TextOptions { quiet: true, ..*format })?;
+        super::report::write(path, whole.as_bytes())?;
+    }
     let mut out = String::new();
     if o.verbose {
-        // In verbose mode cyclictest prints only samples, and the histogram if there is one: of our summary, only the comment
-        // lines follow them.
-        if let (Some(_), None) = (o.histogram, &o.histfile) {
-            out += &text::write_text(record, &TextOptions { quiet: true, ..*format })?;
-        } else {
-            let summary = text::write_text(record, &TextOptions { histogram: None, ..*format })?;
-            summary.split_inclusive('\n').filter(|l| l.starts_with('#')).for_each(|l| out.push_str(l));
-        }
+        // cyclictest prints samples, and the histogram if there is one, but no summary: of ours, only the comment lines.
+        let summary = text::write_text(record, &TextOptions { quiet: true, ..shown })?;
+        summary.split_inclusive('\n').filter(|l| !l.starts_with("T:")).for_each(|l| out.push_str(l));
         return output::exact(out.as_bytes());
     }
     if again {
@@ -154,14 +155,8 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
     if !o.quiet {
         out += &text::write_live(record.parts().settings.policy, &loadavg(), &[], format, false);
     }
-    if let Some(path) = &o.histfile {
-        let whole = text::write_text(record, &TextOptions { quiet: true, ..*format })?;
-        super::report::write(path, whole.as_bytes())?;
-        if !o.quiet {
-            out += &text::write_text(record, &TextOptions { histogram: None, ..*format })?;
-        }
-    } else {
-        out += &text::write_text(record, format)?;
+    if o.histfile.is_none() || !o.quiet {
+        out += &text::write_text(record, &shown)?;
     }
     output::exact(out.as_bytes())
 }

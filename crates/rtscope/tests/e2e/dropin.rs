@@ -65,7 +65,11 @@ fn once_refreshed(lines: &[String]) -> Vec<String> {
 }
 
 fn real(w: &World, words: &str) -> String {
-    let said: Said = w.command_of("cyclictest").args(words.split_whitespace()).output().unwrap().into();
+    real_words(w, &words.split_whitespace().collect::<Vec<_>>())
+}
+
+fn real_words(w: &World, words: &[&str]) -> String {
+    let said: Said = w.command_of("cyclictest").args(words).output().unwrap().into();
     said.ends_with(0).out
 }
 
@@ -132,10 +136,9 @@ fn words_that_hold_blanks_or_nothing_are_taken_as_by_cyclictest() {
         &["-q", "-l", " 50", "--histogram= 20", "-p80"],
     ];
     for words in lists {
-        let real: Said = w.command_of("cyclictest").args(words).output().unwrap().into();
-        let own: Said = w.command(&["cyclictest"]).args(dialect.split_whitespace()).args(words).output().unwrap().into();
-        let (real, own) = (real.ends_with(0), own.ends_with(0));
-        assert_eq!(shape(&own.out), shape(&real.out), "{words:?}\n{}\n{}", own.out, real.out);
+        let own: Vec<&str> = std::iter::once("cyclictest").chain(dialect.split_whitespace()).chain(words.iter().copied()).collect();
+        let (real, own) = (real_words(&w, words), w.run(&own).ends_with(0).out);
+        assert_eq!(shape(&own), shape(&real), "{words:?}\n{own}\n{real}");
     }
     assert!(w.line("cyclictest -V").ends_with(0).out.starts_with("cyclictest V "));
 }
@@ -244,6 +247,9 @@ fn the_histogram_goes_to_its_file() {
     let said = w.line("cyclictest -q -l 30 -Sp90 -h 20 --histfile=h.txt").ends_with(0);
     assert!(!said.out.contains("# Histogram"), "{}", said.out);
     assert!(fs::read_to_string(w.path("h.txt")).unwrap().contains("# Total:"));
+    let samples = w.line("cyclictest -v -q -l 30 -p90 -h 20 --histfile=samples.txt").ends_with(0).out;
+    assert!(!samples.contains("# Histogram") && samples.contains("       0:      29:"), "{samples}");
+    assert!(fs::read_to_string(w.path("samples.txt")).unwrap().contains("# Total:"));
 }
 
 #[test]
