@@ -18,20 +18,8 @@
 #include "compat.h"
 #include "wire.h"
 
-#define LINES_MAX	(2 + 2 * WIRES_MAX)
-
-struct wire_line {
-	bool level;
-	bool enabled;			/* the interrupt is not masked */
-	bool latched;			/* an edge came while it was masked */
-	unsigned int edges;		/* IRQ_TYPE_EDGE_* that are requested */
-};
-
-DEFINE_RAW_SPINLOCK(wire_lock);
-
-static struct wire_line lines[LINES_MAX];
-static const char *names[LINES_MAX];
-static DECLARE_BITMAP(pending, LINES_MAX);
+static const char *names[WIRE_LINES_MAX];
+static DECLARE_BITMAP(pending, WIRE_LINES_MAX);
 static struct gpio_chip chip;
 static struct irq_work deliver;
 static struct hrtimer deliver_timer;
@@ -48,39 +36,11 @@ unsigned int wire_chip_wires(void)
 	return (chip.ngpio - 2) / 2;
 }
 
-bool wire_level(unsigned int offset)
-{
-	lockdep_assert_held(&wire_lock);
-	return lines[offset].level;
-}
-
-void wire_level_force(unsigned int offset, bool level)
-{
-	lockdep_assert_held(&wire_lock);
-	lines[offset].level = level;
-}
-
-bool wire_input_edge(unsigned int offset, bool level)
-{
-	struct wire_line *line = &lines[offset];
-
-	lockdep_assert_held(&wire_lock);
-	if (line->level == level)
-		return false;
-	line->level = level;
-	if (!(line->edges & (level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING)))
-		return false;
-	/* As in hardware: one edge is latched until the interrupt is unmasked. */
-	if (!line->enabled)
-		line->latched = true;
-	return line->enabled;
-}
-
 static void deliver_all(void)
 {
 	unsigned int offset;
 
-	for_each_set_bit(offset, pending, LINES_MAX)
+	for_each_set_bit(offset, pending, WIRE_LINES_MAX)
 		if (test_and_clear_bit(offset, pending))
 			generic_handle_domain_irq(chip.irq.domain, offset);
 }
@@ -130,7 +90,7 @@ void wire_interrupt(unsigned int offset)
 
 static int chip_get(struct gpio_chip *gc, unsigned int offset)
 {
-	return READ_ONCE(lines[offset].level);
+	return READ_ONCE(wire_lines[offset].level);
 }
 
 static int chip_set(struct gpio_chip *gc, unsigned int offset, int value)
@@ -143,8 +103,8 @@ static int chip_set(struct gpio_chip *gc, unsigned int offset, int value)
 		return -EOPNOTSUPP;
 
 	raw_spin_lock_irqsave(&wire_lock, flags);
-	if (lines[offset].level != level) {
-		lines[offset].level = level;
+	if (wire_lines[offset].level != level) {
+		wire_lines[offset].level = level;
 		if (offset == RTSCOPE_WIRE_ANSWER)
 			wire_run_edge(&wire_run, level);
 		else
@@ -200,7 +160,7 @@ static void chip_irq_mask(struct irq_data *data)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&wire_lock, flags);
-	lines[offset].enabled = false;
+	wire_lines[offset].enabled = false;
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 	gpiochip_disable_irq(&chip, offset);
 }
@@ -213,9 +173,9 @@ static void chip_irq_unmask(struct irq_data *data)
 
 	gpiochip_enable_irq(&chip, offset);
 	raw_spin_lock_irqsave(&wire_lock, flags);
-	lines[offset].enabled = true;
-	due = lines[offset].latched;
-	lines[offset].latched = false;
+	wire_lines[offset].enabled = true;
+	due = wire_lines[offset].latched;
+	wire_lines[offset].latched = false;
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 
 	/* Never delivered here: the caller holds the interrupt's own lock. */
@@ -231,8 +191,8 @@ static int chip_irq_set_type(struct irq_data *data, unsigned int type)
 	if (type & ~IRQ_TYPE_EDGE_BOTH)
 		return -EINVAL;
 	raw_spin_lock_irqsave(&wire_lock, flags);
-	lines[offset].edges = type;
-	lines[offset].latched = false;
+	wire_lines[offset].edges = type;
+	wire_lines[offset].latched = false;
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 	return 0;
 }
@@ -251,7 +211,7 @@ static void free_names(void)
 {
 	unsigned int offset;
 
-	for (offset = 0; offset < LINES_MAX; offset++) {
+	for (offset = 0; offset < WIRE_LINES_MAX; offset++) {
 		kfree(names[offset]);
 		names[offset] = NULL;
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rtscope_wire: the instrument. A hard, pinned hrtimer drives the stimulus line at programmed
- * times, so that no stimulus ever waits for the scheduler. Edges of the answer line are stamped
- * where the line is driven.
+ * times, so that no stimulus ever waits for the scheduler.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -15,8 +14,6 @@
 #define INTERVAL_MIN_NS		(10 * NSEC_PER_USEC)
 #define TIME_MAX_NS		(3600ULL * NSEC_PER_SEC)
 #define START_DELAY_MIN_NS	NSEC_PER_USEC
-
-struct wire_run wire_run;
 
 static u64 random_next(u64 *state)
 {
@@ -35,117 +32,6 @@ static u64 interval_next(struct wire_run *run)
 	return config->interval_min_ns + ((random_next(&run->random) >> 32) * span >> 32);
 }
 
-static void record(struct wire_run *run, struct rtscope_wire_event event)
-{
-	struct rtscope_wire_event *slot;
-
-	lockdep_assert_held(&wire_lock);
-	event.cpu = raw_smp_processor_id();
-	slot = ring_slot(&run->ring, &event.seq);
-	if (!slot)
-		return;
-	*slot = event;
-	ring_push(&run->ring);
-	/*
-	 * Records come one by one, so the count hits this value exactly on its way up, and readers
-	 * are woken once per batch.
-	 */
-	if (ring_unread(&run->ring) == run->config.wake_records)
-		irq_work_queue(&run->wake);
-}
-
-static void record_stimulus(struct wire_run *run, u32 kind, const struct wire_stimulus *stimulus,
-			    u64 answer, u32 flags)
-{
-	record(run, (struct rtscope_wire_event){
-		.stimulus = stimulus->number,
-		.programmed_ns = stimulus->programmed,
-		.stimulus_ns = stimulus->driven,
-		.answer_ns = answer,
-		.kind = kind,
-		.level = stimulus->level,
-		.count = 1,
-		.flags = flags,
-	});
-}
-
-static void record_edge(struct wire_run *run, u32 kind, bool level, u64 at, u32 flags)
-{
-	record(run, (struct rtscope_wire_event){
-		.answer_ns = at,
-		.kind = kind,
-		.level = level,
-		.count = 1,
-		.flags = flags,
-	});
-}
-
-static void end(struct wire_run *run)
-{
-	struct rtscope_wire_status *status = &run->status;
-
-	lockdep_assert_held(&wire_lock);
-	status->ended_ns = ktime_get_ns();
-	record_edge(run, RTSCOPE_WIRE_DONE, wire_level(RTSCOPE_WIRE_ANSWER), status->ended_ns, 0);
-	/*
-	 * Pairs with the acquire in wire_run_ended(): the last record is visible before the end is.
-	 */
-	smp_store_release(&status->state, RTSCOPE_STATE_DONE);
-	irq_work_queue(&run->wake);
-}
-
-static void miss(struct wire_run *run, struct wire_stimulus *stimulus)
-{
-	stimulus->fate = WIRE_MISSED;
-	run->status.missed++;
-	record_stimulus(run, RTSCOPE_WIRE_MISSED, stimulus, 0, 0);
-}
-
-static void late(struct wire_run *run, struct wire_stimulus *stimulus, u64 at, u32 flags)
-{
-	/* Edges after the late answer no longer answer this stimulus. */
-	stimulus->fate = WIRE_ANSWERED;
-	run->status.late++;
-	record_stimulus(run, RTSCOPE_WIRE_LATE, stimulus, at, flags);
-}
-
-void wire_run_edge(struct wire_run *run, bool level)
-{
-	u64 at = ktime_get_ns();
-	u32 flags = in_hardirq() ? 0 : RTSCOPE_WIRE_EVENT_TASK;
-	struct wire_stimulus *now = &run->now;
-
-	lockdep_assert_held(&wire_lock);
-	if (run->status.state != RTSCOPE_STATE_RUNNING)
-		return;
-	run->status.edges++;
-
-	if (run->config.mode == RTSCOPE_WIRE_CAPTURE) {
-		record_edge(run, RTSCOPE_WIRE_EDGE, level, at, flags);
-		if (run->status.edges == run->config.count)
-			end(run);
-		return;
-	}
-
-	if (now->fate == WIRE_OPEN && at - now->programmed > run->config.timeout_ns)
-		miss(run, now);
-
-	if (now->fate == WIRE_OPEN && now->level == level) {
-		now->fate = WIRE_ANSWERED;
-		/* The line was at the other level before: an answer owed there can't come now. */
-		run->before.fate = WIRE_ANSWERED;
-		run->status.answered++;
-		record_stimulus(run, RTSCOPE_WIRE_ANSWERED, now, at, flags);
-	} else if (now->fate == WIRE_MISSED && now->level == level) {
-		late(run, now, at, flags);
-	} else if (run->before.fate == WIRE_MISSED && run->before.level == level) {
-		late(run, &run->before, at, flags);
-	} else {
-		run->status.spurious++;
-		record_edge(run, RTSCOPE_WIRE_SPURIOUS, level, at, flags);
-	}
-}
-
 /* Counts the stimuli whose time has already passed; none of them is driven. */
 static void skip(struct wire_run *run, u64 now)
 {
@@ -160,7 +46,7 @@ static void skip(struct wire_run *run, u64 now)
 	if (status->due < first)
 		return;
 	status->skipped += status->due + 1 - first;
-	record(run, (struct rtscope_wire_event){
+	wire_record(run, (struct rtscope_wire_event){
 		.stimulus = first,
 		.programmed_ns = programmed,
 		.kind = RTSCOPE_WIRE_SKIPPED,
@@ -179,9 +65,9 @@ static enum hrtimer_restart stimulus_fire(struct hrtimer *timer)
 	if (status->state != RTSCOPE_STATE_RUNNING)
 		goto out;
 	if (now->fate == WIRE_OPEN)
-		miss(run, now);
+		wire_run_miss(run, now);
 	if (run->config.count && status->due == run->config.count) {
-		end(run);
+		wire_run_end(run);
 		goto out;
 	}
 
@@ -315,7 +201,7 @@ void wire_run_stop(struct wire_run *run)
 
 	raw_spin_lock_irqsave(&wire_lock, flags);
 	if (run->status.state == RTSCOPE_STATE_RUNNING)
-		end(run);
+		wire_run_end(run);
 	raw_spin_unlock_irqrestore(&wire_lock, flags);
 
 	hrtimer_cancel(&run->stimulus_timer);
@@ -357,7 +243,7 @@ void wire_run_status(struct wire_run *run, struct rtscope_wire_status *status)
 
 bool wire_run_ended(struct wire_run *run)
 {
-	/* Pairs with the release in end(). */
+	/* Pairs with the release in wire_run_end(). */
 	return smp_load_acquire(&run->status.state) == RTSCOPE_STATE_DONE;
 }
 

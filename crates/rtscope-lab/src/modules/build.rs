@@ -31,7 +31,9 @@ const SOURCES: &[(&str, &str)] = sources![
     "wire.h",
     "wire_chip.c",
     "wire_device.c",
+    "wire_edges.c",
     "wire_inject.c",
+    "wire_lines.c",
     "wire_run.c"
 ];
 /// Environment variables that would change the result.
