@@ -86,13 +86,39 @@ pub(crate) fn groups(records: &[Record]) -> Vec<Group> {
     members.into_iter().map(group).collect()
 }
 
-/// `names` in at most `longest` characters each, kept unique.
-fn labels(names: &[String], longest: usize) -> Vec<String> {
-    let room = |names: &[String], longest| names.iter().map(|n| cut(n, longest)).collect::<Vec<_>>();
-    let short = room(names, longest);
-    // Names may become alike when cut: numbers then replace their ends.
+/// `names` in at most `longest` characters each, kept unique: those that would be alike are cut where they are still the same.
+pub(crate) fn labels(names: &[String], longest: usize) -> Vec<String> {
+    let mut short: Vec<String> = names.iter().map(|n| cut(n, longest)).collect();
+    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, label) in short.iter().enumerate().filter(|(i, label)| **label != names[*i]) {
+        alike.entry(label).or_default().push(i);
+    }
+    let alike: Vec<_> = alike.into_values().filter(|a| a.len() > 1).collect();
+    for of in alike {
+        let these: Vec<&str> = of.iter().map(|&i| names[i].as_str()).collect();
+        for (i, label) in of.iter().zip(differing(&these, longest)) {
+            short[*i] = label;
+        }
+    }
+    // What is alike beyond that has numbers at its end.
     let digits = names.len().to_string().len() + 2;
-    if several(&short) { numbered(room(names, longest.saturating_sub(digits))) } else { short }
+    if several(&short) { numbered(short.iter().map(|n| cut(n, longest.saturating_sub(digits))).collect()) } else { short }
+}
+
+/// `names`, all longer than `longest` characters and with the same beginning: a third of the room for that, the rest for what
+/// follows from a little before the first difference on.
+fn differing(names: &[&str], longest: usize) -> Vec<String> {
+    let characters: Vec<Vec<char>> = names.iter().map(|n| n.chars().collect()).collect();
+    let same = |at: usize| characters.windows(2).all(|w| w[0].get(at) == w[1].get(at) && w[0].get(at).is_some());
+    let first = (0..).take_while(|&at| same(at)).count();
+    let head = longest / 3;
+    let room = longest.saturating_sub(head + 1);
+    let from = |name: &[char]| first.saturating_sub(4).min(name.len().saturating_sub(room)).max(head);
+    let label = |name: &Vec<char>| {
+        let rest: String = name[from(name).min(name.len())..].iter().collect();
+        name.iter().take(head).chain(&['…']).collect::<String>() + &cut(&rest, room)
+    };
+    characters.iter().map(label).collect()
 }
 
 fn several(names: &[String]) -> bool {
@@ -201,6 +227,16 @@ mod tests {
         let named = names([|p| from(p, "a/stock.txt"), |p| from(p, "a/rt.txt"), |p| from(p, "b/rt\u{1b}.txt")]);
         assert_eq!(named[..2], ["none stock.txt", "none rt.txt"]);
         assert!(!named[2].contains('\u{1b}'));
+    }
+
+    #[test]
+    fn labels_keep_what_tells_long_names_apart() {
+        let load = |last: &str| format!("stress-ng:--vm 2 --vm-bytes 64M --vm-method {last}");
+        let names = [load("all --timeout 20"), "none".into(), load("flip"), load("zero-one")];
+        let labels = labels(&names, 24);
+        assert_eq!(labels, ["stress-n…hod all --time…", "none", "stress-n…-vm-method flip", "stress-n…method zero-one"]);
+        assert!(labels.iter().all(|l| l.chars().count() <= 24), "{labels:?}");
+        assert_eq!(super::labels(&[load("flip"), load("flip")], 24).len(), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::text::{Paint, Style, finding, wrapped};
 use super::{caveats, grid};
 use crate::caveats::Caveats;
 use crate::format::{clean, times, us};
+use crate::names::labels;
 use crate::{ReportError, sheets};
 use rtscope_analysis::Versus;
 use rtscope_analysis::versus::{Block, Figures};
@@ -82,17 +83,14 @@ fn block(b: &Block, style: Style) -> String {
 /// The histograms of every load, one below the other on a common axis.
 fn picture(b: &Block, style: Style) -> String {
     let all = b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
-    let load = b.loads.iter().map(|l| clean(&l.load).chars().count()).max().unwrap_or(0).min(24);
+    let names = labels(&b.loads.iter().map(|l| clean(&l.load)).collect::<Vec<_>>(), 24);
+    let load = names.iter().map(|n| n.chars().count()).max().unwrap_or(0);
     let role = b.kernels.iter().map(|k| k.role.as_str().len()).max().unwrap_or(0);
     let indent = load + role + 4;
     let width = style.width.unwrap_or(WIDEST).min(WIDEST).saturating_sub(indent + MAXIMUM);
     let Some(axis) = Axis::over(all, width) else { return String::new() };
     let mut out = String::from("\n");
-    for l in &b.loads {
-        let mut name = clean(&l.load);
-        if name.chars().count() > load {
-            name = name.chars().take(load - 1).chain(['…']).collect();
-        }
+    for (l, mut name) in b.loads.iter().zip(names) {
         for (k, f) in b.kernels.iter().zip(&l.figures) {
             let strip = f.as_ref().map_or_else(|| "not measured".into(), |f| strip(&axis, f, style));
             let _ = writeln!(out, "{name:load$}  {:role$}  {strip}", k.role.as_str());
