@@ -60,7 +60,7 @@ pub struct EdgeAgreement {
 
 /// One of the two instruments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Witness {
+pub struct InstrumentView {
     /// What held its clock, or the format of the file it was imported from.
     pub what: String,
     /// The instrument's stated error, ns: a latency may be too high by at most this much. `None` where the record does
@@ -78,22 +78,22 @@ pub struct Agreement {
     /// `response` or `periodic`.
     pub test: Test,
     /// The first instrument.
-    pub a: Witness,
+    pub a: InstrumentView,
     /// The second.
-    pub b: Witness,
+    pub b: InstrumentView,
     /// Both edges together, then each edge that both instruments saw.
     pub edges: Vec<EdgeAgreement>,
     /// What the reader must beware of.
     pub findings: Vec<Finding>,
 }
 
-fn witness(records: &[&Record]) -> Witness {
+fn witness(records: &[&Record]) -> InstrumentView {
     let p = records[0].parts();
     let facts = p.instrument.as_ref();
     let imported = p.source.as_ref().map(|s| format!("{} ({})", s.file, s.format));
     let what = facts.map(|i| i.what.clone()).filter(|w| !w.is_empty());
     let highest = records.iter().filter_map(|r| r.parts().instrument.as_ref()).map(|i| i.uncertainty).max();
-    Witness {
+    InstrumentView {
         what: what.or(imported).unwrap_or_else(|| "not known".into()),
         uncertainty: highest.filter(|_| facts.is_some_and(|i| i.stimulus.is_some())),
         null_wire: facts.and_then(|i| i.calibration.as_ref()).and_then(|c| c.median),

@@ -224,7 +224,8 @@ fn what_a_witness_says_of_itself() {
         let records: Vec<Record> = builds.into_iter().map(Build::record).collect();
         witness(&records.iter().collect::<Vec<_>>())
     };
-    let expected = |what: &str, uncertainty, null_wire| Witness { what: what.into(), uncertainty, null_wire: Some(null_wire) };
+    let expected =
+        |what: &str, uncertainty, null_wire| InstrumentView { what: what.into(), uncertainty, null_wire: Some(null_wire) };
     assert_eq!(of(vec![facts("a clock", 40, true), facts("a clock", 60, true)]), expected("a clock", Some(60), 20));
     assert_eq!(of(vec![facts("", 40, false)]), expected("not known", None, 20));
     let mut imported = facts("", 40, false);

@@ -2,7 +2,7 @@
 //! comparison of very many records need not hold the records, and both can be made on the thread that reads the record.
 
 use crate::differences::Aspects;
-use crate::kernel::Kernel;
+use crate::kernel::KernelModel;
 use crate::summary::{clock_words, virtual_machine};
 use rtscope_record::{Distribution, DistributionError, Record, Verdict};
 
@@ -12,7 +12,7 @@ pub(crate) struct Brief {
     pub(crate) id: String,
     pub(crate) verdict: Verdict,
     pub(crate) load: String,
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: KernelModel,
     pub(crate) clock_words: String,
     pub(crate) virtual_machine: bool,
     pub(crate) interrupted: bool,
@@ -25,7 +25,7 @@ impl Brief {
             id: r.id().into(),
             verdict: r.verdict(),
             load: r.parts().load.clone(),
-            kernel: Kernel::of(r),
+            kernel: KernelModel::of(r),
             clock_words: clock_words(r),
             virtual_machine: virtual_machine(r),
             interrupted: r.parts().interrupted,

@@ -86,14 +86,14 @@ impl Ranks {
 
 /// Bounds of a percentile, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Interval {
+pub struct PercentileBounds {
     /// The percentile is at least this; rounded down.
     pub low: Option<u64>,
     /// The percentile is at most this; rounded up.
     pub high: Option<u64>,
 }
 
-impl Interval {
+impl PercentileBounds {
     /// Bounds of `q` among `count` events. The histogram holds the lowest of them, from `min` to `max`; the others are
     /// above `beyond`.
     pub fn of(q: Quantile, histogram: &Histogram, count: u64, (min, max): (u64, u64), beyond: u64, risk: f64) -> Self {
@@ -121,7 +121,7 @@ pub struct Bounded {
     pub value: Option<u64>,
     /// Bounds of the machine's percentile.
     #[serde(flatten)]
-    pub interval: Interval,
+    pub interval: PercentileBounds,
 }
 
 /// The standard percentiles of a distribution of `record` that have a value, with their bounds.
@@ -137,7 +137,7 @@ pub fn bounded(record: &Record, d: &Distribution, confidence: Confidence) -> Vec
         .map(|q| Bounded {
             percentile: q.to_string(),
             value: histogram.values_at_ranks(&[q.rank(count)]).first().copied().flatten().map(|v| v.min(ends.1)),
-            interval: Interval::of(q, histogram, count, ends, ends.1, confidence.risk()),
+            interval: PercentileBounds::of(q, histogram, count, ends, ends.1, confidence.risk()),
         })
         .collect()
 }

@@ -119,19 +119,25 @@ fn slots(values: impl IntoIterator<Item = u64>) -> Histogram {
 
 #[test]
 fn what_lies_among_events_without_a_latency_is_bounded_from_below_alone() {
-    let of = |p, known| Interval::of(q(p), &slots(1..=known), 100, (1, known), 1_000, 0.05);
-    assert_eq!(of("p50", 60), Interval { low: Some(42), high: Some(59) });
-    assert_eq!(of("p50", 58), Interval { low: Some(42), high: None });
-    assert_eq!(of("p50", 42), Interval { low: Some(42), high: None });
-    assert_eq!(of("p50", 41), Interval { low: Some(1_000), high: None });
+    let of = |p, known| PercentileBounds::of(q(p), &slots(1..=known), 100, (1, known), 1_000, 0.05);
+    assert_eq!(of("p50", 60), PercentileBounds { low: Some(42), high: Some(59) });
+    assert_eq!(of("p50", 58), PercentileBounds { low: Some(42), high: None });
+    assert_eq!(of("p50", 42), PercentileBounds { low: Some(42), high: None });
+    assert_eq!(of("p50", 41), PercentileBounds { low: Some(1_000), high: None });
 }
 
 #[test]
 fn bounds_are_the_ends_of_their_slots_but_not_beyond_what_was_seen() {
     // Slots of 4 ns: 5,000 to 5,003.
     let h = slots([5_001, 5_002].repeat(50));
-    assert_eq!(Interval::of(q("p50"), &h, 100, (5_001, 5_002), 0, 0.05), Interval { low: Some(5_001), high: Some(5_002) });
-    assert_eq!(Interval::of(q("p50"), &h, 100, (1, 9_000), 0, 0.05), Interval { low: Some(5_000), high: Some(5_003) });
+    assert_eq!(
+        PercentileBounds::of(q("p50"), &h, 100, (5_001, 5_002), 0, 0.05),
+        PercentileBounds { low: Some(5_001), high: Some(5_002) }
+    );
+    assert_eq!(
+        PercentileBounds::of(q("p50"), &h, 100, (1, 9_000), 0, 0.05),
+        PercentileBounds { low: Some(5_000), high: Some(5_003) }
+    );
 }
 
 #[test]

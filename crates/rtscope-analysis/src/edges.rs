@@ -1,6 +1,6 @@
 //! The figures of an edge, of latencies or of signed jitter, and of both edges of several records together.
 
-use crate::share::Share;
+use crate::share::ShareBelow;
 use rtscope_record::{Distribution, DistributionError, Moments, Nanos, Quantile, Record, Test};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub struct EdgeFigures {
     #[serde(rename = "p99.99")]
     pub p99_99: Option<u64>,
     /// The share of stimuli below each threshold; for jitter, its absolute amount is compared.
-    pub shares: Vec<Share>,
+    pub shares: Vec<ShareBelow>,
 }
 
 /// The edge of a distribution, and whether its samples are amounts below zero ("early").
@@ -57,7 +57,7 @@ fn signed(v: u64) -> i64 {
 
 impl EdgeFigures {
     /// Figures of the distributions of one edge, or of both.
-    pub(crate) fn of(edge: &str, parts: &[&Distribution], shares: Vec<Share>) -> Result<Self, DistributionError> {
+    pub(crate) fn of(edge: &str, parts: &[&Distribution], shares: Vec<ShareBelow>) -> Result<Self, DistributionError> {
         let sum = |f: fn(&Distribution) -> u64| parts.iter().map(|d| f(d)).fold(0, u64::saturating_add);
         let samples = sum(Distribution::count);
         let ends = |pick: fn(&Distribution) -> [Option<u64>; 2]| {
@@ -106,7 +106,7 @@ pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(Edge
     let mut labels: Vec<Distribution> = Vec::new();
     // Shares are computed for each run before merging: a run's worst samples decide more precisely than the merged
     // histogram.
-    let mut shares: Vec<(String, Vec<Share>)> = Vec::new();
+    let mut shares: Vec<(String, Vec<ShareBelow>)> = Vec::new();
     for r in records {
         let timeout = r.parts().settings.lines.as_ref().filter(|_| r.parts().test == Test::Response).map(|l| l.timeout.0);
         for d in r.distributions() {
@@ -114,17 +114,17 @@ pub(crate) fn figures(records: &[&Record], thresholds: &[Nanos]) -> Result<(Edge
                 Some(l) => *l = l.merge(d, d.label(), 0)?,
                 None => labels.push(d.clone()),
             }
-            let own: Vec<Share> = thresholds.iter().map(|t| Share::of(d, t.0, timeout)).collect();
+            let own: Vec<ShareBelow> = thresholds.iter().map(|t| ShareBelow::of(d, t.0, timeout)).collect();
             match shares.iter_mut().find(|s| s.0 == d.label()) {
                 Some(s) => s.1 = s.1.iter().zip(own).map(|(a, b)| a.plus(b)).collect(),
                 None => shares.push((d.label().into(), own)),
             }
         }
     }
-    let share_of = |parts: &[&Distribution]| -> Vec<Share> {
+    let share_of = |parts: &[&Distribution]| -> Vec<ShareBelow> {
         let own = |t: &Nanos, i: usize| {
             let all = shares.iter().filter(|s| parts.iter().any(|d| d.label() == s.0));
-            all.fold(Share::none(t.0), |sum, s| sum.plus(s.1[i]))
+            all.fold(ShareBelow::none(t.0), |sum, s| sum.plus(s.1[i]))
         };
         thresholds.iter().enumerate().map(|(i, t)| own(t, i)).collect()
     };

@@ -29,7 +29,7 @@ impl Role {
 
 /// A kernel: its release and its preemption model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Kernel {
+pub struct KernelModel {
     /// `uname -r`; may be empty.
     pub release: String,
     /// Preemption model as people write it.
@@ -43,7 +43,7 @@ pub struct Kernel {
     pub label: String,
 }
 
-impl Kernel {
+impl KernelModel {
     /// The kernel of a record.
     pub fn of(r: &Record) -> Self {
         let k = &r.parts().system.kernel;

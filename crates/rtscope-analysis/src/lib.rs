@@ -34,7 +34,7 @@ pub use confidence::Confidence;
 pub use finding::Finding;
 pub use line_tests::{LineTests, LineTestsError, line_tests};
 pub use seeds::Seeds;
-pub use share::Share;
+pub use share::ShareBelow;
 pub use summary::{
     Percentile, Row, Summary, clock_and_machine, clock_words, is_virtual, machine_name, summarize, time_model, virtual_machine,
 };

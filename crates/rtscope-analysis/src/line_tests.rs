@@ -8,7 +8,7 @@ pub use crate::edges::{EdgeFigures, edge_figures};
 
 use crate::edges::figures;
 use crate::finding::{Finding, finding};
-use crate::kernel::{Kernel, Role};
+use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model, virtual_machine};
 use rtscope_failure::{Fault, Problem};
 use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Verdict};
@@ -28,7 +28,7 @@ pub struct Group {
     /// Distribution; empty where a record does not say.
     pub os: String,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelModel,
     /// Architecture as `uname -m` has it; may be empty.
     pub arch: String,
     /// Where the device's task ran.
@@ -145,7 +145,7 @@ struct Key {
 impl Key {
     fn of(r: &Record) -> Self {
         let (p, s) = (r.parts(), &r.parts().system);
-        let kernel = Kernel::of(r);
+        let kernel = KernelModel::of(r);
         let named = |text: &Option<String>| text.clone().filter(|t| !t.is_empty());
         let facts = p.instrument.as_ref();
         Self {
@@ -217,7 +217,7 @@ fn group(members: &[&Record], thresholds: &[Nanos]) -> Result<Group, LineTestsEr
     let (sound, invalid): (Vec<&Record>, Vec<&Record>) = members.iter().partition(|r| r.verdict() != Verdict::Invalid);
     let (merged, left_out) = if sound.is_empty() { (invalid, Vec::new()) } else { (sound, invalid) };
     let first = merged[0];
-    let (key, kernel) = (Key::of(first), Kernel::of(first));
+    let (key, kernel) = (Key::of(first), KernelModel::of(first));
     let (both, edges) =
         figures(&merged, thresholds).map_err(|error| LineTestsError::Merge { kernel: kernel.label.clone(), error })?;
     let ids = |records: &[&Record]| records.iter().map(|r| r.id().to_owned()).collect();

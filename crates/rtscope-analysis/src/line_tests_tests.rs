@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixtures::Build;
-use crate::share::Share;
+use crate::share::ShareBelow;
 use rtscope_record::lines::Instrument;
 use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Effect};
@@ -25,7 +25,7 @@ fn both_edges_and_each() {
     assert_eq!((g.both.samples, g.both.min, g.both.max, g.both.mean), (3, Some(10_000), Some(30_000), Some(20_000.0)));
     // Deviations of -10, 0 and 10 us: a variance of 200/3 us².
     assert!((g.both.variance.unwrap() - 200e6 / 3.0).abs() < 1.0 && (g.both.stddev.unwrap() - 8_164.97).abs() < 0.01);
-    assert_eq!(g.both.shares, [Share { threshold: 25_000, below: 2, undecided: 0, of: 3 }]);
+    assert_eq!(g.both.shares, [ShareBelow { threshold: 25_000, below: 2, undecided: 0, of: 3 }]);
     let edges: Vec<_> = g.edges.iter().map(|e| (e.edge.as_str(), e.samples, e.mean, e.shares[0].below, e.shares[0].of)).collect();
     assert_eq!(edges, [("rising", 2, Some(20_000.0), 1, 2), ("falling", 1, Some(20_000.0), 1, 1)]);
     assert_eq!((g.both.p50, g.both.p90, g.edges[1].p50), (Some(20_015), None, None), "never too low");
@@ -45,7 +45,7 @@ fn jitter_has_a_sign() {
     // 0 + 4 - 2 - 6 - 1 = -5 us over 5; the squares are 57 us², so the variance is 57/5 - 1 = 10.4 us².
     assert_eq!(both.mean, Some(-1_000.0));
     assert!((both.variance.unwrap() - 10.4e6).abs() < 1e-3);
-    assert_eq!(both.shares[0], Share { threshold: 4_000, below: 3, undecided: 0, of: 6 });
+    assert_eq!(both.shares[0], ShareBelow { threshold: 4_000, below: 3, undecided: 0, of: 6 });
     let falling = &a.groups[0].edges[1];
     assert_eq!((falling.edge.as_str(), falling.min, falling.max), ("falling", Some(-6_000), Some(-1_000)));
     assert_eq!(both.p50, None, "late and early amounts have no common percentile");

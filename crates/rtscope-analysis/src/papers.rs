@@ -8,8 +8,8 @@ mod tables;
 
 pub use claims::{Answer, Claim, Held};
 pub use paper::Paper;
-pub use run::{Kind, PaperRun};
-pub use tables::{Pooled, Row, Table};
+pub use run::{PaperRun, RunKind};
+pub use tables::{PaperRow, Pooled, Table};
 
 use crate::reference::{ReferenceError, all};
 use rtscope_record::Fingerprint;
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// A paper beside one's own runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct PaperBesideRuns {
     /// The paper.
     pub paper: Paper,
     /// Authors, title and place.
@@ -34,7 +34,7 @@ pub struct Beside {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Papers {
     /// The papers that were asked for.
-    pub papers: Vec<Beside>,
+    pub papers: Vec<PaperBesideRuns>,
     /// Their claims.
     pub claims: Vec<Claim>,
     /// Runs that count.
@@ -48,7 +48,7 @@ pub struct Papers {
 pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceError> {
     let published = all()?;
     let kinds = run::kinds(runs);
-    let beside = |paper: Paper| Beside {
+    let beside = |paper: Paper| PaperBesideRuns {
         paper,
         source: paper.source(),
         conditions: paper.conditions(),

@@ -77,7 +77,7 @@ fn kernels_with_other_parameters_are_others() {
     let on = kernel(false, "none", &[], [5, 6, 5, 7, 5]);
     let p = held(&[Paper::VinhChau, Paper::Balci2017], &[off, on].concat());
     assert_eq!(answer(&p, "high-resolution-timers-lower-jitter"), Answer::Confirmed);
-    let stock: Vec<&Row> = p.papers[1].tables[0].rows.iter().filter(|r| r.own.is_some()).collect();
+    let stock: Vec<&PaperRow> = p.papers[1].tables[0].rows.iter().filter(|r| r.own.is_some()).collect();
     assert_eq!(stock.len(), 2, "{stock:?}");
     assert!(stock.iter().any(|r| r.of.contains("highres=off")));
 }

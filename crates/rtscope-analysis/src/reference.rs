@@ -8,7 +8,7 @@ mod row;
 
 pub use beside::{Beside, Own, beside};
 pub use error::ReferenceError;
-pub use filter::Filter;
+pub use filter::PublishedFilter;
 pub use read::{all, one};
 pub use row::{Checked, Evidence, Figure, KEYS, Reference, Standing};
 

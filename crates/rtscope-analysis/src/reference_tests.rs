@@ -15,7 +15,7 @@ fn the_data_is_sound_and_whole() {
     let rows = all().unwrap();
     assert_eq!(rows.len(), 125);
     let of = |words: &str| {
-        let f = Filter::parse(&[words]).unwrap();
+        let f = PublishedFilter::parse(&[words]).unwrap();
         rows.iter().filter(|r| f.takes(r)).count()
     };
     assert_eq!((of("study=adam 2021"), of("study=vinh"), of("study=dewit 2024"), of("evidence=secondary")), (52, 30, 12, 12));
@@ -99,16 +99,16 @@ fn a_row_that_contradicts_itself_is_refused() {
 #[test]
 fn filters() {
     let ids = |words: &[&str]| {
-        let f = Filter::parse(words).unwrap();
+        let f = PublishedFilter::parse(words).unwrap();
         all().unwrap().into_iter().filter(|r| f.takes(r)).map(|r| r.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(&["board=rpi5,rt=yes"]), ["dewit-rt", "rosrt-r5-68"]);
     assert_eq!(ids(&["test=periodic", "space=user,load=FULL"]), ["vinh-60"]);
     assert_eq!(ids(&["figure=bound"]), ["rtsl"]);
     assert_eq!(ids(&["figure=handler-entry"]).len(), 5);
-    assert!(Filter::parse::<&str>(&[]).unwrap().is_all() && !Filter::parse(&["rt=no"]).unwrap().is_all());
+    assert!(PublishedFilter::parse::<&str>(&[]).unwrap().is_all() && !PublishedFilter::parse(&["rt=no"]).unwrap().is_all());
     for bad in ["rpi5", "colour=red", "board=", "rt=perhaps"] {
-        assert_eq!(Filter::parse(&[bad]), Err(ReferenceError::Filter(bad.into())));
+        assert_eq!(PublishedFilter::parse(&[bad]), Err(ReferenceError::Filter(bad.into())));
     }
 }
 
@@ -173,7 +173,7 @@ fn what_has_no_partner_says_so() {
 proptest! {
     #[test]
     fn any_text_is_a_filter_or_an_error(text in "\\PC{0,40}") {
-        let _ = Filter::parse(&[text]);
+        let _ = PublishedFilter::parse(&[text]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// not below.
 ///
 /// ```
-/// use rtscope_analysis::Share;
+/// use rtscope_analysis::ShareBelow;
 /// use rtscope_record::Distribution;
 ///
 /// // Three answers, and one stimulus that got none.
@@ -20,7 +20,7 @@ use serde::Serialize;
 /// # Ok::<(), rtscope_record::DistributionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Share {
+pub struct ShareBelow {
     /// The threshold, ns.
     pub threshold: u64,
     /// Stimuli answered below the threshold for certain.
@@ -32,7 +32,7 @@ pub struct Share {
     pub of: u64,
 }
 
-impl Share {
+impl ShareBelow {
     /// The share of no stimuli.
     pub fn none(threshold: u64) -> Self {
         Self { threshold, below: 0, undecided: 0, of: 0 }
@@ -114,7 +114,7 @@ mod tests {
         // The slot that contains 100 us is 64 ns wide: 99,968 to 100,031.
         let d = of(&[10_000, 99_990, 100_010, 150_000], 0);
         let share = |d: &Distribution, t| {
-            let s = Share::of(d, t, None);
+            let s = ShareBelow::of(d, t, None);
             (s.below, s.undecided, s.of)
         };
         assert_eq!(share(&d, 100_000), (1, 2, 4), "two lie in the slot that holds the threshold");
@@ -134,9 +134,9 @@ mod tests {
         let mut p = of(&[5_000, 6_000], 0).into_parts();
         (p.missed, p.late, p.dropped, p.expected) = (3, 2, 1, Some(6));
         let d = Distribution::new(p).unwrap();
-        assert_eq!(Share::of(&d, 10_000, Some(1_000_000)), Share { threshold: 10_000, below: 2, undecided: 1, of: 6 });
+        assert_eq!(ShareBelow::of(&d, 10_000, Some(1_000_000)), ShareBelow { threshold: 10_000, below: 2, undecided: 1, of: 6 });
         // With a time-out of 8 us, the two late answers came after that, perhaps before 10 us.
-        assert_eq!(Share::of(&d, 10_000, Some(8_000)).undecided, 3);
+        assert_eq!(ShareBelow::of(&d, 10_000, Some(8_000)).undecided, 3);
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         (p.count, p.overflow, p.resolution) = (10, 10, 1_000);
         (p.min, p.max, p.moments) = (Some(5_000), Some(90_000), Moments::Reported { mean: 20_000.0 });
         let d = Distribution::new(p).unwrap();
-        let bounds = |t| (Share::of(&d, t, None).below, Share::of(&d, t, None).undecided);
+        let bounds = |t| (ShareBelow::of(&d, t, None).below, ShareBelow::of(&d, t, None).undecided);
         assert_eq!([bounds(5_000), bounds(50_000), bounds(90_999), bounds(91_000)], [(0, 0), (0, 10), (0, 10), (10, 0)]);
     }
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn linear_bins_decide_at_their_ends() {
-        let share = |d: &Distribution, t| (Share::of(d, t, None).below, Share::of(d, t, None).undecided);
+        let share = |d: &Distribution, t| (ShareBelow::of(d, t, None).below, ShareBelow::of(d, t, None).undecided);
         let (with, without) = (imported(&[50_000, 70_000, 99_000], 2, true), imported(&[50_000, 70_000, 99_000], 2, false));
         // 70 us stands for 70,000 to 70,999 ns; the slot that holds it ends later.
         assert_eq!((share(&with, 71_000), share(&without, 71_000)), ((2, 0), (1, 3)));
@@ -184,7 +184,7 @@ mod tests {
             p.resolution = resolution;
             p.moments = Moments::Reported { mean: 100_000.0 };
             (p.overflow, p.count) = (overflow, 3 + overflow);
-            let s = Share::of(&Distribution::new(p).unwrap(), 99_010, None);
+            let s = ShareBelow::of(&Distribution::new(p).unwrap(), 99_010, None);
             (s.below, s.undecided)
         };
         assert_eq!(all_kept(1, 0), (2, 0));
@@ -192,7 +192,7 @@ mod tests {
         let beyond = {
             let mut p = of(&[50_000, 99_000, 200_000], 2).into_parts();
             (p.overflow, p.count, p.moments) = (1, 4, Moments::Reported { mean: 100_000.0 });
-            let s = Share::of(&Distribution::new(p).unwrap(), 99_001, None);
+            let s = ShareBelow::of(&Distribution::new(p).unwrap(), 99_001, None);
             (s.below, s.undecided)
         };
         assert_eq!(beyond, (1, 2), "the worst are of the histogram, and one is beyond it");
@@ -205,7 +205,7 @@ mod tests {
             t in 0u64..310_000,
             worst in 0usize..70,
         ) {
-            let s = Share::of(&of(&samples, worst), t, None);
+            let s = ShareBelow::of(&of(&samples, worst), t, None);
             let truth = samples.iter().filter(|&&v| v < t).count() as u64;
             prop_assert!((s.below..=s.below + s.undecided).contains(&truth), "{:?} {}", s, truth);
             prop_assert!(s.below + s.undecided <= s.of && (worst < samples.len() || s.undecided == 0));

@@ -11,11 +11,11 @@ mod findings;
 mod tally;
 mod variants;
 
-pub use crate::kernel::{Kernel, Role};
-pub use block::Block;
+pub use crate::kernel::{KernelModel, Role};
+pub use block::KernelPair;
 pub use error::VersusError;
 pub use figures::{Figures, LoadFigures, Overall, Ratios};
-pub use tally::{Entry, Tally};
+pub use tally::{VersusEntry, VersusTally};
 pub use variants::{Variant, Variants, VariantsAt, variants};
 
 use crate::band::Band;
@@ -30,7 +30,7 @@ use tally::{Group, Place};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Versus {
     /// Pairs first, then kernels without a partner.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<KernelPair>,
     /// Ranges of the ratios that pairs have in several time models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
@@ -44,11 +44,11 @@ pub struct Versus {
 /// given twice counts once. The runs of one kernel under one load are merged exactly; INVALID ones only where there are
 /// no others.
 pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
-    versus_tally(&Tally::of(records))
+    versus_tally(&VersusTally::of(records))
 }
 
 /// [`versus`] of records that were added one by one.
-pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
+pub fn versus_tally(tally: &VersusTally) -> Result<Versus, VersusError> {
     let groups = tally.groups();
     if groups.is_empty() {
         return Err(VersusError::Empty);
@@ -86,7 +86,7 @@ pub fn versus_tally(tally: &Tally) -> Result<Versus, VersusError> {
 }
 
 /// Whole runs as replicates, for the pairs among the blocks: all intervals hold together.
-fn compare_runs(sets: &[Vec<&Group>], blocks: &mut [Block], found: &mut Vec<Finding>) {
+fn compare_runs(sets: &[Vec<&Group>], blocks: &mut [KernelPair], found: &mut Vec<Finding>) {
     let (mut questions, mut of_block) = (Vec::new(), Vec::new());
     for (i, set) in sets.iter().enumerate() {
         let [stock, rt] = set.as_slice() else { continue };
@@ -104,21 +104,22 @@ fn compare_runs(sets: &[Vec<&Group>], blocks: &mut [Block], found: &mut Vec<Find
 }
 
 /// The range of the ratios of pairs that differ only in their time model.
-fn bands(blocks: &[Block]) -> Vec<Band> {
+fn bands(blocks: &[KernelPair]) -> Vec<Band> {
     type Of = fn(&Ratios) -> Option<f64>;
     const METRICS: [(&str, Of); 4] = [("mean", |r| r.mean), ("p99", |r| r.p99), ("p99.9", |r| r.p99_9), ("max", |r| r.max)];
-    let pairs: Vec<&Block> = blocks.iter().filter(|b| b.is_pair() && b.model.is_some()).collect();
-    let same = |a: &Block, b: &Block| (&a.kernels, &a.arch, &a.machine, a.space) == (&b.kernels, &b.arch, &b.machine, b.space);
+    let pairs: Vec<&KernelPair> = blocks.iter().filter(|b| b.is_pair() && b.model.is_some()).collect();
+    let same =
+        |a: &KernelPair, b: &KernelPair| (&a.kernels, &a.arch, &a.machine, a.space) == (&b.kernels, &b.arch, &b.machine, b.space);
     let mut found = Vec::new();
     for (i, first) in pairs.iter().enumerate() {
         if pairs[..i].iter().any(|b| same(b, first)) {
             continue;
         }
         let of = format!("{} {}", first.series, first.arch);
-        let alike: Vec<&&Block> = pairs.iter().filter(|b| same(b, first)).collect();
+        let alike: Vec<&&KernelPair> = pairs.iter().filter(|b| same(b, first)).collect();
         for load in &first.loads {
             for (metric, ratio) in METRICS {
-                let in_model = |b: &&&Block| {
+                let in_model = |b: &&&KernelPair| {
                     let of_load = b.loads.iter().find(|l| l.load == load.load)?;
                     Some((b.model?, of_load.ratios.as_ref().and_then(ratio)))
                 };
@@ -160,7 +161,7 @@ fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
     found
 }
 
-fn block(set: &[&Group]) -> Result<Block, VersusError> {
+fn block(set: &[&Group]) -> Result<KernelPair, VersusError> {
     let first = &set[0];
     let mut seen = BTreeSet::new();
     let loads = set.iter().flat_map(|g| g.loads()).filter(|&load| seen.insert(load));
@@ -180,7 +181,7 @@ fn block(set: &[&Group]) -> Result<Block, VersusError> {
         rows.push(LoadFigures { load: load.into(), figures, ratios });
     }
     let Place { clock, model, clock_words, space, machine, arch } = first.place.clone();
-    Ok(Block {
+    Ok(KernelPair {
         series: first.kernel.series(),
         arch,
         machine,

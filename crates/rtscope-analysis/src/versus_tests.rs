@@ -128,7 +128,7 @@ fn kernels_find_the_partner_of_their_series() {
         [vec!["6.1.0-42 stock", "6.1.0-42 RT"], vec!["6.12.107 stock", "6.12.107 RT"], vec!["6.12.95 stock"], vec!["6.6.1 RT"],]
     );
     assert_eq!(codes(&v), ["no-partner", "no-partner"]);
-    assert_eq!(v.blocks.iter().map(Block::is_pair).collect::<Vec<_>>(), [true, true, false, false]);
+    assert_eq!(v.blocks.iter().map(KernelPair::is_pair).collect::<Vec<_>>(), [true, true, false, false]);
     let v = of(&["6.12.95-amd64", "6.12.107-rt-amd64"]);
     assert_eq!((codes(&v), v.blocks.len()), (vec!["version-differs"], 1));
     let mut unknown = build("u", "6.12.107-amd64", "none", &[4_000]);

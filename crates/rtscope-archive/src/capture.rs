@@ -25,15 +25,15 @@ mod vcd;
 pub use analog::{Analog, Threshold};
 pub use content::{Capture, Channel};
 pub use error::CaptureError;
-pub use kind::Kind;
+pub use kind::CaptureKind;
 pub use levels::Levels;
 pub use record::{Edges, File, Reading};
-pub use request::Request;
+pub use request::CaptureRequest;
 
 use input::Patient;
 use std::io::{Read, Seek};
 
-impl Kind {
+impl CaptureKind {
     /// Detects the kind of a file from its first bytes (1 MiB is enough); `None` when it is not a capture.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
@@ -49,12 +49,12 @@ impl Kind {
 
 impl Capture {
     /// Reads a file of this kind from start to end, and a second time where voltages must be turned into levels.
-    pub fn read(input: impl Read + Seek, kind: Kind, request: &Request) -> Result<Self, CaptureError> {
+    pub fn read(input: impl Read + Seek, kind: CaptureKind, request: &CaptureRequest) -> Result<Self, CaptureError> {
         let mut input = Patient(input);
         let capture = match kind {
-            Kind::Vcd => vcd::read(&mut input, request),
-            Kind::Sigrok => sigrok::read(&mut input, request),
-            Kind::Csv => table::read(&mut input, request),
+            CaptureKind::Vcd => vcd::read(&mut input, request),
+            CaptureKind::Sigrok => sigrok::read(&mut input, request),
+            CaptureKind::Csv => table::read(&mut input, request),
         }?;
         if capture.names.count() == 0 {
             return Err(CaptureError::File("it has no channel that could be a line".into()));

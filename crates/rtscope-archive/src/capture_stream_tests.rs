@@ -3,7 +3,7 @@
 
 use super::{ANALOG, SR, TIMES, VCD, all, csv, edges, whole};
 use crate::capture::error::LONGEST;
-use crate::capture::{Capture, CaptureError, Kind, Request};
+use crate::capture::{Capture, CaptureError, CaptureKind, CaptureRequest};
 use proptest::prelude::*;
 use rtscope_failure::Problem;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -38,9 +38,9 @@ fn said(read: Result<Capture, CaptureError>) -> String {
     read.map_or_else(|e| format!("{e:?}"), |capture| format!("{capture:?}"))
 }
 
-fn in_pieces(bytes: &[u8], kind: Kind, sizes: &[usize]) -> String {
+fn in_pieces(bytes: &[u8], kind: CaptureKind, sizes: &[usize]) -> String {
     let pieces = || Pieces { from: Cursor::new(bytes), sizes, reads: 0 };
-    said(Capture::read(pieces(), kind, &Request::default()).and_then(|c| Capture::read(pieces(), kind, &all(c.count()))))
+    said(Capture::read(pieces(), kind, &CaptureRequest::default()).and_then(|c| Capture::read(pieces(), kind, &all(c.count()))))
 }
 
 /// A file with one byte changed at a position, or cut off there.
@@ -73,13 +73,13 @@ proptest! {
     ) {
         let wide = utf16(&SCOPE.replace('A', "\u{1f50c}"));
         let (bytes, kind) = [
-            (VCD, Kind::Vcd),
-            (REALS, Kind::Vcd),
-            (TIMES, Kind::Csv),
-            (SCOPE.as_bytes(), Kind::Csv),
-            (&wide, Kind::Csv),
-            (SR, Kind::Sigrok),
-            (ANALOG, Kind::Sigrok),
+            (VCD, CaptureKind::Vcd),
+            (REALS, CaptureKind::Vcd),
+            (TIMES, CaptureKind::Csv),
+            (SCOPE.as_bytes(), CaptureKind::Csv),
+            (&wide, CaptureKind::Csv),
+            (SR, CaptureKind::Sigrok),
+            (ANALOG, CaptureKind::Sigrok),
         ][which];
         let bytes = damage.map_or_else(|| bytes.to_vec(), |(at, to)| damaged(bytes, at, to));
         prop_assert_eq!(in_pieces(&bytes, kind, &sizes), said(whole(&bytes, kind)));
@@ -101,10 +101,10 @@ fn what_is_longer_than_a_buffer_is_read_over_its_seams() {
             dump += &format!("b{} #\n", "01".repeat(20_000));
         }
     }
-    for (bytes, kind, channel) in [(dump.as_bytes(), Kind::Vcd, "a"), (table.as_bytes(), Kind::Csv, "A")] {
+    for (bytes, kind, channel) in [(dump.as_bytes(), CaptureKind::Vcd, "a"), (table.as_bytes(), CaptureKind::Csv, "A")] {
         for sizes in [&[usize::MAX][..], &[99_991], &[1, 300_000, 7]] {
             let pieces = Pieces { from: Cursor::new(bytes), sizes, reads: 0 };
-            let request = Request { channels: vec![channel.into()], ..Request::default() };
+            let request = CaptureRequest { channels: vec![channel.into()], ..CaptureRequest::default() };
             assert_eq!(edges(&Capture::read(pieces, kind, &request).unwrap(), channel), wanted, "{kind} {sizes:?}");
         }
     }
@@ -145,16 +145,21 @@ fn what_has_no_end_is_refused_where_it_begins() {
     let head = "$timescale 1 ns $end\n$var wire 1 ! a $end\n$enddefinitions $end\n";
     let rows = "Time [s],a\n0,1\n1,0\n";
     for (kind, text, then, what) in [
-        (Kind::Vcd, String::new(), 0, "line 1: a word is longer than 1 MiB"),
-        (Kind::Vcd, format!("{head}#5\n"), b'1', "line 5: a word is longer than 1 MiB"),
-        (Kind::Vcd, format!("{head}#5\nb"), b'1', "line 5: a word is longer than 1 MiB"),
-        (Kind::Vcd, format!("$timescale 1 ns $end\n$version {}", "many words ".repeat(120_000)), 0, "line 2: what `$version` says"),
-        (Kind::Csv, String::new(), 0, "line 1: a line is longer than 1 MiB"),
-        (Kind::Csv, String::new(), b'7', "line 1: a line is longer than 1 MiB"),
-        (Kind::Csv, "Time [s],a\n".into(), b'7', "line 2: a line is longer than 1 MiB"),
-        (Kind::Csv, rows.into(), 0, "line 4: a row is longer than 1 MiB"),
-        (Kind::Csv, rows.repeat(300), b',', "is not a time"),
-        (Kind::Csv, rows.to_owned() + &"1,1\n".repeat(300), b',', "line 304: a row is longer than 1 MiB"),
+        (CaptureKind::Vcd, String::new(), 0, "line 1: a word is longer than 1 MiB"),
+        (CaptureKind::Vcd, format!("{head}#5\n"), b'1', "line 5: a word is longer than 1 MiB"),
+        (CaptureKind::Vcd, format!("{head}#5\nb"), b'1', "line 5: a word is longer than 1 MiB"),
+        (
+            CaptureKind::Vcd,
+            format!("$timescale 1 ns $end\n$version {}", "many words ".repeat(120_000)),
+            0,
+            "line 2: what `$version` says",
+        ),
+        (CaptureKind::Csv, String::new(), 0, "line 1: a line is longer than 1 MiB"),
+        (CaptureKind::Csv, String::new(), b'7', "line 1: a line is longer than 1 MiB"),
+        (CaptureKind::Csv, "Time [s],a\n".into(), b'7', "line 2: a line is longer than 1 MiB"),
+        (CaptureKind::Csv, rows.into(), 0, "line 4: a row is longer than 1 MiB"),
+        (CaptureKind::Csv, rows.repeat(300), b',', "is not a time"),
+        (CaptureKind::Csv, rows.to_owned() + &"1,1\n".repeat(300), b',', "line 304: a row is longer than 1 MiB"),
     ] {
         let file = Endless { text: text.into_bytes(), at: 0, then };
         let said = Capture::read(file, kind, &all(1)).expect_err(what).to_string();
@@ -162,7 +167,7 @@ fn what_has_no_end_is_refused_where_it_begins() {
     }
     // A quote that is never closed makes the following lines part of its cell.
     let quote = rows.to_owned() + "2,\"" + &"1\n".repeat(LONGEST);
-    assert!(said(whole(quote.as_bytes(), Kind::Csv)).contains("longer than 1 MiB"));
+    assert!(said(whole(quote.as_bytes(), CaptureKind::Csv)).contains("longer than 1 MiB"));
 }
 
 #[test]
@@ -172,7 +177,11 @@ fn places_are_of_columns_that_have_values() {
     assert_eq!(capture.names(), ["A", "C"]);
     assert_eq!(edges(&capture, "#2"), [(1_000_000_000_000, false)]);
     let ask = |channel: &str| {
-        Capture::read(Cursor::new(text), Kind::Csv, &Request { channels: vec![channel.into()], ..Request::default() })
+        Capture::read(
+            Cursor::new(text),
+            CaptureKind::Csv,
+            &CaptureRequest { channels: vec![channel.into()], ..CaptureRequest::default() },
+        )
     };
     assert_eq!(edges(&ask("#2").unwrap(), "#2"), edges(&capture, "C"));
     assert!(ask("#3").unwrap().channel("#3").is_err() && ask("B").unwrap().channel("B").is_err());
@@ -184,8 +193,9 @@ fn a_dump_may_have_very_many_variables() {
     let mut dump = String::from("$timescale 1 ns $end\n");
     (0..50_000).for_each(|n| dump += &format!("$var wire 1 {n:x} wire_{n} $end\n$var wire 1 {n:012x} more_{n} $end\n"));
     dump += "$enddefinitions $end\n#0 0c34f 0000000000010\n#3 1c34f\n#9 0c34f\n";
-    let request = Request { channels: vec!["WIRE_49999".into(), "#100001".into(), "more_16".into()], ..Request::default() };
-    let capture = Capture::read(Cursor::new(dump), Kind::Vcd, &request).unwrap();
+    let request =
+        CaptureRequest { channels: vec!["WIRE_49999".into(), "#100001".into(), "more_16".into()], ..CaptureRequest::default() };
+    let capture = Capture::read(Cursor::new(dump), CaptureKind::Vcd, &request).unwrap();
     assert_eq!((capture.count(), capture.names().len()), (100_000, 40));
     assert_eq!(edges(&capture, "WIRE_49999"), [(3_000, true), (9_000, false)]);
     assert_eq!(edges(&capture, "more_16"), []);

@@ -3,7 +3,7 @@
 use crate::account::{Account, Step, Steps};
 use crate::cause::Moment;
 use crate::clock::{Layout, Timekeeper};
-use crate::explanation::{Explanation, Milestones, Unwinder};
+use crate::explanation::{Explanation, Milestones, UnwinderAgreement};
 use crate::log::Window;
 use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};
 use crate::symbols::{Symbols, is_kernel};
@@ -129,12 +129,12 @@ fn anchor(window: &Window, latency: Option<u64>, clock: &Timekeeper) -> Result<(
 }
 
 /// All blocks with their calls and what they were.
-fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) -> (Vec<Step>, Chains, Unwinder) {
+fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) -> (Vec<Step>, Chains, UnwinderAgreement) {
     let mut chains = Chains::default();
     let mut chain = Vec::new();
     let mut steps: Vec<Step> = Vec::with_capacity(window.blocks.len());
     let (mut interrupted, mut entered) = (false, 0);
-    let (mut unwinder, mut known) = (Unwinder::default(), HashSet::new());
+    let (mut unwinder, mut known) = (UnwinderAgreement::default(), HashSet::new());
     let mut samples = window.samples.iter().peekable();
     for (i, block) in window.blocks.iter().enumerate() {
         // None begins before the one before: so the parts sum to the latency, always.
@@ -159,7 +159,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         stacks.enter(block.pc, block.sp, own, q.symbols, &mut chain);
         if let Some((s, callers)) = sample.filter(|_| !first) {
             let agrees = stacks.agrees(&callers, s.sp, q.symbols);
-            unwinder = Unwinder { compared: unwinder.compared + 1, agreed: unwinder.agreed + u64::from(agrees) };
+            unwinder = UnwinderAgreement { compared: unwinder.compared + 1, agreed: unwinder.agreed + u64::from(agrees) };
             if !agrees && callers.whole {
                 stacks.seed(&callers, s.sp, q.symbols);
                 stacks.enter(block.pc, block.sp, own, q.symbols, &mut chain);

@@ -22,7 +22,7 @@ pub struct Explanation {
     /// What held the CPU for longest.
     pub hold: Hold,
     /// How many stacks, as followed from call to call, are those that the kernel's unwinder finds.
-    pub unwinder: Unwinder,
+    pub unwinder: UnwinderAgreement,
     /// It was read from the kernel's own trace, taken with this; absent if from the log of all that was executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Means>,
@@ -90,7 +90,7 @@ pub struct FunctionShare {
 
 /// Stacks held against the kernel's unwinder at sample points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Unwinder {
+pub struct UnwinderAgreement {
     /// Stacks that were compared.
     pub compared: u64,
     /// Of these, how many were the same.

@@ -7,7 +7,7 @@
 use crate::arm64;
 use crate::btf::{Btf, BtfError};
 use crate::symbols::{Function, Symbols, is_kernel};
-use crate::unwound::{Callers, DEEPEST, Sample, Unwound};
+use crate::unwound::{Callers, DEEPEST, StackCopy, Unwound};
 
 /// Offsets in `struct pt_regs`: x29, x30, the program counter (arch/arm64/include/uapi/asm/ptrace.h).
 mod regs {
@@ -44,7 +44,7 @@ impl FramePointers {
     }
 
     /// The functions on the stack of a sample; none in the code between an entry and the function that it goes on to, or on the way back.
-    pub(crate) fn unwind(&self, sample: &Sample, symbols: &Symbols) -> Callers {
+    pub(crate) fn unwind(&self, sample: &StackCopy, symbols: &Symbols) -> Callers {
         let mut callers = Callers::default();
         let mut place = Place { pc: sample.pc, fp: sample.fp, running: Some((sample.sp, sample.link)) };
         while callers.frames.len() < DEEPEST {
@@ -66,7 +66,7 @@ impl FramePointers {
     }
 
     /// The stack pointer with which the entry was entered, and what was interrupted; no place if that is user space.
-    fn interrupted(&self, place: Place, entry: &Function, sample: &Sample) -> Option<(u64, Option<Place>)> {
+    fn interrupted(&self, place: Place, entry: &Function, sample: &StackCopy) -> Option<(u64, Option<Place>)> {
         let saved = place.running.map_or(place.fp.wrapping_sub(self.record), |(sp, _)| sp);
         let before = saved.wrapping_add(self.size);
         // Somewhat less, so that it is over when the stack pointer is there again.
@@ -84,7 +84,7 @@ impl FramePointers {
     }
 
     /// The stack pointer with which `f` was entered, and its caller; no place at the end of the stack.
-    fn caller(&self, place: Place, f: &Function, sample: &Sample, symbols: &Symbols) -> Option<(u64, Option<Place>)> {
+    fn caller(&self, place: Place, f: &Function, sample: &StackCopy, symbols: &Symbols) -> Option<(u64, Option<Place>)> {
         if f.name == FIRST {
             return Some((place.fp, None));
         }
@@ -111,7 +111,7 @@ impl Place {
 }
 
 /// Whether the function `f` that runs has no record (yet, or no more): then the link register says who called it.
-fn has_no_record(place: Place, link: u64, f: &Function, sample: &Sample, symbols: &Symbols) -> bool {
+fn has_no_record(place: Place, link: u64, f: &Function, sample: &StackCopy, symbols: &Symbols) -> bool {
     if !is_kernel(link) {
         return false;
     }
@@ -136,16 +136,16 @@ mod tests {
     }
 
     /// A stack of these words from `BASE` on, by their places.
-    fn sample(pc: u64, fp: u64, link: u64, words: &[(u64, u64)]) -> Sample {
+    fn sample(pc: u64, fp: u64, link: u64, words: &[(u64, u64)]) -> StackCopy {
         let mut memory = vec![0; 0x400];
         for (at, word) in words {
             let at = usize::try_from(at - BASE).unwrap();
             memory[at..at + 8].copy_from_slice(&word.to_le_bytes());
         }
-        Sample { pc: TEXT + pc, sp: BASE, fp, link, task: 1, memory, before: 0 }
+        StackCopy { pc: TEXT + pc, sp: BASE, fp, link, task: 1, memory, before: 0 }
     }
 
-    fn frames(s: &Sample) -> (Vec<(u64, u64)>, bool) {
+    fn frames(s: &StackCopy) -> (Vec<(u64, u64)>, bool) {
         let c = FRAMES.unwind(s, &symbols());
         (c.frames.iter().map(|f| (f.pc - TEXT, f.sp - BASE)).collect(), c.whole)
     }

@@ -1,6 +1,6 @@
 //! The log that the plugin of QEMU writes (`rtscope-lab/plugin/window.c`): entries of 48 bytes, little-endian.
 
-use crate::unwound::Sample;
+use crate::unwound::StackCopy;
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -69,7 +69,7 @@ pub struct Window {
     /// The tasks by their addresses. One that ended may have left its address to another; the first counts.
     pub tasks: BTreeMap<u64, Task>,
     /// Copies of stacks: of each task when it was first seen in the kernel, and every so many blocks.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<StackCopy>,
     /// The kernel's timekeeper when the sleep began.
     pub timekeeper: Vec<u8>,
     /// Whether it was seen to its end.
@@ -148,7 +148,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             8 => {
                 let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
                 if open {
-                    window.samples.push(Sample { pc, sp, fp: at, link: long(36), task, memory, before: window.blocks.len() });
+                    window.samples.push(StackCopy { pc, sp, fp: at, link: long(36), task, memory, before: window.blocks.len() });
                 }
             }
             6 => return Err(LogError::Full),
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.tick, w.whole), (2, 1_000, 5, 1, 16, true));
         assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into(), stack: 0x4000 });
         assert_eq!(w.timekeeper, [7; 50]);
-        assert_eq!(w.samples, [Sample { pc: 0x50, sp: 0, fp: 3, link: 0x200 << 32, task: 5, memory: vec![9; 16], before: 1 }]);
+        assert_eq!(w.samples, [StackCopy { pc: 0x50, sp: 0, fp: 3, link: 0x200 << 32, task: 5, memory: vec![9; 16], before: 1 }]);
         assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
         assert_eq!(w.clock_reads, [ClockRead { at: 12, pc: 0x40, task: 5 }]);
         assert!(!windows[1].whole && windows[1].blocks.is_empty());

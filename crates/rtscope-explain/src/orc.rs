@@ -5,7 +5,7 @@
 
 use crate::btf::Btf;
 use crate::symbols::is_kernel;
-use crate::unwound::{Callers, DEEPEST, Sample, Unwound};
+use crate::unwound::{Callers, DEEPEST, StackCopy, Unwound};
 
 /// A bit field within the flags of an entry: first bit, number of bits.
 type Bits = (u32, u32);
@@ -114,7 +114,7 @@ impl Orc {
     }
 
     /// The functions on the stack of a sample.
-    pub(crate) fn unwind(&self, sample: &Sample) -> Callers {
+    pub(crate) fn unwind(&self, sample: &StackCopy) -> Callers {
         let mut callers = Callers::default();
         let (mut ip, mut sp, mut bp) = (sample.pc, sample.sp, sample.fp);
         // Of an instruction that is next; else `ip` is where a call returns to.
@@ -159,7 +159,7 @@ struct Next {
     exact: bool,
 }
 
-fn step(entry: Entry, sample: &Sample, sp: u64, bp: u64) -> Option<Step> {
+fn step(entry: Entry, sample: &StackCopy, sp: u64, bp: u64) -> Option<Step> {
     if entry.kind == Kind::End {
         return Some(Step { entered: sp, next: None });
     }
@@ -216,14 +216,14 @@ mod tests {
         }
     }
 
-    fn sample(pc: u64, bp: u64, words: &[u64]) -> Sample {
+    fn sample(pc: u64, bp: u64, words: &[u64]) -> StackCopy {
         let memory = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        Sample { pc: BASE + pc, sp: 0x1000, fp: bp, link: 0, task: 1, memory, before: 0 }
+        StackCopy { pc: BASE + pc, sp: 0x1000, fp: bp, link: 0, task: 1, memory, before: 0 }
     }
 
     #[test]
     fn calls_interrupts_and_ends() {
-        let frames = |s: &Sample| {
+        let frames = |s: &StackCopy| {
             let c = orc().unwind(s);
             (c.frames.iter().map(|f| (f.pc - BASE, f.sp)).collect::<Vec<_>>(), c.whole)
         };

@@ -7,7 +7,7 @@ mod line;
 mod steps;
 
 use crate::account::{Account, Steps};
-use crate::explanation::{Explanation, Means, Milestones, Unwinder};
+use crate::explanation::{Explanation, Means, Milestones, UnwinderAgreement};
 use line::{Level, Line};
 use rtscope_failure::Problem;
 use serde::{Deserialize, Serialize};
@@ -140,7 +140,7 @@ pub fn explain(traced: &Traced) -> Result<Explanation, TraceError> {
         switched: at(seen.switched),
         user: None,
     };
-    let (unwinder, traced) = (Unwinder::default(), Some(traced.means));
+    let (unwinder, traced) = (UnwinderAgreement::default(), Some(traced.means));
     Ok(Explanation { latency, expiry, milestones, causes, tasks, functions, hold, unwinder, traced, chart, stacks })
 }
 

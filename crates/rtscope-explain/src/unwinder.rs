@@ -3,7 +3,7 @@
 use crate::frame_pointers::FramePointers;
 use crate::orc::Orc;
 use crate::symbols::Symbols;
-use crate::unwound::{Callers, Sample};
+use crate::unwound::{Callers, StackCopy};
 
 /// How callers are found on a copy of a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Unwinder {
 
 impl Unwinder {
     /// The functions on the stack of a sample.
-    pub(crate) fn unwind(&self, sample: &Sample, symbols: &Symbols) -> Callers {
+    pub(crate) fn unwind(&self, sample: &StackCopy, symbols: &Symbols) -> Callers {
         match self {
             Self::Orc(orc) => orc.unwind(sample),
             Self::FramePointers(frames) => frames.unwind(sample, symbols),

@@ -5,7 +5,7 @@ pub(crate) const DEEPEST: usize = 200;
 
 /// A copy of a stack, from the stack pointer up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct StackCopy {
     /// The first instruction of the block that was about to run.
     pub pc: u64,
     /// The stack pointer.
@@ -22,7 +22,7 @@ pub struct Sample {
     pub before: usize,
 }
 
-impl Sample {
+impl StackCopy {
     /// The word at an address of the stack.
     pub(crate) fn word(&self, at: u64) -> Option<u64> {
         let at = usize::try_from(at.checked_sub(self.sp)?).ok()?;

@@ -20,6 +20,6 @@ pub use input::{LARGE, SMALL, STREAMED, open, open_stream, read, read_bounded, r
 pub use lock::Lock;
 pub use own::{check_private, me, open_own, output_dir, private_by_default, private_dir, user_dir};
 pub use regular::check_file;
-pub use replace::{Beside, fresh, write};
+pub use replace::{Replacement, fresh, write};
 pub use streamed::Streamed;
 pub use wait::{interrupt, interrupted, lock_patiently};

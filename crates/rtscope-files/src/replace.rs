@@ -17,14 +17,14 @@ const TRIES: u32 = 100;
 /// A file that is written under an unpredictable name beside its place and renamed when it is complete. If it is dropped before,
 /// it is deleted. A device named by its path in `/dev`, and one's own FIFO that has a reader, is written to directly.
 #[derive(Debug)]
-pub struct Beside {
+pub struct Replacement {
     file: File,
     path: PathBuf,
     /// The temporary path; `None` when writing directly.
     part: Option<PathBuf>,
 }
 
-impl Beside {
+impl Replacement {
     /// Begins a file that will be at `path` with `mode`: 0600 for private files, 0666 for what the user asked for by name. The
     /// user's own umask applies to the latter ([`private_by_default`](crate::private_by_default)).
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
@@ -92,7 +92,7 @@ impl Beside {
     }
 }
 
-impl Write for Beside {
+impl Write for Replacement {
     /// Waits for a slow reader, until the process is asked to end.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
@@ -113,7 +113,7 @@ impl Write for Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some(part) = &self.part {
             let _ = fs::remove_file(part);
@@ -130,9 +130,9 @@ pub fn fresh(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).custom_flags(bits(OFlags::NOFOLLOW)).open(path)
 }
 
-/// Writes a file completely or not at all, or directly to a device or FIFO as [`Beside`] does.
+/// Writes a file completely or not at all, or directly to a device or FIFO as [`Replacement`] does.
 pub fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut out = Beside::new(path, mode)?;
+    let mut out = Replacement::new(path, mode)?;
     out.write_all(bytes)?;
     out.commit()
 }
@@ -181,7 +181,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let count = || fs::read_dir(dir.path()).unwrap().count();
         write(&at("page"), b"one", 0o600).unwrap();
-        let mut second = Beside::new(&at("page"), 0o600).unwrap();
+        let mut second = Replacement::new(&at("page"), 0o600).unwrap();
         second.write_all(b"two").unwrap();
         assert_eq!((fs::read(at("page")).unwrap(), count()), (b"one".to_vec(), 2));
         drop(second);

@@ -15,7 +15,7 @@ const REFUSED: u8 = 10;
 
 /// A record from the instrument, with the sequence number of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct FrameRecord {
     /// Counts frames, modulo 65536.
     pub sequence: u16,
     /// What the record says.
@@ -26,7 +26,7 @@ pub struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     /// Something happened in a tick.
-    Event(Event),
+    Tick(Tick),
     /// Events that did not fit into the instrument's store.
     Lost {
         /// How many, at least one.
@@ -49,7 +49,7 @@ pub enum Body {
 
 /// A tick in which something happened. Channels are bits; the stimulus is the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct Tick {
     /// An enabled channel changed.
     pub edge: bool,
     /// The counter began the other half of its range.
@@ -101,7 +101,7 @@ pub fn command(write: bool, address: u8, tag: u8, value: u32) -> Vec<u8> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
     /// A whole frame with a valid record.
-    Record(Record),
+    FrameRecord(FrameRecord),
     /// Bytes that are not a valid frame.
     Damaged,
 }
@@ -125,7 +125,7 @@ impl Parser {
         let record = if self.bad || self.escaped { None } else { record(&self.frame) };
         self.frame.clear();
         (self.bad, self.escaped) = (false, false);
-        if nothing { None } else { Some(record.map_or(Parsed::Damaged, Parsed::Record)) }
+        if nothing { None } else { Some(record.map_or(Parsed::Damaged, Parsed::FrameRecord)) }
     }
 
     fn hold(&mut self, byte: u8) {
@@ -152,14 +152,14 @@ impl Parser {
 }
 
 /// The record in a frame's bytes; `None` if they are not a valid record.
-fn record(f: &[u8]) -> Option<Record> {
+fn record(f: &[u8]) -> Option<FrameRecord> {
     let f: &[u8; RECORD] = f.try_into().ok()?;
     if crc16(f) != 0 {
         return None;
     }
     let (kind, low, value) = (f[2] >> 4, f[2] & 0xF, u32::from_be_bytes([f[4], f[5], f[6], f[7]]));
     let body = match kind {
-        1..=7 => Body::Event(Event {
+        1..=7 => Body::Tick(Tick {
             edge: kind & 1 != 0,
             wrap: kind & 2 != 0,
             mark: kind & 4 != 0,
@@ -172,7 +172,7 @@ fn record(f: &[u8]) -> Option<Record> {
         REPLY | REFUSED => Body::Reply { done: kind == REPLY, address: low, tag: f[3], value },
         _ => return None,
     };
-    Some(Record { sequence: u16::from_be_bytes([f[0], f[1]]), body })
+    Some(FrameRecord { sequence: u16::from_be_bytes([f[0], f[1]]), body })
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(command(false, 1, 7, 0), [0xC0, 0x11, 7, 0, 0, 0, 0, 0x36, 0xE0, 0xC0]);
         let reply = [0x00, 0x01, 0x81, 0x07, 0x05, 0xE6, 0x9E, 0xDB, 0xDC, 0x33, 0x77, 0xC0];
         let body = Body::Reply { done: true, address: 1, tag: 7, value: 99_000_000 };
-        assert_eq!(parse(&reply), [Parsed::Record(Record { sequence: 1, body })]);
+        assert_eq!(parse(&reply), [Parsed::FrameRecord(FrameRecord { sequence: 1, body })]);
     }
 
     #[test]
@@ -232,9 +232,9 @@ mod tests {
             let records = parse(&bytes);
             prop_assert_eq!(records.len(), payloads.len());
             for (parsed, p) in records.iter().zip(&payloads) {
-                let Parsed::Record(r) = parsed else { panic!("damaged") };
+                let Parsed::FrameRecord(r) = parsed else { panic!("damaged") };
                 prop_assert_eq!(r.sequence, u16::from_be_bytes([p[0], p[1]]));
-                let Body::Event(e) = r.body else { panic!("no event") };
+                let Body::Tick(e) = r.body else { panic!("no event") };
                 prop_assert_eq!(e.tick, u32::from_be_bytes([p[4], p[5], p[6], p[7]]));
                 prop_assert_eq!((e.before, e.first, e.second), (p[2] & 0xF, p[3] >> 4, p[3] & 0xF));
             }

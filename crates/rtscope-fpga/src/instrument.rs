@@ -97,7 +97,7 @@ impl Problem for FpgaError {
 
 /// What the instrument says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct Description {
     /// Number of the board.
     pub board: u8,
     /// Ticks per second.
@@ -110,7 +110,7 @@ pub struct Identity {
     pub store: u32,
 }
 
-impl Identity {
+impl Description {
     /// Whether the instrument identifies itself as an emulator.
     pub fn is_emulator(&self) -> bool {
         self.board == 0
@@ -156,10 +156,10 @@ pub struct Stimulus {
 
 /// The instrument at the other end of a port.
 #[derive(Debug)]
-pub struct Instrument<P> {
+pub struct FpgaInstrument<P> {
     port: P,
     stream: Stream,
-    identity: Identity,
+    identity: Description,
     control: u32,
     /// The bits of CONTROL that stay set: the level at rest.
     rest: u32,
@@ -168,10 +168,10 @@ pub struct Instrument<P> {
     foreign: Losses,
 }
 
-impl<P: Port> Instrument<P> {
+impl<P: Port> FpgaInstrument<P> {
     /// Identifies the instrument and stops whatever it is doing.
     pub fn open(port: P) -> Result<Self, FpgaError> {
-        let nobody = Identity { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
+        let nobody = Description { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
         let mut this =
             Self { port, stream: Stream::default(), identity: nobody, control: 0, rest: 0, tag: 0, foreign: Losses::default() };
         let who = this.read(register::IDENTITY, "say who it is")?;
@@ -188,7 +188,7 @@ impl<P: Port> Instrument<P> {
         if clock == 0 {
             return Err(FpgaError::Stranger(who));
         }
-        this.identity = Identity {
+        this.identity = Description {
             board,
             clock,
             channels: (features & 0xF) as u8,
@@ -200,7 +200,7 @@ impl<P: Port> Instrument<P> {
     }
 
     /// What the instrument says it is.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> Description {
         self.identity
     }
 

@@ -8,7 +8,7 @@ pub mod port;
 pub mod selftest;
 pub mod stream;
 
-pub use frame::{Parser, Record};
-pub use instrument::{BOARD, FpgaError, Identity, Instrument, Stimulus};
-pub use port::{Port, Serial};
+pub use frame::{FrameRecord, Parser};
+pub use instrument::{BOARD, Description, FpgaError, FpgaInstrument, Stimulus};
+pub use port::{Port, SerialPort};
 pub use stream::{Item, Losses, Stream};

@@ -24,11 +24,11 @@ pub trait Port {
 
 /// A serial port, opened exclusively.
 #[derive(Debug)]
-pub struct Serial {
+pub struct SerialPort {
     file: File,
 }
 
-impl Serial {
+impl SerialPort {
     /// Opens the port at `path`: raw, 8N1, 3 Mbaud, with old input discarded.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::NOCTTY | OFlags::NONBLOCK;
@@ -60,7 +60,7 @@ impl Serial {
     }
 }
 
-impl Drop for Serial {
+impl Drop for SerialPort {
     /// Closing alone might not release the lock: a child that another thread has just forked holds a copy of the descriptor for a
     /// moment.
     fn drop(&mut self) {
@@ -78,7 +78,7 @@ fn is_virtual(place: &Path) -> bool {
     place.starts_with("/sys/devices/virtual")
 }
 
-impl Port for Serial {
+impl Port for SerialPort {
     fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.file.write(bytes) {
@@ -133,7 +133,7 @@ mod tests {
         std::fs::create_dir_all(&dir).unwrap();
         let link = dir.join("ttyUSB0");
         std::os::unix::fs::symlink(name.to_str().unwrap(), &link).unwrap();
-        let port = Serial::open(&link).unwrap();
+        let port = SerialPort::open(&link).unwrap();
         assert!(!port.is_hardware());
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(is_virtual(Path::new("/sys/devices/virtual/tty/tnt0")));

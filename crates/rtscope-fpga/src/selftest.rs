@@ -1,7 +1,7 @@
 //! The self-test: over the instrument's internal loop, every stimulus must come back on all channels with exactly the designed
 //! delay.
 
-use crate::instrument::{FpgaError, Instrument, Stimulus};
+use crate::instrument::{FpgaError, FpgaInstrument, Stimulus};
 use crate::port::Port;
 use crate::stream::Item;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub struct Found {
 }
 
 /// Tests the time stamps, the store, the serial line and the host, but not the pins.
-pub fn run<P: Port>(instrument: &mut Instrument<P>) -> Result<Found, FpgaError> {
+pub fn run<P: Port>(instrument: &mut FpgaInstrument<P>) -> Result<Found, FpgaError> {
     let before = instrument.losses();
     let mut edges = Vec::new();
     let mut take = |item| {

@@ -1,6 +1,6 @@
 //! From records to edges: extends the tick counter to 64 bits and keeps an account of losses.
 
-use crate::frame::{Body, Event, Parsed, Parser};
+use crate::frame::{Body, Parsed, Parser, Tick};
 
 /// An item of the stream, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Stream {
                     self.levels = None;
                     take(Item::Gap);
                 }
-                Some(Parsed::Record(record)) => {
+                Some(Parsed::FrameRecord(record)) => {
                     let missing = self.sequence.map_or(0, |before| record.sequence.wrapping_sub(before).wrapping_sub(1));
                     self.sequence = Some(record.sequence);
                     if missing > 0 {
@@ -129,11 +129,11 @@ impl Stream {
                 self.levels = Some(levels);
                 take(Item::Gap);
             }
-            Body::Event(event) => self.event(event, take),
+            Body::Tick(event) => self.event(event, take),
         }
     }
 
-    fn event(&mut self, e: Event, take: &mut impl FnMut(Item)) {
+    fn event(&mut self, e: Tick, take: &mut impl FnMut(Item)) {
         let at = self.tick.map_or(1 << 32, |(low, whole)| whole + u64::from(e.tick.wrapping_sub(low)));
         self.tick = Some((e.tick, at));
         if self.levels.is_some_and(|levels| (levels ^ e.before) & self.enabled != 0) {

@@ -12,8 +12,8 @@ mod source;
 mod toolchain;
 mod vary;
 
-pub use config::{Change, Dropped};
+pub use config::{Dropped, OptionChange};
 pub use error::BuildError;
-pub use order::{BuildSource, Order, Step};
-pub use set::{Built, Difference, Set, build};
+pub use order::{BuildOrder, BuildSource, BuildStep};
+pub use set::{Built, ConfigDifference, Set, build};
 pub use vary::Vary;

@@ -11,7 +11,7 @@ pub use error::ImageError;
 pub use tools::Tools;
 
 use crate::cache;
-use crate::kernels::{Kernel, KernelName};
+use crate::kernels::{CachedKernel, KernelName};
 use archive::{Node, Tree};
 use rtscope_files::digest;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub(crate) struct Extra<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contents<'a> {
     /// The kernel that will boot the image. The modules are its own.
-    pub(crate) kernel: &'a Kernel,
+    pub(crate) kernel: &'a CachedKernel,
     /// The static program that becomes `/init`.
     pub(crate) guest_program: &'a Path,
     /// Programs for the guest, of the kernel's architecture.

@@ -6,7 +6,7 @@ use rtscope_failure::Problem as _;
 
 struct World {
     dir: tempfile::TempDir,
-    kernel: Kernel,
+    kernel: CachedKernel,
     tools: Tools,
 }
 

@@ -23,7 +23,7 @@ pub use arch::Arch;
 pub use cache::{Kernels, Listed};
 pub(crate) use compiler::FetchedCompiler;
 pub use error::KernelError;
-pub use manifest::Kernel;
+pub use manifest::CachedKernel;
 pub use name::KernelName;
 pub(crate) use name::Source;
 pub(crate) use own::Files;

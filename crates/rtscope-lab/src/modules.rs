@@ -11,4 +11,4 @@ pub(crate) use build::{Target, build};
 pub use error::ModuleError;
 pub use kernel::insert;
 pub use load::Loaded;
-pub use wanted::{Wanted, dut, wanted, wanted_by_dut};
+pub use wanted::{WantedModule, dut, wanted, wanted_by_dut};

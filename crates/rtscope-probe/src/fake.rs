@@ -3,7 +3,7 @@
 //! The sampling loop is the real one; only the clock is fake, so that a run of an hour takes a moment.
 
 use crate::measured::{Failure, Measured};
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use crate::timer::check;
 use crate::timer::grid::Grid;
 use crate::timer::sampling::{Fake, Until, sample};
@@ -43,7 +43,7 @@ pub(crate) fn latencies(file: &str) -> Result<Arc<[u64]>, Failure> {
 
 /// Runs the timer test of `plan` with the latencies in `file`: one per line in ns, repeated from the start when
 /// the list ends.
-pub fn run(plan: &Plan, file: &str) -> Result<Measured, Failure> {
+pub fn run(plan: &ProbePlan, file: &str) -> Result<Measured, Failure> {
     let latencies = latencies(file)?;
     let s = &plan.settings;
     check(s, &s.cpus)?;

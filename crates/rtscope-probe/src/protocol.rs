@@ -1,4 +1,4 @@
-//! The probe's protocol, the same on every target: a [`Plan`] in (one line of JSON), [`Event`]s out (one JSON
+//! The probe's protocol, the same on every target: a [`ProbePlan`] in (one line of JSON), [`Event`]s out (one JSON
 //! object per line).
 //!
 //! To end a run early, the driver closes the probe's standard input, or sends SIGINT or SIGTERM. What was measured is kept.
@@ -12,7 +12,7 @@ pub const PROTOCOL: &str = "rtscope-probe/1";
 
 /// What the probe shall measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ProbePlan {
     /// [`PROTOCOL`].
     pub protocol: String,
     /// Id of the future record.
@@ -57,7 +57,7 @@ pub struct WorkOrder {
 #[serde(rename_all = "lowercase")]
 pub enum Work {
     /// A measurement.
-    Measure(Box<Plan>),
+    Measure(Box<ProbePlan>),
     /// A DUT, until it is asked to end.
     Dut(DutPlan),
 }

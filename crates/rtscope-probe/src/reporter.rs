@@ -1,6 +1,6 @@
 //! The reporting thread during a run: it receives signals and the driver's end of file, and reports progress.
 
-use crate::protocol::{Event, Live, Plan};
+use crate::protocol::{Event, Live, ProbePlan};
 use rtscope_sys::rt::{self, Signals, Woken};
 
 /// Waits, listens and reports in the loop of every test.
@@ -17,7 +17,7 @@ pub(crate) struct Reporter<'a> {
 
 impl<'a> Reporter<'a> {
     /// Reports as often as `plan` asks for.
-    pub(crate) fn new(plan: &Plan, signals: &'a Signals, input: i32) -> Self {
+    pub(crate) fn new(plan: &ProbePlan, signals: &'a Signals, input: i32) -> Self {
         let every = u64::from(plan.progress_ms) * 1_000_000;
         Self { signals, input, every, start: 0, next: 0, interrupted: false }
     }

@@ -1,7 +1,7 @@
 //! The probe as a program: a plan in, events out, the same on every target.
 
 use crate::measured::{Failure, Measured};
-use crate::protocol::{Event, PROTOCOL, Plan, Unattended};
+use crate::protocol::{Event, PROTOCOL, ProbePlan, Unattended};
 use crate::{fake, line_tests, snapshot, timer};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use rtscope_sys::rt;
@@ -43,13 +43,13 @@ pub(crate) fn hello(unattended: Vec<Unattended>) -> Event {
     Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into(), unattended }
 }
 
-fn read_plan(input: impl Read) -> Result<Plan, Failure> {
+fn read_plan(input: impl Read) -> Result<ProbePlan, Failure> {
     let mut line = Vec::new();
     // One byte at a time, because nothing after the line may be consumed. A plan is short.
     std::io::BufReader::with_capacity(1, input.take(LONGEST_PLAN))
         .read_until(b'\n', &mut line)
         .map_err(|e| Failure::usage(format!("the plan could not be read: {e}"), "send one line of JSON"))?;
-    let plan: Plan = serde_json::from_slice(&line).map_err(|e| {
+    let plan: ProbePlan = serde_json::from_slice(&line).map_err(|e| {
         Failure::usage(format!("the plan is not understood: {e}"), "driver and probe must be of one version of rtscope")
     })?;
     if plan.protocol != PROTOCOL {
@@ -60,7 +60,7 @@ fn read_plan(input: impl Read) -> Result<Plan, Failure> {
 }
 
 /// Carries out `plan`. `input` and `say` as in [`crate::timer::run`].
-pub fn measure(plan: &Plan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
+pub fn measure(plan: &ProbePlan, input: i32, say: &mut dyn FnMut(Event)) -> Result<Record, Failure> {
     let fake = plan.target.strip_prefix("fake:");
     if fake.is_some() && plan.space != Space::User {
         let message = format!("this probe can't measure `{}` in {} space on {}", plan.test, plan.space, plan.target);

@@ -1,7 +1,7 @@
 //! Collects the [`System`] snapshot of the machine it runs on. It only reads, and never fails.
 //!
 //! Whatever is absent, unreadable or malformed becomes `None` or empty. What needs system calls is collected
-//! separately ([`Facts`]), so that a directory tree serves as well as a real machine.
+//! separately ([`SystemCallFacts`]), so that a directory tree serves as well as a real machine.
 
 pub mod config;
 pub mod cpus;
@@ -17,7 +17,7 @@ mod tests;
 mod virtualization;
 
 pub use kernel::supplement;
-pub use root::{Facts, Root};
+pub use root::{Root, SystemCallFacts};
 
 use rtscope_record::System;
 

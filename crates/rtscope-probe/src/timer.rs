@@ -10,10 +10,10 @@ mod thread;
 mod trace;
 
 use crate::measured::{Failure, Measured};
-use crate::protocol::{Event, Plan};
+use crate::protocol::{Event, ProbePlan};
 use crate::reporter::Reporter;
 use crate::snapshot::Root;
-use crate::witness::{Order, Witness};
+use crate::witness::{RunningWitness, WitnessOrder};
 use rtscope_record::{Policy, Settings, Warning};
 use rtscope_sys::rt::{self, Signals};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
 
 /// Prepares, runs and collects the test, and restores everything. `say` gets progress and sample events.
 /// `input` is the driver's pipe (a file descriptor whose end of file means stop), negative without one.
-pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
+pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let s = &plan.settings;
     let allowed = rt::allowed_cpus().map_err(|e| Failure::machine(format!("sched_getaffinity: {e}"), "report this"))?;
     check(s, &allowed)?;
@@ -74,7 +74,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let _awake = conditions::hold_dma_latency(s, &mut warnings);
     rt::one_arena();
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
-    let witness = Witness::start(Root::of_this_machine(), &Order::of(s, &allowed).for_plan(plan))?;
+    let witness = RunningWitness::start(Root::of_this_machine(), &WitnessOrder::of(s, &allowed).for_plan(plan))?;
     let tracer = Tracer::of(plan)?.map(Arc::new);
     let mut workers = thread::prepare(s, &limit, &witness, tracer.as_ref())?;
     // After the samplers exist, so that they are locked too; before the loops, so that these touch no page for the
@@ -123,10 +123,10 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
 
 /// Waits for the threads and reports meanwhile.
 struct Watch<'a> {
-    plan: &'a Plan,
+    plan: &'a ProbePlan,
     start: u64,
     ends: Option<u64>,
-    witness: &'a Witness,
+    witness: &'a RunningWitness,
 }
 
 impl Watch<'_> {

@@ -15,7 +15,7 @@ mod tasks;
 mod threads;
 mod tick;
 
-pub use order::Order;
+pub use order::WitnessOrder;
 pub use post::Post;
 
 use crate::measured::Failure;
@@ -33,7 +33,7 @@ const STACK: usize = if cfg!(debug_assertions) { 96 * 1024 } else { 48 * 1024 };
 
 /// A running witness. Dropping it ends it without a result.
 #[derive(Debug)]
-pub struct Witness {
+pub struct RunningWitness {
     shared: Arc<Shared>,
     tick: Option<JoinHandle<tick::Notes>>,
     dog: Option<JoinHandle<()>>,
@@ -42,10 +42,10 @@ pub struct Witness {
     planned: Option<u64>,
 }
 
-impl Witness {
+impl RunningWitness {
     /// Takes the look before the run and starts the tick and the watchdog. Must be called by the reporting thread
     /// before the measured threads are started: they inherit the blocked signals.
-    pub fn start(root: Root, order: &Order) -> Result<Self, Failure> {
+    pub fn start(root: Root, order: &WitnessOrder) -> Result<Self, Failure> {
         let failed = |what: &'static str| move |e| Failure::machine(format!("{what} of the witness: {e}"), "end other programs");
         let continued = Continued::new().map_err(failed("signals"))?;
         let allowed = rt::allowed_cpus().unwrap_or_default();
@@ -129,7 +129,7 @@ impl Witness {
     }
 }
 
-impl Drop for Witness {
+impl Drop for RunningWitness {
     fn drop(&mut self) {
         self.shared.stop.store(true, SeqCst);
         self.wake();

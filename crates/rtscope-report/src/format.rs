@@ -1,6 +1,6 @@
 //! Formats numbers and foreign text for people.
 
-use rtscope_analysis::Share;
+use rtscope_analysis::ShareBelow;
 use std::fmt::Write as _;
 
 /// Shown where a figure is unknown.
@@ -62,7 +62,7 @@ pub(crate) fn time(ns: f64) -> String {
 
 /// A share in percent: `99.98 %`, or bounds such as `99.90 to 99.98 %`. A share and a lower bound are rounded down, so that
 /// 100 means all of them; an upper bound is rounded up.
-pub(crate) fn share(s: &Share) -> String {
+pub(crate) fn share(s: &ShareBelow) -> String {
     if s.of == 0 {
         return NONE.into();
     }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn shares() {
-        let text = |below, undecided, of| share(&Share { threshold: 1, below, undecided, of });
+        let text = |below, undecided, of| share(&ShareBelow { threshold: 1, below, undecided, of });
         assert_eq!([text(1, 0, 3), text(3, 0, 3), text(0, 0, 3), text(0, 0, 0)], ["33.33 %", "100 %", "0 %", "-"]);
         assert_eq!([text(999_999, 0, 1_000_000), text(1, 0, 1_000_000)], ["99.99 %", "<0.01 %"]);
         assert_eq!([text(900, 50, 1_000), text(999_000, 1_000, 1_000_000)], ["90.00 to 95.00 %", "99.90 to 100 %"]);

@@ -2,7 +2,7 @@
 
 use crate::format::{clean, count, time, us};
 use crate::properties::Fact;
-use rtscope_analysis::agreement::Witness;
+use rtscope_analysis::agreement::InstrumentView;
 use rtscope_record::lines::{LineFacts, Phase, Stamp};
 use rtscope_record::{Nanos, Record};
 
@@ -125,7 +125,7 @@ fn phase(p: &Phase) -> String {
 }
 
 /// An instrument in words.
-pub(crate) fn witness(w: &Witness) -> String {
+pub(crate) fn witness(w: &InstrumentView) -> String {
     let own = w.null_wire.map_or_else(String::new, |n| format!(", null wire {}", time(n as f64)));
     let error = w.uncertainty.map_or_else(String::new, |u| format!(", at most {} too high", time(u as f64)));
     format!("{}{error}{own}", w.what)

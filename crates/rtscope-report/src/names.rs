@@ -2,7 +2,7 @@
 
 use crate::format::{clean, cut};
 use crate::properties::handler;
-use rtscope_analysis::versus::Kernel;
+use rtscope_analysis::versus::KernelModel;
 use rtscope_record::{Record, Space};
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub(crate) const LONGEST: usize = 30;
 pub(crate) fn groups(records: &[Record]) -> Vec<Group> {
     let mut members: Vec<(String, Vec<usize>)> = Vec::new();
     for (i, r) in records.iter().enumerate() {
-        let kernel = Kernel::of(r).label;
+        let kernel = KernelModel::of(r).label;
         match members.iter_mut().find(|m| m.0 == kernel) {
             Some(m) => m.1.push(i),
             None => members.push((kernel, vec![i])),
@@ -143,15 +143,15 @@ fn numbered(names: Vec<String>) -> Vec<String> {
 
 /// [`run_names`] without seeds: runs of one kind share a name.
 pub(crate) fn kind_names(records: &[&Record]) -> Vec<String> {
-    let kernels: Vec<Kernel> = records.iter().map(|r| Kernel::of(r)).collect();
-    let ways: [fn(&Kernel) -> String; 4] = [
+    let kernels: Vec<KernelModel> = records.iter().map(|r| KernelModel::of(r)).collect();
+    let ways: [fn(&KernelModel) -> String; 4] = [
         |_| String::new(),
         |k| format!(" {}", k.role.as_str()),
         |k| format!(" {} {}", k.series(), k.role.as_str()),
         |k| format!(" {}", k.label),
     ];
-    let apart = |way: &fn(&Kernel) -> String| {
-        let mut named: BTreeMap<String, &Kernel> = BTreeMap::new();
+    let apart = |way: &fn(&KernelModel) -> String| {
+        let mut named: BTreeMap<String, &KernelModel> = BTreeMap::new();
         kernels.iter().all(|k| *named.entry(way(k)).or_insert(k) == k)
     };
     // If all kernels have the same name, it is left out.

@@ -4,7 +4,7 @@ mod sample;
 
 use proptest::prelude::*;
 use rtscope_analysis::Confidence;
-use rtscope_report::ci::{self, Case, Outcome, Suite};
+use rtscope_report::ci::{self, Case, CaseOutcome, Suite};
 
 fn documents() -> [(&'static str, String); 7] {
     let records: Vec<_> =
@@ -66,7 +66,7 @@ fn parquet_is_read_back() {
 fn nothing_passes_that_was_not_shown() {
     for r in sample::virtual_machine(300).iter().chain(&sample::kernels(300)) {
         let suite = ci::suite(r, &[]).unwrap();
-        let passed = suite.cases[0].outcome == Outcome::Passed;
+        let passed = suite.cases[0].outcome == CaseOutcome::Passed;
         assert_eq!(passed, r.verdict().passes_strict(), "{}", r.verdict());
     }
 }
@@ -107,7 +107,7 @@ proptest! {
             prop_assert_eq!(ci::markdown(std::slice::from_ref(&r)).unwrap().lines().count(), 3);
         }
         let case = |outcome| Case { name: text.clone(), outcome, output: text.clone() };
-        let cases = vec![case(Outcome::Passed), case(Outcome::Failed(text.clone())), case(Outcome::Error(text.clone())), case(Outcome::Skipped(text.clone()))];
+        let cases = vec![case(CaseOutcome::Passed), case(CaseOutcome::Failed(text.clone())), case(CaseOutcome::Error(text.clone())), case(CaseOutcome::Skipped(text.clone()))];
         let suite = Suite { name: text.clone(), elapsed_ns: 1, properties: vec![(text.clone(), text.clone())], cases };
         let xml = ci::junit(&[suite]).unwrap();
         let read = roxmltree::Document::parse(&xml).unwrap();

@@ -5,15 +5,15 @@ mod sample;
 use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
-    Entry, Style, brief, comparison, detail, evaluations, findings, intervals, kernels, line_tests, line_tests_by_load, list,
+    ListedRun, Style, brief, comparison, detail, evaluations, findings, intervals, kernels, line_tests, line_tests_by_load, list,
     loads, versus,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
 
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<ListedRun> {
     let records = [sample::board(200), sample::virtual_machine(200)].concat();
-    records.iter().map(|r| Entry::of(r).unwrap()).collect()
+    records.iter().map(|r| ListedRun::of(r).unwrap()).collect()
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_virtual_machine_shows_everywhere() {
     for width in [None, Some(200), Some(80), Some(10)] {
         let style = Style { colour: false, width };
         let both = compare(&vm[..1], &vm[..1]).unwrap();
-        let rows: Vec<Entry> = vm.iter().map(|r| Entry::of(r).unwrap()).collect();
+        let rows: Vec<ListedRun> = vm.iter().map(|r| ListedRun::of(r).unwrap()).collect();
         for (name, text) in [
             ("loads", loads(&vm, style).unwrap()),
             ("kernels", kernels(&vm, style).unwrap()),
@@ -246,7 +246,7 @@ fn odd_records_and_archived_records_make_every_table() {
                 loads(one, style).unwrap(),
                 kernels(one, style).unwrap(),
                 detail(r, style).unwrap(),
-                list(&[Entry::of(r).unwrap()], style),
+                list(&[ListedRun::of(r).unwrap()], style),
             ]
         };
         assert_eq!(all(&r), all(&archived), "live and archived differ");

@@ -3,7 +3,7 @@
 //! by the same code as on this machine.
 
 use crate::local::{Local, ProbeCommand};
-use crate::session::{self, MeasureError, Step};
+use crate::session::{self, MeasureError, SessionStep};
 use crate::target::TargetError;
 use rtscope_failure::Failure;
 use rtscope_load::JournalError;
@@ -12,7 +12,7 @@ use rtscope_load::StopHandle;
 use rtscope_load::supervisor;
 use rtscope_load::{Load, StartOptions};
 use rtscope_probe::program;
-use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_probe::spool::{self, LOADED};
 use rtscope_sys::rt::{self, Woken};
 use std::ffi::OsString;
@@ -101,14 +101,14 @@ fn dut(file: &Path) -> Result<Event, MeasureError> {
 /// Takes the measurement of the plan in `file`, under its load. SIGINT or SIGTERM ends it early.
 fn measure(file: &Path, say: &mut dyn FnMut(&Event)) -> Result<Event, MeasureError> {
     let text = rtscope_files::read(file, rtscope_files::SMALL).map_err(TargetError::Pipe)?;
-    let plan: Plan = serde_json::from_slice(&text).map_err(|e| TargetError::Pipe(e.into()))?;
+    let plan: ProbePlan = serde_json::from_slice(&text).map_err(|e| TargetError::Pipe(e.into()))?;
     let load = Load::parse(&plan.load)?;
     let options = options(file)?;
     let stop = StopHandle::new();
     stop_on_signals(&stop).map_err(TargetError::Pipe)?;
     let target = Local { probe: ProbeCommand { program: file.with_file_name("rtscope-probe"), args: Vec::new() } };
     let outcome = session::measure(&plan, &load, &options, &target, &stop, &mut |step| {
-        if let Step::Event(event) = step {
+        if let SessionStep::Event(event) = step {
             say(event);
         }
     });

@@ -1,7 +1,7 @@
 //! Takes a run of the lab again and looks into the guest at chosen samples: the same run, so the same samples.
 
 use crate::lab;
-use crate::session::step::Step;
+use crate::session::step::SessionStep;
 use rtscope_explain::executed::{Question, explain};
 use rtscope_explain::explained::Explained;
 use rtscope_explain::log;
@@ -9,7 +9,7 @@ use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::inside::{self, Inside};
 use rtscope_lab::vm::Guest;
 use rtscope_load::StopHandle;
-use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_probe::protocol::{PROTOCOL, ProbePlan};
 use rtscope_record::distribution::Worst;
 use rtscope_record::{Clock, Distribution, Record, Space, Test};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -71,7 +71,7 @@ pub fn again(
     samples: &[Sample],
     cache: &Path,
     stop: &StopHandle,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Vec<Explained>, Failure> {
     let thread = d.parts().thread.as_ref().filter(|t| t.tid > 0);
     let (Some(tid), Some(first)) = (thread.map(|t| t.tid), thread.and_then(|t| t.first_at)) else {
@@ -81,7 +81,7 @@ pub fn again(
         ));
     };
     let inside = look(guest, cache, stop, on_step)?;
-    let plugin = inside::plugin(cache, &mut |what| on_step(Step::Preparing(what)))?;
+    let plugin = inside::plugin(cache, &mut |what| on_step(SessionStep::Preparing(what)))?;
     let mut wanted: Vec<Sample> = samples.to_vec();
     wanted.sort_by_key(|w| w.after);
     let after: Vec<u64> = wanted.iter().map(|w| w.after).collect();
@@ -89,7 +89,7 @@ pub fn again(
     let mut log = File::from(memfd_create("rtscope-log", MemfdFlags::CLOEXEC).or_machine("a file in memory", "is memory free?")?);
     let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd()));
     let watched = guest.with_plugin(inside.plugin(&plugin, &path, tid, &after));
-    let plan = Plan {
+    let plan = ProbePlan {
         protocol: PROTOCOL.into(),
         id: record.id().into(),
         test: record.parts().test,
@@ -142,7 +142,7 @@ pub fn again(
 }
 
 /// Where things are in the guest's memory: asked of the guest itself, in a run of its own, once for each state that runs start from.
-fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Inside, Failure> {
+fn look(guest: &Guest, cache: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(SessionStep<'_>)) -> Result<Inside, Failure> {
     // A module that is loaded for a run has its symbols too.
     let kept = guest.options().modules.is_empty().then(|| cache.join("symbols").join(&guest.state()[..32]));
     if let Some(text) = kept.as_ref().and_then(|file| rtscope_files::read_text(file, rtscope_files::LARGE).ok()) {

@@ -6,9 +6,9 @@ mod limited;
 mod mix;
 mod search;
 
-pub use limited::Limited;
+pub use limited::TimeLimited;
 pub use mix::Mix;
-pub use search::{Length, Method, Round, Search, Stressors};
+pub use search::{Length, Round, Search, SearchMethod, Stressors};
 
 use std::collections::BTreeSet;
 

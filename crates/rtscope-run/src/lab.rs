@@ -1,17 +1,22 @@
 //! The target `lab:KERNEL`: takes a measurement, or runs any program, in a guest that starts from a kept state.
 
-use crate::session::step::Step;
+use crate::session::step::SessionStep;
 use rtscope_lab::costs::Cost;
-use rtscope_lab::vm::messages::{Ran, Said, Work};
+use rtscope_lab::vm::messages::{GuestWork, Ran, Said};
 use rtscope_lab::vm::{Guest, News, Started, VmError};
 use rtscope_load::StopHandle;
-use rtscope_probe::protocol::Plan;
+use rtscope_probe::protocol::ProbePlan;
 use rtscope_probe::snapshot;
 use rtscope_record::{Clock, Effect, Origin, Processor, Record, Settings, System, Warning, findings};
 use std::time::Duration;
 
 /// Measures `plan` in the guest, under the plan's load there.
-pub fn measure(guest: &Guest, plan: &Plan, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, VmError> {
+pub fn measure(
+    guest: &Guest,
+    plan: &ProbePlan,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(SessionStep<'_>),
+) -> Result<Record, VmError> {
     let begun = rtscope_probe::serve::utc_now();
     let mut plan = plan.clone();
     if guest.options().clock == Clock::Virtual {
@@ -30,7 +35,7 @@ pub fn measure(guest: &Guest, plan: &Plan, stop: &StopHandle, on_step: &mut dyn 
     let started = start(guest, stop, on_step)?;
     let (problems, ran) = (started.facts.problems.clone(), started.ran().to_owned());
     let processor = started.facts.processor.clone();
-    let work = Work::Measure { plan: Box::new(plan.clone()) };
+    let work = GuestWork::Measure { plan: Box::new(plan.clone()) };
     let said = follow(guest, started, work, Duration::from_nanos(measured), stop, on_step);
     match said.map_err(|e| with_problems(e, &problems))? {
         Said::Record(record) if record.id() == plan.id => finish(guest, *record, begun, names, &problems, (ran, processor)),
@@ -45,11 +50,11 @@ pub fn run(
     load: &str,
     limit: Duration,
     stop: &StopHandle,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Ran, VmError> {
     let started = start(guest, stop, on_step)?;
     let problems = started.facts.problems.clone();
-    let work = Work::Run { command: command.to_vec(), load: load.into() };
+    let work = GuestWork::Run { command: command.to_vec(), load: load.into() };
     let said = follow(guest, started, work, limit, stop, on_step);
     match said.map_err(|e| with_problems(e, &problems))? {
         Said::Ran(ran) => Ok(ran),
@@ -58,9 +63,9 @@ pub fn run(
 }
 
 /// Times elementary operations in the guest.
-pub fn costs(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Vec<Cost>, VmError> {
+pub fn costs(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(SessionStep<'_>)) -> Result<Vec<Cost>, VmError> {
     let started = start(guest, stop, on_step)?;
-    match follow(guest, started, Work::Costs, Duration::from_secs(10), stop, on_step)? {
+    match follow(guest, started, GuestWork::Costs, Duration::from_secs(10), stop, on_step)? {
         Said::Costs(costs) => Ok(costs),
         other => Err(VmError::Garbled(format!("{other:?}").chars().take(200).collect())),
     }
@@ -123,28 +128,28 @@ fn configuration(guest: &Guest, system: &mut System, settings: &Settings, warnin
 }
 
 /// Starts the guest and reports that step.
-fn start(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Started, VmError> {
-    on_step(Step::GuestStarting { boots: !(guest.options().keep_state && guest.has_state()) });
-    guest.start(stop, &mut |progress| on_step(Step::Guest(progress)))
+fn start(guest: &Guest, stop: &StopHandle, on_step: &mut dyn FnMut(SessionStep<'_>)) -> Result<Started, VmError> {
+    on_step(SessionStep::GuestStarting { boots: !(guest.options().keep_state && guest.has_state()) });
+    guest.start(stop, &mut |progress| on_step(SessionStep::Guest(progress)))
 }
 
 /// Has the guest do `work` and passes on its messages; returns the last one.
 fn follow(
     guest: &Guest,
     started: Started,
-    work: Work,
+    work: GuestWork,
     takes: Duration,
     stop: &StopHandle,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Said, VmError> {
     guest.work(started, work, takes, stop, &mut |news| match news {
-        News::Progress(progress) => on_step(Step::Guest(progress)),
-        News::Said(Said::LoadStarting(name)) => on_step(Step::LoadStarting(name)),
-        News::Said(Said::LoadUp) => on_step(Step::LoadUp),
-        News::Said(Said::Event(event)) => on_step(Step::Event(event)),
-        News::Said(Said::Traced(traced)) => on_step(Step::Traced(traced)),
-        News::Said(Said::LoadDied(who)) => on_step(Step::LoadDied(who)),
-        News::Said(Said::LoadStopping) => on_step(Step::LoadStopping),
+        News::Progress(progress) => on_step(SessionStep::Guest(progress)),
+        News::Said(Said::LoadStarting(name)) => on_step(SessionStep::LoadStarting(name)),
+        News::Said(Said::LoadUp) => on_step(SessionStep::LoadUp),
+        News::Said(Said::Event(event)) => on_step(SessionStep::Event(event)),
+        News::Said(Said::Traced(traced)) => on_step(SessionStep::Traced(traced)),
+        News::Said(Said::LoadDied(who)) => on_step(SessionStep::LoadDied(who)),
+        News::Said(Said::LoadStopping) => on_step(SessionStep::LoadStopping),
         // The last message is returned.
         News::Said(Said::Ready(_) | Said::Record(_) | Said::Ran(_) | Said::Costs(_) | Said::Failed { .. }) => {}
     })

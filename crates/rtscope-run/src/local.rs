@@ -3,7 +3,7 @@
 use crate::target::{Target, TargetError};
 use rtscope_load::StopHandle;
 use rtscope_load::process_tree;
-use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::{Nanos, Record};
 use rtscope_sys as sys;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ pub struct Local {
 }
 
 impl Target for Local {
-    fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+    fn run(&self, plan: &ProbePlan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
         run_local(plan, &self.probe, stop, on_event)
     }
 }
@@ -47,7 +47,7 @@ impl Target for Local {
 /// SIGSTOP) reach it, and it is killed when the calling thread ends. `stop` closes its standard input, upon which it ends with a
 /// partial record; if it does not end within 10 s, it is killed.
 fn run_local(
-    plan: &Plan,
+    plan: &ProbePlan,
     probe: &ProbeCommand,
     stop: &StopHandle,
     on_event: &mut dyn FnMut(&Event),

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 
 const ID: &str = "20261121T080000Z-1a2b3c";
 
-pub(crate) fn plan() -> Plan {
-    Plan {
+pub(crate) fn plan() -> ProbePlan {
+    ProbePlan {
         protocol: PROTOCOL.into(),
         id: ID.into(),
         test: Test::Timer,
@@ -79,7 +79,7 @@ fn a_good_probe_gets_the_plan_as_one_line_and_gives_events_and_the_record() {
     let (result, events) = script.run();
     assert_eq!(result.unwrap(), record());
     assert_eq!(events, 2);
-    assert_eq!(serde_json::from_str::<Plan>(&script.file("plan")).unwrap(), plan());
+    assert_eq!(serde_json::from_str::<ProbePlan>(&script.file("plan")).unwrap(), plan());
 }
 
 #[test]

@@ -5,14 +5,14 @@ pub(crate) mod step;
 mod traced;
 
 pub use error::MeasureError;
-pub use step::Step;
+pub use step::SessionStep;
 
 use crate::target::Target;
 use rtscope_load::StopHandle;
 use rtscope_load::awake::Awake;
 use rtscope_load::programs::find_program;
 use rtscope_load::{Load, LoadHandle, StartOptions};
-use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::Record;
 use rtscope_record::load::warnings;
 use rtscope_sys as sys;
@@ -22,46 +22,46 @@ use std::process::Stdio;
 /// Measures under a load. A load that dies early does not end the run: the record says so and is INVALID. If `stop` ends the run
 /// early, the record holds what was measured so far. Whatever fails, nothing of the load is left behind.
 pub fn measure(
-    plan: &Plan,
+    plan: &ProbePlan,
     load: &Load,
     options: &StartOptions,
     target: &dyn Target,
     stop: &StopHandle,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Record, MeasureError> {
     let versions = tool_versions(load);
     if !load.is_none() {
-        on_step(Step::LoadStarting(load.name()));
+        on_step(SessionStep::LoadStarting(load.name()));
     }
     let options = StartOptions { stop: stop.clone(), ..options.clone() };
     let mut running = load.start(&options)?;
     if running.is_some() {
-        on_step(Step::LoadUp);
+        on_step(SessionStep::LoadUp);
     }
     // In effect until this function returns.
     let _awake = running.as_ref().map(|_| Awake::begin());
     let mut told = false;
-    let mut watched = |step: Step<'_>| {
-        let progress = matches!(step, Step::Event(Event::Progress { .. }));
+    let mut watched = |step: SessionStep<'_>| {
+        let progress = matches!(step, SessionStep::Event(Event::Progress { .. }));
         on_step(step);
         if !told && progress {
             if let Some(who) = running.as_mut().and_then(LoadHandle::poll) {
                 told = true;
-                on_step(Step::LoadDied(who));
+                on_step(SessionStep::LoadDied(who));
             }
         }
     };
     let outcome = if plan.settings.trace_above.is_some() {
         traced::measure(plan, &options, target, stop, &mut watched)
     } else {
-        target.run(plan, stop, &mut |event| watched(Step::Event(event))).map_err(MeasureError::from)
+        target.run(plan, stop, &mut |event| watched(SessionStep::Event(event))).map_err(MeasureError::from)
     };
     // On an error the load is ended by dropping it, without a proof.
     let mut parts = outcome?.into_parts();
     load.name().clone_into(&mut parts.load);
     parts.system.tools.extend(versions);
     if let Some(handle) = running {
-        on_step(Step::LoadStopping);
+        on_step(SessionStep::LoadStopping);
         parts.warnings.extend_from_slice(handle.start_warnings());
         let proof = handle.stop();
         parts.warnings.extend(warnings(&proof));

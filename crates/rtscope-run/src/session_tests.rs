@@ -15,7 +15,7 @@ struct Fake {
 }
 
 impl Target for Fake {
-    fn run(&self, _: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+    fn run(&self, _: &ProbePlan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
         on_event(&Event::Started);
         on_event(&Event::Progress { elapsed_ns: 1, threads: Vec::new() });
         let mut parts = record().into_parts();

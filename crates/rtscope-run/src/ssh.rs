@@ -22,11 +22,11 @@ use crate::target::{Target, TargetError};
 use losses::lost;
 use remote_work::RemoteWork;
 use rtscope_load::StopHandle;
-use rtscope_probe::protocol::{Event, Plan, Work};
+use rtscope_probe::protocol::{Event, ProbePlan, Work};
 use rtscope_record::Record;
 
 impl Target for Ssh {
-    fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+    fn run(&self, plan: &ProbePlan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
         let mut work = RemoteWork::begin(self, Work::Measure(Box::new(plan.clone())), stop)?;
         let outcome = loop {
             match work.next(on_event)? {

@@ -2,7 +2,7 @@
 
 use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_load::StopHandle;
-use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::{Record, RecordError};
 use std::io;
 
@@ -116,5 +116,5 @@ impl From<RecordError> for TargetError {
 pub trait Target {
     /// Carries out `plan`, passes on every event but the last, and returns the record. `stop` ends it early, with a partial
     /// record.
-    fn run(&self, plan: &Plan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError>;
+    fn run(&self, plan: &ProbePlan, stop: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError>;
 }

@@ -7,9 +7,9 @@
 mod world;
 
 use rtscope_load::{Isolation, Load, StopHandle};
-use rtscope_probe::protocol::{Event, PROTOCOL, Plan};
+use rtscope_probe::protocol::{Event, PROTOCOL, ProbePlan};
 use rtscope_record::{Record, RecordParts, Settings, Space, Test, Verdict, fixtures};
-use rtscope_run::session::{Step, measure};
+use rtscope_run::session::{SessionStep, measure};
 use rtscope_run::target::{Target, TargetError};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,7 +32,7 @@ struct Fake<'a> {
 }
 
 impl Target for Fake<'_> {
-    fn run(&self, plan: &Plan, _: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
+    fn run(&self, plan: &ProbePlan, _: &StopHandle, on_event: &mut dyn FnMut(&Event)) -> Result<Record, TargetError> {
         if let Some(world) = self.kills_in {
             kill(*world.named("stress-ng").iter().min().unwrap(), libc::SIGKILL);
         }
@@ -54,7 +54,7 @@ impl Target for Fake<'_> {
 }
 
 fn measured(world: &World, fake: &Fake<'_>) -> (Record, u32) {
-    let plan = Plan {
+    let plan = ProbePlan {
         protocol: PROTOCOL.into(),
         id: "20261121T080000Z-1a2b3c".into(),
         test: Test::Timer,
@@ -68,7 +68,7 @@ fn measured(world: &World, fake: &Fake<'_>) -> (Record, u32) {
     let mut died = 0;
     let load = Load::parse("calculation").unwrap();
     let record = measure(&plan, &load, &world.options(Isolation::Namespaces), fake, &StopHandle::new(), &mut |step| {
-        died += u32::from(matches!(step, Step::LoadDied(_)));
+        died += u32::from(matches!(step, SessionStep::LoadDied(_)));
     });
     (record.unwrap(), died)
 }

@@ -24,8 +24,10 @@ mod warnings;
 pub use blocks::{block_maxima, cluster_maxima};
 pub use error::{MOST_VALUES, TailError};
 pub use fit::{FEWEST, Fit, fit};
-pub use found::{CurvePoint, Grid, Parameter, ReturnLevel, Study};
-pub use gates::{ExtremalIndex, Gate, Outcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run};
+pub use found::{CurvePoint, Parameter, ReturnLevel, Study, ValueGrid};
+pub use gates::{
+    ExtremalIndex, Gate, GateOutcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run,
+};
 pub use goodness::{Distances, Goodness, distances, goodness};
 pub use groups::{Envelope, envelope};
 pub use law::{Family, Law};

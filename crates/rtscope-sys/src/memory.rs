@@ -37,7 +37,7 @@ pub fn limit(bytes: u64) {
 
 /// The system allocator, subject to [`limit`].
 #[derive(Debug)]
-pub struct Limited;
+pub struct LimitedAllocator;
 
 /// Memory that an allocation of `size` bytes takes, with the C library's header and rounding.
 fn cost(size: usize) -> isize {
@@ -93,7 +93,7 @@ fn end() -> ! {
 }
 
 // SAFETY: every call goes to the system's allocator unchanged; only counters are added.
-unsafe impl GlobalAlloc for Limited {
+unsafe impl GlobalAlloc for LimitedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(cost(layout.size()));
         // SAFETY: the caller keeps the contract.

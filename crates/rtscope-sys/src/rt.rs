@@ -2,7 +2,7 @@
 
 use super::check;
 use super::mask::{cpu_mask, set_affinity};
-use super::sched::{self, Wanted};
+use super::sched::{self, WantedScheduling};
 use super::signals::{is_from_terminal, is_ignored};
 use rtscope_record::Policy;
 use std::io;
@@ -159,7 +159,7 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
 /// tenth of it. `EPERM` without privilege or a sufficient `RLIMIT_RTPRIO`.
 pub fn set_policy(policy: Policy, priority: u8, period_ns: u64) -> io::Result<()> {
     let share = ((period_ns / 10).max(2048), period_ns);
-    sched::set(0, &Wanted { policy, priority, share, reset_on_fork: false })
+    sched::set(0, &WantedScheduling { policy, priority, share, reset_on_fork: false })
 }
 
 /// Waits until the kernel has done its deferred work on the caller's CPU, through an RCU grace period (`membarrier(2)`), since RCU
@@ -180,7 +180,7 @@ pub(super) fn barrier(command: libc::c_int) -> io::Result<()> {
 /// Gives the calling thread FIFO priority 1: above all ordinary tasks and below every other real-time task, so that a load of
 /// hundreds of processes can't starve its supervision. Children are ordinary again. `EPERM` without privilege.
 pub fn come_before_ordinary_tasks() -> io::Result<()> {
-    sched::set(0, &Wanted { policy: Policy::Fifo, priority: 1, share: (0, 0), reset_on_fork: true })
+    sched::set(0, &WantedScheduling { policy: Policy::Fifo, priority: 1, share: (0, 0), reset_on_fork: true })
 }
 
 /// Touches `BYTES` bytes of the stack below the caller, so that the loop takes no page fault there.

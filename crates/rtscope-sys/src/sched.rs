@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<SchedAttr>() == 48);
 
 /// Scheduling that a thread is to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedScheduling {
     /// Policy.
     pub policy: Policy,
     /// 1 to 99 for FIFO and RR.
@@ -39,7 +39,7 @@ pub struct Wanted {
 /// is used up.
 ///
 /// A raw `sched_setattr`: musl has no working `sched_setscheduler`.
-pub fn set(tid: u32, wanted: &Wanted) -> io::Result<()> {
+pub fn set(tid: u32, wanted: &WantedScheduling) -> io::Result<()> {
     let number = match wanted.policy {
         Policy::Fifo => libc::SCHED_FIFO,
         Policy::Rr => libc::SCHED_RR,
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(before, rt::allowed_cpus().unwrap());
         allow(tid, &before[..1]).unwrap();
         assert_eq!(affinity(tid).unwrap(), before[..1]);
-        let wanted = Wanted { policy: Policy::Fifo, priority: 3, share: (0, 0), reset_on_fork: false };
+        let wanted = WantedScheduling { policy: Policy::Fifo, priority: 3, share: (0, 0), reset_on_fork: false };
         if set(tid, &wanted).is_ok() {
             assert_eq!(get(tid).unwrap(), (1, 3));
         }

@@ -105,7 +105,7 @@ pub fn wait(bell: &AtomicU32, seen: u32, deadline: u64) {
 /// A lock on one byte of a file. It belongs to the open file, not to the process; the kernel releases it when the last descriptor
 /// is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lock {
+pub enum ByteLock {
     /// No other lock on the byte.
     Exclusive,
     /// Other shared locks are possible.
@@ -114,11 +114,11 @@ pub enum Lock {
     Free,
 }
 
-fn flock(kind: Lock, byte: i64) -> libc::flock {
+fn flock(kind: ByteLock, byte: i64) -> libc::flock {
     let kind = match kind {
-        Lock::Exclusive => libc::F_WRLCK,
-        Lock::Shared => libc::F_RDLCK,
-        Lock::Free => libc::F_UNLCK,
+        ByteLock::Exclusive => libc::F_WRLCK,
+        ByteLock::Shared => libc::F_RDLCK,
+        ByteLock::Free => libc::F_UNLCK,
     };
     // SAFETY: integers only, for which zero is valid.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -133,7 +133,7 @@ fn flock(kind: Lock, byte: i64) -> libc::flock {
 }
 
 /// Sets the lock on `byte`, without waiting. `EAGAIN` or `EACCES` if another open file's lock conflicts.
-pub fn lock(file: &File, kind: Lock, byte: i64) -> io::Result<()> {
+pub fn lock(file: &File, kind: ByteLock, byte: i64) -> io::Result<()> {
     let lock = flock(kind, byte);
     // SAFETY: a descriptor that lives through the call, and a valid structure that is only read.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) })
@@ -141,7 +141,7 @@ pub fn lock(file: &File, kind: Lock, byte: i64) -> io::Result<()> {
 
 /// Whether another open file has a lock on `byte` that prevents an exclusive one.
 pub fn is_locked(file: &File, byte: i64) -> io::Result<bool> {
-    let mut lock = flock(Lock::Exclusive, byte);
+    let mut lock = flock(ByteLock::Exclusive, byte);
     // SAFETY: a descriptor that lives through the call, and a valid structure, which the kernel fills.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) })?;
     Ok(i32::from(lock.l_type) != libc::F_UNLCK)
@@ -177,12 +177,12 @@ mod tests {
         let path = dir.path().join("x");
         let open = || std::fs::OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).unwrap();
         let (a, b) = (open(), open());
-        lock(&a, Lock::Exclusive, 0).unwrap();
-        assert!(lock(&b, Lock::Exclusive, 0).is_err() && is_locked(&b, 0).unwrap() && !is_locked(&b, 1).unwrap());
-        lock(&a, Lock::Shared, 1).unwrap();
-        lock(&b, Lock::Shared, 1).unwrap();
+        lock(&a, ByteLock::Exclusive, 0).unwrap();
+        assert!(lock(&b, ByteLock::Exclusive, 0).is_err() && is_locked(&b, 0).unwrap() && !is_locked(&b, 1).unwrap());
+        lock(&a, ByteLock::Shared, 1).unwrap();
+        lock(&b, ByteLock::Shared, 1).unwrap();
         drop(a);
-        lock(&b, Lock::Exclusive, 0).unwrap();
+        lock(&b, ByteLock::Exclusive, 0).unwrap();
         assert!(!is_locked(&b, 1).unwrap());
     }
 }

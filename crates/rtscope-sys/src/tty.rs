@@ -100,7 +100,7 @@ pub fn edges(port: &impl AsRawFd, line: Modem) -> io::Result<u32> {
     Ok(n as u32)
 }
 
-/// Waits for an edge of the input `line` (`TIOCMIWAIT`). The call has no time-out; a signal ends it (see [`Alarm`]), which returns
+/// Waits for an edge of the input `line` (`TIOCMIWAIT`). The call has no time-out; a signal ends it (see [`InterruptTimer`]), which returns
 /// `false`.
 pub fn wait_edge(port: &impl AsRawFd, line: Modem) -> io::Result<bool> {
     const TIOCMIWAIT: libc::Ioctl = 0x545c;
@@ -115,14 +115,14 @@ pub fn wait_edge(port: &impl AsRawFd, line: Modem) -> io::Result<bool> {
 /// A timer that interrupts any system call of the thread which made it: from the set time on, every 5 ms until it is turned off.
 /// It repeats because a single signal could come just before the call.
 #[derive(Debug)]
-pub struct Alarm {
+pub struct InterruptTimer {
     timer: libc::timer_t,
 }
 
 // SAFETY: the timer is a number of the process; the thread to wake was fixed when it was made.
-unsafe impl Send for Alarm {}
+unsafe impl Send for InterruptTimer {}
 
-impl Alarm {
+impl InterruptTimer {
     /// An alarm for the calling thread.
     pub fn new() -> io::Result<Self> {
         super::rt::install_wake()?;
@@ -150,7 +150,7 @@ impl Alarm {
     }
 }
 
-impl Drop for Alarm {
+impl Drop for InterruptTimer {
     fn drop(&mut self) {
         // SAFETY: the timer is ours and deleted once.
         unsafe { libc::timer_delete(self.timer) };
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_alarm_wakes_its_thread_again_and_again() {
-        let alarm = Alarm::new().unwrap();
+        let alarm = InterruptTimer::new().unwrap();
         let at = now() + 2_000_000;
         alarm.set(Some(at)).unwrap();
         for _ in 0..2 {

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 /// Enforces the memory limit of commands that only read.
 #[global_allocator]
-static MEMORY: rtscope_sys::memory::Limited = rtscope_sys::memory::Limited;
+static MEMORY: rtscope_sys::memory::LimitedAllocator = rtscope_sys::memory::LimitedAllocator;
 
 fn main() -> ExitCode {
     rtscope_files::private_by_default();

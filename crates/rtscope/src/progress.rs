@@ -6,7 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::Nanos;
 use rtscope_record::text::visible_line;
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -45,37 +45,37 @@ impl Progress {
     }
 
     /// Shows a step of the session.
-    pub(crate) fn step(&self, step: &Step<'_>) {
+    pub(crate) fn step(&self, step: &SessionStep<'_>) {
         match step {
-            Step::Preparing(what) => self.say((*what).to_owned()),
-            Step::Fetching(what) => self.bar.suspend(|| crate::output::note(&format!("rtscope: {what}"))),
-            Step::GuestStarting { boots: true } => self.say("booting the virtual machine (once; its state is kept)"),
-            Step::GuestStarting { boots: false } => self.say("starting the virtual machine"),
-            Step::Guest(progress) => {
+            SessionStep::Preparing(what) => self.say((*what).to_owned()),
+            SessionStep::Fetching(what) => self.bar.suspend(|| crate::output::note(&format!("rtscope: {what}"))),
+            SessionStep::GuestStarting { boots: true } => self.say("booting the virtual machine (once; its state is kept)"),
+            SessionStep::GuestStarting { boots: false } => self.say("starting the virtual machine"),
+            SessionStep::Guest(progress) => {
                 if let Some(s) = progress.virtual_s {
                     self.say(format!("{s} s of virtual time"));
                 }
             }
-            Step::LoadStarting(load) => self.say(format!("starting the load `{load}`")),
-            Step::LoadUp => self.say("the load is up"),
-            Step::Event(Event::Progress { elapsed_ns, threads }) => {
+            SessionStep::LoadStarting(load) => self.say(format!("starting the load `{load}`")),
+            SessionStep::LoadUp => self.say("the load is up"),
+            SessionStep::Event(Event::Progress { elapsed_ns, threads }) => {
                 if self.end_ns > 0 {
                     self.bar.set_position((*elapsed_ns).min(self.end_ns));
                 }
                 self.say(figures(threads));
             }
-            Step::LoadDied(what) => {
+            SessionStep::LoadDied(what) => {
                 let text = format!("rtscope: warning: the load died: {what}");
                 // A hidden bar would drop the text.
                 self.bar.suspend(|| crate::output::note(&text));
             }
-            Step::Event(Event::Connection { message }) => {
+            SessionStep::Event(Event::Connection { message }) => {
                 let text = format!("rtscope: warning: {message}");
                 self.bar.suspend(|| crate::output::note(&text));
             }
-            Step::Traced(_) => self.say("reading the kernel's trace"),
-            Step::LoadStopping => self.say("ending the load"),
-            Step::Event(_) => {}
+            SessionStep::Traced(_) => self.say("reading the kernel's trace"),
+            SessionStep::LoadStopping => self.say("ending the load"),
+            SessionStep::Event(_) => {}
         }
     }
 

@@ -7,7 +7,7 @@
 //! distribution that breaks the limit, however many there are.
 
 use super::{Assertion, Evaluation, Metric, Op, Outcome};
-use crate::confidence::{Confidence, Interval, needed};
+use crate::confidence::{Confidence, PercentileBounds, needed};
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Distribution, Effect, Histogram, Nanos, Quantile, Record, Test, Verdict};
 use std::borrow::Cow;
@@ -228,7 +228,7 @@ impl Assertion {
     /// Evaluates a percentile: pass or FAIL only with the confidence, else not shown.
     fn claim(&self, q: Quantile, e: &Events<'_>, confidence: Confidence) -> Held {
         let risk = confidence.risk();
-        let Interval { low, high } = Interval::of(q, &e.histogram, e.count, (e.min, e.max), e.beyond, risk);
+        let PercentileBounds { low, high } = PercentileBounds::of(q, &e.histogram, e.count, (e.min, e.max), e.beyond, risk);
         let (low, high) = (low.map(|v| v as f64), high.map(|v| v as f64));
         let at = e.histogram.values_at_ranks(&[q.rank(e.count)]).first().copied().flatten().map(|v| v.min(e.max) as f64);
         let what = match at {

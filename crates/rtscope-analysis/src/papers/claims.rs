@@ -4,7 +4,7 @@
 //! comparison that the runs allow, and contradicted where it lies on the other side in any. All intervals of a claim hold together.
 
 use super::paper::Paper;
-use super::run::{Kind, PaperRun};
+use super::run::{PaperRun, RunKind};
 use crate::kernel::Role;
 use rtscope_record::{Space, Test, Verdict};
 use rtscope_statistics::replicates::{Level, Runs, Scale, difference};
@@ -144,7 +144,7 @@ impl Bound {
     }
 }
 
-type Kinds<'a> = BTreeMap<Kind, Vec<&'a PaperRun>>;
+type Kinds<'a> = BTreeMap<RunKind, Vec<&'a PaperRun>>;
 
 /// A claim as it is tried.
 struct Spec {
@@ -156,42 +156,42 @@ struct Spec {
     /// What A is and what B is.
     sides: [&'static str; 2],
     /// Which kinds are A.
-    is_a: fn(&Kind) -> bool,
+    is_a: fn(&RunKind) -> bool,
     /// Whether a kind is the B of this A.
-    is_b: fn(&Kind, &Kind) -> bool,
+    is_b: fn(&RunKind, &RunKind) -> bool,
     /// What the runs lack where there is no pair.
     lacks: &'static str,
 }
 
-fn stock(k: &Kind) -> bool {
+fn stock(k: &RunKind) -> bool {
     k.kernel.role == Role::Stock
 }
 
 /// What Dewit measured, on the stock kernel.
-fn loaded_stock_timer(k: &Kind) -> bool {
+fn loaded_stock_timer(k: &RunKind) -> bool {
     k.test == Test::Timer && k.space == Space::User && k.load != "none" && stock(k)
 }
 
 const LOADED_TIMERS: &str = "timer tests under load on a stock kernel and its PREEMPT_RT partner";
 
 /// The same but for the kernel, which is the RT one of the same series with the same parameters.
-fn rt_of(a: &Kind, b: &Kind) -> bool {
+fn rt_of(a: &RunKind, b: &RunKind) -> bool {
     let kernels = b.kernel.role == Role::Rt && a.kernel.numbers().is_some() && a.kernel.numbers() == b.kernel.numbers();
     kernels && a.kernel.parameters == b.kernel.parameters && a.beside_kernel() == b.beside_kernel()
 }
 
-fn same_but_load(a: &Kind, b: &Kind) -> bool {
-    b.load != "none" && *a == Kind { load: a.load.clone(), ..b.clone() }
+fn same_but_load(a: &RunKind, b: &RunKind) -> bool {
+    b.load != "none" && *a == RunKind { load: a.load.clone(), ..b.clone() }
 }
 
-fn same_but_space(a: &Kind, b: &Kind) -> bool {
+fn same_but_space(a: &RunKind, b: &RunKind) -> bool {
     // The device's task is a thread of the run only in user space.
-    let of = |k: &Kind| Kind { space: Space::User, device: String::new(), threads: 0, ..k.clone() };
+    let of = |k: &RunKind| RunKind { space: Space::User, device: String::new(), threads: 0, ..k.clone() };
     b.space == Space::Kernel && of(a) == of(b)
 }
 
 /// The same kernel with high-resolution timers.
-fn with_high_resolution(a: &Kind, b: &Kind) -> bool {
+fn with_high_resolution(a: &RunKind, b: &RunKind) -> bool {
     let rest: Vec<&String> = a.kernel.parameters.iter().filter(|p| *p != "highres=off").collect();
     let kernels = a.kernel.release == b.kernel.release && rest == b.kernel.parameters.iter().collect::<Vec<_>>();
     kernels && a.beside_kernel() == b.beside_kernel()
@@ -359,7 +359,7 @@ fn overall(held: &[Held]) -> Answer {
 }
 
 /// What A and B have in common, and what tells this pair from the claim's others.
-fn common(spec: &Spec, a: &Kind, b: &Kind) -> String {
+fn common(spec: &Spec, a: &RunKind, b: &RunKind) -> String {
     let mut words = vec![if spec.sides == ["stock", "RT"] { a.kernel.series() } else { a.kernel.label.clone() }];
     if spec.sides == ["stock", "RT"] {
         words.extend(a.kernel.parameters.iter().cloned());
@@ -412,7 +412,7 @@ fn worst_verdict<'a>(runs: impl IntoIterator<Item = &'a &'a PaperRun>) -> Verdic
 
 /// Adam's margin: no response of an RT kernel in user space takes longer than 160 us.
 fn margin(kinds: &Kinds<'_>) -> Claim {
-    let fits = |k: &Kind| k.test == Test::Response && k.space == Space::User && k.kernel.role == Role::Rt;
+    let fits = |k: &RunKind| k.test == Test::Response && k.space == Space::User && k.kernel.role == Role::Rt;
     let held: Vec<Held> = kinds
         .iter()
         .filter(|(k, _)| fits(k))

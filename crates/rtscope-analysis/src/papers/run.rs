@@ -1,7 +1,7 @@
 //! What the papers' tables and claims need of a run, and the runs of one kind.
 
 use crate::edges::figures;
-use crate::kernel::{Kernel, Role};
+use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::{Clock, DistributionError, Fingerprint, Record, Space, Test, Verdict};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What runs that may be pooled have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Kind {
+pub struct RunKind {
     /// Whose time the figures are in, and on which machine.
     pub clock: Clock,
     /// Clock and machine in words.
@@ -38,15 +38,15 @@ pub struct Kind {
     /// Number of measuring threads.
     pub threads: u32,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelModel,
     /// Name of the load.
     pub load: String,
 }
 
-impl Kind {
+impl RunKind {
     /// The same kind but for its kernel.
     pub(super) fn beside_kernel(&self) -> Self {
-        let kernel = Kernel {
+        let kernel = KernelModel {
             release: String::new(),
             preemption: String::new(),
             role: Role::Unknown,
@@ -63,7 +63,7 @@ pub struct PaperRun {
     /// Its record.
     pub id: String,
     pub(super) fingerprint: Fingerprint,
-    pub(super) kind: Kind,
+    pub(super) kind: RunKind,
     pub(super) counts: bool,
     pub(super) verdict: Verdict,
     pub(super) seed: Option<u64>,
@@ -87,7 +87,7 @@ impl PaperRun {
                 if p.space == Space::Kernel { format!("{} · {}", i.dut, i.what) } else { i.what.clone() }
             }),
         };
-        let kind = Kind {
+        let kind = RunKind {
             clock: p.clock,
             clock_words: clock_words(r),
             model: time_model(r),
@@ -104,7 +104,7 @@ impl PaperRun {
             duration: p.settings.duration.map(|d| d.0),
             loops: p.settings.loops,
             threads: p.settings.threads,
-            kernel: Kernel::of(r),
+            kernel: KernelModel::of(r),
             load: p.load.clone(),
         };
         let run = Self {
@@ -172,8 +172,8 @@ fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
 }
 
 /// The runs of each kind that count, once each, in the order of the kinds.
-pub(super) fn kinds(runs: &[PaperRun]) -> BTreeMap<Kind, Vec<&PaperRun>> {
-    let mut all: BTreeMap<Kind, Vec<&PaperRun>> = BTreeMap::new();
+pub(super) fn kinds(runs: &[PaperRun]) -> BTreeMap<RunKind, Vec<&PaperRun>> {
+    let mut all: BTreeMap<RunKind, Vec<&PaperRun>> = BTreeMap::new();
     let (mut ids, mut seeds) = (BTreeSet::new(), BTreeSet::new());
     for run in runs.iter().filter(|r| r.counts) {
         // In virtual time the same seed gives the same run again, to the last bucket.

@@ -1,7 +1,7 @@
 //! The papers' tables: published rows, and below those of one condition one's own runs of the same.
 
 use super::paper::Paper;
-use super::run::{Kind, PaperRun};
+use super::run::{PaperRun, RunKind};
 use crate::kernel::Role;
 use crate::reference::Reference;
 use rtscope_record::{Nanos, Space, Test, Verdict};
@@ -14,12 +14,12 @@ pub struct Table {
     /// "Table 2", with what it is.
     pub title: String,
     /// Published rows and one's own, condition by condition.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PaperRow>,
 }
 
 /// A row: a published one, or the runs of one kind together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct PaperRow {
     /// The condition, the same for published rows and one's own: "user space, RT", "disk".
     pub condition: String,
     /// Board and kernel of a published row; kernel, load and interval of one's own.
@@ -85,14 +85,14 @@ struct Spec {
     paper: Paper,
     title: &'static str,
     published: fn(&Reference) -> Option<(u8, String)>,
-    own: fn(&Kind) -> Option<(u8, String)>,
+    own: fn(&RunKind) -> Option<(u8, String)>,
 }
 
 fn role(rt: bool) -> &'static str {
     if rt { "RT" } else { "stock" }
 }
 
-fn is_rt(k: &Kind) -> Option<bool> {
+fn is_rt(k: &RunKind) -> Option<bool> {
     match k.kernel.role {
         Role::Rt => Some(true),
         Role::Stock => Some(false),
@@ -122,7 +122,7 @@ fn vinh_published(r: &Reference, table: &str) -> Option<(u8, String)> {
     (r.study == format!("Vinh & Chau, Table {table}")).then(|| by_load(&r.load))
 }
 
-fn vinh_own(k: &Kind, test: Test, space: Space, rt: bool) -> Option<(u8, String)> {
+fn vinh_own(k: &RunKind, test: Test, space: Space, rt: bool) -> Option<(u8, String)> {
     (k.test == test && k.space == space && is_rt(k) == Some(rt)).then(|| by_load(&k.load))
 }
 
@@ -193,21 +193,21 @@ const SPECS: [Spec; 9] = [
 ];
 
 /// The tables of a paper. A condition of which nothing was published is there too.
-pub(super) fn tables(paper: Paper, published: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Vec<Table> {
+pub(super) fn tables(paper: Paper, published: &[Reference], kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Vec<Table> {
     SPECS.iter().filter(|s| s.paper == paper).map(|s| table(s, published, kinds)).collect()
 }
 
-fn table(spec: &Spec, rows: &[Reference], kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Table {
-    let mut conditions: BTreeMap<(u8, String), Vec<Row>> = BTreeMap::new();
+fn table(spec: &Spec, rows: &[Reference], kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Table {
+    let mut conditions: BTreeMap<(u8, String), Vec<PaperRow>> = BTreeMap::new();
     for r in rows {
         if let Some(condition) = (spec.published)(r) {
-            let row = Row { condition: condition.1.clone(), of: published(r), published: Some(r.clone()), own: None };
+            let row = PaperRow { condition: condition.1.clone(), of: published(r), published: Some(r.clone()), own: None };
             conditions.entry(condition).or_default().push(row);
         }
     }
     for (kind, runs) in kinds {
         if let Some(condition) = (spec.own)(kind) {
-            let row = Row { condition: condition.1.clone(), of: name(kind), published: None, own: Some(Pooled::of(runs)) };
+            let row = PaperRow { condition: condition.1.clone(), of: name(kind), published: None, own: Some(Pooled::of(runs)) };
             conditions.entry(condition).or_default().push(row);
         }
     }
@@ -222,12 +222,12 @@ fn published(r: &Reference) -> String {
 }
 
 /// Kernel, load and interval of one's own runs.
-fn name(k: &Kind) -> String {
+fn name(k: &RunKind) -> String {
     format!("{}, load {}, every {}", k.kernel.label, k.load, every(k))
 }
 
 /// How long a run was to take.
-fn length(k: &Kind) -> String {
+fn length(k: &RunKind) -> String {
     match (k.duration, k.loops) {
         (Some(d), _) => Nanos(d).to_string(),
         (None, Some(n)) => format!("{n} samples"),
@@ -236,7 +236,7 @@ fn length(k: &Kind) -> String {
 }
 
 /// The interval, or the range of the intervals.
-pub(super) fn every(k: &Kind) -> String {
+pub(super) fn every(k: &RunKind) -> String {
     if k.interval_max > k.interval {
         format!("{} to {}", Nanos(k.interval), Nanos(k.interval_max))
     } else {
@@ -253,7 +253,7 @@ struct Conditions<'a> {
 }
 
 /// On what, how and how long one's own runs were taken that are in a paper's tables: a line for each machine and test.
-pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<Kind, Vec<&PaperRun>>) -> Vec<String> {
+pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Vec<String> {
     let mut all: BTreeMap<String, Conditions<'_>> = BTreeMap::new();
     for (k, runs) in kinds.iter().filter(|(k, _)| SPECS.iter().any(|s| s.paper == paper && (s.own)(k).is_some())) {
         let threads = if k.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", k.threads) };

@@ -1,7 +1,7 @@
 //! Which published latencies may stand beside one's own runs: those of the same test, space and kind of figure.
 
 use super::row::{Figure, Reference};
-use crate::kernel::Kernel;
+use crate::kernel::KernelModel;
 use crate::summary::{clock_words, machine_name, summarize, time_model, virtual_machine};
 use rtscope_record::{DistributionError, Record, Space, Test, Verdict};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Own {
     /// Board, else processor, else machine; of the lab its name.
     pub board: String,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelModel,
     /// What held the clock: `rtscope`, or the format that it was imported from; of a test over lines the instrument and its lines.
     pub tool: String,
     /// Whether its lines are software: no pin is in between.
@@ -62,7 +62,7 @@ impl Own {
                 Some(lab) => lab.name(),
                 None => named(&p.system.board).or_else(|| named(&p.system.cpu.model)).unwrap_or_else(|| machine_name(record)),
             },
-            kernel: Kernel::of(record),
+            kernel: KernelModel::of(record),
             tool: tool(record),
             soft_lines: p.settings.lines.as_ref().is_some_and(|l| l.answer.starts_with("soft:")),
             load: p.load.clone(),

@@ -5,11 +5,11 @@ use super::row::{KEYS, Reference};
 
 /// Which published latencies are wanted; by default all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Filter {
+pub struct PublishedFilter {
     terms: Vec<(&'static str, String)>,
 }
 
-impl Filter {
+impl PublishedFilter {
     /// Reads the terms in `words`: each is `key=value`; several are separated by commas, and all must hold.
     pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Self, ReferenceError> {
         let mut terms = Vec::new();

@@ -1,14 +1,14 @@
 //! A stock kernel and its RT partner, with their figures under each load.
 
 use super::figures::{LoadFigures, Overall};
-use crate::kernel::Kernel;
+use crate::kernel::KernelModel;
 use crate::replicates::LoadRuns;
 use rtscope_record::{Clock, Space};
 use serde::Serialize;
 
 /// A stock kernel and its RT partner, or a kernel without one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Block {
+pub struct KernelPair {
     /// Major and minor number of the kernels, such as "6.12"; "unknown" where a record does not say.
     pub series: String,
     /// Architecture as `uname -m` has it; may be empty.
@@ -27,7 +27,7 @@ pub struct Block {
     /// Whether the machine is virtual.
     pub virtual_machine: bool,
     /// Stock, then RT; or the only kernel.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<KernelModel>,
     /// The loads of both kernels, in the order of the records.
     pub loads: Vec<LoadFigures>,
     /// Of a pair: the loads of both with whole runs as replicates, RT over stock, with intervals.
@@ -36,7 +36,7 @@ pub struct Block {
     pub overall: Option<Overall>,
 }
 
-impl Block {
+impl KernelPair {
     /// Whether it holds a stock kernel and its RT partner.
     pub fn is_pair(&self) -> bool {
         self.kernels.len() == 2

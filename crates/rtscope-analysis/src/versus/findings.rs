@@ -1,6 +1,6 @@
 //! What the reader of a comparison of stock with RT must beware of.
 
-use super::block::Block;
+use super::block::KernelPair;
 use super::figures::LoadFigures;
 use super::tally::Group;
 use crate::differences::{Aspects, differences};
@@ -21,7 +21,7 @@ pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
 }
 
 /// All findings about one block.
-pub(super) fn of_block(block: &Block, set: &[&Group]) -> Vec<Finding> {
+pub(super) fn of_block(block: &KernelPair, set: &[&Group]) -> Vec<Finding> {
     let mut found = Vec::new();
     match set {
         [stock, rt] if stock.version != rt.version => {
@@ -71,7 +71,7 @@ fn alone(g: &Group) -> Finding {
     finding("no-partner", message, remedy)
 }
 
-fn of_load(block: &Block, l: &LoadFigures, set: &[&Group]) -> Vec<Finding> {
+fn of_load(block: &KernelPair, l: &LoadFigures, set: &[&Group]) -> Vec<Finding> {
     let mut found = Vec::new();
     let used: Vec<Option<&Aspects>> = set.iter().map(|g| g.under(&l.load).map(|there| &there.merged().aspects)).collect();
     match used.as_slice() {

@@ -3,7 +3,7 @@
 
 use crate::brief::{Brief, Sum};
 use crate::differences::Aspects;
-use crate::kernel::{Kernel, Version};
+use crate::kernel::{KernelModel, Version};
 use crate::replicates::{Kept, Run};
 use crate::seeds::Maxima;
 use crate::summary::{clock_words, time_model};
@@ -39,7 +39,7 @@ impl Place {
 
 /// What the comparison keeps of a record. It is small and can be made on any thread.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct VersusEntry {
     brief: Brief,
     test: Test,
     place: Place,
@@ -48,7 +48,7 @@ pub struct Entry {
     run: Option<Arc<Run>>,
 }
 
-impl Entry {
+impl VersusEntry {
     /// The entry for `r`.
     pub fn of(r: &Record) -> Self {
         // For other tests only the id is reported.
@@ -61,26 +61,26 @@ impl Entry {
 
 /// The selection while its records are added.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct VersusTally {
     /// Ids of all records given.
     ids: BTreeSet<String>,
     /// Ids of records of other tests.
     pub(super) other: Vec<String>,
-    groups: BTreeMap<(Place, Kernel), Group>,
+    groups: BTreeMap<(Place, KernelModel), Group>,
 }
 
-impl Tally {
+impl VersusTally {
     /// The tally of all `records`.
     pub fn of(records: &[Record]) -> Self {
         let mut all = Self::default();
         for r in records {
-            all.add(Entry::of(r));
+            all.add(VersusEntry::of(r));
         }
         all
     }
 
     /// Adds the next record, unless it was added before.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: VersusEntry) {
         let at = self.ids.len();
         if !self.ids.insert(entry.brief.id.clone()) {
             return;
@@ -106,7 +106,7 @@ impl Tally {
 pub(super) struct Group {
     pub(super) place: Place,
     pub(super) version: Version,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: KernelModel,
     pub(super) virtual_machine: bool,
     /// How many records of the selection came before the first of this group.
     at: usize,
@@ -114,12 +114,12 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn new(at: usize, first: &Entry) -> Self {
+    fn new(at: usize, first: &VersusEntry) -> Self {
         let (place, kernel) = (first.place.clone(), first.brief.kernel.clone());
         Self { place, version: Version::of(&kernel.release), kernel, virtual_machine: false, at, loads: BTreeMap::new() }
     }
 
-    fn add(&mut self, at: usize, entry: Entry) {
+    fn add(&mut self, at: usize, entry: VersusEntry) {
         self.virtual_machine |= entry.brief.virtual_machine;
         match self.loads.get_mut(&entry.brief.load) {
             Some(there) => there.add(&entry),
@@ -155,7 +155,7 @@ pub(super) struct UnderLoad {
 }
 
 impl UnderLoad {
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &VersusEntry) {
         if let Some(run) = &entry.run {
             self.replicates.push(run);
         }
@@ -192,7 +192,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &VersusEntry) {
         self.ids.push(entry.brief.id.clone());
         self.verdict = self.verdict.max(Some(entry.brief.verdict));
         self.interrupted |= entry.brief.interrupted;

@@ -3,9 +3,9 @@
 use super::error::VersusError;
 use super::figures::Figures;
 use super::findings;
-use super::tally::{Group, Tally};
+use super::tally::{Group, VersusTally};
 use crate::finding::Finding;
-use crate::kernel::Kernel;
+use crate::kernel::KernelModel;
 use crate::replicates::{self, LoadRuns, Question};
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct VariantsAt {
     /// Architecture.
     pub arch: String,
     /// The kernel that the others are held against.
-    pub base: Kernel,
+    pub base: KernelModel,
     /// A row for each kernel under each load; load by load, the base first.
     pub rows: Vec<Variant>,
 }
@@ -39,7 +39,7 @@ pub struct Variant {
     /// The load.
     pub load: String,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelModel,
     /// Its runs merged.
     pub figures: Figures,
     /// Its whole runs against those of the base; `None` for the base itself, and where the base has no runs under this load.
@@ -49,7 +49,7 @@ pub struct Variant {
 
 /// The kernels of timer records. The base is the first whose label contains `base`; without one, the first stock kernel without
 /// parameters, else the first stock kernel, else the first. Fails where no place has two kernels.
-pub fn variants(tally: &Tally, base: Option<&str>) -> Result<Variants, VersusError> {
+pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, VersusError> {
     let groups = tally.groups();
     if groups.is_empty() {
         return Err(VersusError::Empty);

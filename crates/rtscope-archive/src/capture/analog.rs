@@ -1,7 +1,7 @@
 //! Turns voltages into levels: a threshold with hysteresis, like a Schmitt trigger.
 
 use super::levels::Levels;
-use super::request::Request;
+use super::request::CaptureRequest;
 
 /// The default hysteresis, as a fraction of the swing.
 const HYSTERESIS: f64 = 0.1;
@@ -69,7 +69,7 @@ pub(super) struct Slicer {
 impl Slicer {
     /// With the requested threshold, else the middle of the swing; with the requested hysteresis, else a tenth of the
     /// swing.
-    pub(super) fn new(swing: Swing, request: &Request) -> Self {
+    pub(super) fn new(swing: Swing, request: &CaptureRequest) -> Self {
         let swing = swing.ends();
         let (low, high) = swing.unwrap_or_default();
         let middle = low + (high - low) / 2.0;
@@ -124,7 +124,7 @@ mod tests {
         for s in samples {
             swing.take(s.1);
         }
-        let mut slicer = Slicer::new(swing, &Request { threshold, hysteresis, ..Request::default() });
+        let mut slicer = Slicer::new(swing, &CaptureRequest { threshold, hysteresis, ..CaptureRequest::default() });
         for s in samples {
             slicer.take(s.0, s.1);
         }

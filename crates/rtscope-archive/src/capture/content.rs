@@ -2,7 +2,7 @@
 
 use super::analog::Analog;
 use super::error::CaptureError;
-use super::kind::Kind;
+use super::kind::CaptureKind;
 use super::levels::Levels;
 use super::names::Names;
 
@@ -10,7 +10,7 @@ use super::names::Names;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capture {
     /// The kind of the file.
-    pub kind: Kind,
+    pub kind: CaptureKind,
     /// The program or instrument that wrote it, as far as the file says.
     pub writer: String,
     /// SHA-256 of the file, in hexadecimal digits.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// Kinds of capture files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CaptureKind {
     /// Value change dump (IEEE 1364).
     Vcd,
     /// sigrok's session file (`.sr`, a ZIP archive, versions 1 and 2).
@@ -14,7 +14,7 @@ pub enum Kind {
     Csv,
 }
 
-impl Kind {
+impl CaptureKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Vcd, Self::Sigrok, Self::Csv];
 
@@ -28,13 +28,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CaptureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for CaptureKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

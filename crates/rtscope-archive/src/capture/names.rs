@@ -2,7 +2,7 @@
 //! kept.
 
 use super::error::CaptureError;
-use super::request::Request;
+use super::request::CaptureRequest;
 
 /// How many names are kept for error messages.
 const SHOWN: usize = 40;
@@ -61,7 +61,7 @@ impl Search {
 }
 
 impl Names {
-    pub(super) fn new(request: &Request) -> Self {
+    pub(super) fn new(request: &CaptureRequest) -> Self {
         Self { searches: request.channels.iter().map(|c| Search::new(c)).collect(), ..Self::default() }
     }
 

@@ -5,10 +5,10 @@ use super::content::{Capture, Channel};
 use super::decimal::sample_rate;
 use super::error::CaptureError;
 use super::input::{CHUNK, Hashed};
-use super::kind::Kind;
+use super::kind::CaptureKind;
 use super::levels::Levels;
 use super::names::Names;
-use super::request::Request;
+use super::request::CaptureRequest;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use zip::ZipArchive;
@@ -22,7 +22,7 @@ const TAIL: u64 = (1 << 16) + 22;
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
 
-pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &CaptureRequest) -> Result<Capture, CaptureError> {
     check_end(input).map_err(|e| wrong("the archive", e))?;
     let mut archive = ZipArchive::new(BufReader::with_capacity(CHUNK, input)).map_err(|e| wrong("the archive", e))?;
     let version = text(&mut archive, "version")?;
@@ -78,7 +78,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     }
     let sha256 = Hashed::new(unpacked.archive.into_inner().get_mut())?.digest()?;
     let resolution = session.time(1).max(1);
-    Ok(Capture { kind: Kind::Sigrok, writer: session.writer, sha256, resolution, end, channels, names })
+    Ok(Capture { kind: CaptureKind::Sigrok, writer: session.writer, sha256, resolution, end, channels, names })
 }
 
 /// Looks for the end of a large archive's directory at the end of the file, where it must be: the ZIP reader would search

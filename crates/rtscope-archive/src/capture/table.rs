@@ -11,9 +11,9 @@ mod steps;
 use super::content::{Capture, Channel};
 use super::error::CaptureError;
 use super::input::{CHUNK, Hashed, unread};
-use super::kind::Kind;
+use super::kind::CaptureKind;
 use super::names::Names;
-use super::request::Request;
+use super::request::CaptureRequest;
 use column::{Survey, Trace};
 use csv::{ByteRecord, ReaderBuilder};
 use head::{Head, Times};
@@ -29,7 +29,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     opened.is_ok_and(|opened| head::read(&opened.first).is_ok())
 }
 
-pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &CaptureRequest) -> Result<Capture, CaptureError> {
     let mut hashed = Hashed::new(input)?;
     // Columns without any value are not channels, which is known only at the end. Assume that there is none: hardly any
     // table has one.
@@ -66,7 +66,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     });
     let channels = channels.collect();
     Ok(Capture {
-        kind: Kind::Csv,
+        kind: CaptureKind::Csv,
         writer: pass.head.writer.clone(),
         sha256,
         resolution: pass.head.times.interval().unwrap_or_else(|| pass.steps.resolution()).max(1),
@@ -78,7 +78,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
 }
 
 /// The names of the columns that are channels.
-fn named(head: &Head, request: &Request, is_one: impl Fn(usize) -> bool) -> Names {
+fn named(head: &Head, request: &CaptureRequest, is_one: impl Fn(usize) -> bool) -> Names {
     let mut names = Names::new(request);
     head.names.iter().enumerate().filter(|(column, _)| is_one(*column)).for_each(|(_, name)| names.offer(name));
     names

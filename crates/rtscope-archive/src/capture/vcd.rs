@@ -11,16 +11,16 @@ use super::analog::{Slicer, Swing};
 use super::content::{Capture, Channel};
 use super::error::CaptureError;
 use super::input::Hashed;
-use super::kind::Kind;
+use super::kind::CaptureKind;
 use super::levels::Levels;
 use super::names::Names;
-use super::request::Request;
+use super::request::CaptureRequest;
 use header::{Header, Variable};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use words::{Words, text};
 
-pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<Capture, CaptureError> {
+pub(super) fn read<R: Read + Seek>(input: &mut R, request: &CaptureRequest) -> Result<Capture, CaptureError> {
     let mut names = Names::new(request);
     let mut hashed = Hashed::new(input)?;
     let mut words = Words::new(&mut hashed);
@@ -56,7 +56,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut R, request: &Request) -> Result<C
     });
     let channels = channels.collect();
     let resolution = header.unit.div_ceil(1000).max(1);
-    Ok(Capture { kind: Kind::Vcd, writer: header.writer, sha256, resolution, end, channels, names })
+    Ok(Capture { kind: CaptureKind::Vcd, writer: header.writer, sha256, resolution, end, channels, names })
 }
 
 /// Processes the values of one channel.

@@ -3,7 +3,7 @@
 use super::error::ArchiveError;
 use super::rows::RowError;
 use super::schema;
-use rtscope_files::Beside;
+use rtscope_files::Replacement;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn make(path: &Path) -> Result<(), ArchiveError> {
     if let Some(modes) = bytes.get_mut(MODES) {
         modes.fill(WRITE_AHEAD);
     }
-    let made = Beside::new(path, 0o600).and_then(|mut file| {
+    let made = Replacement::new(path, 0o600).and_then(|mut file| {
         file.write_all(&bytes)?;
         file.commit_new()
     });

@@ -3,7 +3,7 @@
 
 use super::connection::Archive;
 use super::error::{ArchiveError, SpillError};
-use rtscope_files::Beside;
+use rtscope_files::Replacement;
 use rtscope_record::Record;
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
@@ -30,14 +30,14 @@ pub fn spill(record: &Record, dir: &Path) -> Result<PathBuf, ArchiveError> {
     let text = serde_json::to_vec(record).map_err(|e| ArchiveError::unrepresentable(record.id(), e))?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| ArchiveError::io(dir, "making the directory", e))?;
     let first = dir.join(format!("{}.json", record.id()));
-    let written = Beside::new(&first, 0o600).and_then(|mut file| file.write_all(&text).map(|()| file));
+    let written = Replacement::new(&first, 0o600).and_then(|mut file| file.write_all(&text).map(|()| file));
     let path = publish(written.map_err(|e| ArchiveError::io(&first, "writing the record", e))?, dir, record.id(), &text)?;
     File::open(dir).and_then(|d| d.sync_all()).map_err(|e| ArchiveError::io(dir, "writing the directory to the disk", e))?;
     Ok(path)
 }
 
 /// Gives the file the first name that is free, or finds the same record under one of them.
-fn publish(mut file: Beside, dir: &Path, id: &str, text: &[u8]) -> Result<PathBuf, ArchiveError> {
+fn publish(mut file: Replacement, dir: &Path, id: &str, text: &[u8]) -> Result<PathBuf, ArchiveError> {
     let mut nr = 1u32;
     loop {
         let path = dir.join(if nr == 1 { format!("{id}.json") } else { format!("{id}.{nr}.json") });

@@ -40,7 +40,7 @@ impl Config {
 
 /// An option that differs between two configurations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct OptionChange {
     /// Its name, without `CONFIG_`.
     pub option: String,
     /// Its value in the first configuration; `n` if it is off or not there.
@@ -51,17 +51,17 @@ pub struct Change {
     pub chosen: bool,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for OptionChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} -> {}", self.option, self.from, self.to)
     }
 }
 
 /// Every option that differs, sorted by name. `chosen` are those that were asked to differ.
-pub(super) fn difference(first: &Config, second: &Config, chosen: &BTreeSet<String>) -> Vec<Change> {
+pub(super) fn difference(first: &Config, second: &Config, chosen: &BTreeSet<String>) -> Vec<OptionChange> {
     let names: BTreeSet<&String> = first.0.keys().chain(second.0.keys()).collect();
     let differ = names.into_iter().filter(|n| first.get(n) != second.get(n));
-    let change = |option: &String| Change {
+    let change = |option: &String| OptionChange {
         option: option.clone(),
         from: first.get(option).to_owned(),
         to: second.get(option).to_owned(),

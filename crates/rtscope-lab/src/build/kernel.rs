@@ -2,7 +2,7 @@
 
 use super::config::{Config, Fragment};
 use super::error::BuildError;
-use super::order::Step;
+use super::order::BuildStep;
 use super::process;
 use super::source::Tree;
 use super::toolchain::{self, Toolchain};
@@ -114,14 +114,14 @@ impl<'a> Building<'a> {
     }
 
     /// Compiles it, or goes on where that was ended.
-    pub(super) fn compile(&self, jobs: usize, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<(), BuildError> {
+    pub(super) fn compile(&self, jobs: usize, stop: &StopHandle, on_step: &mut dyn FnMut(BuildStep<'_>)) -> Result<(), BuildError> {
         let kernel = self.name.to_string();
-        on_step(Step::Compiling { kernel: &kernel, files: 0 });
+        on_step(BuildStep::Compiling { kernel: &kernel, files: 0 });
         let mut make = self.make();
         make.arg(format!("-j{jobs}")).arg(self.image_target()).arg("modules");
         self.run(make, "compiling", stop, &mut |files| {
             if files > 0 {
-                on_step(Step::Compiling { kernel: &kernel, files });
+                on_step(BuildStep::Compiling { kernel: &kernel, files });
             }
         })?;
         let installed = self.dir.join(INSTALLED);

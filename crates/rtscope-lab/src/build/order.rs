@@ -46,7 +46,7 @@ impl FromStr for BuildSource {
 
 /// What is to be built.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct BuildOrder {
     /// From what.
     pub source: BuildSource,
     /// For which architecture.
@@ -68,7 +68,7 @@ pub struct Order {
 
 /// What is told while it is built.
 #[derive(Debug, Clone, Copy)]
-pub enum Step<'a> {
+pub enum BuildStep<'a> {
     /// Something is begun.
     Says(&'a str),
     /// A kernel is being compiled.

@@ -1,14 +1,14 @@
 //! The kernels of one order: configured all before any is compiled, compared, built, and put into the cache.
 
-use super::config::{Change, Config, difference};
+use super::config::{Config, OptionChange, difference};
 use super::error::BuildError;
 use super::kernel::Building;
-use super::order::{Order, Step};
+use super::order::{BuildOrder, BuildStep};
 use super::profile;
 use super::source::{self, Tree};
 use super::toolchain::{self, Toolchain};
 use super::vary::{Models, Vary, variants};
-use crate::kernels::{Files, Kernel, KernelName, Kernels};
+use crate::kernels::{CachedKernel, Files, KernelName, Kernels};
 use rtscope_load::StopHandle;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -24,20 +24,20 @@ const DIFFERENCE: &str = "difference";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Built {
     /// It, in the cache.
-    pub kernel: Kernel,
+    pub kernel: CachedKernel,
     /// How long that took, seconds; `None` if it had been built before.
     pub seconds: Option<u64>,
 }
 
 /// In what two of the kernels differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct ConfigDifference {
     /// The first of all.
     pub from: KernelName,
     /// One of the others.
     pub to: KernelName,
     /// Every option that differs, sorted by name.
-    pub options: Vec<Change>,
+    pub options: Vec<OptionChange>,
 }
 
 /// What an order came to.
@@ -52,25 +52,30 @@ pub struct Set {
     /// The kernels, in the order in which they were asked for.
     pub kernels: Vec<Built>,
     /// In what the first differs from each of the others.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ConfigDifference>,
 }
 
 /// Builds what is ordered.
-pub fn build(kernels: &Kernels, order: &Order, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Set, BuildError> {
+pub fn build(
+    kernels: &Kernels,
+    order: &BuildOrder,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(BuildStep<'_>),
+) -> Result<Set, BuildError> {
     let told = |e: BuildError| if stop.is_stopped() { BuildError::Interrupted } else { e };
     let tools = Toolchain::find(order.arch)?;
     let cache = kernels.cache_root();
     fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
     let cache = fs::canonicalize(cache).map_err(BuildError::io(cache))?;
-    let tree = source::tree(&cache, &order.source, order.update, stop, &mut |s| on_step(Step::Says(s))).map_err(told)?;
+    let tree = source::tree(&cache, &order.source, order.update, stop, &mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
     let base = order.base.as_deref().map(whole).transpose()?;
     let all = plan(&cache, order, &tree, &tools, base.as_deref())?;
     // Configuring takes seconds and compiling minutes: what can't be had is said before.
     let mut configs = Vec::new();
     for building in &all.buildings {
-        let _lock = building.lock(&mut |s| on_step(Step::Says(s))).map_err(told)?;
+        let _lock = building.lock(&mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
         if !building.is_done() {
-            on_step(Step::Says(&format!("configuring {}", building.name)));
+            on_step(BuildStep::Says(&format!("configuring {}", building.name)));
         }
         configs.push(building.configure(stop)?);
     }
@@ -78,7 +83,7 @@ pub fn build(kernels: &Kernels, order: &Order, stop: &StopHandle, on_step: &mut 
     let text = told_of(&tree, &tools, &differences);
     let mut built = Vec::new();
     for building in &all.buildings {
-        let _lock = building.lock(&mut |s| on_step(Step::Says(s))).map_err(told)?;
+        let _lock = building.lock(&mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
         let begun = Instant::now();
         let seconds = if building.is_done() {
             None
@@ -112,7 +117,7 @@ struct Plan<'a> {
 
 fn plan<'a>(
     cache: &Path,
-    order: &Order,
+    order: &BuildOrder,
     tree: &'a Tree,
     tools: &'a Toolchain,
     base: Option<&'a str>,
@@ -142,9 +147,9 @@ fn plan<'a>(
 
 impl Plan<'_> {
     /// In what the first differs from each of the others.
-    fn differences(&self, configs: &[Config]) -> Vec<Difference> {
+    fn differences(&self, configs: &[Config]) -> Vec<ConfigDifference> {
         let Some((first, others)) = self.buildings.split_first() else { return Vec::new() };
-        let to = |(other, config): (&Building<'_>, &Config)| Difference {
+        let to = |(other, config): (&Building<'_>, &Config)| ConfigDifference {
             from: first.name.clone(),
             to: other.name.clone(),
             options: difference(&configs[0], config, &self.chosen),
@@ -163,12 +168,12 @@ fn whole(path: &Path) -> Result<String, BuildError> {
     })
 }
 
-impl std::fmt::Display for Difference {
+impl std::fmt::Display for ConfigDifference {
     /// What was asked for and what follows from it, an option a line.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{} -> {}", self.from, self.to)?;
         for (head, chosen) in [("asked for", true), ("follows from it", false)] {
-            let lines: Vec<&Change> = self.options.iter().filter(|c| c.chosen == chosen).collect();
+            let lines: Vec<&OptionChange> = self.options.iter().filter(|c| c.chosen == chosen).collect();
             if !lines.is_empty() {
                 writeln!(f, "  {head}:")?;
             }
@@ -181,7 +186,7 @@ impl std::fmt::Display for Difference {
 }
 
 /// What is kept beside every kernel of a set.
-fn told_of(tree: &Tree, tools: &Toolchain, differences: &[Difference]) -> String {
+fn told_of(tree: &Tree, tools: &Toolchain, differences: &[ConfigDifference]) -> String {
     let mut text = format!("source: {}, sha256 {}\n", tree.about, tree.sha256);
     for line in tools.identity.lines() {
         let _ = writeln!(text, "tool: {line}");

@@ -51,10 +51,10 @@ impl World {
         Self { dir, kernels }
     }
 
-    fn order(&self, vary: &[&str]) -> Order {
+    fn order(&self, vary: &[&str]) -> BuildOrder {
         let profile = self.dir.path().join("profile");
         fs::write(&profile, "CONFIG_SMP=y\n").unwrap();
-        Order {
+        BuildOrder {
             source: BuildSource::Tree(self.dir.path().join("linux")),
             arch: Arch::host(),
             name: None,
@@ -67,7 +67,7 @@ impl World {
     }
 
     /// `None` on a host without flex, bison or the like, which a kernel takes.
-    fn build(&self, order: &Order) -> Option<Result<Set, BuildError>> {
+    fn build(&self, order: &BuildOrder) -> Option<Result<Set, BuildError>> {
         match build(&self.kernels, order, &StopHandle::new(), &mut |_| {}) {
             Err(BuildError::NoTools { .. }) => None,
             other => Some(other),
@@ -104,7 +104,7 @@ fn a_pair_is_built_once_and_says_in_what_it_differs() {
 fn what_was_ended_goes_on_and_what_changed_is_built_anew() {
     let w = World::new();
     let broken = w.dir.path().join("linux/broken");
-    let order = Order { name: Some("x".into()), ..w.order(&["HZ=100,1000"]) };
+    let order = BuildOrder { name: Some("x".into()), ..w.order(&["HZ=100,1000"]) };
     fs::write(&broken, "").unwrap();
     let Some(failed) = w.build(&order) else { return };
     let e = failed.unwrap_err();
@@ -134,7 +134,7 @@ fn a_base_is_kept_but_for_what_is_varied() {
     let w = World::new();
     let base = w.dir.path().join("base");
     fs::write(&base, "CONFIG_BOARD=y\nCONFIG_PREEMPT_VOLUNTARY=y\n").unwrap();
-    let order = Order { base: Some(base), profiles: Vec::new(), ..w.order(&["PREEMPT=full,rt"]) };
+    let order = BuildOrder { base: Some(base), profiles: Vec::new(), ..w.order(&["PREEMPT=full,rt"]) };
     let Some(built) = w.build(&order) else { return };
     let set = built.unwrap();
     for b in &set.kernels {

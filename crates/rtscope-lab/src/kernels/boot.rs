@@ -4,7 +4,7 @@
 //! through its PVH note (of Xen's boot protocol, docs/misc/pvh.pandoc there), which Debian's kernels have. It
 //! is the same kernel, at the address it was linked for.
 
-use super::{Arch, Kernel, KernelError};
+use super::{Arch, CachedKernel, KernelError};
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::note::Note;
@@ -22,7 +22,7 @@ const PVH: u64 = 18;
 /// Limit for unpacking, bytes: more than any kernel, so that a damaged one does not unpack without end.
 const MOST: u64 = 1 << 30;
 
-impl Kernel {
+impl CachedKernel {
     /// The file that a machine boots: the unpacked kernel, which is made in the cache on first use where possible;
     /// else the kernel as it is.
     pub(crate) fn bootable(&self) -> Result<PathBuf, KernelError> {

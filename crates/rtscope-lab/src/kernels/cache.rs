@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::compiler::FetchedCompiler;
 use super::error::KernelError;
-use super::manifest::Kernel;
+use super::manifest::CachedKernel;
 use super::name::{KernelName, Source};
 use super::{fetch, own};
 use rtscope_files::Lock;
@@ -18,7 +18,7 @@ pub struct Listed {
     /// The name.
     pub name: KernelName,
     /// The kernel of this name in the cache, if it is there.
-    pub fetched: Option<Kernel>,
+    pub fetched: Option<CachedKernel>,
     /// Size of all its files in the cache, bytes.
     pub bytes: u64,
 }
@@ -86,16 +86,16 @@ impl Kernels {
         names.sort();
         let listed = names.into_iter().map(|name| {
             let dir = self.dir(&name);
-            let fetched = Kernel::read(&dir, &name).ok().flatten().filter(|k| k.check_sizes().is_ok());
+            let fetched = CachedKernel::read(&dir, &name).ok().flatten().filter(|k| k.check_sizes().is_ok());
             let (_, bytes) = if dir.is_dir() { rtscope_files::digest::count(&dir).map_err(KernelError::io(&dir))? } else { (0, 0) };
             Ok(Listed { name, fetched, bytes })
         });
         listed.collect()
     }
 
-    /// The kernel `name`, if it is in the cache with the right file sizes. [`Kernel::verify`] checks the contents.
-    pub fn get(&self, name: &KernelName) -> Result<Kernel, KernelError> {
-        let Some(kernel) = Kernel::read(&self.dir(name), name)? else {
+    /// The kernel `name`, if it is in the cache with the right file sizes. [`CachedKernel::verify`] checks the contents.
+    pub fn get(&self, name: &KernelName) -> Result<CachedKernel, KernelError> {
+        let Some(kernel) = CachedKernel::read(&self.dir(name), name)? else {
             let remedy = match name.source() {
                 Source::Archive { .. } => format!("fetch it: rtscope lab kernels fetch {name}"),
                 Source::Own(own) => format!("add it: rtscope lab kernels add {own} --arch {} --vmlinuz FILE", name.arch()),
@@ -109,7 +109,7 @@ impl Kernels {
     /// The kernel `name`. It is fetched from its archive with modules, configuration and headers if it is not in the
     /// cache, or when `update` asks for the newest. `on_step` is told each step. The result is complete or not
     /// there; two processes that fetch it take turns.
-    pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<Kernel, KernelError> {
+    pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<CachedKernel, KernelError> {
         let Source::Archive { family, rt } = *name.source() else {
             let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
             return Err(KernelError::Name { name: name.to_string(), why: why.into() });
@@ -135,7 +135,7 @@ impl Kernels {
     }
 
     /// Fetches the compiler for modules of a kernel that has headers, if the host's won't do and it is not in the cache.
-    pub fn fetch_compiler(&self, kernel: &Kernel, on_step: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
+    pub fn fetch_compiler(&self, kernel: &CachedKernel, on_step: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
         if kernel.headers.is_some() {
             self.compiler(&kernel.name, on_step)?;
         }
@@ -157,12 +157,12 @@ impl Kernels {
         modules: Option<&Path>,
         config: Option<&Path>,
         headers: Option<&Path>,
-    ) -> Result<Kernel, KernelError> {
+    ) -> Result<CachedKernel, KernelError> {
         self.add(name, &own::Files { vmlinuz, modules, config, headers, beside: &[] })
     }
 
     /// Copies a kernel into the cache as [`Self::add_own`] does, with further files beside it.
-    pub(crate) fn add(&self, name: &KernelName, files: &own::Files<'_>) -> Result<Kernel, KernelError> {
+    pub(crate) fn add(&self, name: &KernelName, files: &own::Files<'_>) -> Result<CachedKernel, KernelError> {
         if !matches!(name.source(), Source::Own(_)) {
             let why = "a kernel of one's own is named own/NAME/ARCH";
             return Err(KernelError::Name { name: name.to_string(), why: why.into() });
@@ -188,7 +188,11 @@ impl Kernels {
     }
 
     /// Lets `fill` assemble the kernel in an empty workplace, then moves it to its place. The caller holds the lock.
-    fn make(&self, name: &KernelName, fill: impl FnOnce(&Path) -> Result<Kernel, KernelError>) -> Result<Kernel, KernelError> {
+    fn make(
+        &self,
+        name: &KernelName,
+        fill: impl FnOnce(&Path) -> Result<CachedKernel, KernelError>,
+    ) -> Result<CachedKernel, KernelError> {
         let (work, dir) = (self.workplace(name), self.dir(name));
         clear(&work)?;
         let new = work.join("new");

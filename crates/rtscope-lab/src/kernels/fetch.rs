@@ -3,7 +3,7 @@
 use super::candidate::{Candidate, Chosen, is_name, version_of};
 use super::family::{Entry, Family};
 use super::place::place;
-use super::{Arch, Kernel, KernelError, KernelName, headers};
+use super::{Arch, CachedKernel, KernelError, KernelName, headers};
 use crate::debian::{Apt, DebianError, Package, Paragraph, compare_versions};
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) fn fetch(
     family: Family,
     rt: bool,
     on_step: &mut dyn FnMut(&str),
-) -> Result<Kernel, KernelError> {
+) -> Result<CachedKernel, KernelError> {
     let (arch, of) = (name.arch(), family.entry());
     let flavour = family.flavour(arch, rt).unwrap_or_default();
     let apt = Apt::open_archive(of.archive, cache, arch, on_step)?;
@@ -51,7 +51,7 @@ pub(super) fn fetch(
         fs::remove_dir_all(&root).map_err(KernelError::io(&root))?;
     }
     on_step("computing checksums");
-    Kernel::enter(work, name, release, packages, fetched)
+    CachedKernel::enter(work, name, release, packages, fetched)
 }
 
 /// The newest candidate that can be downloaded: an index may list files that the mirror no longer has.

@@ -16,7 +16,7 @@ pub(super) const MODULES: &str = "lib/modules";
 
 /// A kernel in the cache. Its paths are relative to its directory, so that a cache can be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
+pub struct CachedKernel {
     /// Its name.
     pub name: KernelName,
     /// Its architecture.
@@ -59,7 +59,7 @@ impl Modules {
     }
 }
 
-impl Kernel {
+impl CachedKernel {
     /// Records the files in `dir`, which are already in place, and writes the manifest. `headers` is relative to `dir`.
     pub(super) fn enter(
         dir: &Path,

@@ -1,7 +1,7 @@
 //! Adds a user's own kernel to the cache.
 
 use super::manifest::{CONFIG, MODULES, VMLINUZ};
-use super::{Kernel, KernelError, KernelName};
+use super::{CachedKernel, KernelError, KernelName};
 use rtscope_files::digest;
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) struct Files<'a> {
 }
 
 /// Copies the files into the empty directory `work`.
-pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<Kernel, KernelError> {
+pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<CachedKernel, KernelError> {
     let vmlinuz = given.vmlinuz;
     let image = rtscope_files::read(vmlinuz, rtscope_files::LARGE)
         .map_err(|e| KernelError::Own(format!("{}: {e}; name a bootable kernel image", vmlinuz.display())))?;
@@ -68,7 +68,7 @@ pub(super) fn add(work: &Path, name: &KernelName, given: &Files<'_>) -> Result<K
         let path = work.join(name);
         rtscope_files::write(&path, text.as_ref(), 0o600).map_err(KernelError::io(&path))?;
     }
-    Kernel::enter(work, name, &release, Vec::new(), headers.transpose()?)
+    CachedKernel::enter(work, name, &release, Vec::new(), headers.transpose()?)
 }
 
 /// Whether a text sets options like a kernel configuration. Every kernel sets some, on every architecture.

@@ -1,7 +1,7 @@
 //! Loads modules for a run and unloads them after it. In between, the journal lists them.
 
 use super::kernel::probe;
-use super::{ModuleError, Target, Wanted, build, insert};
+use super::{ModuleError, Target, WantedModule, build, insert};
 use crate::kernels::Arch;
 use rtscope_load::journal::{Entered, Journal, Undo};
 use rtscope_load::kernel_modules::{WIRE, remove};
@@ -33,12 +33,12 @@ impl Loaded {
     /// `$RTSCOPE_MODULES`, then among the system's (DKMS), then in `cache`, where they are built if this kernel's
     /// headers are installed.
     pub fn load(
-        wanted: &[Wanted],
+        wanted: &[WantedModule],
         journal: &Journal,
         cache: &Path,
         on_step: &mut dyn FnMut(&str),
     ) -> Result<Option<Self>, ModuleError> {
-        let missing: Vec<&Wanted> = wanted.iter().filter(|w| w.name != WIRE || !is_loaded(w.name)).collect();
+        let missing: Vec<&WantedModule> = wanted.iter().filter(|w| w.name != WIRE || !is_loaded(w.name)).collect();
         if missing.is_empty() {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ const SEMI_PERIODS: std::ops::RangeInclusive<u64> = 10_000..=1_000_000_000;
 
 /// A module that a run needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedModule {
     /// Its name.
     pub name: &'static str,
     /// Its parameters, as for insmod.
@@ -22,11 +22,11 @@ pub struct Wanted {
 }
 
 /// The modules that a run with these settings needs, in loading order.
-pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<Wanted>, ModuleError> {
+pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<WantedModule>, ModuleError> {
     let kernel = space == Space::Kernel;
     let mut all = Vec::new();
     if test == Test::Timer && kernel {
-        all.push(Wanted { name: TIMER, parameters: Vec::new() });
+        all.push(WantedModule { name: TIMER, parameters: Vec::new() });
     }
     let Some(lines) = &settings.lines else { return Ok(all) };
     let dut = lines.dut.as_ref();
@@ -40,16 +40,20 @@ pub fn wanted(test: Test, space: Space, settings: &Settings) -> Result<Vec<Wante
 }
 
 /// The modules for a DUT in the kernel, without an instrument: one that answers, or one that toggles every `semi_period`.
-pub fn wanted_by_dut(semi_period: Option<Nanos>, handler: Handler, settings: &DutSettings) -> Result<Vec<Wanted>, ModuleError> {
+pub fn wanted_by_dut(
+    semi_period: Option<Nanos>,
+    handler: Handler,
+    settings: &DutSettings,
+) -> Result<Vec<WantedModule>, ModuleError> {
     let test = if semi_period.is_some() { Test::Periodic } else { Test::Response };
     let dut = dut(test, semi_period.unwrap_or_default(), handler, settings)?;
     Ok(wire_of([settings.input.as_ref(), Some(&settings.output)]).into_iter().chain([dut]).collect())
 }
 
 /// rtscope_wire, if one of these lines belongs to it.
-fn wire_of<'a>(lines: impl IntoIterator<Item = Option<&'a String>>) -> Option<Wanted> {
+fn wire_of<'a>(lines: impl IntoIterator<Item = Option<&'a String>>) -> Option<WantedModule> {
     let any = lines.into_iter().flatten().any(|name| is_of_wire(name));
-    any.then(|| Wanted { name: WIRE, parameters: Vec::new() })
+    any.then(|| WantedModule { name: WIRE, parameters: Vec::new() })
 }
 
 /// Whether a line belongs to rtscope_wire.
@@ -66,7 +70,7 @@ fn is_of_wire(name: &str) -> bool {
 }
 
 /// The module that acts as the DUT.
-pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> Result<Wanted, ModuleError> {
+pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> Result<WantedModule, ModuleError> {
     let ask = |message: String, remedy: &str| Err(ModuleError::Ask { message, remedy: remedy.into() });
     let mut parameters = Vec::new();
     for (name, line) in [("in", dut.input.as_ref()), ("out", Some(&dut.output))] {
@@ -85,7 +89,7 @@ pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> 
         }
         parameters.extend([format!("semi_period_ns={semi_period}"), format!("context={handler}")]);
         parameters.extend(dut.cpu.map(|cpu| format!("cpu={cpu}")));
-        return Ok(Wanted { name: PERIODIC, parameters });
+        return Ok(WantedModule { name: PERIODIC, parameters });
     }
     if (rtscope_record::Inject { delay: i.delay, ..Default::default() }) != *i || i.delay.0 > LONGEST_SERVICE {
         let remedy = "a DUT in the kernel takes delay=TIME up to 1s; the kernel's instrument does wrong itself with --dut wire";
@@ -98,7 +102,7 @@ pub fn dut(test: Test, interval: Nanos, handler: Handler, dut: &DutSettings) -> 
     if i.delay.0 > 0 {
         parameters.push(format!("service_ns={}", i.delay.0));
     }
-    Ok(Wanted { name: RESPONSE, parameters })
+    Ok(WantedModule { name: RESPONSE, parameters })
 }
 
 /// A line in the modules' notation: `LABEL/OFFSET`, or its name. A chip named by its device is replaced by its

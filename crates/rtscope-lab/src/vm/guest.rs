@@ -3,7 +3,7 @@
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start, Watch};
 use super::memory::Memory;
-use super::messages::{Facts, Job, JobFile, JobModule, Said, Work};
+use super::messages::{GuestFacts, GuestWork, Job, JobFile, JobModule, Said};
 use super::model::TimeModel;
 use super::qemu::{MachineSpec, Qemu};
 use super::state::{self, Keeping, States};
@@ -101,7 +101,7 @@ pub struct Guest {
 pub struct Started {
     machine: Machine,
     /// What the guest found after its boot.
-    pub facts: Facts,
+    pub facts: GuestFacts,
     _keeping: Option<Keeping>,
 }
 
@@ -213,7 +213,7 @@ impl Guest {
     }
 
     /// Fails if the kernel did not take a parameter: it would be a run of another kernel than the record says.
-    fn started(&self, machine: Machine, facts: Facts, keeping: Option<Keeping>) -> Result<Started, VmError> {
+    fn started(&self, machine: Machine, facts: GuestFacts, keeping: Option<Keeping>) -> Result<Started, VmError> {
         match self.boot.parameters.iter().find(|p| facts.not_taken.contains(p)) {
             None => Ok(Started { machine, facts: self.with_missing(facts), _keeping: keeping }),
             Some(parameter) => Err(VmError::Failed {
@@ -225,7 +225,7 @@ impl Guest {
     }
 
     /// Adds to the guest's problems which modules its kernel lacks.
-    fn with_missing(&self, mut facts: Facts) -> Facts {
+    fn with_missing(&self, mut facts: GuestFacts) -> GuestFacts {
         // Kernels since 6.16 compute ext4's checksums without `crc32c_generic`.
         let counts = |m: &&String| *m != "crc32c_generic" || !facts.problems.is_empty();
         let missing = self.boot.missing.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -303,7 +303,7 @@ impl Guest {
     pub fn work(
         &self,
         mut started: Started,
-        work: Work,
+        work: GuestWork,
         takes: Duration,
         stop: &StopHandle,
         on_news: &mut dyn FnMut(News<'_>),

@@ -6,7 +6,7 @@ use super::qemu::Qemu;
 use super::state::States;
 use crate::debian::DEBIAN_12;
 use crate::image::{Contents, Image, Images, Tools};
-use crate::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Source, ToBoot};
+use crate::kernels::{Arch, CachedKernel, KernelError, KernelName, Kernels, Source, ToBoot};
 use crate::modules::{self, ModuleError};
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl Guests {
 
     /// Kernel and image for `name`. What is not in the cache is fetched or built, with each step told
     /// to `on_step`.
-    pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(Kernel, Image), GuestError> {
+    pub(crate) fn prepare(&self, name: &KernelName, on_step: &mut dyn FnMut(&str)) -> Result<(CachedKernel, Image), GuestError> {
         let program = program(name.arch())?;
         let kernel = match (self.kernels().get(name), name.source()) {
             (Err(KernelError::NotFetched { .. }), Source::Archive { .. }) => self.kernels().fetch(name, false, on_step)?,

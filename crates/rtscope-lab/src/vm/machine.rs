@@ -190,7 +190,7 @@ impl Machine {
         limit: Limit,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<super::messages::Facts, VmError> {
+    ) -> Result<super::messages::GuestFacts, VmError> {
         self.begun = self.virtual_seconds();
         let mut watch = Watch::new(limit);
         let _awake = Awake::begin();

@@ -15,7 +15,7 @@
 
 use crate::costs::Cost;
 use rtscope_explain::trace::Traced;
-use rtscope_probe::protocol::{Event, Plan};
+use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::{LoadProof, Processor, Record, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct Job {
     /// Files to write first.
     pub files: Vec<JobFile>,
     /// The work.
-    pub work: Work,
+    pub work: GuestWork,
 }
 
 /// A kernel module that goes with the job.
@@ -81,11 +81,11 @@ pub struct JobFile {
 /// The work of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Work {
+pub enum GuestWork {
     /// Measure according to the plan, under its load.
     Measure {
         /// The plan for the probe.
-        plan: Box<Plan>,
+        plan: Box<ProbePlan>,
     },
     /// Run a program under a load.
     Run {
@@ -100,7 +100,7 @@ pub enum Work {
 
 /// What the guest found after its boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Facts {
+pub struct GuestFacts {
     /// `uname -r`
     pub release: String,
     /// `uname -v`
@@ -125,7 +125,7 @@ pub struct Facts {
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     /// The guest has booted and is about to pause the machine.
-    Ready(Facts),
+    Ready(GuestFacts),
     /// A load of this name is being started.
     LoadStarting(String),
     /// The load is at work.
@@ -155,7 +155,7 @@ pub enum Said {
     },
 }
 
-/// How a program of [`Work::Run`] ended.
+/// How a program of [`GuestWork::Run`] ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ran {
     /// Its standard output.

@@ -9,7 +9,7 @@
 use super::VmError;
 use super::machine::{Limit, Machine, Progress, Start};
 use super::memory::Memory;
-use super::messages::Facts;
+use super::messages::GuestFacts;
 use super::qemu::{BOOT_SHIFT, MachineSpec, Qemu};
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
@@ -49,7 +49,7 @@ struct Stored {
     /// Number of bytes the guest had written.
     said: u64,
     /// What the guest reported.
-    facts: Facts,
+    facts: GuestFacts,
     /// SHA-256 of the QEMU that made it, hex.
     ran: String,
 }
@@ -63,7 +63,7 @@ struct Sidecar {
     memory: u64,
     checksum: u32,
     said: u64,
-    facts: Facts,
+    facts: GuestFacts,
     ran: String,
 }
 
@@ -130,7 +130,7 @@ impl States {
         key: &str,
         stop: &StopHandle,
         on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Machine, Facts, Keeping), VmError> {
+    ) -> Result<(Machine, GuestFacts, Keeping), VmError> {
         let path = self.path(key);
         let turn = one_at_a_time(&path);
         let mut pending = turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +247,7 @@ pub(super) struct Booted {
     /// Number of bytes the guest had written.
     said: u64,
     /// What the guest reported.
-    pub(super) facts: Facts,
+    pub(super) facts: GuestFacts,
     /// SHA-256 of the program that ran, hex.
     ran: String,
 }

@@ -9,12 +9,12 @@ use super::module::ModuleDut;
 use super::warnings;
 use crate::lines::{LineError, LineSpec};
 use crate::measured::{Failure, Measured};
-use crate::protocol::{Event, Plan};
+use crate::protocol::{Event, ProbePlan};
 use crate::reporter::Reporter;
 use crate::snapshot::Root;
 use crate::timer::conditions;
 use crate::timer::live::live;
-use crate::witness::{Post, Witness};
+use crate::witness::{Post, RunningWitness};
 use rtscope_record::lines::{Instrument as Facts, LineFacts};
 use rtscope_record::{Distribution, Effect, Nanos, Policy, Shape, Space, Test, ThreadInfo, Warning};
 use rtscope_samples::phase::PhaseSampler;
@@ -38,7 +38,7 @@ const CALIBRATION: (u64, u64) = (1000, 1_000_000);
 
 /// Prepares, calibrates, runs and collects the test of `plan`. The lines are released in every case. Parameters
 /// as in [`crate::timer::run`].
-pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
+pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let test = LineTest::of(plan.test, &plan.settings)?;
     let s = test.settings;
     let mut warnings = Vec::new();
@@ -49,7 +49,7 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
             warnings.push(conditions::memory_not_locked(&e));
         }
     }
-    let witness = Witness::start(Root::of_this_machine(), &test.watch(plan.test).for_plan(plan))?;
+    let witness = RunningWitness::start(Root::of_this_machine(), &test.watch(plan.test).for_plan(plan))?;
     rtscope_sys::rt::settle();
     let mut bench = Bench {
         plan,
@@ -89,7 +89,7 @@ pub(super) struct Ran<T> {
 
 /// Everything that a test over lines needs around its loop.
 pub(super) struct Bench<'a> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a ProbePlan,
     pub(super) test: LineTest<'a>,
     signals: &'a Signals,
     reporter: Reporter<'a>,
@@ -97,7 +97,7 @@ pub(super) struct Bench<'a> {
     broken: bool,
     device: Option<Device>,
     module: Option<(ModuleDut, Duty)>,
-    witness: Option<Witness>,
+    witness: Option<RunningWitness>,
     /// The post of the instrument's thread, once there was one.
     posted: Option<Arc<Post>>,
     pub(super) facts: Facts,
@@ -285,7 +285,7 @@ impl Bench<'_> {
                 .map_err(|e| Failure::machine(format!("thread of the instrument: {e}"), "end other programs"))?;
             self.reporter.begin(start, 0);
             while !handle.is_finished() {
-                let ended = self.witness.as_ref().is_some_and(Witness::ended_it);
+                let ended = self.witness.as_ref().is_some_and(RunningWitness::ended_it);
                 let missed = cells.iter().map(|(_, cell)| cell.missed.load(Relaxed)).sum::<u64>();
                 if self.test.lines.shape.break_missed.is_some_and(|most| missed >= most) && !self.broken {
                     self.broken = true;

@@ -3,7 +3,7 @@
 
 use crate::lines::LineSpec;
 use crate::measured::Failure;
-use crate::witness::Order;
+use crate::witness::WitnessOrder;
 use rtscope_record::limits::{LONGEST, SHORTEST, WARMUP};
 use rtscope_record::{LineSettings, Nanos, Policy, Settings, Shape, Test};
 use rtscope_sys::rt;
@@ -32,7 +32,7 @@ pub struct LineTest<'a> {
 
 impl<'a> LineTest<'a> {
     /// The order to the witness: the CPUs of instrument and DUT, with rivals judged by the lower of their two priorities.
-    pub(super) fn watch(&self, test: Test) -> Order {
+    pub(super) fn watch(&self, test: Test) -> WitnessOrder {
         let (s, dut) = (self.settings, self.lines.dut.as_ref());
         let reads = self.answer.is_autonomous();
         let mut cpus: Vec<u32> = if reads { Vec::new() } else { s.cpus.iter().copied().take(1).collect() };
@@ -51,7 +51,7 @@ impl<'a> LineTest<'a> {
         };
         // The search of `sustained` takes as many trials as it needs.
         let planned = s.duration.filter(|_| test != Test::Sustained).map(|d| d.0);
-        Order { cpus, ours, planned, grid: None, ends_only: false }
+        WitnessOrder { cpus, ours, planned, grid: None, ends_only: false }
     }
 
     /// Checks the settings. Fails with a usage error for what can't be measured.

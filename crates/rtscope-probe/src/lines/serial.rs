@@ -5,8 +5,8 @@ use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
 use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
-use rtscope_sys::shared::{self, Lock};
-use rtscope_sys::tty::{self, Alarm, Modem};
+use rtscope_sys::shared::{self, ByteLock};
+use rtscope_sys::tty::{self, InterruptTimer, Modem};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -106,7 +106,7 @@ impl SerialOutput {
         let line = serial.output.ok_or_else(|| serial.unable("it names no output (rts, dtr)"))?;
         let port = serial.open()?;
         let busy = |_| LineError::Busy { line: serial.to_string(), by: "another program drives it".into() };
-        shared::lock(&port, Lock::Exclusive, line as i64).map_err(busy)?;
+        shared::lock(&port, ByteLock::Exclusive, line as i64).map_err(busy)?;
         tty::set(&port, line, false).map_err(|e| serial.refused("drive", e))?;
         Ok(Self { serial: serial.clone(), line, port })
     }
@@ -136,7 +136,7 @@ pub struct SerialInput {
     /// The driver's edge counter at the last edge that was returned.
     counted: u32,
     /// Timer of the waiting thread, made at its first wait.
-    alarm: Option<Alarm>,
+    alarm: Option<InterruptTimer>,
 }
 
 impl SerialInput {
@@ -166,7 +166,7 @@ impl SerialInput {
 impl Input for SerialInput {
     fn wait(&mut self, deadline: u64) -> Result<Option<Edge>, LineError> {
         if self.alarm.is_none() {
-            self.alarm = Some(Alarm::new().map_err(LineError::io(&self.serial.to_string(), "make a timer"))?);
+            self.alarm = Some(InterruptTimer::new().map_err(LineError::io(&self.serial.to_string(), "make a timer"))?);
         }
         loop {
             // This also finds an edge between two waits, which TIOCMIWAIT would not report.

@@ -10,7 +10,7 @@ use super::{Abilities, Input, LineError, Output, Span};
 use rtscope_record::lines::Stamp;
 use rtscope_samples::Edge;
 use rtscope_sys::rt::now;
-use rtscope_sys::shared::{self, Lock, SLOTS, Shared};
+use rtscope_sys::shared::{self, ByteLock, SLOTS, Shared};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -42,7 +42,7 @@ struct End {
 }
 
 impl End {
-    fn open(name: &str, kind: Lock, byte: i64) -> Result<Self, LineError> {
+    fn open(name: &str, kind: ByteLock, byte: i64) -> Result<Self, LineError> {
         let line = format!("soft:{name}");
         let path = place(name).map_err(LineError::io(&line, "use the directory for this user's lines"))?;
         let mut patience = 20;
@@ -93,8 +93,8 @@ impl Drop for End {
     fn drop(&mut self) {
         // Whoever gets both locks is alone with the file. A process that opened it meanwhile will notice that its name
         // is gone.
-        let alone = shared::lock(&self.file, Lock::Exclusive, DRIVER).is_ok()
-            && shared::lock(&self.file, Lock::Exclusive, LISTENER).is_ok();
+        let alone = shared::lock(&self.file, ByteLock::Exclusive, DRIVER).is_ok()
+            && shared::lock(&self.file, ByteLock::Exclusive, LISTENER).is_ok();
         if alone {
             let _: io::Result<()> = std::fs::remove_file(&self.path);
         }
@@ -116,7 +116,7 @@ pub struct SoftOutput {
 impl SoftOutput {
     /// Opens the line `name` and drives it low. Fails with [`LineError::Busy`] if it is already driven.
     pub fn open(name: &str) -> Result<Self, LineError> {
-        let end = End::open(name, Lock::Exclusive, DRIVER)?;
+        let end = End::open(name, ByteLock::Exclusive, DRIVER)?;
         let level = end.level();
         let mut output = Self { end, level };
         output.set(false)?;
@@ -156,7 +156,7 @@ pub struct SoftInput {
 impl SoftInput {
     /// Opens the line `name` for listening.
     pub fn open(name: &str) -> Result<Self, LineError> {
-        let end = End::open(name, Lock::Shared, LISTENER)?;
+        let end = End::open(name, ByteLock::Shared, LISTENER)?;
         let next = end.shared.page().head.load(Acquire);
         Ok(Self { end, next })
     }

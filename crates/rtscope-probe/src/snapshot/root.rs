@@ -11,7 +11,7 @@ const LONGEST: u64 = 256 * 1024;
 /// What system calls say about the machine and this process. It is separate, so that a snapshot of a test tree
 /// needs no real machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct SystemCallFacts {
     /// `uname(2)`.
     pub uname: host::Uname,
     /// Resolution of timers on `CLOCK_MONOTONIC`, ns.
@@ -26,7 +26,7 @@ pub struct Facts {
     pub pid: u32,
 }
 
-impl Facts {
+impl SystemCallFacts {
     /// The facts about this machine and process. A limit that can't be read counts as 0.
     pub fn of_this_process() -> Self {
         Self {
@@ -45,17 +45,17 @@ impl Facts {
 pub struct Root {
     dir: PathBuf,
     /// What system calls tell.
-    pub facts: Facts,
+    pub facts: SystemCallFacts,
 }
 
 impl Root {
     /// This machine.
     pub fn of_this_machine() -> Self {
-        Self::at("/", Facts::of_this_process())
+        Self::at("/", SystemCallFacts::of_this_process())
     }
 
     /// A directory tree that looks like a machine's root, with the matching facts.
-    pub fn at(dir: impl Into<PathBuf>, facts: Facts) -> Self {
+    pub fn at(dir: impl Into<PathBuf>, facts: SystemCallFacts) -> Self {
         Self { dir: dir.into(), facts }
     }
 

@@ -5,7 +5,7 @@ mod trees;
 
 use super::config::tests::gzip;
 use super::tasks::tests::stat;
-use super::{Facts, Root, collect, supplement};
+use super::{Root, SystemCallFacts, collect, supplement};
 use rtscope_record::system::{FairServer, IdleState, Preemption, System, Temperature, Tracing};
 use rtscope_record::{Policy, Settings, findings};
 use std::fs;
@@ -344,7 +344,7 @@ fn an_empty_root_is_a_machine_that_says_nothing() {
         expected.kernel.preemption_evidence = "uname -v names no model: none or voluntary; no configuration at hand".into();
         expected.tools.insert("rtscope".into(), env!("CARGO_PKG_VERSION").into());
         expected.limits.memlock = Some(0);
-        let facts = Facts { memlock: Some(0), ..Facts::default() };
+        let facts = SystemCallFacts { memlock: Some(0), ..SystemCallFacts::default() };
         assert_eq!(collect(&Root::at(path, facts)), expected);
     }
 }

@@ -4,10 +4,10 @@
 use super::conditions::hold_dma_latency;
 use super::live::live;
 use crate::measured::{Failure, Measured};
-use crate::protocol::{Event, Plan};
+use crate::protocol::{Event, ProbePlan};
 use crate::reporter::Reporter;
 use crate::snapshot::Root;
-use crate::witness::{Order, Witness};
+use crate::witness::{RunningWitness, WitnessOrder};
 use rtscope_record::{Distribution, Effect, Handler, Policy, Settings, ThreadInfo, Warning};
 use rtscope_samples::sampler::{LiveCell, Sampler};
 use rtscope_sys::module_devices::{TIMER_DEVICE, Timer, TimerConfig, TimerEvent, TimerStatus};
@@ -28,7 +28,7 @@ const RINGS: (u64, u64) = (1 << 17, 1 << 10);
 const POLL_INTERVAL: i32 = 50;
 
 /// Runs the test. Parameters as in [`super::run`].
-pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
+pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let s = &plan.settings;
     let config = config(s)?;
     let mut warnings = Vec::new();
@@ -38,14 +38,14 @@ pub fn run(plan: &Plan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event
     let mut cpus = Cpus::new(s);
     // Nothing precedes a hard interrupt. The thread of the soft one, if there is one, runs at FIFO 1.
     let ours = (s.handler == Some(Handler::Soft)).then_some((Policy::Fifo, 1));
-    let order = Order {
+    let order = WitnessOrder {
         cpus: s.cpus.clone(),
         ours,
         planned: s.duration.map(|d| d.0),
         grid: Some(s.interval.0),
         ends_only: plan.progress_ms == 0,
     };
-    let witness = Witness::start(Root::of_this_machine(), &order)?;
+    let witness = RunningWitness::start(Root::of_this_machine(), &order)?;
     let _ = rt::come_before_ordinary_tasks();
     rt::settle();
     say(Event::Started);

@@ -15,9 +15,9 @@ pub trait Clock {
 
 /// The kernel's `CLOCK_MONOTONIC`.
 #[derive(Debug, Default)]
-pub struct Kernel;
+pub struct MonotonicClock;
 
-impl Clock for Kernel {
+impl Clock for MonotonicClock {
     #[inline]
     fn sleep_until(&mut self, at: u64) -> bool {
         rt::sleep_until(rt::Instant::from_ns(at)) == 0
@@ -351,10 +351,10 @@ mod tests {
     #[test]
     fn the_kernel_sleeps_until_the_time_that_it_tells() {
         let before = rt::now();
-        let at = Kernel.now() + 1_000_000;
+        let at = MonotonicClock.now() + 1_000_000;
         assert!((before + 1_000_000..=rt::now() + 1_000_000).contains(&at));
-        assert!(Kernel.sleep_until(at));
-        assert!(Kernel.now() >= at);
+        assert!(MonotonicClock.sleep_until(at));
+        assert!(MonotonicClock.now() >= at);
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         let sleeper = std::thread::spawn(move || {
             tell.send(rt::tid()).unwrap();
-            Kernel.sleep_until(rt::now() + 600_000_000_000)
+            MonotonicClock.sleep_until(rt::now() + 600_000_000_000)
         });
         let tid = told.recv().unwrap();
         while !sleeper.is_finished() {

@@ -2,11 +2,11 @@
 
 use super::grid::Grid;
 use super::live::live;
-use super::sampling::{Ended, Kernel, Until, sample};
+use super::sampling::{Ended, MonotonicClock, Until, sample};
 use super::trace::Tracer;
 use crate::measured::Failure;
 use crate::protocol::{Late, Live};
-use crate::witness::{Post, Witness};
+use crate::witness::{Post, RunningWitness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
 use rtscope_samples::sampler::{LiveCell, Ring, Sampler};
 use rtscope_sys::rt;
@@ -118,7 +118,7 @@ impl Worker {
 pub(super) fn prepare(
     s: &Settings,
     limit: &Arc<AtomicU64>,
-    witness: &Witness,
+    witness: &RunningWitness,
     tracer: Option<&Arc<Tracer>>,
 ) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
@@ -202,7 +202,7 @@ impl Job {
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
         let above = self.tracer.as_ref().map_or(u64::MAX, |t| t.above);
         let until = Until { samples: &self.limit, break_above: self.break_above.min(above) };
-        let ended = sample(&mut Kernel, &mut grid, &mut sampler, start, &until);
+        let ended = sample(&mut MonotonicClock, &mut grid, &mut sampler, start, &until);
         let mut late = (ended, None);
         if let Some(tracer) = &self.tracer {
             (grid, late) = self.stop_tracer(tracer, ended, grid, &mut sampler, start);
@@ -269,7 +269,7 @@ impl Job {
             if samples == 0 { Ended::Stopped } else { Ended::Complete }
         } else {
             let until = Until { samples: &self.limit, break_above: self.break_above };
-            sample(&mut Kernel, &mut grid, sampler, start, &until)
+            sample(&mut MonotonicClock, &mut grid, sampler, start, &until)
         };
         (grid, (ended, traced))
     }

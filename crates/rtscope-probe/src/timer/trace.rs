@@ -1,7 +1,7 @@
 //! Stops the kernel's tracer at the first latency above a limit, as `cyclictest --breaktrace --tracemark` does.
 
 use crate::measured::Failure;
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use std::fs::{File, OpenOptions};
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// Opens the instance of the plan; `None` if nothing is traced.
-    pub(super) fn of(plan: &Plan) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(plan: &ProbePlan) -> Result<Option<Self>, Failure> {
         let (Some(above), Some(dir)) = (plan.settings.trace_above, &plan.trace) else { return Ok(None) };
         let open = |name: &str| {
             let path = Path::new(dir).join(name);
@@ -63,7 +63,7 @@ mod tests {
         for name in ["tracing_on", "trace_marker"] {
             std::fs::write(file(name), "").unwrap();
         }
-        let mut plan = Plan {
+        let mut plan = ProbePlan {
             protocol: PROTOCOL.into(),
             id: "x".into(),
             test: Test::Timer,

@@ -1,6 +1,6 @@
 //! The changes of the machine during a run, read from files that a test can replace.
 
-use super::order::Order;
+use super::order::WitnessOrder;
 use crate::snapshot::{Root, heat};
 use rtscope_record::witness::{Change, Changed, CpuSeen};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// Takes the look before the run. `slept`: how long the machine has slept so far, ns.
-    pub(super) fn before(root: &Root, order: &Order, slept: u64) -> Self {
+    pub(super) fn before(root: &Root, order: &WitnessOrder, slept: u64) -> Self {
         let counts_smis = root.text("/proc/cpuinfo").is_some_and(|text| text.contains("GenuineIntel"));
         let mut machine = Self { cpus: order.cpus.clone(), slept, counts_smis, ..Self::default() };
         machine.facts = facts(root, &machine.cpus, true);

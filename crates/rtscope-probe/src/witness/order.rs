@@ -1,11 +1,11 @@
 //! The order to the witness of a run.
 
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use rtscope_record::{Policy, Settings};
 
 /// What to witness.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Order {
+pub struct WitnessOrder {
     /// The measured CPUs, including the DUT's.
     pub cpus: Vec<u32>,
     /// Tasks on these CPUs at or above this policy and priority are rivals; `None`: there are no rivals, as for a
@@ -20,11 +20,11 @@ pub struct Order {
     pub ends_only: bool,
 }
 
-impl Order {
+impl WitnessOrder {
     /// This order, adapted to `plan`: without progress reports, which would cost the guest time, there are no looks
     /// during the run either.
     #[must_use]
-    pub fn for_plan(self, plan: &Plan) -> Self {
+    pub fn for_plan(self, plan: &ProbePlan) -> Self {
         Self { ends_only: plan.progress_ms == 0, ..self }
     }
 

@@ -7,7 +7,7 @@ use super::post::{Post, Shared, lock};
 use rtscope_record::Policy;
 use rtscope_record::witness::Starved;
 use rtscope_sys::rt;
-use rtscope_sys::sched::{self, Wanted};
+use rtscope_sys::sched::{self, WantedScheduling};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -34,12 +34,12 @@ pub(super) fn patience(interval: u64) -> u64 {
     interval.saturating_mul(INTERVALS).max(SHORTEST_TIMEOUT)
 }
 
-fn deadline(share: (u64, u64)) -> Wanted {
-    Wanted { policy: Policy::Deadline, priority: 0, share, reset_on_fork: true }
+fn deadline(share: (u64, u64)) -> WantedScheduling {
+    WantedScheduling { policy: Policy::Deadline, priority: 0, share, reset_on_fork: true }
 }
 
-fn fifo(priority: u8) -> Wanted {
-    Wanted { policy: Policy::Fifo, priority, share: (0, 0), reset_on_fork: true }
+fn fifo(priority: u8) -> WantedScheduling {
+    WantedScheduling { policy: Policy::Fifo, priority, share: (0, 0), reset_on_fork: true }
 }
 
 /// Raises a thread above all others, as far as permitted.

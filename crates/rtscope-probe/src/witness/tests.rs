@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::tasks::Table;
 use super::*;
-use crate::snapshot::Facts;
+use crate::snapshot::SystemCallFacts;
 use proptest::prelude::*;
 use rtscope_record::witness::{Change, Changed};
 use rtscope_record::{Policy, Settings};
@@ -25,7 +25,7 @@ impl Tree {
     }
 
     fn root(&self) -> Root {
-        Root::at(self.0.path(), Facts { pid: 4242, ..Facts::default() })
+        Root::at(self.0.path(), SystemCallFacts { pid: 4242, ..SystemCallFacts::default() })
     }
 
     /// A task that took `ran` ns and was started `start` ticks after boot.
@@ -70,8 +70,8 @@ fn machine() -> Tree {
     t
 }
 
-fn order() -> Order {
-    Order { cpus: vec![0, 1], ours: Some((Policy::Fifo, 95)), planned: None, grid: None, ends_only: false }
+fn order() -> WitnessOrder {
+    WitnessOrder { cpus: vec![0, 1], ours: Some((Policy::Fifo, 95)), planned: None, grid: None, ends_only: false }
 }
 
 /// What a second look sees after `change`.
@@ -223,17 +223,17 @@ fn other_runs_by_their_threads() {
 #[test]
 fn what_is_to_be_witnessed_follows_from_the_settings() {
     let s = Settings { cpus: vec![2, 0, 3], threads: 2, priority_descends: true, ..Settings::default() };
-    let order = Order::of(&s, &[0, 1, 2, 3]);
+    let order = WitnessOrder::of(&s, &[0, 1, 2, 3]);
     assert_eq!((order.cpus, order.ours, order.grid), (vec![0, 2], Some((Policy::Fifo, 94)), Some(1_000_000)));
     let free = Settings { migrate: true, cpus: Vec::new(), threads: 1, policy: Policy::Other, ..s };
-    let order = Order::of(&free, &[0, 1, 2, 3]);
+    let order = WitnessOrder::of(&free, &[0, 1, 2, 3]);
     assert_eq!((order.cpus.len(), order.ours), (4, Some((Policy::Other, 0))));
 }
 
 #[test]
 fn a_witness_of_this_process() {
-    let order = Order { cpus: vec![0], ours: None, planned: Some(1), grid: Some(1_000_000), ends_only: false };
-    let witness = Witness::start(Root::of_this_machine(), &order).unwrap();
+    let order = WitnessOrder { cpus: vec![0], ours: None, planned: Some(1), grid: Some(1_000_000), ends_only: false };
+    let witness = RunningWitness::start(Root::of_this_machine(), &order).unwrap();
     let post = witness.post("x", None, 0);
     let (left, end) = (Arc::clone(&post), Duration::from_millis(1200));
     let worker = std::thread::spawn(move || {
@@ -253,7 +253,7 @@ fn a_witness_of_this_process() {
 
 #[test]
 fn a_witness_that_is_dropped_ends() {
-    drop(Witness::start(Root::of_this_machine(), &Order::default()).unwrap());
+    drop(RunningWitness::start(Root::of_this_machine(), &WitnessOrder::default()).unwrap());
 }
 
 proptest! {

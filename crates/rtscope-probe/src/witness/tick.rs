@@ -1,7 +1,7 @@
 //! The tick: looks at threads and machine every half second, finds starved threads, and collects what was seen.
 
 use super::machine::Machine;
-use super::order::Order;
+use super::order::WitnessOrder;
 use super::post::{Post, Shared};
 use super::rescue;
 use super::tasks::Table;
@@ -80,7 +80,7 @@ pub(super) struct Tick {
 
 impl Tick {
     /// Takes the look before the run. `crowded`: the tick shares its CPU with measured threads.
-    pub(super) fn new(shared: Arc<Shared>, root: Root, order: &Order, continued: Continued, crowded: bool) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, root: Root, order: &WitnessOrder, continued: Continued, crowded: bool) -> Self {
         let slept = sched::slept();
         let mut table = Table::new(&order.cpus, order.ours, rt::now().saturating_add(slept));
         table.look(&root, 0, &mut || ());

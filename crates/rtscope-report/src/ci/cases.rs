@@ -7,7 +7,7 @@ use rtscope_record::{Effect, Record, Verdict};
 
 /// What became of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// It holds.
     Passed,
     /// It does not hold, or is not shown.
@@ -24,7 +24,7 @@ pub struct Case {
     /// What is held, such as `verdict` or `p99.9<80us`.
     pub name: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// What else is to be read, line by line; may be empty.
     pub output: String,
 }
@@ -54,18 +54,18 @@ pub fn suite(record: &Record, held: &[Evaluation]) -> Result<Suite, ReportError>
     let verdict = Case {
         name: "verdict".into(),
         outcome: match record.verdict() {
-            Verdict::Valid | Verdict::Repeatable => Outcome::Passed,
-            Verdict::Inconclusive => Outcome::Skipped(format!("INCONCLUSIVE: {}", warned(Effect::Inconclusive))),
-            Verdict::Invalid => Outcome::Error(format!("INVALID: {}", warned(Effect::Invalid))),
+            Verdict::Valid | Verdict::Repeatable => CaseOutcome::Passed,
+            Verdict::Inconclusive => CaseOutcome::Skipped(format!("INCONCLUSIVE: {}", warned(Effect::Inconclusive))),
+            Verdict::Invalid => CaseOutcome::Error(format!("INVALID: {}", warned(Effect::Invalid))),
         },
         output: figures.iter().map(line).collect(),
     };
     let limit = |e: &Evaluation| Case {
         name: e.assertion.clone(),
         outcome: if e.outcome == rtscope_analysis::Outcome::Pass {
-            Outcome::Passed
+            CaseOutcome::Passed
         } else {
-            Outcome::Failed(format!("{}: {}", e.outcome.as_str(), e.text))
+            CaseOutcome::Failed(format!("{}: {}", e.outcome.as_str(), e.text))
         },
         output: e.text.clone(),
     };

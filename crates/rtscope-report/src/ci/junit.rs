@@ -1,6 +1,6 @@
 //! JUnit XML, as GitLab, Jenkins and GitHub's actions read it.
 
-use super::cases::{Outcome, Suite};
+use super::cases::{CaseOutcome, Suite};
 use crate::ReportError;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub fn junit(suites: &[Suite]) -> Result<String, ReportError> {
                 status
             };
             let status = match &c.outcome {
-                Outcome::Passed => TestCaseStatus::success(),
-                Outcome::Failed(why) => status(NonSuccessKind::Failure, why),
-                Outcome::Error(why) => status(NonSuccessKind::Error, why),
-                Outcome::Skipped(why) => {
+                CaseOutcome::Passed => TestCaseStatus::success(),
+                CaseOutcome::Failed(why) => status(NonSuccessKind::Failure, why),
+                CaseOutcome::Error(why) => status(NonSuccessKind::Error, why),
+                CaseOutcome::Skipped(why) => {
                     let mut status = TestCaseStatus::skipped();
                     status.set_message(why.as_str());
                     status

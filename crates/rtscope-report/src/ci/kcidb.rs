@@ -1,6 +1,6 @@
 //! KCIDB, the results database of Linux kernel CI systems: one test for each verdict and figure, by schema 5.3.
 
-use super::cases::{Outcome, suite};
+use super::cases::{CaseOutcome, suite};
 use super::lines::{name, of_suite};
 use super::statistics::statistics;
 use crate::ReportError;
@@ -16,11 +16,11 @@ pub fn kcidb(records: &[Record]) -> Result<String, ReportError> {
     for r in records {
         let p = r.parts();
         let suite = suite(r, &[])?;
-        let word = |outcome: &Outcome| match outcome {
-            Outcome::Passed => "PASS",
-            Outcome::Failed(_) => "FAIL",
-            Outcome::Error(_) => "ERROR",
-            Outcome::Skipped(_) => "SKIP",
+        let word = |outcome: &CaseOutcome| match outcome {
+            CaseOutcome::Passed => "PASS",
+            CaseOutcome::Failed(_) => "FAIL",
+            CaseOutcome::Error(_) => "ERROR",
+            CaseOutcome::Skipped(_) => "SKIP",
         };
         let comment: Vec<&str> =
             [p.system.board.as_deref().unwrap_or_default(), &p.target, &p.load].into_iter().filter(|t| !t.is_empty()).collect();
@@ -45,7 +45,7 @@ pub fn kcidb(records: &[Record]) -> Result<String, ReportError> {
             test(&name(&[&case.name]), word(&case.outcome), None);
         }
         // A figure of a run that does not stand is no result.
-        let of_figures = if matches!(suite.cases[0].outcome, Outcome::Error(_)) { "ERROR" } else { "DONE" };
+        let of_figures = if matches!(suite.cases[0].outcome, CaseOutcome::Error(_)) { "ERROR" } else { "DONE" };
         for s in statistics(r)? {
             let number = if s.is_time {
                 json!({"value": s.value / 1e9, "unit": "s", "prefix": "metric"})

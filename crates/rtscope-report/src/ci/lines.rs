@@ -1,6 +1,6 @@
 //! Formats of one line a case: TAP and LAVA's test cases.
 
-use super::cases::{Case, Outcome, Suite};
+use super::cases::{Case, CaseOutcome, Suite};
 use super::statistics::{Statistic, shown};
 use std::fmt::Write as _;
 
@@ -21,9 +21,9 @@ pub fn tap(suites: &[Suite]) -> String {
     for (i, (suite, case)) in cases.into_iter().enumerate() {
         let name = described(&format!("{}: {}", suite.name, case.name));
         let (word, directive, why) = match &case.outcome {
-            Outcome::Passed => ("ok", String::new(), None),
-            Outcome::Failed(why) | Outcome::Error(why) => ("not ok", String::new(), Some(why)),
-            Outcome::Skipped(why) => ("ok", format!(" # SKIP {}", described(why)), None),
+            CaseOutcome::Passed => ("ok", String::new(), None),
+            CaseOutcome::Failed(why) | CaseOutcome::Error(why) => ("not ok", String::new(), Some(why)),
+            CaseOutcome::Skipped(why) => ("ok", format!(" # SKIP {}", described(why)), None),
         };
         let _ = writeln!(out, "{word} {} - {name}{directive}", i + 1);
         if let Some(why) = why {
@@ -49,10 +49,10 @@ pub(super) fn of_suite(suite: &Suite) -> String {
 /// Calls of LAVA's `lava-test-case` for each case and figure of a run: a script to run in a LAVA test. Figures of a run that does not stand are failures,
 /// those of an INCONCLUSIVE one are skipped.
 pub fn lava(suite: &Suite, figures: &[Statistic]) -> String {
-    let word = |outcome: &Outcome| match outcome {
-        Outcome::Passed => "pass",
-        Outcome::Failed(_) | Outcome::Error(_) => "fail",
-        Outcome::Skipped(_) => "skip",
+    let word = |outcome: &CaseOutcome| match outcome {
+        CaseOutcome::Passed => "pass",
+        CaseOutcome::Failed(_) | CaseOutcome::Error(_) => "fail",
+        CaseOutcome::Skipped(_) => "skip",
     };
     let mut out = String::new();
     let of_figures = suite.cases.first().map_or("fail", |verdict| word(&verdict.outcome));
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn suite(name: &str, case: &str, outcome: Outcome) -> Suite {
+    fn suite(name: &str, case: &str, outcome: CaseOutcome) -> Suite {
         let cases = vec![Case { name: case.into(), outcome, output: String::new() }];
         Suite { name: name.into(), elapsed_ns: 0, properties: Vec::new(), cases }
     }
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn cases_in_lines() {
         let all = [
-            suite("rtscope.timer full", "p99.9<80us", Outcome::Passed),
-            suite("rtscope.timer #1", "max<1ms", Outcome::Failed("max is \"2ms\"".into())),
-            suite("rtscope.timer none", "verdict", Outcome::Skipped("INCONCLUSIVE: a VM".into())),
+            suite("rtscope.timer full", "p99.9<80us", CaseOutcome::Passed),
+            suite("rtscope.timer #1", "max<1ms", CaseOutcome::Failed("max is \"2ms\"".into())),
+            suite("rtscope.timer none", "verdict", CaseOutcome::Skipped("INCONCLUSIVE: a VM".into())),
         ];
         assert_eq!(
             tap(&all),
@@ -110,7 +110,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_names_stay_on_their_lines(name in "\\PC*|[\\x00-\\x20;#$`\"'\\\\]*", why in "(?s).*") {
-            let all = [suite(&name, &name, Outcome::Failed(why.clone())), suite(&name, "x", Outcome::Skipped(why))];
+            let all = [suite(&name, &name, CaseOutcome::Failed(why.clone())), suite(&name, "x", CaseOutcome::Skipped(why))];
             let text = tap(&all);
             prop_assert_eq!(text.lines().count(), 7, "{}", text);
             prop_assert!(text.lines().nth(2).unwrap().starts_with("not ok 1 - "));

@@ -1,6 +1,6 @@
 //! Tables for others' documents: Markdown, as a CI job's summary shows it, and LaTeX.
 
-use super::cases::{Outcome, Suite};
+use super::cases::{CaseOutcome, Suite};
 use crate::format::{count, us_f64, us_opt};
 use crate::sheets::replicates::{amount, metric, word};
 use crate::{ReportError, summarize};
@@ -78,10 +78,10 @@ pub fn summary(records: &[Record], suites: &[Suite], baseline: &[LoadRuns]) -> R
     let mut out = format!("### rtscope\n\n{}", markdown(records)?);
     let told = |(suite, case): (&Suite, &super::Case)| {
         let (word, why) = match &case.outcome {
-            Outcome::Passed => ("pass", String::new()),
-            Outcome::Failed(why) => ("**FAIL**", why.clone()),
-            Outcome::Error(why) => ("**ERROR**", why.clone()),
-            Outcome::Skipped(why) => ("not concluded", why.clone()),
+            CaseOutcome::Passed => ("pass", String::new()),
+            CaseOutcome::Failed(why) => ("**FAIL**", why.clone()),
+            CaseOutcome::Error(why) => ("**ERROR**", why.clone()),
+            CaseOutcome::Skipped(why) => ("not concluded", why.clone()),
         };
         format!("| {word} | {} | {} | {} |\n", cell(&suite.name), cell(&case.name), cell(&why))
     };

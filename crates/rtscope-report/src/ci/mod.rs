@@ -9,7 +9,7 @@ mod openmetrics;
 mod parquet;
 mod statistics;
 
-pub use cases::{Case, Outcome, Suite, suite};
+pub use cases::{Case, CaseOutcome, Suite, suite};
 pub use junit::junit;
 pub use kcidb::kcidb;
 pub use lines::{lava, tap};

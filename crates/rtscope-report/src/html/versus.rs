@@ -9,7 +9,7 @@ use crate::sheets::versus::{loads, seeds};
 use crate::svg::{self, Use};
 use maud::{Markup, html};
 use rtscope_analysis::Versus;
-use rtscope_analysis::versus::{Block, Role};
+use rtscope_analysis::versus::{KernelPair, Role};
 
 /// Everything about `v`.
 pub(super) fn versus(v: &Versus) -> Markup {
@@ -27,7 +27,7 @@ pub(super) fn versus(v: &Versus) -> Markup {
     }
 }
 
-fn block(b: &Block) -> Markup {
+fn block(b: &KernelPair) -> Markup {
     let place = [b.machine.as_str(), b.arch.as_str()].into_iter().filter(|p| !p.is_empty());
     html! {
         div.run-head {
@@ -55,7 +55,7 @@ fn block(b: &Block) -> Markup {
 }
 
 /// The highest latencies over all loads.
-fn highest(b: &Block) -> Markup {
+fn highest(b: &KernelPair) -> Markup {
     let Some(o) = &b.overall else { return html! {} };
     tiles(&[
         Tile::new("Maximum, stock", time(o.stock_max as f64), format!("load {}, {} time", o.stock_load, b.clock)),

@@ -8,7 +8,7 @@ use rtscope_record::{Record, Verdict};
 
 /// One run of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct ListedRun {
     /// Id of its record.
     pub id: String,
     /// Start of the run, RFC 3339 in UTC.
@@ -41,7 +41,7 @@ pub struct Entry {
     pub max: Option<u64>,
 }
 
-impl Entry {
+impl ListedRun {
     /// The entry of a record.
     pub fn of(record: &Record) -> Result<Self, ReportError> {
         let s = summarize(record)?;
@@ -67,9 +67,9 @@ impl Entry {
 }
 
 /// The columns of the list.
-pub(crate) fn columns() -> Columns<'static, Entry> {
+pub(crate) fn columns() -> Columns<'static, ListedRun> {
     Columns::new()
-        .left("id", 0, |e: &Entry| e.id.as_str().into())
+        .left("id", 0, |e: &ListedRun| e.id.as_str().into())
         .left("test", 2, |e| e.test.as_str().into())
         .left("load", 0, |e| e.load.as_str().into())
         .left("target", 5, |e| e.target.as_str().into())

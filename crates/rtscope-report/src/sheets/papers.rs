@@ -4,7 +4,7 @@ use super::reference::marked;
 use crate::format::{NONE, clean, count, cut, us_f64};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use crate::words::{mean, signed_us};
-use rtscope_analysis::papers::{Answer, Claim, Held, Row, Table};
+use rtscope_analysis::papers::{Answer, Claim, Held, PaperRow, Table};
 use rtscope_analysis::reference::Standing;
 use rtscope_record::Test;
 
@@ -18,11 +18,11 @@ conditions say. Of a jitter yours has a sign, early below zero. Marks of publish
 
 /// A table; each condition with its published rows first. One's own figures of a jitter have their sign.
 pub(crate) fn table(t: &Table) -> Sheet<'_> {
-    let test = |r: &Row| r.published.as_ref().map_or(Test::Timer, |p| p.test);
+    let test = |r: &PaperRow| r.published.as_ref().map_or(Test::Timer, |p| p.test);
     let signed = t.rows.iter().any(|r| test(r) == Test::Periodic);
     let own_test = if signed { Test::Periodic } else { Test::Response };
     let columns = Columns::new()
-        .left("condition", 0, |r: &Row| clean(&r.condition).into())
+        .left("condition", 0, |r: &PaperRow| clean(&r.condition).into())
         .left("of", 0, |r| {
             let name = cut(&clean(&r.of), LONGEST);
             if r.own.is_some() { Cell::main(format!("> {name}")) } else { Cell::marked(name, Mark::Quiet) }
@@ -39,7 +39,7 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
 }
 
 fn both(
-    r: &Row,
+    r: &PaperRow,
     published: impl Fn(&rtscope_analysis::reference::Reference) -> String,
     own: impl Fn(&rtscope_analysis::papers::Pooled) -> String,
 ) -> Cell<'_> {

@@ -2,7 +2,7 @@
 
 use crate::format::{NONE, count_f64, figure, figure_opt, times};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
-use rtscope_statistics::tail::{Envelope, Gate, Outcome, Parameter, ReturnLevel, Study, ThresholdRow};
+use rtscope_statistics::tail::{Envelope, Gate, GateOutcome, Parameter, ReturnLevel, Study, ThresholdRow};
 
 fn probability(p: Option<f64>) -> String {
     p.map_or_else(|| NONE.into(), |p| if p < 1e-4 { "<0.0001".into() } else { format!("{p:.4}") })
@@ -15,9 +15,9 @@ fn percent(confidence: f64) -> String {
 /// What must hold before there is a bound.
 pub(crate) fn gates(s: &Study) -> Sheet<'_> {
     let outcome = |g: &Gate| match g.outcome {
-        Outcome::Passed => Cell::marked("passed", Mark::Good),
-        Outcome::Failed => Cell::marked("FAILED", Mark::Bad),
-        Outcome::NotAvailable => Cell::marked("not available", Mark::Doubtful),
+        GateOutcome::Passed => Cell::marked("passed", Mark::Good),
+        GateOutcome::Failed => Cell::marked("FAILED", Mark::Bad),
+        GateOutcome::NotAvailable => Cell::marked("not available", Mark::Doubtful),
     };
     let level = s.gates.first().map_or(0.0, |g| g.level);
     Columns::new()

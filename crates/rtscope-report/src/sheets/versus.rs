@@ -3,7 +3,7 @@
 use crate::format::{NONE, times, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use rtscope_analysis::Seeds;
-use rtscope_analysis::versus::{Block, Figures, LoadFigures, Ratios};
+use rtscope_analysis::versus::{Figures, KernelPair, LoadFigures, Ratios};
 use rtscope_record::{Clock, Verdict};
 
 fn of(l: &LoadFigures, kernel: usize) -> Option<&Figures> {
@@ -21,7 +21,7 @@ fn ratio(l: &LoadFigures, f: impl Fn(&Ratios) -> Option<f64>) -> Cell<'static> {
 }
 
 /// The figures of the kernels next to each other, load by load.
-pub(crate) fn loads(b: &Block) -> Sheet<'_> {
+pub(crate) fn loads(b: &KernelPair) -> Sheet<'_> {
     let mut columns = Columns::new().left("load", 0, |l: &LoadFigures| l.load.as_str().into());
     for (i, k) in b.kernels.iter().enumerate() {
         columns = columns
@@ -53,7 +53,7 @@ pub(crate) fn loads(b: &Block) -> Sheet<'_> {
 }
 
 /// The worst verdict of the kernels under a load, and whose it is if they differ.
-fn verdict(b: &Block, l: &LoadFigures) -> Cell<'static> {
+fn verdict(b: &KernelPair, l: &LoadFigures) -> Cell<'static> {
     let each: Vec<(&str, Verdict)> =
         b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role.as_str(), f.as_ref()?.verdict))).collect();
     let worst = each.iter().map(|e| e.1).max().unwrap_or(Verdict::Invalid);
@@ -63,7 +63,7 @@ fn verdict(b: &Block, l: &LoadFigures) -> Cell<'static> {
 }
 
 /// The clock of a block's figures, short enough for a column: virtual time with its model, where known.
-fn short_clock(b: &Block) -> String {
+fn short_clock(b: &KernelPair) -> String {
     match b.clock {
         Clock::Virtual if b.clock_words.contains(", model") => {
             format!("virtual{}", b.model.map_or_else(String::new, |m| format!(", model {m}")))
@@ -74,13 +74,13 @@ fn short_clock(b: &Block) -> String {
 }
 
 /// Whether kernel `i` of a block missed an event under any load.
-fn misses(b: &Block, i: usize) -> bool {
+fn misses(b: &KernelPair, i: usize) -> bool {
     b.loads.iter().filter_map(|l| of(l, i)).any(|f| f.missed > 0)
 }
 
 /// The maxima of the kernels over the seeds, and the ratio of their medians; `None` where no kernel has more than one
 /// seed.
-pub(crate) fn seeds(b: &Block) -> Option<Sheet<'_>> {
+pub(crate) fn seeds(b: &KernelPair) -> Option<Sheet<'_>> {
     let seeds = |l: &LoadFigures, i: usize| of(l, i).and_then(|f| f.seeds);
     if !b.loads.iter().flat_map(|l| &l.figures).flatten().any(|f| f.seeds.is_some_and(|s| s.seeds > 1)) {
         return None;

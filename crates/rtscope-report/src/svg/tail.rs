@@ -33,7 +33,7 @@ pub fn tail_levels(s: &Study, unit: &str, usage: Use) -> String {
     let mut sub = vec!["an extrapolation right of the dashed line, never a guarantee".to_owned()];
     if !s.bounded {
         let names: Vec<&str> =
-            s.gates.iter().filter(|g| g.outcome != rtscope_statistics::tail::Outcome::Passed).map(|g| g.name).collect();
+            s.gates.iter().filter(|g| g.outcome != rtscope_statistics::tail::GateOutcome::Passed).map(|g| g.name).collect();
         sub.push(format!("no bound: gates not passed: {}", names.join(", ")));
     }
     let mut c = Canvas::open(usage, "Return levels", &sub, &keys, x, y);

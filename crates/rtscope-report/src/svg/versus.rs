@@ -8,7 +8,7 @@ use super::draw::{CHARACTER, Canvas, Key, Range, Size, lines, log_ticks};
 use super::latency::{stair_path, steps};
 use super::style::{Axis, Use};
 use crate::format::{count, times, us, us_opt};
-use rtscope_analysis::versus::{Block, Figures, LoadFigures, Role};
+use rtscope_analysis::versus::{Figures, KernelPair, LoadFigures, Role};
 use rtscope_record::Distribution;
 
 /// Colour of a kernel: blue or orange, which can be told apart with any kind of colour vision.
@@ -18,7 +18,7 @@ fn colour(role: Role) -> usize {
 
 /// Lowest and highest latency (ns) and highest count of a bin over all loads of a block, so that its plots share their
 /// axes.
-fn extent(b: &Block) -> Option<(Range, Range)> {
+fn extent(b: &KernelPair) -> Option<(Range, Range)> {
     let all = || b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
     let low = all().filter_map(Distribution::min).min()?.max(1) as f64;
     let high = all().filter_map(Distribution::max).max()?.max(1) as f64;
@@ -28,7 +28,7 @@ fn extent(b: &Block) -> Option<(Range, Range)> {
 }
 
 /// The histograms of a block's kernels under one load, on the axes shared by all loads.
-pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
+pub fn versus(b: &KernelPair, l: &LoadFigures, usage: Use) -> String {
     let size = if usage == Use::File { Size::ALONE } else { Size::SMALL };
     let (x, y) =
         extent(b).unwrap_or((Range { low: 1_000.0, high: 100_000.0, log: true }, Range { low: 0.8, high: 8.0, log: true }));
@@ -75,7 +75,7 @@ pub fn versus(b: &Block, l: &LoadFigures, usage: Use) -> String {
 }
 
 /// The kernels of a block that were measured under a load.
-fn shown<'a>(b: &Block, l: &'a LoadFigures) -> Vec<(Role, &'a Figures)> {
+fn shown<'a>(b: &KernelPair, l: &'a LoadFigures) -> Vec<(Role, &'a Figures)> {
     b.kernels.iter().zip(&l.figures).filter_map(|(k, f)| Some((k.role, f.as_ref()?))).collect()
 }
 
@@ -99,7 +99,7 @@ fn subtitle(l: &LoadFigures, shown: &[(Role, &Figures)]) -> String {
 }
 
 /// The picture in words.
-fn alternative(b: &Block, l: &LoadFigures) -> String {
+fn alternative(b: &KernelPair, l: &LoadFigures) -> String {
     let mut text = format!("Timer latency under load {}, {} time.", l.load, b.clock);
     for (k, f) in b.kernels.iter().zip(&l.figures) {
         text += &match f {

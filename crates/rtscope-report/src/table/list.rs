@@ -3,7 +3,7 @@
 use super::grid::{Grid, Layout, show};
 use super::text::Style;
 use crate::sheet::Columns;
-use crate::sheets::list::{Entry, columns};
+use crate::sheets::list::{ListedRun, columns};
 use std::cell::OnceCell;
 
 /// Shown in place of an empty list.
@@ -11,7 +11,7 @@ pub const NO_RUNS: &str = "no runs yet: rtscope measure timer\n";
 
 /// A list of any length that keeps no rows: each row is measured first, then written.
 pub struct List {
-    columns: Columns<'static, Entry>,
+    columns: Columns<'static, ListedRun>,
     grid: Grid<'static>,
     /// The layout, once all rows are measured.
     layout: OnceCell<Layout>,
@@ -26,7 +26,7 @@ impl List {
     }
 
     /// Measures a run; all must be measured before the first is written.
-    pub fn measure(&mut self, e: &Entry) {
+    pub fn measure(&mut self, e: &ListedRun) {
         self.grid.measure(&mut self.columns.row(e));
     }
 
@@ -42,7 +42,7 @@ impl List {
     }
 
     /// The line of a run that was measured.
-    pub fn line(&self, e: &Entry) -> String {
+    pub fn line(&self, e: &ListedRun) -> String {
         let mut out = String::new();
         let mut row = self.columns.row(e);
         row.iter_mut().for_each(show);
@@ -57,7 +57,7 @@ impl List {
 }
 
 /// A row for each run, in the order given.
-pub fn list(entries: &[Entry], style: Style) -> String {
+pub fn list(entries: &[ListedRun], style: Style) -> String {
     if entries.is_empty() {
         return NO_RUNS.into();
     }

@@ -28,7 +28,7 @@ mod versus;
 
 pub use crate::caveats::Caveats;
 pub use crate::sheets::campaign::{CampaignRow, CampaignState};
-pub use crate::sheets::list::Entry;
+pub use crate::sheets::list::ListedRun;
 pub use campaign::campaign;
 pub use comparison::{comparison, evaluations};
 pub use detail::{brief, detail};

@@ -4,7 +4,7 @@ use super::grid;
 use super::text::{Paint, Style, wrapped};
 use crate::format::{clean, count_f64, figure, figure_opt, times};
 use crate::sheets::tail as sheets;
-use rtscope_statistics::tail::{Envelope, Family, Outcome, Study};
+use rtscope_statistics::tail::{Envelope, Family, GateOutcome, Study};
 
 /// Said below every figure of a tail.
 pub const NO_GUARANTEE: &str = "A level is what the fitted law says if all goes on as it was measured. It is an extrapolation with an \
@@ -14,9 +14,9 @@ pub const NO_GUARANTEE: &str = "A level is what the fitted law says if all goes 
 pub fn tail_sentence(s: &Study, unit: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(" {}", clean(unit)) };
     let Some(head) = s.levels.get(s.headline).filter(|_| s.bounded) else {
-        let named = |wanted: Outcome| s.gates.iter().filter(move |g| g.outcome == wanted);
-        let failed: Vec<String> = named(Outcome::Failed).map(|g| format!("{} failed: {}", g.name, g.sentence)).collect();
-        let unknown: Vec<&str> = named(Outcome::NotAvailable).map(|g| g.name).collect();
+        let named = |wanted: GateOutcome| s.gates.iter().filter(move |g| g.outcome == wanted);
+        let failed: Vec<String> = named(GateOutcome::Failed).map(|g| format!("{} failed: {}", g.name, g.sentence)).collect();
+        let unknown: Vec<&str> = named(GateOutcome::NotAvailable).map(|g| g.name).collect();
         let mut why = failed;
         if !unknown.is_empty() {
             why.push(format!("not available: {}", unknown.join(", ")));

@@ -10,7 +10,7 @@ use crate::format::{clean, times, us};
 use crate::names::labels;
 use crate::{ReportError, sheets};
 use rtscope_analysis::Versus;
-use rtscope_analysis::versus::{Block, Figures};
+use rtscope_analysis::versus::{Figures, KernelPair};
 use rtscope_record::{Record, Verdict};
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ pub fn versus_of(v: &Versus, caveats: &Caveats, style: Style) -> String {
     out
 }
 
-fn block(b: &Block, style: Style) -> String {
+fn block(b: &KernelPair, style: Style) -> String {
     let title = if b.is_pair() { "Stock against RT" } else { "No partner" };
     let mut out = style.paint(Paint::Bold, title);
     for part in [b.series.as_str(), b.arch.as_str()].into_iter().filter(|p| !p.is_empty()) {
@@ -81,7 +81,7 @@ fn block(b: &Block, style: Style) -> String {
 }
 
 /// The histograms of every load, one below the other on a common axis.
-fn picture(b: &Block, style: Style) -> String {
+fn picture(b: &KernelPair, style: Style) -> String {
     let all = b.loads.iter().flat_map(|l| &l.figures).flatten().filter_map(|f| f.all.as_ref());
     let names = labels(&b.loads.iter().map(|l| clean(&l.load)).collect::<Vec<_>>(), 24);
     let load = names.iter().map(|n| n.chars().count()).max().unwrap_or(0);

@@ -3,7 +3,7 @@
 use rtscope_explain::Cause;
 use rtscope_explain::chart::{Chart, FRAMES, Frame};
 use rtscope_explain::explained::Explained;
-use rtscope_explain::explanation::{Explanation, FunctionShare, Hold, Milestones, Share, Unwinder};
+use rtscope_explain::explanation::{Explanation, FunctionShare, Hold, Milestones, Share, UnwinderAgreement};
 use rtscope_record::Record;
 
 /// Length of a leaf of the chart, ns.
@@ -55,7 +55,7 @@ pub(crate) fn explained(record: &Record, n: u64, task: &str) -> Explained {
             mostly: "function_with_a_name_7".into(),
             activity: Some("system call mmap".into()),
         },
-        unwinder: Unwinder { compared: 30, agreed: 30 },
+        unwinder: UnwinderAgreement { compared: 30, agreed: 30 },
         traced: None,
         chart: Chart { shortest: 25, names, frames },
         stacks: Vec::new(),

@@ -5,9 +5,9 @@
 
 use super::estimate::Estimate;
 use super::matrix::Run;
-use super::plan::Plan;
-use super::state::{Entry, Outcome, State, StateError};
-use crate::session::{MeasureError, Step};
+use super::plan::CampaignPlan;
+use super::state::{JournalLine, RunOutcome, State, StateError};
+use crate::session::{MeasureError, SessionStep};
 use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_load::StopHandle;
 use rtscope_record::Record;
@@ -20,7 +20,13 @@ use std::time::{Duration, Instant};
 /// Takes one run.
 pub trait Executor: Sync {
     /// Measures and returns the record, whose id must be `id`. `stop` ends it early; the record of a stopped run is not kept.
-    fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError>;
+    fn execute(
+        &self,
+        run: &Run,
+        id: &str,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(SessionStep<'_>),
+    ) -> Result<Record, MeasureError>;
 }
 
 /// Why a record can't be kept.
@@ -60,7 +66,7 @@ pub enum Happening<'a> {
         /// Its place among the plan's runs.
         index: usize,
         /// The step.
-        step: &'a Step<'a>,
+        step: &'a SessionStep<'a>,
     },
     /// A run ended.
     Ended {
@@ -69,7 +75,7 @@ pub enum Happening<'a> {
         /// The run.
         run: &'a Run,
         /// Its line in the journal; `None` for a run that was cut short and must be taken again.
-        entry: Option<&'a Entry>,
+        entry: Option<&'a JournalLine>,
         /// The record, if there is one.
         record: Option<&'a Record>,
         /// Runs that are done by now.
@@ -81,7 +87,7 @@ pub enum Happening<'a> {
 
 /// How a campaign ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct CampaignEnd {
     /// Runs whose record is kept.
     pub done: usize,
     /// Runs that failed this time.
@@ -123,20 +129,20 @@ impl Problem for CampaignError {
 /// machine's own time, one by one. A run that fails is logged, and the campaign goes on. When `stop` is asked, or anything else
 /// cuts a run short, all runs under way are ended and count as not taken.
 pub fn run(
-    plan: &Plan,
+    plan: &CampaignPlan,
     state: &mut State,
     executor: &dyn Executor,
     keeper: &mut dyn Keeper,
     jobs: usize,
     stop: &StopHandle,
     observer: &(dyn Fn(Happening<'_>) + Sync),
-) -> Result<Summary, CampaignError> {
+) -> Result<CampaignEnd, CampaignError> {
     let (runs, digest) = (plan.runs(), plan.digest());
     let ids: Vec<String> = runs.iter().map(|r| r.id(&plan.name, &digest)).collect();
     let kept = keeper.kept(&ids.iter().cloned().collect()).map_err(CampaignError::Keep)?;
     let (mut estimate, mut gone) = (Estimate::new(&runs), 0);
     for (i, id) in ids.iter().enumerate() {
-        if let Some(Entry { outcome: Outcome::Done { .. }, wall_ms, .. }) = state.past().get(id) {
+        if let Some(JournalLine { outcome: RunOutcome::Done { .. }, wall_ms, .. }) = state.past().get(id) {
             estimate.add(i, Duration::from_millis(*wall_ms));
             gone += usize::from(!kept.contains(id));
         }
@@ -162,7 +168,7 @@ pub fn run(
     campaign.alone(first_exclusive..runs.len());
     stop.on_stop(|| {});
     let Bookkeeping { rest, done, failed, error, .. } = campaign.bookkeeping;
-    error.map_or(Ok(Summary { done, failed, of: runs.len(), interrupted: !rest.is_empty() }), Err)
+    error.map_or(Ok(CampaignEnd { done, failed, of: runs.len(), interrupted: !rest.is_empty() }), Err)
 }
 
 /// A run under way.
@@ -271,12 +277,12 @@ impl<'a> Campaign<'a> {
                     self.give_up(CampaignError::Keep(e));
                     return;
                 }
-                Outcome::Done { verdict: record.verdict() }
+                RunOutcome::Done { verdict: record.verdict() }
             }
-            Err(reason) => Outcome::Failed { reason: reason.clone() },
+            Err(reason) => RunOutcome::Failed { reason: reason.clone() },
         };
         let wall_ms = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
-        let entry = Entry { key: run.key.clone(), id: id.clone(), wall_ms, outcome };
+        let entry = JournalLine { key: run.key.clone(), id: id.clone(), wall_ms, outcome };
         let written = self.bookkeeping.state.append(entry.clone());
         self.bookkeeping.rest.remove(&index);
         if record.is_ok() {
@@ -343,7 +349,7 @@ impl Worker<'_> {
             stop.stop();
         }
         (self.observer)(Happening::Started { index, run });
-        let on_step = &mut |step: Step<'_>| (self.observer)(Happening::Step { index, step: &step });
+        let on_step = &mut |step: SessionStep<'_>| (self.observer)(Happening::Step { index, step: &step });
         let result = self.executor.execute(run, &self.ids[index], &stop, on_step);
         lock(&self.running).remove(&index);
         Finished { index, wall: since.elapsed(), result }

@@ -16,8 +16,8 @@ const PLAN: &str = "name = \"c\"\ntargets = [\"lab:a\", \"lab:b\", \"local\"]\nl
                     [[tests]]\ntest = \"timer\"\nduration = \"1s\"";
 const RUNS: usize = 12;
 
-fn plan(text: &str) -> Plan {
-    Plan::parse(text, Path::new("c.toml"), Path::new("/")).unwrap()
+fn plan(text: &str) -> CampaignPlan {
+    CampaignPlan::parse(text, Path::new("c.toml"), Path::new("/")).unwrap()
 }
 
 /// How a fake run ends.
@@ -64,13 +64,19 @@ impl<'a> Machine<'a> {
 }
 
 impl Executor for Machine<'_> {
-    fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+    fn execute(
+        &self,
+        run: &Run,
+        id: &str,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(SessionStep<'_>),
+    ) -> Result<Record, MeasureError> {
         let now = self.now.fetch_add(1, SeqCst) + 1;
         self.most.fetch_max(now, SeqCst);
         assert!(now == 1 || !run.is_exclusive(), "a run in the machine's own time has company");
         lock(&self.order).push(run.key.clone());
         let end = self.ends.get(self.taken.fetch_add(1, SeqCst)).copied().unwrap_or(End::Record);
-        on_step(Step::LoadUp);
+        on_step(SessionStep::LoadUp);
         if self.meet > 1 && !run.is_exclusive() {
             let mut arrived = lock(&self.arrived.0);
             *arrived += 1;
@@ -135,7 +141,7 @@ impl Keeper for FakeKeeper {
 }
 
 /// One start of the campaign in `dir`.
-fn go(dir: &Path, plan: &Plan, keeper: &mut FakeKeeper, jobs: usize, ends: &[End]) -> Result<Summary, CampaignError> {
+fn go(dir: &Path, plan: &CampaignPlan, keeper: &mut FakeKeeper, jobs: usize, ends: &[End]) -> Result<CampaignEnd, CampaignError> {
     let stop = StopHandle::new();
     let machine = Machine::new(&stop, ends);
     let mut state = State::open(dir, plan).unwrap();
@@ -144,8 +150,8 @@ fn go(dir: &Path, plan: &Plan, keeper: &mut FakeKeeper, jobs: usize, ends: &[End
     result
 }
 
-fn all_done() -> Summary {
-    Summary { done: RUNS, failed: 0, of: RUNS, interrupted: false }
+fn all_done() -> CampaignEnd {
+    CampaignEnd { done: RUNS, failed: 0, of: RUNS, interrupted: false }
 }
 
 #[test]
@@ -168,10 +174,10 @@ fn a_failed_run_is_written_down_and_taken_again_the_next_time() {
     let (dir, plan, mut keeper) = (tempfile::tempdir().unwrap(), plan(PLAN), FakeKeeper::default());
     let ends = [End::Record, End::Fails, End::WrongId, End::WrongClock];
     let summary = go(dir.path(), &plan, &mut keeper, 1, &ends).unwrap();
-    assert_eq!(summary, Summary { done: RUNS - 3, failed: 3, of: RUNS, interrupted: false });
+    assert_eq!(summary, CampaignEnd { done: RUNS - 3, failed: 3, of: RUNS, interrupted: false });
     let past = look(dir.path(), &plan).unwrap().0;
     let mut reasons: Vec<_> =
-        past.values().filter_map(|e| if let Outcome::Failed { reason } = &e.outcome { Some(reason) } else { None }).collect();
+        past.values().filter_map(|e| if let RunOutcome::Failed { reason } = &e.outcome { Some(reason) } else { None }).collect();
     reasons.sort();
     assert!(reasons[0].contains("broken; mend it"), "{reasons:?}");
     assert!(reasons[1].contains("called `other`") && reasons[2].contains("in host time"), "{reasons:?}");
@@ -181,7 +187,7 @@ fn a_failed_run_is_written_down_and_taken_again_the_next_time() {
             .unwrap()
             .0
             .values()
-            .all(|e| matches!(e.outcome, Outcome::Done { verdict: Verdict::Valid | Verdict::Repeatable }))
+            .all(|e| matches!(e.outcome, RunOutcome::Done { verdict: Verdict::Valid | Verdict::Repeatable }))
     );
 }
 

@@ -1,6 +1,6 @@
 //! Estimates from given wall times.
 
-use super::super::plan::Plan;
+use super::super::plan::CampaignPlan;
 use super::*;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ fn runs(head: &str) -> Vec<Run> {
     let text = format!(
         "name = \"e\"\n{head}\n[[tests]]\ntest = \"timer\"\nduration = \"10s\"\n[[tests]]\ntest = \"timer\"\nduration = \"20s\""
     );
-    Plan::parse(&text, Path::new("e.toml"), Path::new("/")).unwrap().runs()
+    CampaignPlan::parse(&text, Path::new("e.toml"), Path::new("/")).unwrap().runs()
 }
 
 fn secs(n: u64) -> Duration {

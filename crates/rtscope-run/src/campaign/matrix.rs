@@ -1,6 +1,6 @@
 //! Expands a plan into its runs: what each is, its id, and the order in which they are taken.
 
-use super::plan::{GuestSize, Plan};
+use super::plan::{CampaignPlan, GuestSize};
 use super::test_plan::TestPlan;
 use crate::target::is_lab;
 use rtscope_files::digest::hex;
@@ -66,7 +66,7 @@ impl Run {
     }
 }
 
-impl Plan {
+impl CampaignPlan {
     /// Every run, in the order in which they are taken.
     pub fn runs(&self) -> Vec<Run> {
         expand(self)
@@ -92,7 +92,7 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Every run; those in virtual time come first. Time models and targets alternate fastest, then tests, then loads; repetitions
 /// change slowest. So a drift of the machine affects all targets alike.
-fn expand(plan: &Plan) -> Vec<Run> {
+fn expand(plan: &CampaignPlan) -> Vec<Run> {
     let mut runs = Vec::new();
     for repetition in 1..=plan.repetitions {
         for load in &plan.loads {
@@ -128,7 +128,7 @@ fn expand(plan: &Plan) -> Vec<Run> {
 }
 
 /// The time models in which to measure a target; `[None]` outside virtual time.
-fn models(plan: &Plan, target: &str) -> Vec<Option<TimeModel>> {
+fn models(plan: &CampaignPlan, target: &str) -> Vec<Option<TimeModel>> {
     if is_lab(target) && plan.clock == Clock::Virtual { plan.models.iter().copied().map(Some).collect() } else { vec![None] }
 }
 

@@ -4,9 +4,9 @@ use super::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn plan(text: &str) -> Plan {
+fn plan(text: &str) -> CampaignPlan {
     let text = format!("name = \"m\"\n{text}\n[[tests]]\ntest = \"timer\"\n");
-    Plan::parse(&text, Path::new("m.toml"), Path::new("/")).unwrap()
+    CampaignPlan::parse(&text, Path::new("m.toml"), Path::new("/")).unwrap()
 }
 
 #[test]
@@ -78,7 +78,7 @@ dut-in = "gpio:a/1"
 dut-out = "gpio:a/2"
 inject = "slow=1ms/9"
 "#;
-    let plan = Plan::parse(text, Path::new("m.toml"), Path::new("/")).unwrap();
+    let plan = CampaignPlan::parse(text, Path::new("m.toml"), Path::new("/")).unwrap();
     let run = &plan.runs()[0];
     assert_eq!(
         run.key,

@@ -22,7 +22,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// Why a plan can't be used. Always the request's fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
+pub enum CampaignPlanError {
     /// The file can't be read.
     #[error("{path}: {source}; name a plan that can be read", path = path.display())]
     Read {
@@ -51,7 +51,7 @@ pub enum PlanError {
     },
 }
 
-impl Problem for PlanError {
+impl Problem for CampaignPlanError {
     fn remedy(&self) -> String {
         match self {
             // The messages of these contain the remedy.
@@ -70,7 +70,7 @@ pub type Hunted<'a> = &'a dyn Fn(&str, &[String]) -> Result<Option<Vec<String>>,
 
 /// A plan: what to measure, where, under which loads, how often.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct CampaignPlan {
     /// Name; part of the records' ids.
     pub name: String,
     /// Title of the report, if one was given.
@@ -140,25 +140,25 @@ fn first_seed() -> u64 {
     1
 }
 
-impl Plan {
+impl CampaignPlan {
     /// Reads the plan in a file. Relative paths in it start at its directory; what `hunted` knows of its loads is replaced.
-    pub fn read(path: &Path, hunted: Hunted<'_>) -> Result<Self, PlanError> {
-        let failed = |source| PlanError::Read { path: path.into(), source };
+    pub fn read(path: &Path, hunted: Hunted<'_>) -> Result<Self, CampaignPlanError> {
+        let failed = |source| CampaignPlanError::Read { path: path.into(), source };
         let text = rtscope_files::read_text(path, LARGEST).map_err(failed)?;
         let whole = std::path::absolute(path).map_err(failed)?;
         Self::parse_with(&text, path, whole.parent().unwrap_or(Path::new("/")), hunted)
     }
 
     /// Parses `text`, the content of the file `path`; relative paths in it start at `dir`.
-    pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, PlanError> {
+    pub fn parse(text: &str, path: &Path, dir: &Path) -> Result<Self, CampaignPlanError> {
         Self::parse_with(text, path, dir, &|_, _| Ok(None))
     }
 
-    fn parse_with(text: &str, path: &Path, dir: &Path, hunted: Hunted<'_>) -> Result<Self, PlanError> {
-        let file: File = toml::from_str(text).map_err(|e| PlanError::Syntax { path: path.into(), source: Box::new(e) })?;
+    fn parse_with(text: &str, path: &Path, dir: &Path, hunted: Hunted<'_>) -> Result<Self, CampaignPlanError> {
+        let file: File = toml::from_str(text).map_err(|e| CampaignPlanError::Syntax { path: path.into(), source: Box::new(e) })?;
         let wrong = |at: std::ops::Range<usize>, message: String| {
             let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();
-            PlanError::Value { path: path.into(), line, message }
+            CampaignPlanError::Value { path: path.into(), line, message }
         };
         check_name(file.name.get_ref()).map_err(|m| wrong(file.name.span(), m))?;
 

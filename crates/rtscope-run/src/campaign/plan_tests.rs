@@ -4,8 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use rtscope_record::{Handler, Nanos, Settings, Shape};
 
-pub(crate) fn parse(text: &str) -> Result<Plan, PlanError> {
-    Plan::parse(text, Path::new("plan.toml"), Path::new("/plans"))
+pub(crate) fn parse(text: &str) -> Result<CampaignPlan, CampaignPlanError> {
+    CampaignPlan::parse(text, Path::new("plan.toml"), Path::new("/plans"))
 }
 
 const PLAN: &str = r#"
@@ -137,7 +137,7 @@ fn what_is_wrong_is_told_with_its_line() {
         let e = parse(&bad).expect_err(&bad);
         let told = e.to_string();
         let at = match &e {
-            PlanError::Syntax { .. } => format!("at line {line},"),
+            CampaignPlanError::Syntax { .. } => format!("at line {line},"),
             _ => format!("plan.toml:{line}: "),
         };
         assert!(told.contains(&at) && told.contains(words), "{bad}\n=> {told}");
@@ -180,7 +180,7 @@ fn a_word_for_hunted_loads_becomes_these_loads() {
             assert_eq!(targets, ["local"]);
             if hunted.is_empty() { Err("no hunt was done".into()) } else { Ok((word == "worst").then(|| hunted.clone())) }
         };
-        Plan::parse_with(text, Path::new("plan.toml"), Path::new("/"), &means)
+        CampaignPlan::parse_with(text, Path::new("plan.toml"), Path::new("/"), &means)
     };
     let plan = parse(&["stress-ng:--klog 1", "disk"]).unwrap();
     assert_eq!(plan.loads, ["none", "stress-ng:--klog 1", "disk"]);
@@ -191,8 +191,8 @@ fn a_word_for_hunted_loads_becomes_these_loads() {
 #[test]
 fn a_file_that_is_none_is_told() {
     let none = |_: &str, _: &[String]| Ok(None);
-    assert!(Plan::read(Path::new("/no/such/plan.toml"), &none).unwrap_err().to_string().contains("/no/such/plan.toml"));
-    assert!(Plan::read(Path::new("/dev"), &none).is_err());
+    assert!(CampaignPlan::read(Path::new("/no/such/plan.toml"), &none).unwrap_err().to_string().contains("/no/such/plan.toml"));
+    assert!(CampaignPlan::read(Path::new("/dev"), &none).is_err());
 }
 
 /// The plans that come with rtscope are valid.
@@ -202,7 +202,7 @@ fn the_plans_that_come_along_are_read() {
     let plans: Vec<_> = std::fs::read_dir(dir).unwrap().flatten().map(|e| e.path()).collect();
     assert!(!plans.is_empty());
     for path in plans {
-        let plan = Plan::read(&path, &|_, _| Ok(None)).unwrap();
+        let plan = CampaignPlan::read(&path, &|_, _| Ok(None)).unwrap();
         assert_eq!(Some(plan.name.as_str()), path.file_stem().and_then(|s| s.to_str()));
     }
 }

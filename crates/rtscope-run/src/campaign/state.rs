@@ -4,7 +4,7 @@
 //! A run is done when the archive has its record. The journal only adds how long a run took, and why others failed. So a power
 //! cut between archive and journal loses nothing, and a truncated line is ignored.
 
-use super::plan::Plan;
+use super::plan::CampaignPlan;
 use rtscope_failure::{Fault, Problem};
 use rtscope_files::Lock;
 use rtscope_record::Verdict;
@@ -68,7 +68,7 @@ impl Problem for StateError {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Its record is in the archive.
     Done {
         /// Verdict of the record.
@@ -83,7 +83,7 @@ pub enum Outcome {
 
 /// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalLine {
     /// Key of the run.
     pub(crate) key: String,
     /// Id of the run's record.
@@ -92,11 +92,11 @@ pub struct Entry {
     pub wall_ms: u64,
     /// How it ended.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
 }
 
 /// The last line of each run, by the id of its record.
-pub type Past = BTreeMap<String, Entry>;
+pub type Past = BTreeMap<String, JournalLine>;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Identity {
@@ -106,7 +106,7 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(plan: &Plan) -> Self {
+    fn of(plan: &CampaignPlan) -> Self {
         Self { version: VERSION, name: plan.name.clone(), digest: plan.digest() }
     }
 }
@@ -123,14 +123,14 @@ pub struct State {
 }
 
 /// Directory for the state of `plan`, in rtscope's data directory `data`.
-pub fn directory(data: &Path, plan: &Plan) -> PathBuf {
+pub fn directory(data: &Path, plan: &CampaignPlan) -> PathBuf {
     let mut digest = plan.digest();
     digest.truncate(DIGITS);
     data.join("campaigns").join(format!("{}-{digest}", plan.name))
 }
 
 /// The runs that ended, and the process at work on the campaign, if any. Changes nothing. A missing directory counts as empty.
-pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateError> {
+pub fn look(dir: &Path, plan: &CampaignPlan) -> Result<(Past, Option<String>), StateError> {
     if !identified(dir, plan)? {
         return Ok((Past::new(), None));
     }
@@ -153,7 +153,7 @@ pub fn look(dir: &Path, plan: &Plan) -> Result<(Past, Option<String>), StateErro
 impl State {
     /// Takes `dir` for the campaign of `plan`; creates it if needed. Refused if it belongs to another campaign, or another
     /// process is at work on it.
-    pub fn open(dir: &Path, plan: &Plan) -> Result<Self, StateError> {
+    pub fn open(dir: &Path, plan: &CampaignPlan) -> Result<Self, StateError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
             move |source| StateError::Io { path, source }
@@ -194,7 +194,7 @@ impl State {
 
     /// Whether a run is to be taken again because it failed before.
     pub(crate) fn retries(&self, id: &str) -> bool {
-        self.retry || !matches!(self.past.get(id), Some(Entry { outcome: Outcome::Failed { .. }, .. }))
+        self.retry || !matches!(self.past.get(id), Some(JournalLine { outcome: RunOutcome::Failed { .. }, .. }))
     }
 
     /// The runs that ended so far.
@@ -203,7 +203,7 @@ impl State {
     }
 
     /// Appends a line to the journal; it is on the disk when this returns.
-    pub(crate) fn append(&mut self, entry: Entry) -> Result<(), StateError> {
+    pub(crate) fn append(&mut self, entry: JournalLine) -> Result<(), StateError> {
         let write = |journal: &mut File| -> io::Result<()> {
             let mut line = serde_json::to_vec(&entry)?;
             line.push(b'\n');
@@ -221,12 +221,12 @@ impl State {
 fn read(bytes: &[u8]) -> (Past, u64) {
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
     let lines = bytes[..whole].split(|&b| b == b'\n');
-    let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+    let entries = lines.filter_map(|line| serde_json::from_slice::<JournalLine>(line).ok());
     (entries.map(|e| (e.id.clone(), e)).collect(), whole as u64)
 }
 
 /// Whether the directory has an identity file. An error if it belongs to another campaign or to something else.
-fn identified(dir: &Path, plan: &Plan) -> Result<bool, StateError> {
+fn identified(dir: &Path, plan: &CampaignPlan) -> Result<bool, StateError> {
     let other = |found: String| StateError::Other { dir: dir.into(), found };
     let text = match rtscope_files::read(&dir.join(IDENTITY), rtscope_files::SMALL) {
         Ok(text) => text,
@@ -247,7 +247,7 @@ fn identified(dir: &Path, plan: &Plan) -> Result<bool, StateError> {
 
 const IDENTITY_PART: &str = "campaign.json.part";
 
-fn identify(dir: &Path, plan: &Plan) -> io::Result<()> {
+fn identify(dir: &Path, plan: &CampaignPlan) -> io::Result<()> {
     let part = dir.join(IDENTITY_PART);
     let mut file = rtscope_files::fresh(&part)?;
     serde_json::to_writer(&mut file, &Identity::of(plan))?;

@@ -3,18 +3,18 @@
 use super::*;
 use proptest::prelude::*;
 
-fn plan(name: &str) -> Plan {
+fn plan(name: &str) -> CampaignPlan {
     let text = format!("name = \"{name}\"\ntargets = [\"local\"]\n[[tests]]\ntest = \"timer\"");
-    Plan::parse(&text, Path::new("p.toml"), Path::new("/")).unwrap()
+    CampaignPlan::parse(&text, Path::new("p.toml"), Path::new("/")).unwrap()
 }
 
-fn entry(n: u32) -> Entry {
+fn entry(n: u32) -> JournalLine {
     let outcome = if n % 3 == 2 {
-        Outcome::Failed { reason: format!("a\nreason {n}") }
+        RunOutcome::Failed { reason: format!("a\nreason {n}") }
     } else {
-        Outcome::Done { verdict: Verdict::Inconclusive }
+        RunOutcome::Done { verdict: Verdict::Inconclusive }
     };
-    Entry { key: format!("{{\"n\":{n}}}"), id: format!("id-{n}"), wall_ms: u64::from(n), outcome }
+    JournalLine { key: format!("{{\"n\":{n}}}"), id: format!("id-{n}"), wall_ms: u64::from(n), outcome }
 }
 
 fn written(dir: &Path, n: u32) -> Past {
@@ -40,7 +40,7 @@ fn the_last_line_of_a_run_counts() {
     let dir = tempfile::tempdir().unwrap();
     let mut state = State::open(dir.path(), &plan("a")).unwrap();
     state.append(entry(2)).unwrap();
-    let now = Entry { outcome: Outcome::Done { verdict: Verdict::Valid }, ..entry(2) };
+    let now = JournalLine { outcome: RunOutcome::Done { verdict: Verdict::Valid }, ..entry(2) };
     state.append(now.clone()).unwrap();
     drop(state);
     assert_eq!(State::open(dir.path(), &plan("a")).unwrap().past()["id-2"], now);

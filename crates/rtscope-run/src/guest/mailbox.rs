@@ -1,7 +1,7 @@
 //! The guest's end of the mailbox.
 
 use rtscope_lab::vm::messages::{
-    Facts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, NOW_AT, PAUSE, PAUSE_PCI, SAID, SAID_LEN_AT, SIZE, Said,
+    GuestFacts, JOB, JOB_LEN_AT, Job, MAGIC, MAGIC_AT, MAILBOX_PCI, NOW_AT, PAUSE, PAUSE_PCI, SAID, SAID_LEN_AT, SIZE, Said,
 };
 use rtscope_sys as sys;
 use rtscope_sys::mapped::{Mapped, WORD};
@@ -30,7 +30,7 @@ impl Mailbox {
 
     /// Says that the guest is ready, and pauses the machine: QEMU does not execute one more instruction. (Meanwhile virtual time
     /// may or may not move on to the next timer; whoever resumes this state sets the time from the value stored here.)
-    pub(super) fn pause(&mut self, facts: &Facts) -> Result<(), String> {
+    pub(super) fn pause(&mut self, facts: &GuestFacts) -> Result<(), String> {
         let pause = region(PAUSE_PCI, 0, 1)?;
         self.say(&Said::Ready(facts.clone()));
         let said = |e: io::Error| e.to_string();

@@ -2,7 +2,7 @@
 //! time.
 
 use rtscope_lab::image::{MODULES_DIR, MODULES_LIST};
-use rtscope_lab::vm::messages::Facts;
+use rtscope_lab::vm::messages::GuestFacts;
 use rtscope_record::Processor;
 use rtscope_sys as sys;
 use std::fs;
@@ -49,7 +49,7 @@ pub(super) fn mounts() -> io::Result<()> {
 
 /// Loads the modules and makes the disk. Failures are reported, not fatal: a user's own kernel may lack parts that this run does
 /// not need.
-pub(super) fn prepare() -> Facts {
+pub(super) fn prepare() -> GuestFacts {
     let mut problems = Vec::new();
     let listed = fs::read_to_string(MODULES_LIST).unwrap_or_default();
     for name in listed.lines().filter(|l| !l.is_empty()) {
@@ -70,7 +70,7 @@ pub(super) fn prepare() -> Facts {
     let uptime: f64 = uptime.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // far below 2^63
     let uptime_ns = (uptime * 1e9) as u64;
-    Facts {
+    GuestFacts {
         release: names.release,
         version: names.version,
         uptime_ns,

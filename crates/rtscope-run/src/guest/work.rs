@@ -4,16 +4,16 @@ use super::mailbox::Mailbox;
 use super::part::{PROBE, SUPERVISOR};
 use super::setup::{self, DISK};
 use crate::local::{Local, ProbeCommand};
-use crate::session::{self, MeasureError, Step};
+use crate::session::{self, MeasureError, SessionStep};
 use base64::Engine;
 use rtscope_failure::{Failure, Fault, Problem as _};
 use rtscope_lab::modules::{self, ModuleError};
-use rtscope_lab::vm::messages::{Job, JobFile, JobModule, Ran, Said, Work};
+use rtscope_lab::vm::messages::{GuestWork, Job, JobFile, JobModule, Ran, Said};
 use rtscope_load::Journal;
 use rtscope_load::StopHandle;
 use rtscope_load::{Isolation, Reexec};
 use rtscope_load::{Load, LoadError, StartOptions};
-use rtscope_probe::protocol::Plan;
+use rtscope_probe::protocol::ProbePlan;
 use rtscope_sys as sys;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -47,9 +47,9 @@ pub(super) fn run(job: Job, mailbox: &mut Mailbox) {
         }
     }
     let last = match job.work {
-        Work::Measure { plan } => measure(&plan, mailbox),
-        Work::Run { command, load } => program(&command, &load, mailbox),
-        Work::Costs => Said::Costs(rtscope_lab::costs::measure()),
+        GuestWork::Measure { plan } => measure(&plan, mailbox),
+        GuestWork::Run { command, load } => program(&command, &load, mailbox),
+        GuestWork::Costs => Said::Costs(rtscope_lab::costs::measure()),
     };
     for name in modules.iter().rev() {
         // The measurement is over, and the machine is about to end.
@@ -109,21 +109,21 @@ fn options() -> StartOptions {
     }
 }
 
-fn measure(plan: &Plan, mailbox: &mut Mailbox) -> Said {
+fn measure(plan: &ProbePlan, mailbox: &mut Mailbox) -> Said {
     let load = match Load::parse(&plan.load) {
         Ok(load) => load,
         Err(e) => return failed(&MeasureError::Load(e)),
     };
     let target = Local { probe: ProbeCommand { program: MYSELF.into(), args: vec![PROBE.into()] } };
     let outcome = session::measure(plan, &load, &options(), &target, &StopHandle::new(), &mut |step| match step {
-        Step::LoadStarting(name) => mailbox.say(&Said::LoadStarting(name.into())),
-        Step::LoadUp => mailbox.say(&Said::LoadUp),
-        Step::Event(event) => mailbox.say(&Said::Event(Box::new(event.clone()))),
-        Step::Traced(traced) => mailbox.say(&Said::Traced(Box::new(traced.clone()))),
-        Step::LoadDied(who) => mailbox.say(&Said::LoadDied(who.into())),
-        Step::LoadStopping => mailbox.say(&Said::LoadStopping),
+        SessionStep::LoadStarting(name) => mailbox.say(&Said::LoadStarting(name.into())),
+        SessionStep::LoadUp => mailbox.say(&Said::LoadUp),
+        SessionStep::Event(event) => mailbox.say(&Said::Event(Box::new(event.clone()))),
+        SessionStep::Traced(traced) => mailbox.say(&Said::Traced(Box::new(traced.clone()))),
+        SessionStep::LoadDied(who) => mailbox.say(&Said::LoadDied(who.into())),
+        SessionStep::LoadStopping => mailbox.say(&Said::LoadStopping),
         // A guest starts no guests.
-        Step::Preparing(_) | Step::Fetching(_) | Step::GuestStarting { .. } | Step::Guest(_) => {}
+        SessionStep::Preparing(_) | SessionStep::Fetching(_) | SessionStep::GuestStarting { .. } | SessionStep::Guest(_) => {}
     });
     match outcome {
         Ok(record) => Said::Record(Box::new(record)),

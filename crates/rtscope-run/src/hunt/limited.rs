@@ -1,7 +1,7 @@
 //! An executor whose runs are ended after a time, as if they had failed.
 
 use crate::campaign::{Executor, Run};
-use crate::session::{MeasureError, Step};
+use crate::session::{MeasureError, SessionStep};
 use rtscope_load::StopHandle;
 use rtscope_record::Record;
 use std::sync::Arc;
@@ -11,15 +11,21 @@ use std::time::Duration;
 
 /// Ends runs that take too long: some stressors hold a guest up for minutes.
 #[derive(Debug)]
-pub struct Limited<E> {
+pub struct TimeLimited<E> {
     /// Takes the runs.
     pub executor: E,
     /// How long a run may take, wall time.
     pub limit: Duration,
 }
 
-impl<E: Executor> Executor for Limited<E> {
-    fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+impl<E: Executor> Executor for TimeLimited<E> {
+    fn execute(
+        &self,
+        run: &Run,
+        id: &str,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(SessionStep<'_>),
+    ) -> Result<Record, MeasureError> {
         // The run has a handle of its own, so that the caller's is not asked when the limit ends the run.
         let own = StopHandle::new();
         let too_long = Arc::new(AtomicBool::new(false));

@@ -48,7 +48,7 @@ const EXPLORED: usize = 24;
 
 /// How the loads to try are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Method {
+pub enum SearchMethod {
     /// By groups, as this module says.
     #[default]
     Groups,
@@ -56,7 +56,7 @@ pub enum Method {
     Sweep,
 }
 
-impl FromStr for Method {
+impl FromStr for SearchMethod {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -107,7 +107,7 @@ type Outcome = Option<u64>;
 /// The search so far.
 #[derive(Debug, Clone)]
 pub struct Search {
-    method: Method,
+    method: SearchMethod,
     stressors: Stressors,
     /// Those of [`WORST_ELSEWHERE`] that can be tried.
     known: Vec<String>,
@@ -118,7 +118,7 @@ pub struct Search {
 
 impl Search {
     /// A search among `stressors`.
-    pub fn new(method: Method, stressors: Stressors) -> Self {
+    pub fn new(method: SearchMethod, stressors: Stressors) -> Self {
         let others = || stressors.all.iter().filter(|s| !stressors.computing.contains(s));
         let is_known = |s: &&String| WORST_ELSEWHERE.contains(&s.as_str());
         // Of these also what counts as computing, such as `opcode`, which executes random instructions.
@@ -140,7 +140,7 @@ impl Search {
 
     /// The next round; `None` if nothing is left to try.
     pub fn next(&self) -> Option<Round> {
-        if self.method == Method::Sweep {
+        if self.method == SearchMethod::Sweep {
             return self.round("every stressor alone", self.stressors.all.iter().map(Mix::one).collect(), Length::Long, 0);
         }
         let short = |what, loads| self.round(what, loads, Length::Short, 0);
@@ -273,7 +273,7 @@ mod tests {
             };
             let all = names(303);
             let stressors = Stressors { all: all.clone(), computing: all[252..].to_vec(), ..Stressors::default() };
-            let mut search = Search::new(Method::Groups, stressors);
+            let mut search = Search::new(SearchMethod::Groups, stressors);
             let trials = hunt(&mut search, |mix| Some(harm(mix, alone)));
             let name = format!("s{worst:03}");
             let found = trials
@@ -291,13 +291,13 @@ mod tests {
         let sized = BTreeSet::from(["readahead".into()]);
         let stressors = Stressors { all: all.clone(), computing: vec!["opcode".into()], sized };
         let score = |mix: &Mix| Some(if mix.load().contains("readahead") { 7 } else { 1 });
-        let trials = hunt(&mut Search::new(Method::Groups, stressors.clone()), score);
+        let trials = hunt(&mut Search::new(SearchMethod::Groups, stressors.clone()), score);
         let loads: Vec<(String, Length)> = trials.iter().map(|(mix, length, ..)| (mix.load(), *length)).collect();
         assert_eq!(loads[0], ("stress-ng:--klog 1".into(), Length::Long));
         assert_eq!(loads[1], ("stress-ng:--opcode 1".into(), Length::Long), "{loads:?}");
         assert!(!loads.contains(&("stress-ng:--opcode 1".into(), Length::Short)), "once is enough");
         assert!(loads.contains(&("stress-ng:--readahead 1 --readahead-bytes 16m".into(), Length::Long)), "{loads:?}");
-        let sweep = hunt(&mut Search::new(Method::Sweep, stressors), score);
+        let sweep = hunt(&mut Search::new(SearchMethod::Sweep, stressors), score);
         let loads: Vec<String> = sweep.iter().map(|(mix, ..)| mix.load()).collect();
         assert_eq!(loads, all.iter().map(|s| format!("stress-ng:--{s} 1")).collect::<Vec<_>>());
     }
@@ -308,7 +308,7 @@ mod tests {
             let all = names(n);
             let computing = all[n.saturating_sub(computing)..].to_vec();
             let sized = all.iter().step_by(3).cloned().collect();
-            let mut search = Search::new(Method::Groups, Stressors { all, computing, sized });
+            let mut search = Search::new(SearchMethod::Groups, Stressors { all, computing, sized });
             // A value of 0 is a failure.
             let score = |mix: &Mix| {
                 let sum: usize = mix.load().bytes().map(usize::from).sum();

@@ -6,7 +6,7 @@ use rtscope_probe::protocol::Event;
 
 /// A step of a session, for a progress display.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum SessionStep<'a> {
     /// Something that the virtual machine needs is being fetched or built.
     Preparing(&'a str),
     /// This is being fetched from the network.

@@ -2,14 +2,14 @@
 //! the first latency above the limit.
 
 use super::error::MeasureError;
-use super::step::Step;
+use super::step::SessionStep;
 use crate::target::{Target, TargetError};
 use base64::Engine as _;
 use rtscope_explain::explanation::Means;
 use rtscope_explain::trace::{Kept, Traced};
 use rtscope_load::tracer::Tracer;
 use rtscope_load::{StartOptions, StopHandle};
-use rtscope_probe::protocol::{Event, Late, Plan};
+use rtscope_probe::protocol::{Event, Late, ProbePlan};
 use rtscope_record::{Nanos, Record, Settings, Warning, findings};
 use std::io::BufRead as _;
 
@@ -31,28 +31,28 @@ impl Figures {
 
 /// Takes the run of `plan` with the tracer on. What the tracer kept goes to `on_step`.
 pub(super) fn measure(
-    plan: &Plan,
+    plan: &ProbePlan,
     options: &StartOptions,
     target: &dyn Target,
     stop: &StopHandle,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Record, MeasureError> {
-    on_step(Step::Preparing("measuring without the tracer first, to see what it costs"));
+    on_step(SessionStep::Preparing("measuring without the tracer first, to see what it costs"));
     let without = target.run(&without_tracer(plan), stop, &mut |_| {})?;
     if without.parts().interrupted {
         return Err(TargetError::Interrupted.into());
     }
     let tracer = Tracer::start(&options.reexec, &options.journal, &plan.settings.cpus)?;
-    let plan = Plan { trace: Some(tracer.dir().display().to_string()), ..plan.clone() };
+    let plan = ProbePlan { trace: Some(tracer.dir().display().to_string()), ..plan.clone() };
     let mut late = None;
     let record = target.run(&plan, stop, &mut |event| {
         if let Event::Traced(of) = event {
             late = Some(of.clone());
         }
-        on_step(Step::Event(event));
+        on_step(SessionStep::Event(event));
     })?;
     if let Some(late) = late {
-        on_step(Step::Traced(&read(&tracer, late)));
+        on_step(SessionStep::Traced(&read(&tracer, late)));
     }
     let mut parts = record.clone().into_parts();
     parts.warnings.retain(|w| w.code != findings::again::TRACED);
@@ -61,7 +61,7 @@ pub(super) fn measure(
 }
 
 /// The same test, shorter and not traced.
-fn without_tracer(plan: &Plan) -> Plan {
+fn without_tracer(plan: &ProbePlan) -> ProbePlan {
     let s = &plan.settings;
     let loops = (WITHOUT / s.interval.0.max(1)).max(1);
     let settings = Settings {
@@ -72,7 +72,7 @@ fn without_tracer(plan: &Plan) -> Plan {
         loops: s.loops.map(|n| n.min(loops)),
         ..s.clone()
     };
-    Plan { settings, ..plan.clone() }
+    ProbePlan { settings, ..plan.clone() }
 }
 
 fn means(tracer: &Tracer) -> Means {

@@ -1,7 +1,7 @@
 //! What a study of a tail finds.
 
 use super::fit::Fit;
-use super::gates::{ExtremalIndex, Gate, Outcome};
+use super::gates::{ExtremalIndex, Gate, GateOutcome};
 use super::goodness::Goodness;
 use super::law::Family;
 use super::profile::Interval;
@@ -51,7 +51,7 @@ pub struct CurvePoint {
 
 /// How the values were understood.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Grid {
+pub struct ValueGrid {
     /// The step of the grid on which the values lie.
     pub step: f64,
     /// Whether the likelihood is that of intervals.
@@ -78,7 +78,7 @@ pub struct Study {
     /// The highest value.
     pub highest: f64,
     /// The grid on which the fitted values lie.
-    pub grid: Option<Grid>,
+    pub grid: Option<ValueGrid>,
     /// The fit.
     pub fit: Fit,
     /// Confidence of all intervals.
@@ -118,7 +118,7 @@ pub struct Study {
 impl Study {
     /// Holds the study to one more gate.
     pub fn hold_to(&mut self, gate: Gate) {
-        self.bounded &= gate.outcome == Outcome::Passed;
+        self.bounded &= gate.outcome == GateOutcome::Passed;
         self.gates.push(gate);
     }
 }

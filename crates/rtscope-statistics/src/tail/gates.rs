@@ -10,7 +10,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 /// What became of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GateOutcome {
     /// Nothing against it.
     Passed,
     /// It failed: no bound is given.
@@ -33,7 +33,7 @@ pub struct Gate {
     /// The level below which `p` fails.
     pub level: f64,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: GateOutcome,
     /// That in a sentence.
     pub sentence: String,
 }
@@ -45,16 +45,16 @@ impl Gate {
             return Self::not_available(name, test, level, "these values are too few or too alike to tell");
         };
         let (outcome, sentence) = if p < level {
-            (Outcome::Failed, bad.to_owned())
+            (GateOutcome::Failed, bad.to_owned())
         } else {
-            (Outcome::Passed, format!("nothing against it (p = {p:.3})"))
+            (GateOutcome::Passed, format!("nothing against it (p = {p:.3})"))
         };
         Self { name, test, statistic: Some(statistic), p: Some(p), level, outcome, sentence }
     }
 
     /// The gate that has no p-value: failed if there is something against it.
     pub fn told(name: &'static str, test: &str, against: Option<String>, good: &str) -> Self {
-        let outcome = if against.is_some() { Outcome::Failed } else { Outcome::Passed };
+        let outcome = if against.is_some() { GateOutcome::Failed } else { GateOutcome::Passed };
         let sentence = against.unwrap_or_else(|| good.into());
         Self { name, test: test.into(), statistic: None, p: None, level: 0.0, outcome, sentence }
     }
@@ -62,7 +62,7 @@ impl Gate {
     /// The gate that these data do not tell of.
     pub(super) fn not_available(name: &'static str, test: String, level: f64, why: &str) -> Self {
         let sentence = format!("not available: {why}");
-        Self { name, test, statistic: None, p: None, level, outcome: Outcome::NotAvailable, sentence }
+        Self { name, test, statistic: None, p: None, level, outcome: GateOutcome::NotAvailable, sentence }
     }
 }
 

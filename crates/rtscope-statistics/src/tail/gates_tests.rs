@@ -58,5 +58,5 @@ fn what_does_not_vary_has_no_test() {
     assert!(kpss(&flat, 3).is_none() && ljung_box(&flat, 5).is_none() && runs(&flat).is_none());
     assert!(runs(&[1.0]).is_none() && ljung_box(&[1.0, 2.0], 4).is_none());
     let gate = Gate::judged("runs", "runs".into(), None, 0.05, "");
-    assert_eq!(gate.outcome, Outcome::NotAvailable);
+    assert_eq!(gate.outcome, GateOutcome::NotAvailable);
 }

@@ -2,7 +2,7 @@
 
 use super::blocks::exceeding;
 use super::gates::{
-    ExtremalIndex, Gate, Outcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run,
+    ExtremalIndex, Gate, GateOutcome, extremal_index, kpss, kpss_lags, ljung_box, ljung_box_lags, rate, runs, usual_run,
 };
 use super::goodness::Goodness;
 use super::request::Series;
@@ -103,7 +103,7 @@ fn clusters(index: Option<ExtremalIndex>, unknown: Option<&str>, declustered: Op
     if let (Some(run), Some(i)) = (declustered, index) {
         let sentence = format!("met by declustering: {} clusters of {} exceedances", i.clusters, i.exceedances);
         let test = format!("extremal index, runs of {run}");
-        return Gate { name: "clusters", test, statistic: Some(i.index), p: None, level, outcome: Outcome::Passed, sentence };
+        return Gate { name: "clusters", test, statistic: Some(i.index), p: None, level, outcome: GateOutcome::Passed, sentence };
     }
     let Some(i) = index else {
         return Gate::not_available("clusters", "extremal index".into(), level, unknown.unwrap_or("there are too few exceedances"));

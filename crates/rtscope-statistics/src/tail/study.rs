@@ -4,8 +4,8 @@ use super::blocks::{block_maxima, cluster_maxima};
 use super::bootstrap::{Source, block_length, laws, percentiles};
 use super::error::TailError;
 use super::fit::{Fit, Standard, fit_of};
-use super::found::{CurvePoint, Grid, Parameter, ReturnLevel, Study};
-use super::gates::{Gate, Outcome};
+use super::found::{CurvePoint, Parameter, ReturnLevel, Study, ValueGrid};
+use super::gates::{Gate, GateOutcome};
 use super::goodness::goodness;
 use super::judged::{Gated, gates};
 use super::law::Family;
@@ -112,7 +112,7 @@ pub fn study(series: &Series, request: &Request) -> Result<Study, TailError> {
         fit,
         levels,
         headline,
-        bounded: gates.iter().all(|g| g.outcome == Outcome::Passed),
+        bounded: gates.iter().all(|g| g.outcome == GateOutcome::Passed),
         gates,
         extremal_index,
         goodness,
@@ -170,7 +170,7 @@ fn material(series: &Series, request: &Request) -> Result<Material, TailError> {
     }
 }
 
-type Fitted = (Option<Resolution>, Option<Grid>, (Fit, Minimum), Standard);
+type Fitted = (Option<Resolution>, Option<ValueGrid>, (Fit, Minimum), Standard);
 
 /// Fits the law to exact values, or to intervals where they are rounded coarsely.
 fn fitted(m: &mut Material, request: &Request) -> Result<Fitted, TailError> {
@@ -200,7 +200,7 @@ fn fitted(m: &mut Material, request: &Request) -> Result<Fitted, TailError> {
     };
     let grid = |censored: bool| {
         let step = resolution.map(Resolution::width).or(steps)?;
-        Some(Grid { step, censored })
+        Some(ValueGrid { step, censored })
     };
     let Some(resolution) = resolution else {
         let (found, standard) = exact?;

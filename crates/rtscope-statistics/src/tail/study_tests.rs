@@ -10,7 +10,7 @@ fn of(values: &[f64], method: Method) -> Study {
     study(&Series::Ordered(values.to_vec()), &Request { method, replicates: 199, ..Request::default() }).unwrap()
 }
 
-fn outcome(s: &Study, name: &str) -> Outcome {
+fn outcome(s: &Study, name: &str) -> GateOutcome {
     s.gates.iter().find(|g| g.name == name).unwrap().outcome
 }
 
@@ -24,7 +24,7 @@ fn port_pirie_has_a_bound_and_venice_has_none() {
     assert_eq!(s, of(&PORTPIRIE, Method::Maxima));
     // Venice sinks.
     let s = of(&VENICE, Method::Maxima);
-    assert!(!s.bounded && outcome(&s, "runs") == Outcome::Failed, "{:?}", s.gates);
+    assert!(!s.bounded && outcome(&s, "runs") == GateOutcome::Failed, "{:?}", s.gates);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn sorted_values_have_no_order() {
     let mut values = PORTPIRIE.to_vec();
     values.sort_by(f64::total_cmp);
     let s = of(&values, Method::Maxima);
-    assert!(!s.bounded && outcome(&s, "runs") == Outcome::NotAvailable && outcome(&s, "fit") == Outcome::Passed);
+    assert!(!s.bounded && outcome(&s, "runs") == GateOutcome::NotAvailable && outcome(&s, "fit") == GateOutcome::Passed);
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn independent_values_pass_and_clusters_do_not() {
     assert!(head.interval.low.unwrap() < truth && truth < head.interval.high.unwrap(), "{truth} {head:?}");
     let pairs: Vec<f64> = values.windows(3).map(|w| w[0].max(w[1]).max(w[2])).collect();
     let s = of(&pairs, Method::Thresholds(vec![Cut::Above(0.05)]));
-    assert!(!s.bounded && outcome(&s, "clusters") == Outcome::Failed, "{:?}", s.gates);
+    assert!(!s.bounded && outcome(&s, "clusters") == GateOutcome::Failed, "{:?}", s.gates);
     let request =
         Request { method: Method::Thresholds(vec![Cut::Above(0.05)]), decluster: Some(10), replicates: 99, ..Request::default() };
     let s = study(&Series::Ordered(pairs), &request).unwrap();
-    assert_eq!(outcome(&s, "clusters"), Outcome::Passed);
+    assert_eq!(outcome(&s, "clusters"), GateOutcome::Passed);
     assert!(s.fitted < 700.0, "{}", s.fitted);
 }
 
@@ -62,7 +62,7 @@ fn values_without_a_maximum_of_the_likelihood_have_no_bound() {
     let method = Method::Thresholds(vec![Cut::At(0.0)]);
     let request = Request { method, rounding: Rounding::Exact, replicates: 99, ..Request::default() };
     let s = study(&Series::Ordered(values), &request).unwrap();
-    assert!(s.fit.at_border && !s.bounded && outcome(&s, "interval") == Outcome::Failed, "{:?} {:?}", s.fit, s.gates);
+    assert!(s.fit.at_border && !s.bounded && outcome(&s, "interval") == GateOutcome::Failed, "{:?} {:?}", s.fit, s.gates);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_histogram_has_no_bound_without_order() {
     let s = study(&Series::Counted(o), &request).unwrap();
     let shape = &s.parameters[1];
     assert!((shape.value - 0.1).abs() < 4.0 * shape.error.unwrap(), "{shape:?}");
-    assert!(!s.bounded && outcome(&s, "fit") == Outcome::Passed && outcome(&s, "clusters") == Outcome::NotAvailable);
+    assert!(!s.bounded && outcome(&s, "fit") == GateOutcome::Passed && outcome(&s, "clusters") == GateOutcome::NotAvailable);
     let all = envelope(&[("cpu0".into(), s.clone()), ("cpu1".into(), s.clone())]);
     assert_eq!(all.len(), s.levels.len());
     assert!(envelope(&[]).is_empty());

@@ -4,7 +4,7 @@ use clap::Args;
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::Nanos;
 use rtscope_record::units::{micros, seconds};
-use rtscope_run::hunt::Method;
+use rtscope_run::hunt::SearchMethod;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -44,8 +44,8 @@ pub(crate) struct Hunt {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub stressors: Vec<String>,
     /// How to choose the loads to try: groups, or sweep (each stressor alone, one after the other, to compare with)
-    #[arg(long, value_name = "METHOD", default_value = "groups", value_parser = str::parse::<Method>)]
-    pub method: Method,
+    #[arg(long, value_name = "METHOD", default_value = "groups", value_parser = str::parse::<SearchMethod>)]
+    pub method: SearchMethod,
     /// Trials at once in the lab [default: the number of CPUs]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroU32>,

@@ -11,7 +11,7 @@ use crate::select::{self, Selection};
 use crate::{origin, output};
 use rtscope_analysis::{clock_and_machine, is_virtual};
 use rtscope_archive::ArchiveError;
-use rtscope_archive::capture::Kind;
+use rtscope_archive::capture::CaptureKind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Clock, Origin, Record, Space, Verdict};
@@ -73,11 +73,11 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
     Ok(code)
 }
 
-fn entry(r: &rtscope_archive::RunSummary) -> table::Entry {
+fn entry(r: &rtscope_archive::RunSummary) -> table::ListedRun {
     // An unknown clock counts as virtual, an unknown verdict as the worst: the archive fails closed too.
     let clock = r.clock.parse().unwrap_or(Clock::Virtual);
     let origin = r.origin.parse().unwrap_or(Origin::Imported);
-    table::Entry {
+    table::ListedRun {
         id: r.id.clone(),
         started: r.started.clone(),
         test: r.test.clone(),
@@ -123,7 +123,7 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
 
 /// Reads foreign files into the archive: each file whole, or nothing of it.
 pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
-    let captures = Kind::ALL.map(Kind::as_str);
+    let captures = CaptureKind::ALL.map(CaptureKind::as_str);
     let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
     let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
     let keys = Keys::load()?;

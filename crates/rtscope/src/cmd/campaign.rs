@@ -16,9 +16,9 @@ use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_load::{Load, StopHandle};
 use rtscope_record::{Clock, Record};
 use rtscope_report::table;
-use rtscope_run::campaign::{self, Executor, KeepError, Keeper, Plan, Run, State};
+use rtscope_run::campaign::{self, CampaignPlan, Executor, KeepError, Keeper, Run, State};
 use rtscope_run::session::MeasureError;
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use rtscope_run::target::TargetError;
 use status::Status;
 use std::collections::BTreeSet;
@@ -45,10 +45,10 @@ fn look(context: &Context, a: &CampaignStatus) -> Result<Code, Failure> {
 }
 
 /// Reads the plan in a file; time models from the command line replace its own, and runs are `scale` times as long.
-fn planned(context: &Context, path: &Path, models: &[TimeModel], scale: Option<f64>) -> Result<Plan, Failure> {
+fn planned(context: &Context, path: &Path, models: &[TimeModel], scale: Option<f64>) -> Result<CampaignPlan, Failure> {
     let hunted =
         |word: &str, targets: &[String]| is_worst(word).then(|| worst(context, word, targets)).transpose().map_err(|e| e.in_one());
-    let mut plan = Plan::read(path, &hunted)?;
+    let mut plan = CampaignPlan::read(path, &hunted)?;
     if let Some(scale) = scale {
         plan.scale(scale).or_usage("--scale", "--scale 60")?;
     }
@@ -65,7 +65,7 @@ fn planned(context: &Context, path: &Path, models: &[TimeModel], scale: Option<f
     Ok(plan)
 }
 
-fn directory(state: Option<&Path>, plan: &Plan) -> Result<PathBuf, Failure> {
+fn directory(state: Option<&Path>, plan: &CampaignPlan) -> Result<PathBuf, Failure> {
     match state {
         Some(dir) => Ok(dir.into()),
         None => Ok(campaign::directory(&crate::config::data_dir()?, plan)),
@@ -122,7 +122,7 @@ pub(super) fn cpus() -> usize {
 }
 
 /// Prints the results so far; returns the records in the plan's order.
-fn results(context: &Context, plan: &Plan, dir: &Path, a: &CampaignRun) -> Result<Vec<Record>, Failure> {
+fn results(context: &Context, plan: &CampaignPlan, dir: &Path, a: &CampaignRun) -> Result<Vec<Record>, Failure> {
     let status = Status::of(context, plan, dir)?;
     let records = status.records(context)?;
     if a.json {
@@ -134,7 +134,7 @@ fn results(context: &Context, plan: &Plan, dir: &Path, a: &CampaignRun) -> Resul
 }
 
 /// For each test: its targets one after the other, load by load; then, if each has its own kernel, kernel by kernel.
-fn tables(plan: &Plan, records: &[(Run, Record)]) -> Result<String, Failure> {
+fn tables(plan: &CampaignPlan, records: &[(Run, Record)]) -> Result<String, Failure> {
     let mut out = String::new();
     for test in &plan.tests {
         let of = |target: Option<&str>| -> Vec<Record> {
@@ -188,7 +188,13 @@ impl Bench {
 }
 
 impl Executor for Bench {
-    fn execute(&self, run: &Run, id: &str, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+    fn execute(
+        &self,
+        run: &Run,
+        id: &str,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(SessionStep<'_>),
+    ) -> Result<Record, MeasureError> {
         let usual = LabOptions::default();
         let lab = run.seed.map(|seed| LabOptions {
             clock: run.clock,

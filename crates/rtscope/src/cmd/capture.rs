@@ -2,7 +2,7 @@
 
 use crate::args::{CaptureArgs, Edges};
 use crate::cmd::input::{Input, nothing_of};
-use rtscope_archive::capture::{self, Capture, CaptureError, Kind, Reading, Request};
+use rtscope_archive::capture::{self, Capture, CaptureError, CaptureKind, CaptureRequest, Reading};
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Record, Space};
 use std::io::Cursor;
@@ -10,10 +10,10 @@ use std::time::SystemTime;
 
 /// The capture format of a file: as named, else detected from its start. If the user named an answer channel, the file counts as
 /// a capture; if its format is unknown, the CSV reader says why it can't be read.
-pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Option<Kind> {
+pub(super) fn kind(format: Option<&str>, bytes: &[u8], a: &CaptureArgs) -> Option<CaptureKind> {
     match format {
         Some(name) => name.parse().ok(),
-        None => Kind::detect(bytes).or(a.answer.as_ref().map(|_| Kind::Csv)),
+        None => CaptureKind::detect(bytes).or(a.answer.as_ref().map(|_| CaptureKind::Csv)),
     }
 }
 
@@ -26,10 +26,10 @@ pub(super) struct File<'a> {
 }
 
 /// Reads a capture according to the options.
-pub(super) fn import(file: &File<'_>, input: &mut Input, kind: Kind, a: &CaptureArgs) -> Result<Record, Failure> {
+pub(super) fn import(file: &File<'_>, input: &mut Input, kind: CaptureKind, a: &CaptureArgs) -> Result<Record, Failure> {
     let wrong = |e: CaptureError| nothing_of(file.name, e);
     let channels = a.stimulus.iter().filter(|_| a.answer.is_some()).chain(&a.answer).cloned().collect();
-    let request = Request { channels, threshold: a.threshold, hysteresis: a.hysteresis };
+    let request = CaptureRequest { channels, threshold: a.threshold, hysteresis: a.hysteresis };
     let capture = match input {
         Input::Held(bytes) => Capture::read(Cursor::new(bytes), kind, &request),
         Input::Streamed(stream) => {

@@ -4,7 +4,7 @@ use rtscope_analysis::Evaluation;
 use rtscope_analysis::replicates::LoadRuns;
 use rtscope_failure::Failure;
 use rtscope_record::Record;
-use rtscope_report::ci::{self, Case, Outcome, Suite};
+use rtscope_report::ci::{self, Case, CaseOutcome, Suite};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -59,7 +59,7 @@ pub(super) fn baseline_suite(conditions: &[(String, Vec<String>)], runs: &[LoadR
         .collect();
     let case = |(name, against): &(String, Vec<String>)| Case {
         name: name.clone(),
-        outcome: if against.is_empty() { Outcome::Passed } else { Outcome::Failed(against.join("; ")) },
+        outcome: if against.is_empty() { CaseOutcome::Passed } else { CaseOutcome::Failed(against.join("; ")) },
         output: words.clone(),
     };
     Suite { name: "rtscope.baseline".into(), elapsed_ns: 0, properties: Vec::new(), cases: conditions.iter().map(case).collect() }

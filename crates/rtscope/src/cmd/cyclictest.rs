@@ -13,7 +13,7 @@ use rtscope_failure::{Explain, Failure};
 use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::{Event, Live};
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use std::ffi::OsString;
 
 pub(crate) const HELP: &str = "\
@@ -106,7 +106,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         settings: &settings,
     };
     let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {
-        if let Step::Event(event) = step {
+        if let SessionStep::Event(event) = step {
             screen.event(event);
         }
     });

@@ -16,7 +16,7 @@ use found::Found;
 use hunter::Hunter;
 use rtscope_failure::Failure;
 use rtscope_load::StopHandle;
-use rtscope_run::hunt::{Limited, Search};
+use rtscope_run::hunt::{Search, TimeLimited};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context, a: &Hunt) -> Result<Code, Failure> {
     stressors.all = found.allowed(&stressors.all);
     stressors.computing.retain(|s| stressors.all.contains(s));
     let mut search = Search::new(a.method, stressors);
-    let bench = Limited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
+    let bench = TimeLimited { executor: Bench::new(Machine::new(context, a.load_dir.clone())?)?, limit: hunter.limit };
     let budget = Duration::from_nanos(a.budget.0);
     within(budget.saturating_sub(begun.elapsed()), &asked, |stop| {
         for number in 1..=ROUNDS {

@@ -7,7 +7,7 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use rtscope_failure::Failure;
-use rtscope_lab::build::{self, Built, Order, Set, Step};
+use rtscope_lab::build::{self, BuildOrder, BuildStep, Built, Set};
 use rtscope_lab::kernels::{Arch, Kernels};
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(context: &Context, a: &Kernel) -> Result<Code, Failure> {
 fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
     let kernels = Kernels::new(config::cache_root()?);
     let jobs = a.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from);
-    let order = Order {
+    let order = BuildOrder {
         source: a.source.parse()?,
         arch: a.arch.unwrap_or_else(Arch::host),
         name: a.name.clone(),
@@ -34,9 +34,9 @@ fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
     let stop = stop_on_signals()?;
     let progress = Progress::new("kernel", 0, context.quiet);
     let told = build::build(&kernels, &order, &stop, &mut |step| match step {
-        Step::Says(text) => progress.suspend(|| context.say(&format!("rtscope: {text}"))),
-        Step::Compiling { kernel, files: 0 } => progress.suspend(|| context.say(&format!("rtscope: compiling {kernel}"))),
-        Step::Compiling { kernel, files } => progress.say(format!("{kernel}: {files} files compiled")),
+        BuildStep::Says(text) => progress.suspend(|| context.say(&format!("rtscope: {text}"))),
+        BuildStep::Compiling { kernel, files: 0 } => progress.suspend(|| context.say(&format!("rtscope: compiling {kernel}"))),
+        BuildStep::Compiling { kernel, files } => progress.say(format!("{kernel}: {files} files compiled")),
     });
     progress.clear();
     let set = told?;

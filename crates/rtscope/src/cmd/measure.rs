@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
 use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_failure::{Explain, Failure, Problem};
-use rtscope_files::Beside;
+use rtscope_files::Replacement;
 use rtscope_lab::vm::LabOptions;
 use rtscope_load::Load;
 use rtscope_probe::protocol::Event;
@@ -27,7 +27,7 @@ use rtscope_record::text::visible_line;
 use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
 use rtscope_report::table;
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
@@ -80,10 +80,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         let progress = Progress::new(load.name(), end, context.quiet);
         let mut trace = None;
         let outcome = machine.execute(request, &stop, &mut |step| {
-            if let Step::Traced(of) = &step {
+            if let SessionStep::Traced(of) = &step {
                 trace = Some((*of).clone());
             }
-            if let (Step::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
+            if let (SessionStep::Event(Event::Sample { thread, cycle, value }), Some(raw)) = (&step, &mut raw) {
                 raw.sample(*thread, *cycle, *value);
             }
             progress.step(&step);
@@ -327,13 +327,13 @@ pub(crate) fn keep(context: &Context, record: &Record) -> Result<Code, Failure> 
 /// Raw samples as CSV, written to a temporary file beside `path`.
 struct Raw {
     path: PathBuf,
-    out: Option<std::io::BufWriter<Beside>>,
+    out: Option<std::io::BufWriter<Replacement>>,
     error: Option<std::io::Error>,
 }
 
 impl Raw {
     fn create(path: &std::path::Path) -> Result<Self, Failure> {
-        let file = Beside::new(path, 0o666).or_usage(path.display(), "name a file that can be written")?;
+        let file = Replacement::new(path, 0o666).or_usage(path.display(), "name a file that can be written")?;
         let mut raw = Self { path: path.into(), out: Some(std::io::BufWriter::with_capacity(1 << 20, file)), error: None };
         raw.line(format_args!("thread,cycle,latency_ns"));
         Ok(raw)

@@ -3,7 +3,7 @@
 use super::style;
 use crate::output;
 use crate::select::Selection;
-use rtscope_analysis::reference::{Beside, Filter, Own, all, beside};
+use rtscope_analysis::reference::{Beside, Own, PublishedFilter, all, beside};
 use rtscope_failure::Failure;
 use rtscope_record::Record;
 use rtscope_report::{ReportError, table};
@@ -40,7 +40,7 @@ impl Published {
         sides: impl IntoIterator<Item = &'a Selection>,
     ) -> Result<Self, Failure> {
         let Some(filters) = filters else { return Ok(Self::default()) };
-        Filter::parse(&[filters])?;
+        PublishedFilter::parse(&[filters])?;
         let (mut ids, mut all) = (BTreeSet::new(), Vec::new());
         for side in sides {
             side.each(own, |own| {
@@ -55,7 +55,7 @@ impl Published {
     }
 
     fn of(filters: &str, own: Vec<Own>) -> Result<Self, Failure> {
-        let filter = Filter::parse(&[filters])?;
+        let filter = PublishedFilter::parse(&[filters])?;
         let rows: Vec<_> = all()?.into_iter().filter(|r| filter.takes(r)).collect();
         Ok(Self(Some(beside(own, &rows, !filter.is_all()))))
     }

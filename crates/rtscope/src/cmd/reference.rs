@@ -4,7 +4,7 @@ use super::style;
 use crate::args::reference::{Reference, ReferenceTask};
 use crate::error::Code;
 use crate::output;
-use rtscope_analysis::reference::{Filter, all, one};
+use rtscope_analysis::reference::{PublishedFilter, all, one};
 use rtscope_failure::Failure;
 use rtscope_report::table;
 
@@ -12,7 +12,7 @@ use rtscope_report::table;
 pub(crate) fn run(a: &Reference) -> Result<Code, Failure> {
     match &a.task {
         ReferenceTask::List { filters, json } => {
-            let filter = Filter::parse(filters)?;
+            let filter = PublishedFilter::parse(filters)?;
             let rows: Vec<_> = all()?.into_iter().filter(|r| filter.takes(r)).collect();
             if *json { output::json(&rows)? } else { output::result(&table::references(&rows, style()))? }
         }

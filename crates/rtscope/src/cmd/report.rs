@@ -153,9 +153,9 @@ pub(crate) fn unwritten(path: &Path, e: &std::io::Error) -> Failure {
 /// As [`write`], with content that `fill` writes piece by piece.
 pub(crate) fn write_by(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |e: std::io::Error| unwritten(path, &e);
-    let mut file = BufWriter::new(rtscope_files::Beside::new(path, 0o666).map_err(failed)?);
+    let mut file = BufWriter::new(rtscope_files::Replacement::new(path, 0o666).map_err(failed)?);
     fill(&mut file)?;
-    file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(rtscope_files::Beside::commit).map_err(failed)
+    file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(rtscope_files::Replacement::commit).map_err(failed)
 }
 
 /// Compares two selections, or within one the stock kernels with their RT kernels. Reads record by record, except for what needs
@@ -246,10 +246,10 @@ fn line_tests(
 }
 
 /// The selected records, one by one, as comparisons of kernels take them.
-fn tally_of(selection: &Selection) -> Result<(rtscope_analysis::versus::Tally, Caveats), Failure> {
-    let (mut tally, mut caveats) = (rtscope_analysis::versus::Tally::default(), Caveats::default());
+fn tally_of(selection: &Selection) -> Result<(rtscope_analysis::versus::VersusTally, Caveats), Failure> {
+    let (mut tally, mut caveats) = (rtscope_analysis::versus::VersusTally::default(), Caveats::default());
     selection.each(
-        |r| (rtscope_analysis::versus::Entry::of(r), Caveats::of(r)),
+        |r| (rtscope_analysis::versus::VersusEntry::of(r), Caveats::of(r)),
         |(entry, more)| {
             tally.add(entry);
             caveats.add(more);

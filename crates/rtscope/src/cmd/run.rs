@@ -7,15 +7,15 @@ use crate::output;
 use crate::progress::EVERY_MS;
 use rtscope_failure::{Explain, Failure};
 use rtscope_lab::kernels::ToBoot;
-use rtscope_lab::modules::{self, Loaded, Wanted};
+use rtscope_lab::modules::{self, Loaded, WantedModule};
 use rtscope_lab::vm::{Guest, GuestError, Guests, LabOptions};
 use rtscope_load::kernel_modules;
 use rtscope_load::{Journal, Load, Reexec, StartOptions, StopHandle};
-use rtscope_probe::protocol::{DutPlan, PROTOCOL, Plan};
+use rtscope_probe::protocol::{DutPlan, PROTOCOL, ProbePlan};
 use rtscope_record::{CpuList, Origin, Record, Settings, Space, Test};
 use rtscope_run::lab;
 use rtscope_run::local::{Local, ProbeCommand};
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use rtscope_run::session::{self, MeasureError};
 use rtscope_run::ssh::{self, Address, RemoteDut, Ssh, SshOptions};
 use rtscope_run::target::{Target, TargetError};
@@ -86,7 +86,7 @@ impl Machine {
         &self,
         request: Request<'_>,
         stop: &StopHandle,
-        on_step: &mut dyn FnMut(Step<'_>),
+        on_step: &mut dyn FnMut(SessionStep<'_>),
     ) -> Result<Record, MeasureError> {
         let record = self.take(request, stop, on_step)?;
         match &self.signer {
@@ -96,7 +96,12 @@ impl Machine {
     }
 
     /// The only place where a target's name decides who measures.
-    fn take(&self, request: Request<'_>, stop: &StopHandle, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Record, MeasureError> {
+    fn take(
+        &self,
+        request: Request<'_>,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(SessionStep<'_>),
+    ) -> Result<Record, MeasureError> {
         let dut = match request.dut {
             Some((at, plan)) => {
                 let plan = DutPlan { load: request.load.name().into(), ..plan.clone() };
@@ -106,7 +111,7 @@ impl Machine {
         };
         let none = Load::parse("none")?;
         let load = if dut.is_some() { &none } else { request.load };
-        let plan = Plan {
+        let plan = ProbePlan {
             protocol: PROTOCOL.into(),
             id: request.id,
             test: request.test,
@@ -124,15 +129,15 @@ impl Machine {
         }
         // On other machines the user loads the modules.
         let here = request.target == "local" && !wanted.is_empty();
-        let load_here = |on_step: &mut dyn FnMut(Step<'_>)| {
-            Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(Step::Preparing(what)))
+        let load_here = |on_step: &mut dyn FnMut(SessionStep<'_>)| {
+            Loaded::load(&wanted, &self.options.journal, &cache()?, &mut |what| on_step(SessionStep::Preparing(what)))
                 .map_err(MeasureError::from)
         };
         let loaded = if here { load_here(on_step)? } else { None };
         let outcome = if ssh::is_ssh(request.target) {
             // The board's program runs the load there.
             let there = Ssh::new(ssh_address(request.target)?, self.ssh.clone());
-            there.run(&plan, stop, &mut |event| on_step(Step::Event(event))).map_err(MeasureError::from)
+            there.run(&plan, stop, &mut |event| on_step(SessionStep::Event(event))).map_err(MeasureError::from)
         } else {
             session::measure(&plan, load, &self.options, &self.local, stop, on_step)
         };
@@ -149,23 +154,24 @@ impl Machine {
         &self,
         target: &str,
         mut options: LabOptions,
-        wanted: &[Wanted],
-        on_step: &mut dyn FnMut(Step<'_>),
+        wanted: &[WantedModule],
+        on_step: &mut dyn FnMut(SessionStep<'_>),
     ) -> Result<Guest, MeasureError> {
         // Held while something is fetched or built, so that what two runs need is made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
         let booted: ToBoot = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
-        let brought = |w: &&Wanted| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
-        let wanted: Vec<&Wanted> = wanted.iter().filter(brought).collect();
+        let brought =
+            |w: &&WantedModule| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
+        let wanted: Vec<&WantedModule> = wanted.iter().filter(brought).collect();
         let cached = Guests::new(cache()?);
         if let Some(what) = cached.to_fetch(&booted.kernel) {
-            on_step(Step::Fetching(&what));
+            on_step(SessionStep::Fetching(&what));
         }
         if !wanted.is_empty() {
-            let built = cached.modules(&booted.kernel, &mut |what| on_step(Step::Preparing(what)))?;
+            let built = cached.modules(&booted.kernel, &mut |what| on_step(SessionStep::Preparing(what)))?;
             // First the instrument, whose lines the other modules use; then the user's modules; then those that answer.
             let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == kernel_modules::WIRE);
-            let file = |w: &&&Wanted| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
+            let file = |w: &&&WantedModule| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
             let brought = std::mem::take(&mut options.modules);
             options.modules = wire.iter().map(file).chain(brought).chain(others.iter().map(file)).collect();
         }
@@ -174,7 +180,7 @@ impl Machine {
         let guest = match guests.get(&key) {
             Some(guest) => guest,
             None => {
-                let guest = cached.open(&booted, options, &mut |what| on_step(Step::Preparing(what)))?;
+                let guest = cached.open(&booted, options, &mut |what| on_step(SessionStep::Preparing(what)))?;
                 guests.entry(key).or_insert(guest)
             }
         };

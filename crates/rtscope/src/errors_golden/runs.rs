@@ -18,7 +18,7 @@ use rtscope_load::kernel_modules::StillLoaded;
 use rtscope_load::tracer::TracerError;
 use rtscope_load::{JournalError, LoadError};
 use rtscope_record::RecordError;
-use rtscope_run::campaign::{CampaignError, PlanError, StateError};
+use rtscope_run::campaign::{CampaignError, CampaignPlanError, StateError};
 use rtscope_run::lines::LineOptionsError;
 use rtscope_run::session::MeasureError;
 use rtscope_run::ssh::{Address, AddressError};
@@ -222,10 +222,10 @@ fn of_targets(told: &mut Told) {
 
 fn of_campaigns(told: &mut Told) {
     let path = || PathBuf::from("plan.toml");
-    variants!(told, PlanError:
-        Read => [PlanError::Read { path: path(), source: absent() }],
-        Syntax => [PlanError::Syntax { path: path(), source: Box::new(toml::from_str::<toml::Table>("loads = ").unwrap_err()) }],
-        Value => [PlanError::Value { path: path(), line: 3, message: "`quake` is not a load: use none, disk or full".into() }],
+    variants!(told, CampaignPlanError:
+        Read => [CampaignPlanError::Read { path: path(), source: absent() }],
+        Syntax => [CampaignPlanError::Syntax { path: path(), source: Box::new(toml::from_str::<toml::Table>("loads = ").unwrap_err()) }],
+        Value => [CampaignPlanError::Value { path: path(), line: 3, message: "`quake` is not a load: use none, disk or full".into() }],
     );
     let busy = || StateError::Busy { who: "process 4711".into() };
     variants!(told, StateError:

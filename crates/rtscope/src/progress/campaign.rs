@@ -6,7 +6,7 @@ use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use rtscope_record::text::visible_line;
 use rtscope_record::{Nanos, Record};
-use rtscope_run::campaign::{Entry, Happening, Outcome, Plan, Run};
+use rtscope_run::campaign::{CampaignPlan, Happening, JournalLine, Run, RunOutcome};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl CampaignProgress {
     /// Lines for a campaign that is about to begin.
-    pub(crate) fn new(plan: &Plan, quiet: bool) -> Self {
+    pub(crate) fn new(plan: &CampaignPlan, quiet: bool) -> Self {
         let of = plan.runs().len();
         let lines = MultiProgress::with_draw_target(screen(quiet));
         let whole = lines.add(ProgressBar::with_draw_target(Some(of as u64), ProgressDrawTarget::hidden()));
@@ -116,12 +116,12 @@ fn title(run: &Run) -> String {
     format!("{} {}{again}", run.target, run.load)
 }
 
-fn ended(entry: &Entry, record: Option<&Record>) -> String {
+fn ended(entry: &JournalLine, record: Option<&Record>) -> String {
     // Rounded to the nearest second.
     let took = about(Duration::from_secs(entry.wall_ms.saturating_add(500) / 1000));
     match &entry.outcome {
-        Outcome::Failed { reason } => format!("failed after {took}: {reason}"),
-        Outcome::Done { verdict } => {
+        RunOutcome::Failed { reason } => format!("failed after {took}: {reason}"),
+        RunOutcome::Done { verdict } => {
             let highest = record.and_then(|r| r.distributions().iter().filter_map(rtscope_record::Distribution::max).max());
             let max = highest.map_or(String::new(), |m| format!(", max {:.1} us", Nanos(m).as_micros_f64()));
             format!("{verdict}{max}, took {took}")

@@ -4,7 +4,7 @@
 use crate::arena::apart;
 use crate::world::{World, codes, cpus, end_of, installed, privileged, probe_of, signal, skip};
 use rtscope_record::{Effect, Policy, Record, Verdict};
-use rtscope_sys::sched::{self, Wanted};
+use rtscope_sys::sched::{self, WantedScheduling};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(crate) fn under_way(w: &World, words: &str) -> (Child, u32) {
 }
 
 fn be(tid: u32, policy: Policy, priority: u8) {
-    sched::set(tid, &Wanted { policy, priority, share: (0, 0), reset_on_fork: false }).unwrap();
+    sched::set(tid, &WantedScheduling { policy, priority, share: (0, 0), reset_on_fork: false }).unwrap();
 }
 
 #[track_caller]

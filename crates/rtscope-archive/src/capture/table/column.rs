@@ -2,7 +2,7 @@
 
 use crate::capture::analog::{Analog, Slicer, Swing};
 use crate::capture::levels::Levels;
-use crate::capture::request::Request;
+use crate::capture::request::CaptureRequest;
 
 /// What the first pass finds out about a column.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ pub(super) struct Trace {
 
 impl Trace {
     /// For a column with this swing in its own unit of `volts` volts, whose samples are `sample` ps apart.
-    pub(super) fn new(swing: Swing, volts: f64, sample: Option<u64>, request: &Request) -> Self {
+    pub(super) fn new(swing: Swing, volts: f64, sample: Option<u64>, request: &CaptureRequest) -> Self {
         let (low, high) = swing.ends().unwrap_or_default();
         let slicer = Slicer::new(Swing::of(low * volts, high * volts), request);
         Self { low, high, volts, sample, runs: Runs::default(), was: None, slicer }

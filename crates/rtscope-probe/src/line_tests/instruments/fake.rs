@@ -9,7 +9,7 @@ use crate::line_tests::stimulate::{Until, stimulate};
 use crate::line_tests::wires::Simulated;
 use crate::lines::LineError;
 use crate::measured::Failure;
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use rtscope_record::Instrument as Facts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::Sink;
@@ -28,7 +28,7 @@ struct Fake {
 }
 
 /// Opens the instrument if the target is a fake.
-pub(super) fn open(plan: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+pub(super) fn open(plan: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let file = plan.target.strip_prefix("fake:")?;
     let (s, shortest) = (test.settings, test.settings.interval.0.max(1));
     let stimuli = s.loops.or(s.duration.map(|d| d.0 / shortest));

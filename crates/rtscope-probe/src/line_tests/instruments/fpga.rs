@@ -4,10 +4,10 @@ use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
 use crate::measured::Failure;
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
-use rtscope_fpga::{FpgaError, Item, Losses, Serial, Stimulus};
+use rtscope_fpga::{FpgaError, Item, Losses, SerialPort, Stimulus};
 use rtscope_record::{Effect, Instrument as Facts, Shape, Warning};
 use rtscope_samples::Edge;
 use rtscope_samples::narrow::{Narrow, Of};
@@ -36,7 +36,7 @@ const SILENT: (u64, u64) = (20, 2_000_000_000);
 const SETTLE: (u64, u64) = (10_000_000, 1_000_000_000);
 
 /// The instrument on a serial port.
-pub type Fpga = rtscope_fpga::Instrument<Serial>;
+pub type Fpga = rtscope_fpga::FpgaInstrument<SerialPort>;
 
 /// Converts an error of the instrument, for the line `line`.
 pub fn failed(line: &str, e: FpgaError) -> LineError {
@@ -55,7 +55,7 @@ pub fn failed(line: &str, e: FpgaError) -> LineError {
 /// Opens the instrument at `path` and reads its identity.
 pub fn open(path: &str) -> Result<Fpga, LineError> {
     let line = format!("fpga:{path}");
-    let port = Serial::open(Path::new(path)).map_err(|e| match e.kind() {
+    let port = SerialPort::open(Path::new(path)).map_err(|e| match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => {
             LineError::Busy { line: line.clone(), by: "another program has the port".into() }
         }
@@ -94,7 +94,7 @@ struct AtPort {
 }
 
 /// Opens the instrument if the lines are its own.
-pub(super) fn entry(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+pub(super) fn entry(_: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let port = test.answer.fpga_port()?;
     let opened = |fpga: Fpga| {
         let emulated = fpga.is_emulated();

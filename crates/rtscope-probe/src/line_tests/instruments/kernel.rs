@@ -5,7 +5,7 @@ use crate::line_tests::checked::LineTest;
 use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order, Report, RunCounts};
 use crate::lines::LineError;
 use crate::measured::Failure;
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use rtscope_record::Instrument as Facts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::{Outcome, Sink};
@@ -60,7 +60,7 @@ struct Kernel {
 }
 
 /// Opens the instrument if the lines are its own.
-pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+pub(super) fn open(_: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     let open = || Ok(Box::new(Kernel { wire: Wire::open(Path::new(DEVICE)).map_err(failed("open"))? }) as Box<dyn Instrument>);
     test.answer.is_wire().then(open)
 }

@@ -8,7 +8,7 @@ use crate::line_tests::stimulate::{Until, stimulate};
 use crate::line_tests::wires::{Real, Wires};
 use crate::lines::{LineError, LineSpec, Output};
 use crate::measured::Failure;
-use crate::protocol::Plan;
+use crate::protocol::ProbePlan;
 use rtscope_record::Instrument as Facts;
 use rtscope_samples::outcome::Sink;
 use rtscope_sys::rt;
@@ -27,7 +27,7 @@ struct Lines {
 }
 
 /// Opens the stimulus, if there is one. Accepts any lines that do not belong to another instrument.
-pub(super) fn open(_: &Plan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
+pub(super) fn open(_: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn Instrument>, Failure>> {
     if test.answer.is_autonomous() {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Directory trees that look like machines.
 
 use crate::snapshot::tasks::tests::stat;
-use crate::snapshot::{Facts, Root, collect};
+use crate::snapshot::{Root, SystemCallFacts, collect};
 use rtscope_record::System;
 use rtscope_record::system::Preemption;
 use rtscope_sys::host::Uname;
@@ -13,14 +13,20 @@ const DEBIAN_12: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.153-1 (2025-09-20)";
 /// A tree in its own directory, removed when dropped.
 pub(super) struct Tree {
     pub(super) dir: tempfile::TempDir,
-    pub(super) facts: Facts,
+    pub(super) facts: SystemCallFacts,
 }
 
 impl Tree {
     pub(super) fn new(release: &str, version: &str, machine: &str) -> Self {
         let uname = Uname { nodename: "board".into(), release: release.into(), version: version.into(), machine: machine.into() };
-        let facts =
-            Facts { uname, timer_resolution_ns: Some(1), memlock: Some(8 << 20), rtprio: 0, allowed: vec![0, 1, 2, 3], pid: 4242 };
+        let facts = SystemCallFacts {
+            uname,
+            timer_resolution_ns: Some(1),
+            memlock: Some(8 << 20),
+            rtprio: 0,
+            allowed: vec![0, 1, 2, 3],
+            pid: 4242,
+        };
         Self { dir: tempfile::tempdir().unwrap(), facts }
     }
 

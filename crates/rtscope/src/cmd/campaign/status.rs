@@ -7,7 +7,7 @@ use rtscope_failure::Failure;
 use rtscope_lab::vm::TimeModel;
 use rtscope_record::{Clock, Record, Verdict};
 use rtscope_report::table::{self, CampaignRow, CampaignState, Style};
-use rtscope_run::campaign::{self, Outcome, Plan, Run, TestPlan};
+use rtscope_run::campaign::{self, CampaignPlan, Run, RunOutcome, TestPlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ struct RunStatus {
 
 impl Status {
     /// The status of `plan`, whose journal is in `dir`. Creates neither journal nor archive.
-    pub(super) fn of(context: &Context, plan: &Plan, dir: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(context: &Context, plan: &CampaignPlan, dir: &Path) -> Result<Self, Failure> {
         let (past, running) = campaign::look(dir, plan)?;
         let (runs, digest) = (plan.runs(), plan.digest());
         let kept: BTreeMap<String, RunSummary> = if context.is_there() {
@@ -68,10 +68,10 @@ impl Status {
                 let (kept, entry) = (kept.get(&id), past.get(&id));
                 let (state, reason) = match (kept, entry.map(|e| &e.outcome)) {
                     (Some(_), _) => (CampaignState::Done, None),
-                    (None, Some(Outcome::Failed { reason })) => (CampaignState::Failed, Some(reason.clone())),
+                    (None, Some(RunOutcome::Failed { reason })) => (CampaignState::Failed, Some(reason.clone())),
                     (None, _) => (CampaignState::ToDo, None),
                 };
-                let told = entry.filter(|e| kept.is_some() == matches!(e.outcome, Outcome::Done { .. }));
+                let told = entry.filter(|e| kept.is_some() == matches!(e.outcome, RunOutcome::Done { .. }));
                 RunStatus {
                     state,
                     target: run.target.clone(),

@@ -10,7 +10,7 @@ use rtscope_failure::Failure;
 use rtscope_load::Load;
 use rtscope_record::{Distribution, Record, Verdict};
 use rtscope_report::table::{HuntRow, Style};
-use rtscope_run::campaign::{self, Outcome, Plan};
+use rtscope_run::campaign::{self, CampaignPlan, RunOutcome};
 use rtscope_run::hunt::{Mix, Round};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,7 @@ impl Found {
         context: &Context,
         hunter: &Hunter<'_>,
         round: &Round,
-        plan: &Plan,
+        plan: &CampaignPlan,
         dir: &Path,
     ) -> Result<Vec<Option<u64>>, Failure> {
         let digest = plan.digest();
@@ -253,11 +253,11 @@ impl Report {
 }
 
 /// Why a trial failed, by its load.
-fn failures(plan: &Plan, dir: &Path) -> Result<Vec<(String, String)>, Failure> {
+fn failures(plan: &CampaignPlan, dir: &Path) -> Result<Vec<(String, String)>, Failure> {
     let (past, _) = campaign::look(dir, plan)?;
     let digest = plan.digest();
     let failed = plan.runs().into_iter().filter_map(|run| match past.get(&run.id(&plan.name, &digest)).map(|e| &e.outcome) {
-        Some(Outcome::Failed { reason }) => Some((run.load, reason.clone())),
+        Some(RunOutcome::Failed { reason }) => Some((run.load, reason.clone())),
         _ => None,
     });
     Ok(failed.collect())

@@ -12,9 +12,9 @@ use rtscope_lab::kernels::ToBoot;
 use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Nanos, Record};
-use rtscope_run::campaign::{self, Executor as _, Plan, State};
-use rtscope_run::hunt::{Length, Limited, Mix, Round, Stressors, class, sized, stressors};
-use rtscope_run::session::Step;
+use rtscope_run::campaign::{self, CampaignPlan, Executor as _, State};
+use rtscope_run::hunt::{Length, Mix, Round, Stressors, TimeLimited, class, sized, stressors};
+use rtscope_run::session::SessionStep;
 use rtscope_run::ssh::is_ssh;
 use rtscope_run::stress_ng::StressNg;
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ impl<'a> Hunter<'a> {
             let ask = |words: &&[&str]| format!("stress-ng '{}' 2>&1; printf '{END}'", words.join("' '"));
             let script = CALLS.iter().map(ask).collect::<Vec<_>>().join("; ");
             let words = ["sh", "-c", &script].map(str::to_owned);
-            let ran = rtscope_run::lab::run(guest, &words, "none", Duration::from_secs(60), stop, &mut |_: Step<'_>| {})?;
+            let ran = rtscope_run::lab::run(guest, &words, "none", Duration::from_secs(60), stop, &mut |_: SessionStep<'_>| {})?;
             let mut said = ran.stdout.split_terminator(END).map(str::to_owned);
             let mut next = || said.next().unwrap_or_default();
             return Ok(StressNg { list: next(), classes: next(), help: next() });
@@ -172,15 +172,15 @@ impl<'a> Hunter<'a> {
     }
 
     /// The campaign of a round.
-    pub(super) fn plan(&self, round: &Round, number: usize) -> Result<Plan, Failure> {
+    pub(super) fn plan(&self, round: &Round, number: usize) -> Result<CampaignPlan, Failure> {
         let loads: Vec<String> = round.loads.iter().map(Mix::load).collect();
         let text = self.plan_text(&format!("{}-{number}", self.name), &loads, round.length, self.a.seed.wrapping_add(round.seed));
-        Ok(Plan::parse(&text, Path::new("hunt"), Path::new("/"))?)
+        Ok(CampaignPlan::parse(&text, Path::new("hunt"), Path::new("/"))?)
     }
 
     /// Takes the trials of a plan that are not kept yet. Those that failed are left out, unless a limit is given: they may have failed
     /// by a lower one.
-    pub(super) fn take(&self, plan: &Plan, bench: &Limited<Bench>, stop: &StopHandle) -> Result<Ended, Failure> {
+    pub(super) fn take(&self, plan: &CampaignPlan, bench: &TimeLimited<Bench>, stop: &StopHandle) -> Result<Ended, Failure> {
         let dir = campaign::directory(&data_dir()?, plan);
         let state = State::open(&dir, plan)?;
         let mut state = if self.a.limit.is_some() { state } else { state.without_failed() };
@@ -199,13 +199,13 @@ impl<'a> Hunter<'a> {
     }
 
     /// Takes a trial once more.
-    pub(super) fn again(&self, bench: &Limited<Bench>, best: &Trial, stop: &StopHandle) -> Result<Record, Failure> {
-        let plan = Plan::parse(&self.worst_plan(best), Path::new("hunt"), Path::new("/"))?;
+    pub(super) fn again(&self, bench: &TimeLimited<Bench>, best: &Trial, stop: &StopHandle) -> Result<Record, Failure> {
+        let plan = CampaignPlan::parse(&self.worst_plan(best), Path::new("hunt"), Path::new("/"))?;
         let runs = plan.runs();
         let Some(run) = runs.iter().find(|r| r.target == self.a.target) else {
             return Err(Failure::machine("the worst trial has no run", "report this"));
         };
-        let record = bench.execute(run, &measure::fresh_id(), stop, &mut |_: Step<'_>| {})?;
+        let record = bench.execute(run, &measure::fresh_id(), stop, &mut |_: SessionStep<'_>| {})?;
         measure::keep(self.context, &record)?;
         Ok(record)
     }

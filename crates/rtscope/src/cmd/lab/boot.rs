@@ -10,7 +10,7 @@ use rtscope_failure::{Explain, Failure};
 use rtscope_lab::kernels::{Arch, KernelName, Kernels};
 use rtscope_lab::vm::LabOptions;
 use rtscope_record::{Clock, Nanos};
-use rtscope_run::session::Step;
+use rtscope_run::session::SessionStep;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) fn boot(context: &Context, a: &Boot) -> Result<Code, Failure> {
     let stop = crate::cmd::stop::stop_on_signals()?;
     let progress = Progress::new("boot", 0, context.quiet);
     let begun = Instant::now();
-    let started = guest.start(&stop, &mut |p| progress.step(&Step::Guest(p)));
+    let started = guest.start(&stop, &mut |p| progress.step(&SessionStep::Guest(p)));
     progress.clear();
     let started = started?;
     let facts = started.facts.clone();

@@ -6,7 +6,7 @@ use crate::error::Code;
 use crate::output;
 use rtscope_failure::Failure;
 use rtscope_lab::image::Tools;
-use rtscope_lab::kernels::{Arch, Kernel, KernelError, KernelName, Kernels, Listed};
+use rtscope_lab::kernels::{Arch, CachedKernel, KernelError, KernelName, Kernels, Listed};
 use serde_json::json;
 
 /// Carries out a command of `lab kernels`.
@@ -66,7 +66,7 @@ fn state(l: &Listed) -> String {
 }
 
 /// The manifest, with the paths that programs need.
-fn whole(kernels: &Kernels, k: &Kernel) -> serde_json::Value {
+fn whole(kernels: &Kernels, k: &CachedKernel) -> serde_json::Value {
     let mut value = json!(k);
     value["version"] = json!(k.version());
     value["dir"] = json!(k.dir());
@@ -90,7 +90,7 @@ fn fetch(context: &Context, kernels: &Kernels, a: &Fetch) -> Result<(), Failure>
     Ok(())
 }
 
-fn print(kernels: &Kernels, k: &Kernel, json: bool) -> Result<(), Failure> {
+fn print(kernels: &Kernels, k: &CachedKernel, json: bool) -> Result<(), Failure> {
     if json {
         return output::json(&whole(kernels, k));
     }

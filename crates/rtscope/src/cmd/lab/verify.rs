@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use rtscope_failure::{Explain, Failure};
 use rtscope_lab::vm::{Guest, LabOptions, VmError};
 use rtscope_load::{Load, StopHandle};
-use rtscope_probe::protocol::{PROTOCOL, Plan};
+use rtscope_probe::protocol::{PROTOCOL, ProbePlan};
 use rtscope_record::{Clock, Fingerprint, Nanos, Policy, Record, Settings, Space, Test};
 use rtscope_run::lab;
 use serde::Serialize;
@@ -116,7 +116,7 @@ fn once(
     settings: &Settings,
     stop: &StopHandle,
 ) -> Result<Option<Record>, Failure> {
-    let plan = Plan {
+    let plan = ProbePlan {
         protocol: PROTOCOL.into(),
         id: fresh_id(),
         test: Test::Timer,
