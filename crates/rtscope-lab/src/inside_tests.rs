@@ -68,7 +68,9 @@ fn what_a_qemu_hides_is_named() {
 fn a_qemu_without_plugins_says_so() {
     let dir = tempfile::tempdir().unwrap();
     // Debian builds this one without them.
-    let Some(program) = find_program("qemu-system-x86_64-microvm") else { return println!("left out: no QEMU without plugins here") };
+    let Some(program) = find_program("qemu-system-x86_64-microvm") else {
+        return println!("left out: no QEMU without plugins here");
+    };
     let words = format!("{},ask=1", plugin(dir.path(), &mut |_| ()).unwrap().display());
     let out = Command::new(program).args(["-M", "none", "-display", "none", "-plugin", &words]).output().unwrap();
     let said = [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text).trim().to_owned());
