@@ -4,9 +4,16 @@
  * functions of QEMU itself (include/exec/icount.h, include/hw/core/cpu.h, gdbstub.c of the targets), which are looked up by name: a
  * QEMU that was linked without modules hides them, and is told so instead of not loading the plugin.
  */
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * RTLD_DEFAULT, which headers have only with _GNU_SOURCE. With that, a new C library's headers ask for functions that an older one has
+ * not, and the plugin lies in a cache that may be moved to another system.
+ */
+#define EVERYWHERE NULL
 
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
@@ -57,3 +64,35 @@ static struct {
 		size_t (*v3)(const struct qemu_plugin_insn *insn, void *to, size_t most);
 	} insn_data;
 } qemu;
+
+/* By the names that they have in QEMU; of `current_cpu` each of its threads has its own. */
+#define current_cpu (*qemu_current_cpu())
+
+static inline CPUState **qemu_current_cpu(void)
+{
+	static __thread CPUState **cpu;
+
+	if (!cpu)
+		cpu = dlsym(EVERYWHERE, "current_cpu");
+	return cpu;
+}
+
+static inline void icount_update(CPUState *cpu)
+{
+	qemu.icount_update(cpu);
+}
+
+static inline int64_t icount_get(void)
+{
+	return qemu.icount_get();
+}
+
+static inline int cpu_memory_rw_debug(CPUState *cpu, uint64_t addr, void *buf, size_t len, bool is_write)
+{
+	return qemu.cpu_memory_rw_debug(cpu, addr, buf, len, is_write);
+}
+
+static inline unsigned int gt_cntfrq_period_ns(CPUState *cpu)
+{
+	return qemu.gt_cntfrq_period_ns(cpu);
+}

@@ -4,7 +4,6 @@
  * wake-ups. The guest is not changed by it: in instruction-counted time its run stays the same to the last bit.
  */
 #include "qemu.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/*
- * RTLD_DEFAULT, which headers have only with _GNU_SOURCE. With that, a new C library's headers ask for functions that an older one has
- * not, and the plugin lies in a cache that may be moved to another system.
- */
-#define EVERYWHERE NULL
 
 /* Which version of the interface is wanted. QEMU reads it once this file is loaded, and takes no version older than some. */
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
@@ -148,22 +141,12 @@ static void put(const struct entry *entry)
 	written += sizeof(*entry);
 }
 
-/* QEMU's `current_cpu`, of which each of its threads has its own. */
-static CPUState **running(void)
-{
-	static __thread CPUState **cpu;
-
-	if (!cpu)
-		cpu = dlsym(EVERYWHERE, "current_cpu");
-	return cpu;
-}
-
 static uint64_t read_register(int number)
 {
 	uint64_t value = 0;
 
 	g_byte_array_set_size(scratch, 0);
-	if (qemu.read_register(*running(), scratch, number) == 8 && scratch->len >= 8)
+	if (qemu.read_register(current_cpu, scratch, number) == 8 && scratch->len >= 8)
 		memcpy(&value, scratch->data, 8);
 	else if (scratch->len >= 4)
 		memcpy(&value, scratch->data, 4);
@@ -174,7 +157,7 @@ static uint64_t read_memory(uint64_t at, size_t size)
 {
 	uint64_t value = 0;
 
-	if (qemu.cpu_memory_rw_debug(*running(), at, &value, size, false))
+	if (cpu_memory_rw_debug(current_cpu, at, &value, size, false))
 		return 0;
 	return value;
 }
@@ -182,14 +165,14 @@ static uint64_t read_memory(uint64_t at, size_t size)
 /* Virtual time now, all instructions of the present block counted. */
 static uint64_t now(void)
 {
-	CPUState *cpu = *running();
+	CPUState *cpu = current_cpu;
 	int64_t at;
 
-	qemu.icount_update(cpu);
+	icount_update(cpu);
 	/* Else it takes the call for a device's, which may come only at the end of a block. */
-	*running() = NULL;
-	at = qemu.icount_get();
-	*running() = cpu;
+	current_cpu = NULL;
+	at = icount_get();
+	current_cpu = cpu;
 	return (uint64_t)at;
 }
 
@@ -211,7 +194,7 @@ static bool is_kernel(uint64_t pc)
 /* Nanoseconds from one value of the counter to the next. */
 static uint32_t tick(void)
 {
-	return is_arm() ? qemu.gt_cntfrq_period_ns(*running()) : 1;
+	return is_arm() ? gt_cntfrq_period_ns(current_cpu) : 1;
 }
 
 static bool interrupts_are_on(void)
@@ -241,7 +224,7 @@ static uint32_t preempt_count(const struct entry *block)
 
 	if (!is_arm())
 		return (uint32_t)per_cpu(block->cpu, settings.preempt, 4);
-	if (qemu.cpu_memory_rw_debug(*running(), block->task + settings.preempt, &count, sizeof(count), false))
+	if (cpu_memory_rw_debug(current_cpu, block->task + settings.preempt, &count, sizeof(count), false))
 		return last_preempt;
 	/* Its upper half is 0 when a switch is due. */
 	last_preempt = ((uint32_t)count & ~NO_SWITCH_DUE) | (count >> 32 ? NO_SWITCH_DUE : 0);
@@ -284,7 +267,7 @@ static void put_memory(struct entry *e, uint64_t at, uint64_t size)
 		return;
 	memset(room, 0, n * sizeof(*e));
 	e->insns = (uint32_t)size;
-	if (qemu.cpu_memory_rw_debug(*running(), at, room, size, false))
+	if (cpu_memory_rw_debug(current_cpu, at, room, size, false))
 		e->insns = n = 0;
 	put(e);
 	for (size_t i = 0; i < n; i++)
