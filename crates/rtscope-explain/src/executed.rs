@@ -3,7 +3,8 @@
 use crate::account::{Account, Step, Steps};
 use crate::cause::Moment;
 use crate::clock::{Layout, Timekeeper};
-use crate::explanation::{Explanation, Milestones, UnwinderAgreement};
+use crate::explanation::{Explanation, Milestones, Unwinder};
+use crate::gap::first_gap;
 use crate::log::Window;
 use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};
 use crate::symbols::{Symbols, is_kernel};
@@ -43,6 +44,16 @@ pub enum ExplainError {
         /// What was seen instead.
         seen: String,
     },
+    /// QEMU ran what it did not tell its plugin of.
+    #[error("QEMU told its plugin nothing of {ns} ns of what ran, {when} of the timer, behind {function}")]
+    Gap {
+        /// How long it was.
+        ns: u64,
+        /// Time to the expiry, in words.
+        when: String,
+        /// What ran right before.
+        function: String,
+    },
 }
 
 impl Problem for ExplainError {
@@ -50,6 +61,9 @@ impl Problem for ExplainError {
         match self {
             Self::CutOff => "explain another sample: --worst N".into(),
             Self::NoClock | Self::NotAnchored { .. } => "report this with the record".into(),
+            Self::Gap { .. } => {
+                "measure and explain with QEMU 7.2 of Debian 12 or 10.0 of Debian 13, of which no gap is known; else report this with the record".into()
+            }
         }
     }
 }
@@ -80,6 +94,15 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     let clock = Timekeeper::read(&window.timekeeper, q.layout, window.tick).ok_or(ExplainError::NoClock)?;
     let expired = clock.time_at(window.expiry);
     let (end, latency) = anchor(window, q.latency, &clock)?;
+    if let Some(gap) = first_gap(&window.blocks, end, q.instruction_ns) {
+        let function = q.symbols.function(gap.after).map_or_else(|| format!("{:#x}", gap.after), |f| f.name.clone());
+        let when = if gap.from < expired {
+            format!("{} ns before the expiry", expired - gap.from)
+        } else {
+            format!("{} ns after the expiry", gap.from - expired)
+        };
+        return Err(ExplainError::Gap { ns: gap.ns, when, function });
+    }
     let mut stacks = Stacks::default();
     let (steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
     let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(latency);

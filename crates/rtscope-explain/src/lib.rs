@@ -14,6 +14,7 @@ pub mod executed;
 pub mod explained;
 pub mod explanation;
 pub mod frame_pointers;
+mod gap;
 pub mod groups;
 pub mod log;
 pub mod orc;

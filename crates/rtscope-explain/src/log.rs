@@ -23,11 +23,14 @@ pub struct Block {
     pub insns: u32,
     /// `preempt_count` before it, in the form of x86: its highest bit is clear when a switch is due.
     pub preempt: u32,
-    /// Whether interrupts were on before it, as EFLAGS has it.
+    /// Whether interrupts were on before it, as EFLAGS has it; and [`HALTS`].
     pub flags: u32,
     /// CPU of the guest.
     pub cpu: u16,
 }
+
+/// Of a block's flags: its last instruction waits for an interrupt, and until that comes time goes on by itself.
+pub const HALTS: u32 = 1 << 30;
 
 /// The counter that is the kernel's clock was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

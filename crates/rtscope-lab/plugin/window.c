@@ -14,7 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Which version of the interface is wanted. QEMU reads it once this file is loaded, and takes no version older than some. */
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+__attribute__((constructor)) static void choose_version(void)
+{
+	if (dlsym(EVERYWHERE, "qemu_plugin_read_memory_vaddr"))
+		qemu_plugin_version = 4;
+	else if (dlsym(EVERYWHERE, "qemu_plugin_scoreboard_new"))
+		qemu_plugin_version = 2;
+}
+
+/* The newest version that QEMU has. */
+static int version;
 
 /*
  * What is particular to an architecture. Registers are given by gdb's numbers (gdb-xml/i386-64bit.xml, aarch64-core.xml): the stack and
@@ -22,11 +34,11 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
  */
 static const struct machine {
 	const char *target;
-	int (*read)(CPUState *cpu, GByteArray *buf, int reg);
+	const char *read;
 	int sp, fp, first, second, state, link;
 } machines[] = {
-	{ "x86_64", x86_cpu_gdb_read_register, 7, 6, 5, 4, 17, -1 },
-	{ "aarch64", aarch64_cpu_gdb_read_register, 31, 29, 0, 1, 33, 30 },
+	{ "x86_64", "x86_cpu_gdb_read_register", 7, 6, 5, 4, 17, -1 },
+	{ "aarch64", "aarch64_cpu_gdb_read_register", 31, 29, 0, 1, 33, 30 },
 };
 static const struct machine *machine;
 enum { X86_64, AARCH64 };
@@ -92,7 +104,11 @@ enum kind {
 	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries; preempt and
 				   flags: the low and high half of where a call returns to, if that is a register */
 };
-enum { INTERRUPTS_ON = 1 << 9 };
+/* Of `flags`, whose other bits are 0. */
+enum {
+	INTERRUPTS_ON = 1 << 9,
+	HALTS = 1 << 30,	/* the last instruction waits for an interrupt: until then time goes on by itself */
+};
 /* preempt_count as it is on x86: this bit is clear when a switch is due. */
 #define NO_SWITCH_DUE (UINT32_C(1) << 31)
 
@@ -130,7 +146,7 @@ static uint64_t read_register(int number)
 	uint64_t value = 0;
 
 	g_byte_array_set_size(scratch, 0);
-	if (machine->read(current_cpu, scratch, number) == 8 && scratch->len >= 8)
+	if (qemu.read_register(current_cpu, scratch, number) == 8 && scratch->len >= 8)
 		memcpy(&value, scratch->data, 8);
 	else if (scratch->len >= 4)
 		memcpy(&value, scratch->data, 4);
@@ -153,6 +169,7 @@ static uint64_t now(void)
 	int64_t at;
 
 	icount_update(cpu);
+	/* Else it takes the call for a device's, which may come only at the end of a block. */
 	current_cpu = NULL;
 	at = icount_get();
 	current_cpu = cpu;
@@ -219,6 +236,7 @@ struct block {
 	uint64_t pc;
 	uint32_t insns;
 	bool reads_clock;	/* its last instruction reads the counter */
+	bool halts;		/* its last instruction waits for an interrupt */
 };
 
 static void put_task(uint64_t task)
@@ -320,7 +338,7 @@ static void executes(unsigned int cpu, void *data)
 	}
 	e.at = now();
 	e.sp = read_register(machine->sp);
-	e.flags = interrupts_are_on() ? INTERRUPTS_ON : 0;
+	e.flags = (interrupts_are_on() ? INTERRUPTS_ON : 0) | (block->halts ? HALTS : 0);
 	e.task = running_task(&e);
 	e.preempt = preempt_count(&e);
 	put_task(e.task);
@@ -340,7 +358,6 @@ static void executes(unsigned int cpu, void *data)
 		translate();
 	}
 }
-
 
 /* The thread goes to sleep. */
 static void sleeps(unsigned int cpu, void *data)
@@ -381,21 +398,42 @@ static void sleeps(unsigned int cpu, void *data)
 	translate();
 }
 
-static bool reads_clock(const struct qemu_plugin_tb *tb, size_t n)
+/* The longest instruction of x86, bytes. */
+enum { INSN_MOST = 15 };
+
+/* Copies an instruction to `to`, and returns its length. */
+static size_t instruction(const struct qemu_plugin_insn *insn, uint8_t to[INSN_MOST])
 {
-	const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, n - 1);
-	const uint8_t *code = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
 
-	if (is_arm()) {
-		/* mrs of CNTVCT_EL0 or CNTVCTSS_EL0; its lowest bits say to which register. */
-		uint32_t word = size == 4 ? code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24 : 0;
+	memset(to, 0, INSN_MOST);
+	if (size > INSN_MOST)
+		return 0;
+	if (version >= 3)
+		return qemu.insn_data.v3(insn, to, size);
+	memcpy(to, qemu.insn_data.v1(insn), size);
+	return size;
+}
 
-		return (word & ~UINT32_C(0x1f)) == 0xd53be040 || (word & ~UINT32_C(0x1f)) == 0xd53be0c0;
+/* Says of a block what its last instruction is. */
+static void look_at_last(struct block *block, const struct qemu_plugin_insn *insn)
+{
+	uint8_t code[INSN_MOST];
+	size_t size = instruction(insn, code);
+
+	if (is_arm()) {
+		uint32_t word = size == 4 ? code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24 : 0;
+		uint32_t read = word & ~UINT32_C(0x1f);	/* to any register */
+
+		/* mrs of CNTVCT_EL0 or CNTVCTSS_EL0; wfi */
+		block->reads_clock = read == 0xd53be040 || read == 0xd53be0c0;
+		block->halts = word == 0xd503207f;
+		return;
 	}
-	/* rdtsc or rdtscp */
-	return (size == 2 && code[0] == 0x0f && code[1] == 0x31) ||
-	       (size == 3 && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9);
+	/* rdtsc or rdtscp; hlt or mwait, which QEMU takes for the same */
+	block->reads_clock = (size == 2 && code[0] == 0x0f && code[1] == 0x31) ||
+			     (size == 3 && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9);
+	block->halts = (size == 1 && code[0] == 0xf4) || (size == 3 && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xc9);
 }
 
 static void translates(plugin_id id, struct qemu_plugin_tb *tb)
@@ -409,7 +447,8 @@ static void translates(plugin_id id, struct qemu_plugin_tb *tb)
 
 		if (!block)
 			_exit(98);
-		*block = (struct block){ .pc = pc, .insns = (uint32_t)n, .reads_clock = reads_clock(tb, n) };
+		*block = (struct block){ .pc = pc, .insns = (uint32_t)n };
+		look_at_last(block, qemu_plugin_tb_get_insn(tb, n - 1));
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, executes, READ_REGS, block);
 	}
 	if (pc == settings.sleep)
@@ -422,9 +461,53 @@ static int refuse(const char *why)
 	return -1;
 }
 
+/* Looks `name` up; adds it to `hidden` if it is not to be seen. A pointer to a function is one to anything, in POSIX. */
+static void look_up(const char *name, void *to, char *hidden, size_t most)
+{
+	void *found = dlsym(EVERYWHERE, name);
+	size_t used = strlen(hidden);
+
+	memcpy(to, &found, sizeof(found));
+	if (!found)
+		snprintf(hidden + used, most - used, "%s%s", used ? "," : "", name);
+}
+
+/* Finds what is used of QEMU; `hidden` then names what is not to be seen. */
+static void find_functions(char *hidden, size_t most)
+{
+	void *cpu;
+
+	look_up("current_cpu", &cpu, hidden, most);
+	look_up("icount_update", &qemu.icount_update, hidden, most);
+	look_up("icount_get", &qemu.icount_get, hidden, most);
+	look_up("cpu_memory_rw_debug", &qemu.cpu_memory_rw_debug, hidden, most);
+	look_up("qemu_plugin_insn_data", &qemu.insn_data, hidden, most);
+	if (machine)
+		look_up(machine->read, &qemu.read_register, hidden, most);
+	if (is_arm())
+		look_up("gt_cntfrq_period_ns", &qemu.gt_cntfrq_period_ns, hidden, most);
+}
+
+/* Only says whether this QEMU can be looked into, and ends it. */
+static _Noreturn void answer(const struct info *info, const char *hidden)
+{
+	printf("rtscope-plugin version=%d target=%s hidden=%s\n", info->version.cur, info->target_name, hidden);
+	fflush(stdout);
+	_exit(0);
+}
+
 __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const struct info *info, int argc, char **argv)
 {
+	char hidden[256] = "";
+
 	self = id;
+	version = info->version.cur;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (!strcmp(info->target_name, machines[i].target))
+			machine = &machines[i];
+	find_functions(hidden, sizeof(hidden));
+	if (argc == 1 && !strncmp(argv[0], "ask=", 4))
+		answer(info, hidden);
 	scratch = g_byte_array_new();
 	settings.out = -1;
 	for (int i = 0; i < argc; i++) {
@@ -464,12 +547,9 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 		else
 			return refuse(argv[i]);
 	}
-	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-		if (!strcmp(info->target_name, machines[i].target))
-			machine = &machines[i];
 	if (!info->system_emulation || !machine)
 		return refuse("not a machine of x86-64 or aarch64");
-	if (!machine->read || (is_arm() && !gt_cntfrq_period_ns))
+	if (*hidden)
 		return refuse("this QEMU does not let its functions be seen");
 	if (settings.out < 0)
 		return refuse("the log can't be opened");

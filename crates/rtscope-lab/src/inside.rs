@@ -2,6 +2,7 @@
 
 use crate::cache;
 use crate::kernels::Arch;
+use crate::vm::Guest;
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use rtscope_explain::btf::{Btf, BtfError};
@@ -38,6 +39,25 @@ pub enum InsideError {
     /// The kernel is not one that can be read so.
     #[error("the kernel's file can't be looked into: {0}")]
     Kernel(String),
+    /// QEMU has no plugins.
+    #[error("the QEMU here, {0}, was built without plugins, and by a plugin guests are looked into")]
+    NoPlugins(String),
+    /// QEMU does not let a plugin see what it needs.
+    #[error("the QEMU here, {qemu}, hides from plugins what it takes to look into guests: {functions}")]
+    Hidden {
+        /// Its version and program.
+        qemu: String,
+        /// Names of functions.
+        functions: String,
+    },
+    /// QEMU does not load the plugin.
+    #[error("the QEMU here, {qemu}, does not take the plugin that looks into guests: {why}")]
+    NotTaken {
+        /// Its version and program.
+        qemu: String,
+        /// What it says.
+        why: String,
+    },
     /// Its types.
     #[error(transparent)]
     Types(#[from] BtfError),
@@ -62,6 +82,12 @@ impl Problem for InsideError {
             Self::Kernel(_) => {
                 "take a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, and for amd64 with CONFIG_UNWINDER_ORC=y, as Debian's are"
                     .into()
+            }
+            Self::NoPlugins(_) | Self::NotTaken { .. } => {
+                "put QEMU 7.2 of Debian 12 or 10.0 of Debian 13 first in PATH (qemu-system-x86, for Arm guests qemu-system-arm), measure again, and explain that run".into()
+            }
+            Self::Hidden { .. } => {
+                "take one that was built with --enable-modules, as Debian's are: first in PATH; then measure again, and explain that run".into()
             }
             Self::Types(e) => e.remedy(),
             Self::Symbols(e) => e.remedy(),
@@ -215,9 +241,62 @@ pub fn plugin(cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, In
     Ok(file)
 }
 
+/// Refuses a guest whose QEMU can't be looked into by `plugin`. Asks it: it loads the plugin, which answers and ends it.
+pub fn check_qemu(guest: &Guest, plugin: &Path) -> Result<(), InsideError> {
+    let words = format!("{},ask=1", plugin.to_string_lossy().replace(',', ",,"));
+    let qemu = guest.qemu();
+    let said = guest.ask_qemu(&["-M", "none", "-display", "none", "-plugin", &words]).map_err(failed(guest.qemu_program()))?;
+    judge_qemu(&qemu, &said)
+}
+
+/// Judges what QEMU said, on standard output and standard error, when it was to load the plugin.
+fn judge_qemu(qemu: &str, [out, error]: &[String; 2]) -> Result<(), InsideError> {
+    let qemu = qemu.to_owned();
+    let Some(answer) = out.lines().find_map(|l| l.strip_prefix("rtscope-plugin ")) else {
+        if error.contains("plugin interface not enabled") || error.contains("-plugin: invalid option") {
+            return Err(InsideError::NoPlugins(qemu));
+        }
+        let why = error.lines().next_back().unwrap_or("it says nothing");
+        let why = why.rsplit_once("Could not load plugin ").map_or(why, |(_, why)| why.split_once(": ").map_or(why, |w| w.1));
+        return Err(InsideError::NotTaken { qemu, why: why.to_owned() });
+    };
+    match answer.split(' ').find_map(|word| word.strip_prefix("hidden=")) {
+        Some("") => Ok(()),
+        functions => Err(InsideError::Hidden { qemu, functions: functions.unwrap_or_default().replace(',', ", ") }),
+    }
+}
+
+#[cfg(test)]
+#[path = "inside_tests.rs"]
+mod versions_tests;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_qemu_answers_is_judged() {
+        let judge = |out: &str, error: &str| judge_qemu("10.0", &[out.to_owned(), error.to_owned()]);
+        judge("rtscope-plugin version=4 target=x86_64 hidden=", "").unwrap();
+        let error = |out: &str, error: &str| judge(out, error).unwrap_err().to_string();
+        let said = error("rtscope-plugin version=1 target=x86_64 hidden=icount_update,icount_get", "");
+        assert!(said.ends_with("hides from plugins what it takes to look into guests: icount_update, icount_get"), "{said}");
+        for none in
+            ["qemu-system-x86_64: -plugin x.so,ask=1: plugin interface not enabled in this build", "q: -plugin: invalid option"]
+        {
+            assert!(matches!(judge("", none), Err(InsideError::NoPlugins(_))), "{none}");
+        }
+        let said = error(
+            "",
+            "qemu-system-x86_64: Could not load plugin /a/x.so: plugin requires API version 1, but this QEMU supports only a minimum version of 2",
+        );
+        assert!(
+            said.ends_with("looks into guests: plugin requires API version 1, but this QEMU supports only a minimum version of 2"),
+            "{said}"
+        );
+        assert!(error("", "").ends_with("it says nothing"));
+        assert!(judge("rtscope-plugin", "").is_err() && judge("rtscope-plugin version=4", "").is_err());
+    }
 
     #[test]
     fn types_lie_in_an_image_where_they_do_in_memory() {

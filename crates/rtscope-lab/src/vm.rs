@@ -1,6 +1,7 @@
 //! Virtual machines: QEMU with a real kernel in instruction-counted time. A machine is booted once, and every
 //! run starts from the state kept then.
 //!
+//! - `changed`: what of a machine is another than in a record
 //! - `error`: why there is no guest, or why it did not do its work
 //! - `executed`: the program that really runs as QEMU
 //! - `guest`: a machine with its kernel and image, and the work it is given
@@ -13,6 +14,7 @@
 //! - `state`: machines paused after their boot and kept in the cache
 //! - `transfer`: adjusts the virtual time in a state to machines with shorter instructions
 
+mod changed;
 mod error;
 mod executed;
 mod guest;

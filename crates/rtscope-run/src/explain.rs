@@ -81,7 +81,8 @@ pub fn again(
         ));
     };
     let inside = look(guest, cache, stop, on_step)?;
-    let plugin = inside::plugin(cache, &mut |what| on_step(SessionStep::Preparing(what)))?;
+    let plugin = inside::plugin(cache, &mut |what| on_step(Step::Preparing(what)))?;
+    inside::check_qemu(guest, &plugin)?;
     let mut wanted: Vec<Sample> = samples.to_vec();
     wanted.sort_by_key(|w| w.after);
     let after: Vec<u64> = wanted.iter().map(|w| w.after).collect();

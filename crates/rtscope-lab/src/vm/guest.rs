@@ -1,11 +1,12 @@
 //! A guest of the lab: a kernel, its image and a machine for them. It is started from a kept state and given work.
 
 use super::VmError;
+use super::changed::changed;
 use super::machine::{Limit, Machine, Progress, Start, Watch};
 use super::memory::Memory;
 use super::messages::{GuestFacts, GuestWork, Job, JobFile, JobModule, Said};
 use super::model::TimeModel;
-use super::qemu::{MachineSpec, Qemu};
+use super::qemu::{MachineSpec, Qemu, said};
 use super::state::{self, Keeping, States};
 use crate::image::modinfo;
 use crate::kernels::Arch;
@@ -15,6 +16,7 @@ use rtscope_load::StopHandle;
 use rtscope_record::{Clock, GuestModule, Lab, Processor};
 use rtscope_sys as sys;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -255,6 +257,21 @@ impl Guest {
         command
     }
 
+    /// QEMU's program.
+    pub(crate) fn qemu_program(&self) -> &Path {
+        &self.qemu.program
+    }
+
+    /// QEMU's version and program, as text.
+    pub(crate) fn qemu(&self) -> String {
+        format!("{} ({})", self.qemu.version, self.qemu.program.display())
+    }
+
+    /// What QEMU says with the arguments `words`, with which it ends by itself: on standard output (nothing if it fails), on standard error.
+    pub(crate) fn ask_qemu(&self, words: &[&str]) -> io::Result<[String; 2]> {
+        said(&self.qemu.program, words)
+    }
+
     /// QEMU and the boot machine, as text.
     pub fn describe(&self) -> String {
         format!("QEMU {}: {}, {}", self.qemu.version, self.spec.arguments(false).join(" "), self.spec.command_line())
@@ -296,6 +313,11 @@ impl Guest {
             state: self.key.clone(),
             modules: self.modules.iter().map(|(_, m)| m.clone()).collect(),
         }
+    }
+
+    /// What of its machine is another than in a record, in words.
+    pub fn changed_since(&self, then: &Lab) -> Vec<String> {
+        changed(then, &self.described(self.qemu.file.sha256.clone(), then.processor.clone().unwrap_or_default()))
     }
 
     /// Gives the guest `work`, which takes about `takes` of its time. Passes on progress and messages, and returns

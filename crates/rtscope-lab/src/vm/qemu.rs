@@ -79,7 +79,7 @@ impl Qemu {
 
 /// Standard output (empty on failure) and standard error of `program` with the arguments `words`. It is killed
 /// if it does not end, for example because a wrapper starts a machine instead.
-fn said(program: &Path, words: &[&str]) -> io::Result<[String; 2]> {
+pub(super) fn said(program: &Path, words: &[&str]) -> io::Result<[String; 2]> {
     let mut command = sys::process::command(program);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;

@@ -16,7 +16,7 @@ use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::ToBoot;
-use rtscope_lab::vm::{Guests, LabOptions};
+use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
@@ -91,7 +91,7 @@ fn take(
     let kernel: ToBoot = explain::kernel_of(record)?.parse()?;
     let cache = cache_root()?;
     let guest = Guests::new(&cache).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
-    same_machine(record, guest.state())?;
+    same_machine(record, &guest)?;
     let progress = Progress::new("explain", 0, context.quiet);
     let outcome = explain::again(&guest, record, d, samples, &cache, stop, &mut |step| progress.step(&step));
     progress.clear();
@@ -185,16 +185,12 @@ fn options(record: &Record, modules: &[String]) -> Result<LabOptions, Failure> {
 }
 
 /// Refuses a record of another machine than the lab makes today.
-fn same_machine(record: &Record, state: &str) -> Result<(), Failure> {
-    let then = record.parts().lab.as_ref().map(|l| l.state.as_str()).unwrap_or_default();
-    if then == state {
-        return Ok(());
-    }
+fn same_machine(record: &Record, guest: &Guest) -> Result<(), Failure> {
+    let Some(then) = record.parts().lab.as_ref().filter(|then| then.state != guest.state()) else { return Ok(()) };
+    let changed = guest.changed_since(then);
+    let why = if changed.is_empty() { "kernel, QEMU or rtscope have changed".into() } else { changed.join("; ") };
     Err(Failure::usage(
-        format!(
-            "the run {} started from another machine state than runs start from today: kernel, QEMU or rtscope have changed",
-            record.id()
-        ),
-        "measure again with the same options, and explain that run; `rtscope show` prints what it was taken with",
+        format!("the run {} started from another machine state than runs start from today: {why}", record.id()),
+        "measure again here with the same options, and explain that run; or explain this one where it was taken",
     ))
 }

@@ -56,6 +56,15 @@ fn of_insides(told: &mut Told) {
         NoCompiler => [InsideError::NoCompiler],
         Build => [InsideError::Build("window.c:1:1: error: unknown type name".into())],
         Kernel => [InsideError::Kernel("/home/user/.cache/rtscope/kernels/own/mine/amd64/vmlinux has no BTF".into())],
+        NoPlugins => [InsideError::NoPlugins("10.0.13 (/opt/qemu/bin/qemu-system-x86_64)".into())],
+        Hidden => [InsideError::Hidden {
+            qemu: "10.0.13 (/opt/qemu/bin/qemu-system-x86_64)".into(),
+            functions: "icount_update,icount_get".into(),
+        }],
+        NotTaken => [InsideError::NotTaken {
+            qemu: "11.0.0 (/opt/qemu/bin/qemu-system-x86_64)".into(),
+            why: "plugin requires API version 4, but this QEMU supports only a minimum version of 5".into(),
+        }],
         Types => [InsideError::Types(BtfError::Damaged("it is too short"))],
         Symbols => [InsideError::Symbols(SymbolError::Hidden)],
         Io => [InsideError::Io { path: cache(), source: denied() }],
@@ -68,6 +77,7 @@ fn of_insides(told: &mut Told) {
         CutOff => [ExplainError::CutOff],
         NoClock => [ExplainError::NoClock],
         NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
+        Gap => [ExplainError::Gap { ns: 65_535, when: "1200 ns after the expiry".into(), function: "clear_page_rep".into() }],
     );
     variants!(told, TraceError:
         TooShort => [TraceError::TooShort(80)],

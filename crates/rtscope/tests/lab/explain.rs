@@ -153,7 +153,12 @@ fn what_can_not_be_taken_again_is_refused() {
     let mut other: Value = serde_json::from_str(&record).unwrap();
     other["lab"]["state"] = "00".into();
     fs::write(lab.0.path("state.json"), other.to_string()).unwrap();
-    lab.line("explain state.json").ends_with(2).complains(&["another machine state"]);
+    lab.line("explain state.json").ends_with(2).complains(&["another machine state", "kernel, QEMU or rtscope have changed"]);
+    let qemu = other["lab"]["qemu"].as_str().unwrap().to_owned();
+    other["lab"]["qemu"] = "6.2.0".into();
+    fs::write(lab.0.path("qemu.json"), other.to_string()).unwrap();
+    let was = format!("QEMU was 6.2.0, and is {qemu} here");
+    lab.line("explain qemu.json").ends_with(2).complains(&[&was, "or explain this one where it was taken"]);
     // Another seed is another run.
     let mut other: Value = serde_json::from_str(&record).unwrap();
     other["lab"]["seed"] = 7.into();

@@ -2,6 +2,7 @@
 //!
 //! Needs QEMU, a network for the first fetch, the guest programs (`./x guest`) and some minutes: run with `RTSCOPE_LAB_TESTS=1`, as
 //! `./x test` does. `RTSCOPE_CACHE` names the cache, which is worth keeping between runs; `RTSCOPE_GUESTS` the guest programs.
+//! `RTSCOPE_LAB_ROOT` names the root directory of another system, in which the program then runs: with its QEMU (CONTRIBUTING.md).
 #![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 #![allow(clippy::print_stdout)] // says which cases are left out
 
@@ -20,8 +21,8 @@ mod trace;
 #[allow(dead_code)] // the other tests use these parts
 mod world;
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use world::{Said, World};
 
 /// Stock and RT kernels of one series.
@@ -58,7 +59,10 @@ impl Lab {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = self.0.command(words);
         command.env("RTSCOPE_CACHE", cache());
-        command
+        match std::env::var_os("RTSCOPE_LAB_ROOT") {
+            Some(root) => in_root(Path::new(&root), &command),
+            None => command,
+        }
     }
 
     fn run(&self, words: &[&str]) -> Said {
@@ -68,6 +72,29 @@ impl Lab {
     fn line(&self, words: &str) -> Said {
         self.run(&words.split_whitespace().collect::<Vec<_>>())
     }
+}
+
+/// `command` in the system whose root directory is `root`: it sees the same files of the tests, and that system's programs.
+fn in_root(root: &Path, command: &Command) -> Command {
+    const SCRIPT: &str = r#"set -e
+        root=$1 program=$2
+        for dir in /proc /dev /sys /tmp "$PWD" "${program%/*}" "$RTSCOPE_CACHE" "$RTSCOPE_GUESTS"; do
+            mkdir -p "$root$dir"
+            mount --rbind "$dir" "$root$dir"
+        done
+        shift
+        exec chroot "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD" "$@""#;
+    let mut outer = rtscope_sys::process::command("unshare");
+    outer.args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh"]).arg(root).arg(command.get_program());
+    outer.args(command.get_args()).stdin(Stdio::null());
+    command.get_current_dir().map(|dir| outer.current_dir(dir));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
 }
 
 /// The shared cache.
