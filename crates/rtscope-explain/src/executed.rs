@@ -3,7 +3,7 @@
 use crate::account::{Account, Step, Steps};
 use crate::cause::Moment;
 use crate::clock::{Layout, Timekeeper};
-use crate::explanation::{Explanation, Milestones, Unwinder};
+use crate::explanation::{Explanation, Milestones, UnwinderAgreement};
 use crate::gap::first_gap;
 use crate::log::Window;
 use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};

@@ -81,7 +81,7 @@ pub fn again(
         ));
     };
     let inside = look(guest, cache, stop, on_step)?;
-    let plugin = inside::plugin(cache, &mut |what| on_step(Step::Preparing(what)))?;
+    let plugin = inside::plugin(cache, &mut |what| on_step(SessionStep::Preparing(what)))?;
     inside::check_qemu(guest, &plugin)?;
     let mut wanted: Vec<Sample> = samples.to_vec();
     wanted.sort_by_key(|w| w.after);
