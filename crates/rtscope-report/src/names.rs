@@ -49,7 +49,9 @@ fn told_apart(mut names: Vec<String>, records: &[&Record]) -> Vec<String> {
         let day = which.first().and_then(|t| t.get(..DAY.len())).filter(|d| is_day(d)).map(str::to_owned);
         // The day is left out where it is the same.
         if let Some(day) = day.filter(|day| which.iter().all(|t| t.starts_with(day.as_str()))) {
-            which.iter_mut().for_each(|t| *t = t[day.len()..].to_owned());
+            for time in &mut which {
+                *time = time[day.len()..].to_owned();
+            }
         }
         add(&mut names, &runs, which.into_iter().map(Some));
     }

@@ -52,7 +52,9 @@ pub fn last_line(records: &[Record], style: Style) -> Result<String, ReportError
     let length = |parts: &[(_, String)]| whose.chars().count() + parts.iter().map(|p| p.1.chars().count() + 3).sum::<usize>() - 3;
     let long = |parts: &[(_, String)]| style.width.is_some_and(|w| length(parts) > w);
     if !at.is_empty() && long(&parts) {
-        parts.iter_mut().for_each(|p| p.1 = p.1.replacen(&at, "", 1));
+        for part in &mut parts {
+            part.1 = part.1.replacen(&at, "", 1);
+        }
     }
     // The table above the line of several runs has their clocks.
     if virtual_machine(worst) && records.len() > 1 && long(&parts) {
