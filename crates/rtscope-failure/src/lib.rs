@@ -5,6 +5,9 @@
 //! before its message.
 #![forbid(unsafe_code)]
 
+mod meant;
+
+pub use meant::{did_you_mean, meant};
 use std::fmt::{self, Display};
 
 /// Whose fault a failure is. The command line derives its exit code from this.

@@ -19,13 +19,16 @@ pub struct Shape {
     /// Each stimulus is a pulse of this width, ns, whose first edge is to be answered. Absent: stimuli are single edges, up and
     /// down in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros, help = "\
         `response` with the FPGA instrument: each stimulus is a pulse of this width, 50ns to 1us less than --interval, whose first edge asks \
         [default: single edges, up and down in turn, that all ask]"))]
     pub pulse: Option<Nanos>,
     /// The pulse's second edge is to be answered as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[cfg_attr(feature = "cli", arg(long, help = "With --pulse: its edge back asks as well, of a DUT that repeats the pulse"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, hide_short_help = true, help = "With --pulse: its edge back asks as well, of a DUT that repeats the pulse")
+    )]
     pub both_edges: bool,
     /// The stimulus idles high, and its pulses go down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -33,6 +36,7 @@ pub struct Shape {
         feature = "cli",
         arg(
             long,
+            hide_short_help = true,
             help = "\
         `response` with the FPGA instrument: the stimulus rests high, and its pulses go down"
         )
@@ -40,7 +44,7 @@ pub struct Shape {
     pub active_low: bool,
     /// Pulses shorter than this are removed from every line before edges are paired, ns. Absent: none are removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros, help = "\
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros, help = "\
         With the FPGA instrument: pulses of any line that are shorter than this are taken out and counted, such as those of a slow edge \
         that passes the threshold several times [default: each edge counts]"))]
     pub min_width: Option<Nanos>,
@@ -50,6 +54,7 @@ pub struct Shape {
         feature = "cli",
         arg(
             long,
+            hide_short_help = true,
             value_name = "N",
             help = "\
         `response` and `periodic`: end the run once N answers, or edges of the wave, are missed, as --breaktrace does at a latency"
@@ -118,19 +123,35 @@ pub struct LineOptions {
     /// The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of
     /// the kernel module rtscope_wire [default in the lab: wire:stimulus; with the FPGA instrument: its own]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "LINE",
+            help = "The line that is driven: soft:NAME, gpio:CHIP/OFFSET, ...",
+            long_help = "The line that the instrument drives: soft:NAME, gpio:CHIP/OFFSET, gpio:NAME, sysfs:N, serial:DEVICE:OUT>IN, or wire:stimulus of the kernel module rtscope_wire [default in the lab: wire:stimulus; with the FPGA instrument: its own]"
+        )
+    )]
     pub stimulus: Option<String>,
     /// The line that the instrument watches; fpga:PORT is the FPGA instrument at a serial port [default in the lab: wire:answer]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "LINE",
+            help = "The line that is watched; fpga:PORT is the FPGA instrument",
+            long_help = "The line that the instrument watches; fpga:PORT is the FPGA instrument at a serial port [default in the lab: wire:answer]"
+        )
+    )]
     pub answer: Option<String>,
     /// Random intervals, from --interval to this [default: fixed]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros))]
     pub interval_max: Option<Nanos>,
     /// Seed of the random intervals [default: 1]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "N"))]
     pub interval_seed: Option<u64>,
     /// What goes to the instrument as it is. A plan's is read on its own, as [`PlanShape`]: so each struct has a list of its keys.
     #[serde(flatten, skip_deserializing, serialize_with = "InPlan::serialize")]
@@ -138,54 +159,54 @@ pub struct LineOptions {
     pub shape: Shape,
     /// Longest time to an answer; later ones are missed [default: the shortest interval]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros))]
     pub timeout: Option<Nanos>,
     /// Stimuli (edges of a wave) before the figures begin; reported apart [default: 10]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "N"))]
     pub warmup: Option<u64>,
     /// First measure the instrument's own share over this line, wired straight to the stimulus [default: the
     /// stimulus, if it is soft; a loop inside the kernel's and the FPGA instrument]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "cli",
-        arg(long, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")
+        arg(long, hide_short_help = true, value_name = "LINE", num_args = 0..=1, require_equals = true, default_missing_value = "")
     )]
     pub calibrate: Option<String>,
     /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started
     /// on that machine; `none`, something else; `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and
     /// for the kernel's instrument]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHO", value_parser = <Who as FromStr>::from_str))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "WHO", value_parser = <Who as FromStr>::from_str))]
     pub dut: Option<Who>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "LINE"))]
     pub dut_in: Option<String>,
     /// The line that the own DUT drives, wired to the answer [default: the answer, if it is soft]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "LINE"))]
     pub dut_out: Option<String>,
     /// Priority of the own DUT (FIFO); 0 for an ordinary task [default: --priority]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99)))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(0..=99)))]
     pub dut_priority: Option<u8>,
     /// CPU of the own DUT [default: the first; the instrument is on the last]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "CPU"))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "CPU"))]
     pub dut_cpu: Option<u32>,
     /// Let rtscope's own DUT answer wrongly, to validate the instrument: delay=TIME, slow=TIME/N, drop=N, double=N (every N-th), skew=PPM
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT,...", value_parser = <Inject as FromStr>::from_str))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "WHAT,...", value_parser = <Inject as FromStr>::from_str))]
     pub inject: Option<Inject>,
     /// `sustained`: the shortest interval to try [default: 10us]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = micros))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros))]
     pub shortest: Option<Nanos>,
     /// With --space kernel, where the task does its work: hard, the hard interrupt; threaded, the interrupt's thread (response,
     /// sustained); soft, the softirq (periodic, timer) [default: hard]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHERE", value_parser = <Handler as FromStr>::from_str))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "WHERE", value_parser = <Handler as FromStr>::from_str))]
     pub handler: Option<Handler>,
 }
 

@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "cli", command(next_help_heading = "Timing and threads"))]
 pub struct RunOptions {
     /// Grid of the wake-ups (a number without unit is microseconds, as in cyclictest) [default: 1ms]
     #[serde(deserialize_with = "plan_text::maybe")]
@@ -28,12 +29,12 @@ pub struct RunOptions {
     #[cfg_attr(feature = "cli", arg(short = 'D', long, value_name = "TIME", value_parser = seconds))]
     pub duration: Option<Nanos>,
     /// How many samples each thread takes, instead of a duration
-    #[cfg_attr(feature = "cli", arg(short, long, value_name = "N", conflicts_with = "duration"))]
+    #[cfg_attr(feature = "cli", arg(short, long, value_name = "N", conflicts_with = "duration", hide_short_help = true))]
     pub loops: Option<u64>,
     /// Scheduling policy: fifo, rr, other, deadline. The latencies of `other` include the timer slack, which the record states
     // The keys of a campaign's runs have the policy before the priority; the help has it after.
     #[serde(deserialize_with = "plan_text::one")]
-    #[cfg_attr(feature = "cli", arg(long, default_value = "fifo", value_name = "NAME", value_parser = <Policy as std::str::FromStr>::from_str, display_order = 4))]
+    #[cfg_attr(feature = "cli", arg(long, default_value = "fifo", value_name = "NAME", value_parser = <Policy as std::str::FromStr>::from_str, display_order = 4, hide_short_help = true))]
     pub policy: Policy,
     /// Scheduling priority, 1 to 99 [default: 95]
     #[cfg_attr(feature = "cli", arg(short, long, value_name = "PRIO", display_order = 3))]
@@ -47,30 +48,30 @@ pub struct RunOptions {
     pub affinity: Option<CpuList>,
     /// One pinned thread for each CPU at the same priority (the default; cyclictest's -S)
     #[serde(skip)]
-    #[cfg_attr(feature = "cli", arg(short = 'S', long, conflicts_with_all = ["threads", "migrate"]))]
+    #[cfg_attr(feature = "cli", arg(short = 'S', long, conflicts_with_all = ["threads", "migrate"], hide_short_help = true))]
     pub smp: bool,
     /// Let the threads migrate between CPUs
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     pub migrate: bool,
     /// Start offset of each further thread [default: all start on one instant; cyclictest staggers its own] (cyclictest's -d lengthens the interval instead: see `rtscope cyclictest`)
     #[serde(deserialize_with = "plan_text::one")]
-    #[cfg_attr(feature = "cli", arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us"))]
+    #[cfg_attr(feature = "cli", arg(short = 'd', long, value_name = "TIME", value_parser = micros, default_value = "0us", hide_short_help = true))]
     pub distance: Nanos,
     /// Each further thread one priority lower
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     pub priospread: bool,
     /// Break the run at the first latency above this
     #[serde(deserialize_with = "plan_text::maybe")]
     #[cfg_attr(feature = "cli", arg(short, long, value_name = "TIME", value_parser = micros))]
     pub breaktrace: Option<Nanos>,
     /// Do not lock memory (the verdict says so)
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     pub no_mlockall: bool,
     /// Let the CPUs enter deep idle states: leave /dev/cpu_dma_latency alone
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     pub no_dma_latency: bool,
     /// Worst samples to keep for each thread
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(crate::limits::WORST))))]
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(crate::limits::WORST)), hide_short_help = true))]
     pub worst: u32,
 }
 

@@ -19,33 +19,73 @@ pub(crate) fn run_names(records: &[&Record]) -> Vec<String> {
 /// What may tell a run from others; `None` where a run has no such thing.
 type Way = fn(&Record) -> Option<String>;
 
-/// `names` of `records`, where those that are alike have after them what tells them apart: the file that they were imported from,
-/// when they began, or the end of their id.
+/// The file that a run was imported from.
+const FILE: Way = |r| r.parts().source.as_ref().map(|s| clean(s.file.rsplit('/').next().unwrap_or_default()));
+
+/// When a run began, the end of its id, its id.
+const WHICH: [Way; 4] = [
+    |r| started(r, "2026-11-21T08:00".len()),
+    |r| started(r, "2026-11-21T08:00:00".len()),
+    |r| r.id().rsplit('-').next().map(str::to_owned),
+    |r| Some(r.id().to_owned()),
+];
+
+fn started(r: &Record, until: usize) -> Option<String> {
+    r.parts().started.get(..until).map(|t| t.replacen('T', " ", 1))
+}
+
+/// `names` of `records`, where those that are alike have after them what tells them apart: the file that they were imported from;
+/// and if that is the same, or there is none, when they began, or which they are.
 fn told_apart(mut names: Vec<String>, records: &[&Record]) -> Vec<String> {
-    fn started(r: &Record, until: usize) -> Option<String> {
-        r.parts().started.get(..until).map(|t| t.replacen('T', " ", 1))
-    }
-    let ways: [Way; 5] = [
-        |r| r.parts().source.as_ref().map(|s| clean(s.file.rsplit('/').next().unwrap_or_default())),
-        |r| started(r, "2026-11-21T08:00".len()),
-        |r| started(r, "2026-11-21T08:00:00".len()),
-        |r| r.id().rsplit('-').next().map(str::to_owned),
-        |r| Some(r.id().to_owned()),
-    ];
-    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (i, name) in names.iter().enumerate() {
-        alike.entry(name.clone()).or_default().push(i);
-    }
-    for (name, runs) in alike.into_iter().filter(|a| a.1.len() > 1) {
-        let more = |way: &Way| {
-            let all: Option<Vec<String>> = runs.iter().map(|&i| way(records[i])).collect();
-            all.filter(|all| !several(all))
-        };
-        for (&i, more) in runs.iter().zip(ways.iter().find_map(more).unwrap_or_default()) {
-            names[i] = format!("{name} {more}");
+    for runs in alike(&names) {
+        let files: Vec<Option<String>> = runs.iter().map(|&i| FILE(records[i])).collect();
+        if different(&files) > 1 {
+            add(&mut names, &runs, files);
         }
     }
+    for runs in alike(&names) {
+        let said = |way: &Way| -> Option<Vec<String>> { runs.iter().map(|&i| way(records[i])).collect() };
+        let mut which = WHICH.iter().filter_map(said).find(|all| different(all) == all.len()).unwrap_or_default();
+        let day = which.first().and_then(|t| t.get(..DAY.len())).filter(|d| is_day(d)).map(str::to_owned);
+        // The day is left out where it is the same.
+        if let Some(day) = day.filter(|day| which.iter().all(|t| t.starts_with(day.as_str()))) {
+            for time in &mut which {
+                *time = time[day.len()..].to_owned();
+            }
+        }
+        add(&mut names, &runs, which.into_iter().map(Some));
+    }
     numbered(names)
+}
+
+/// The indices of each name that there is several times.
+fn alike(names: &[String]) -> Vec<Vec<usize>> {
+    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, name) in names.iter().enumerate() {
+        alike.entry(name).or_default().push(i);
+    }
+    alike.into_values().filter(|runs| runs.len() > 1).collect()
+}
+
+fn add(names: &mut [String], runs: &[usize], more: impl IntoIterator<Item = Option<String>>) {
+    for (&i, more) in runs.iter().zip(more) {
+        if let Some(more) = more {
+            names[i] = format!("{} {more}", names[i]);
+        }
+    }
+}
+
+/// How a day stands before a time.
+const DAY: &str = "2026-11-21 ";
+
+fn is_day(text: &str) -> bool {
+    text.len() == DAY.len()
+        && text.bytes().zip(DAY.bytes()).all(|(b, d)| if d.is_ascii_digit() { b.is_ascii_digit() } else { b == d })
+}
+
+/// How many different texts there are.
+fn different<T: Ord>(all: &[T]) -> usize {
+    all.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
 /// The runs of one kernel.
@@ -122,7 +162,7 @@ fn differing(names: &[&str], longest: usize) -> Vec<String> {
 }
 
 fn several(names: &[String]) -> bool {
-    names.iter().collect::<std::collections::BTreeSet<_>>().len() < names.len()
+    different(names) < names.len()
 }
 
 /// Appends numbers to names that are alike.
@@ -204,13 +244,13 @@ mod tests {
             |p| p.started = "2026-11-21T08:01:07Z".into(),
             |p| p.load = "disk".into(),
         ]);
-        assert_eq!(at, ["none 2026-11-21 08:00", "none 2026-11-21 08:01", "disk"]);
+        assert_eq!(at, ["none 08:00", "none 08:01", "disk"]);
         let second = names([
             |p| p.started = "2026-11-21T08:00:07Z".into(),
             |p| p.started = "2026-11-21T08:00:08Z".into(),
             |p| p.load = "disk".into(),
         ]);
-        assert_eq!(second[..2], ["none 2026-11-21 08:00:07", "none 2026-11-21 08:00:08"]);
+        assert_eq!(second[..2], ["none 08:00:07", "none 08:00:08"]);
         let ids = names([
             |p| p.id = "20261121T080000Z-1a2b3c".into(),
             |p| p.id = "20261121T080000Z-1a2b3d".into(),
@@ -230,13 +270,23 @@ mod tests {
     }
 
     #[test]
-    fn labels_keep_what_tells_long_names_apart() {
-        let load = |last: &str| format!("stress-ng:--vm 2 --vm-bytes 64M --vm-method {last}");
-        let names = [load("all --timeout 20"), "none".into(), load("flip"), load("zero-one")];
-        let labels = labels(&names, 24);
-        assert_eq!(labels, ["stress-n…hod all --time…", "none", "stress-n…-vm-method flip", "stress-n…method zero-one"]);
-        assert!(labels.iter().all(|l| l.chars().count() <= 24), "{labels:?}");
-        assert_eq!(super::labels(&[load("flip"), load("flip")], 24).len(), 2);
+    fn what_tells_only_some_apart_is_completed() {
+        fn from(p: &mut RecordParts, file: &str, started: &str) {
+            p.source = Some(Source { format: "f".into(), file: file.into(), sha256: String::new(), kept: Vec::new() });
+            p.started = started.into();
+        }
+        let named = names([
+            |p| from(p, "a/run.txt", "2026-11-21T08:00:07Z"),
+            |p| from(p, "b/run.txt", "2026-11-21T08:01:07Z"),
+            |p| from(p, "rt.txt", "2026-11-22T08:01:07Z"),
+        ]);
+        assert_eq!(named, ["none run.txt 08:00", "none run.txt 08:01", "none rt.txt"]);
+        let days = names([
+            |p| p.started = "2026-11-21T08:00:07Z".into(),
+            |p| p.started = "2026-11-22T08:00:07Z".into(),
+            |p| p.load = "disk".into(),
+        ]);
+        assert_eq!(days[..2], ["none 2026-11-21 08:00", "none 2026-11-22 08:00"]);
     }
 
     #[test]

@@ -99,8 +99,13 @@ pub(crate) struct Column<'a> {
     pub(crate) align: Align,
     /// 0: always shown. Where there is too little room, all columns with the highest number are left out first.
     pub(crate) expendable: u8,
+    /// To how many characters its texts may be cut where there is still too little room; `None`: not at all.
+    pub(crate) least: Option<usize>,
     pub(crate) group: Group<'a>,
 }
+
+/// To how many characters a text may be cut, unless its head is longer.
+const LEAST: usize = 8;
 
 type Make<'a, R> = Box<dyn for<'r> Fn(&'r R) -> Cell<'r> + 'a>;
 
@@ -116,9 +121,29 @@ impl<'a, R> Columns<'a, R> {
         Self { heads: Vec::with_capacity(16), cells: Vec::with_capacity(16), group: Group::default() }
     }
 
-    /// Adds a column of text.
+    /// Adds a column of text, which may be cut.
     pub(crate) fn left(self, head: impl Into<Cow<'a, str>>, expendable: u8, cell: impl for<'r> Fn(&'r R) -> Cell<'r> + 'a) -> Self {
+        let head = head.into();
+        let least = head.chars().count().max(LEAST);
+        self.column(head, Align::Left, expendable, Box::new(cell)).least(Some(least))
+    }
+
+    /// Adds a column of words that mean nothing when cut.
+    pub(crate) fn whole(
+        self,
+        head: impl Into<Cow<'a, str>>,
+        expendable: u8,
+        cell: impl for<'r> Fn(&'r R) -> Cell<'r> + 'a,
+    ) -> Self {
         self.column(head.into(), Align::Left, expendable, Box::new(cell))
+    }
+
+    /// To how many characters the last column's texts may be cut.
+    pub(crate) fn least(mut self, least: Option<usize>) -> Self {
+        if let Some(last) = self.heads.last_mut() {
+            last.least = least;
+        }
+        self
     }
 
     /// Adds a column of numbers.
@@ -132,7 +157,7 @@ impl<'a, R> Columns<'a, R> {
     }
 
     fn column(mut self, head: Cow<'a, str>, align: Align, expendable: u8, cell: Make<'a, R>) -> Self {
-        self.heads.push(Column { head, align, expendable, group: self.group.clone() });
+        self.heads.push(Column { head, align, expendable, least: None, group: self.group.clone() });
         self.cells.push(cell);
         self
     }

@@ -18,3 +18,9 @@ pub(crate) mod replicates;
 pub(crate) mod tail;
 pub(crate) mod variants;
 pub(crate) mod versus;
+
+/// Characters of a clock that still say whether it is a virtual machine's.
+pub(crate) const CLOCK: usize = 12;
+
+/// Characters of the longest of the usual loads' names.
+pub(crate) const LOAD: usize = 11;

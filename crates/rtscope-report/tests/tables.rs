@@ -5,8 +5,8 @@ mod sample;
 use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
-    ListedRun, Style, brief, comparison, detail, evaluations, findings, intervals, kernels, line_tests, line_tests_by_load, list,
-    loads, versus,
+    CampaignRow, CampaignState, Entry, Style, bare, brief, campaign, comparison, detail, evaluations, findings, intervals, kernels,
+    last_line, line_tests, line_tests_by_load, list, loads, loads_bare, versus,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
@@ -222,15 +222,75 @@ fn stock_against_rt_names_its_clock() {
     assert!(wide.is_empty(), "{wide:?}");
 }
 
-/// Tables fit the terminal, provided the columns that can't be left out do.
+/// No line is wider than the terminal, whatever runs are called.
 #[test]
-fn tables_fit_eighty_columns() {
+fn everything_fits_eighty_columns() {
     let style = Style { colour: false, width: Some(80) };
-    let text = loads(&sample::board(300), style).unwrap();
-    let table = text.lines().skip(1);
-    for line in table {
-        assert!(line.chars().count() <= 80, "{line}");
+    let mut named = sample::virtual_machine(300);
+    for r in &mut named {
+        let mut p = r.clone().into_parts();
+        (p.load, p.target) = ("stress-ng:--cpu 2 --vm 3 --matrix 1".into(), "lab:debian/6.12-rt/amd64".into());
+        p.system.kernel.release = "6.12.95+deb13-rt-amd64".into();
+        *r = Record::new(p).unwrap();
     }
+    let campaign_row = |state, id: &str| CampaignRow {
+        state,
+        target: "lab:debian/6.12-rt/amd64".into(),
+        load: "calculation".into(),
+        test: if id == "a" { "timer 1ms 5s".into() } else { "response 1ms 5s kernel".into() },
+        repetition: 12,
+        clock: rtscope_record::Clock::Virtual,
+        model: Some(2),
+        verdict: Some(rtscope_record::Verdict::Inconclusive),
+        max: Some(12_345_678),
+        missed: Some(1_234),
+        wall_ms: Some(1_234_960),
+        id: "vinh-chau-20261124-0123456789".into(),
+        reason: None,
+    };
+    let campaign_rows = [campaign_row(CampaignState::Done, "a"), campaign_row(CampaignState::ToDo, "b")];
+    let (vm, board, responses) = (sample::virtual_machine(300), sample::board(300), sample::responses(500));
+    let mixed = [vm.clone(), board.clone(), named.clone()].concat();
+    let made = rtscope_analysis::line_tests(&responses, &[], &[]).unwrap();
+    let entry = |r: &Record| Entry::of(r).unwrap();
+    for (name, text) in [
+        ("loads", loads(&board, style).unwrap()),
+        ("loads of long names", loads(&named, style).unwrap()),
+        ("loads of all tests", loads(&[responses.clone(), vec![sample::sustained()]].concat(), style).unwrap()),
+        ("bare loads", loads_bare(&named, style).unwrap()),
+        ("list", list(&mixed.iter().map(entry).collect::<Vec<_>>(), style)),
+        ("campaign", campaign(&campaign_rows, style)),
+        ("brief", brief(&vm[0], style).unwrap()),
+        ("brief of a long name", brief(&named[0], style).unwrap()),
+        ("bare", bare(&named[0], style).unwrap()),
+        ("last", last_line(&vm[..1], style).unwrap()),
+        ("last of several", last_line(&named, style).unwrap()),
+        ("detail", detail(&vm[0], style).unwrap()),
+        ("kernels", kernels(&mixed, style).unwrap()),
+        ("comparison", comparison(&compare(&named[..1], &board[..1]).unwrap(), style)),
+        ("versus", versus(&sample::kernels(500), style).unwrap()),
+        ("tests over lines", line_tests(&made, &responses, true, style)),
+        ("tests over lines by load", line_tests_by_load(&made, &responses, style)),
+    ] {
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {line}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_last_line_has_what_is_looked_for() {
+    let vm = sample::virtual_machine(2_000);
+    insta::assert_snapshot!(last_line(&vm[..1], PLAIN).unwrap() + &last_line(&vm, PLAIN).unwrap());
+    assert_eq!(last_line(&[], PLAIN).unwrap(), "");
+    let lines = [sample::responses(500), vec![sample::sustained()]].concat();
+    let all: String = lines.iter().map(|r| last_line(std::slice::from_ref(r), PLAIN).unwrap()).collect();
+    insta::assert_snapshot!("last_lines_of_tests_over_lines", all);
+}
+
+#[test]
+fn one_record_for_scripts() {
+    insta::assert_snapshot!(bare(&sample::virtual_machine(2_000)[1], PLAIN).unwrap());
 }
 
 #[test]

@@ -18,13 +18,31 @@ pub(crate) mod tail;
 pub(crate) mod values;
 
 pub(crate) use capture::{CaptureArgs, Edges};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use limits::JudgeArgs;
 pub(crate) use measure::{Measure, MeasureTest};
 use rtscope_record::Nanos;
 use rtscope_record::units::micros;
 use std::path::PathBuf;
 use values::{FailIf, Json, Size, fail_if, name, size};
+
+/// Examples come first: most who look at a help want to copy one.
+const HELP: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}\n";
+
+/// The command line as it is parsed, shown and documented.
+pub(crate) fn command() -> clap::Command {
+    fn arranged(c: clap::Command) -> clap::Command {
+        c.help_template(HELP).mut_subcommands(arranged)
+    }
+    arranged(Cli::command())
+}
+
+/// Parses the words of a command line, the program's name first.
+pub(crate) fn parse(words: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+}
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
 #[derive(Debug, Parser)]
@@ -47,17 +65,19 @@ Examples:
 Exit codes: 0 done and passed; 1 an --assert failed; 2 usage; 3 could not measure, read or write;
 4 measured but INVALID (with --strict also INCONCLUSIVE); 130 interrupted, partial results kept.";
 
+const EVERY: &str = "Options of every command";
+
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
     /// The archive (default: $XDG_DATA_HOME/rtscope/archive.db)
-    #[arg(long, global = true, env = "RTSCOPE_ARCHIVE", value_name = "FILE")]
+    #[arg(long, global = true, env = "RTSCOPE_ARCHIVE", value_name = "FILE", help_heading = EVERY)]
     pub archive: Option<PathBuf>,
     /// Memory that a command may use to read records or files
-    #[arg(long, global = true, env = "RTSCOPE_MEMORY_LIMIT", value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    #[arg(long, global = true, env = "RTSCOPE_MEMORY_LIMIT", value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = EVERY, hide_short_help = true)]
     pub memory_limit: Size,
     /// No progress, no remarks: only results and errors
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub quiet: bool,
 }
 
@@ -119,10 +139,12 @@ pub(crate) enum Command {
     Summarize(Summarize),
     /// The JSON Schema of a record
     Schema,
-    /// Shell completions
+    /// Shell completions, which know loads, targets, kernels and runs
+    #[command(after_help = COMPLETIONS)]
     Completions {
         /// Which shell
-        shell: clap_complete::Shell,
+        #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+        shell: String,
     },
     /// Write the man pages into a directory
     Man {
@@ -130,6 +152,16 @@ pub(crate) enum Command {
         dir: PathBuf,
     },
 }
+
+const COMPLETIONS: &str = "\
+To install them, once:
+  rtscope completions bash >~/.local/share/bash-completion/completions/rtscope
+      for bash; make the directory first, and start a new shell
+  echo 'source <(rtscope completions zsh)' >>~/.zshrc
+      for zsh; after the line with compinit
+  rtscope completions fish >~/.config/fish/completions/rtscope.fish
+      for fish
+The script asks the `rtscope` on the PATH, so it need not be renewed with rtscope.";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -145,7 +177,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub strict: bool,
     /// The measuring priority to check for
-    #[arg(short, long, default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(short, long, default_value_t = crate::cmd::check::PRIORITY, value_parser = clap::value_parser!(u8).range(1..=99))]
     pub priority: u8,
 }
 
@@ -350,12 +382,11 @@ pub(crate) struct Summarize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
     use proptest::prelude::*;
 
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     /// The `rtscope` commands among the examples of a help text. Two blanks begin a remark; `|` and `>` end our part of a line.
@@ -379,12 +410,12 @@ mod tests {
 
     #[test]
     fn every_example_of_the_help_texts_parses() {
-        let mut cli = Cli::command();
+        let mut cli = command();
         let mut found = Vec::new();
         all_examples(&mut cli, &mut found);
         assert!(found.len() >= 25, "{found:?}");
         for words in found {
-            assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}: {:?}", Cli::try_parse_from(&words));
+            assert!(parse(&words).is_ok(), "{words:?}: {:?}", parse(&words));
         }
     }
 
@@ -395,7 +426,7 @@ mod tests {
             words in prop::collection::vec("(-{0,2}[a-zA-Z]{0,12}|[0-9]{1,22}|\\PC{0,8})", 0..6),
         ) {
             let words = std::iter::once("rtscope").chain(command.split_whitespace()).chain(words.iter().map(String::as_str));
-            let _ = Cli::try_parse_from(words);
+            let _ = parse(words);
         }
     }
 }

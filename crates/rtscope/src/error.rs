@@ -7,22 +7,39 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Code {
     /// Done and passed.
-    Done = 0,
+    Done,
     /// An assertion failed.
-    Assertion = 1,
+    Assertion,
     /// The request was wrong.
-    Usage = 2,
+    Usage,
     /// Could not measure, read or write.
-    Failed = 3,
+    Failed,
     /// Measured, but the verdict is not good enough.
-    Verdict = 4,
+    Verdict,
     /// Interrupted; partial results are kept.
-    Interrupted = 130,
+    Interrupted,
+    /// A program that was run for the user ended with this.
+    Own(u8),
+}
+
+impl Code {
+    /// The number.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Assertion => 1,
+            Self::Usage => 2,
+            Self::Failed => 3,
+            Self::Verdict => 4,
+            Self::Interrupted => 130,
+            Self::Own(code) => code,
+        }
+    }
 }
 
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
-        Self::from(code as u8)
+        Self::from(code.number())
     }
 }
 

@@ -69,7 +69,7 @@ fn every_error_says_what_to_do() {
     let mut text = String::new();
     for (name, failures) in &all().0 {
         for f in failures {
-            let _ = writeln!(text, "{name} (exit code {})\n{}\n", Code::from(f.fault) as u8, output::told(f));
+            let _ = writeln!(text, "{name} (exit code {})\n{}\n", Code::from(f.fault).number(), output::told(f));
         }
     }
     insta::assert_snapshot!("errors", text);

@@ -4,10 +4,12 @@
 
 mod args;
 mod cmd;
+mod completions;
 mod config;
 mod error;
 #[cfg(test)]
 mod errors_golden;
+mod hints;
 mod keys;
 #[cfg(test)]
 mod manual;
@@ -17,7 +19,6 @@ mod progress;
 mod select;
 
 use args::{Cli, Command};
-use clap::Parser;
 use error::Code;
 use rtscope_failure::Failure;
 use std::process::ExitCode;
@@ -28,6 +29,9 @@ static MEMORY: rtscope_sys::memory::LimitedAllocator = rtscope_sys::memory::Limi
 
 fn main() -> ExitCode {
     rtscope_files::private_by_default();
+    if completions::answered() {
+        return Code::Done.into();
+    }
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
         // Stages that this program starts itself as; the ordinary command line must not be parsed for them.
@@ -38,41 +42,51 @@ fn main() -> ExitCode {
         }
         _ => rtscope_sys::signals::at_start(),
     }
+    if words.is_empty() {
+        return finish(cmd::start::run());
+    }
     if words.first().is_some_and(|w| w == "cyclictest") {
         // cyclictest's own option syntax is not clap's.
+        output::about("docs/cyclictest.md");
         return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect()));
     }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(e) => {
-            if let Some(shown) = e.use_stderr().then(|| harmless(&e)).flatten() {
-                output::note(shown.trim_end());
-                return Code::Usage.into();
-            }
-            // Help and version are results; a wrong command line is an error.
-            return match e.print() {
-                Err(error) if !e.use_stderr() => finish(output::written(Err(error)).map(|()| Code::Done)),
-                _ => if e.use_stderr() { Code::Usage } else { Code::Done }.into(),
-            };
-        }
-    };
-    finish(run(&cli))
+    match args::parse(std::env::args_os()) {
+        Ok(cli) => finish(run(&cli)),
+        // Help and version are results; a wrong command line is an error.
+        Err(e) if e.use_stderr() => refused(&e, &words),
+        Err(e) => match e.print() {
+            Err(error) => finish(output::written(Err(error)).map(|()| Code::Done)),
+            Ok(()) => Code::Done.into(),
+        },
+    }
 }
 
-/// The error text for a command line with characters that a terminal would act on, since clap repeats words unescaped; `None` if
-/// there are none.
-fn harmless(error: &clap::Error) -> Option<String> {
+/// Says what is wrong with a command line.
+fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
+    match hints::hint(error, words) {
+        Some(failure) => output::failure(&failure),
+        None => output::note(harmless(error).trim_end()),
+    }
+    Code::Usage.into()
+}
+
+/// The text of an error. If the command line has characters that a terminal would act on, it is parsed again without them, since
+/// clap repeats words unescaped.
+fn harmless(error: &clap::Error) -> String {
     let foreign: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
     if !foreign.iter().any(|w| w.contains(rtscope_record::text::acts)) && !error.to_string().contains(rtscope_record::text::acts) {
-        return None;
+        return error.to_string();
     }
-    let again = Cli::try_parse_from(foreign.iter().map(|w| rtscope_record::text::visible_line(w).into_owned()));
-    Some(again.err().map_or_else(|| error.to_string(), |e| e.to_string()))
+    let again = args::parse(foreign.iter().map(|w| rtscope_record::text::visible_line(w).into_owned()));
+    again.err().map_or_else(|| error.to_string(), |e| e.to_string())
 }
 
 fn run(cli: &Cli) -> Result<Code, Failure> {
     if reads(&cli.command) {
         rtscope_sys::memory::limit(cli.global.memory_limit.0);
+    }
+    if let Some(page) = page(&cli.command) {
+        output::about(page);
     }
     let context = config::Context::new(&cli.global)?;
     match &cli.command {
@@ -102,9 +116,37 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Kernel(a) => cmd::kernel::run(&context, a),
         Command::Summarize(a) => cmd::meta::summarize(a),
         Command::Schema => cmd::meta::schema(),
-        Command::Completions { shell } => cmd::meta::completions(*shell),
+        Command::Completions { shell } => cmd::meta::completions(shell),
         Command::Man { dir } => cmd::meta::man(dir),
     }
+}
+
+/// The page of the manual about a command.
+fn page(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::Check(_) => "docs/check.md",
+        Command::Measure(a) if a.target.starts_with("lab:") => "docs/lab.md",
+        Command::Measure(a) if a.target.starts_with("ssh:") => "docs/targets.md",
+        Command::Measure(a) if a.test != args::MeasureTest::Timer => "docs/response.md",
+        Command::Measure(_) => "docs/measuring.md",
+        Command::Dut(_) => "docs/response.md",
+        Command::Campaign(_) => "docs/campaigns.md",
+        Command::List(_) | Command::Show(_) | Command::Remove(_) | Command::Verify | Command::Key(_) => "docs/archive.md",
+        Command::Import(_) => "docs/imports.md",
+        Command::Export(_) | Command::Cyclictest { .. } => "docs/cyclictest.md",
+        Command::Report(_) | Command::Compare(_) => "docs/report.md",
+        Command::Hunt(_) => "docs/hunt.md",
+        Command::Explain(_) => "docs/explain.md",
+        Command::Plan(_) => "docs/plan.md",
+        Command::Papers(_) => "docs/papers.md",
+        Command::Tail(_) => "docs/tail.md",
+        Command::Reference(_) => "docs/published.md",
+        Command::Loads(_) => "docs/loads.md",
+        Command::Lab(_) => "docs/lab.md",
+        Command::Kernel(_) => "docs/kernels.md",
+        Command::Fpga(_) => "docs/fpga.md",
+        Command::Summarize(_) | Command::Schema | Command::Completions { .. } | Command::Man { .. } => return None,
+    })
 }
 
 /// Whether a command only reads what others wrote. Commands that measure have no limit: reaching it would cost the measurement.

@@ -2,9 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p rtscope manual` writes `docs/commands.md`; for the other pages a test reports what is missing.
 
-use crate::args::Cli;
 use crate::error::Code;
-use clap::CommandFactory;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -43,7 +41,7 @@ fn is_global(name: &str) -> bool {
 }
 
 fn commands() -> String {
-    let mut cli = Cli::command();
+    let mut cli = crate::args::command();
     cli.build();
     let mut all = Vec::new();
     leaves(&cli, "rtscope", &mut all);
@@ -94,7 +92,7 @@ fn exit_codes_are_in_the_manual() {
     let listed: BTreeSet<&str> =
         section.lines().filter_map(|l| l.strip_prefix("| ")?.split(' ').next()).filter(|c| *c != "code").collect();
     let codes = [Code::Done, Code::Assertion, Code::Usage, Code::Failed, Code::Verdict, Code::Interrupted];
-    let known: Vec<String> = codes.iter().map(|c| (*c as u8).to_string()).collect();
+    let known: Vec<String> = codes.iter().map(|c| c.number().to_string()).collect();
     assert_eq!(listed, known.iter().map(String::as_str).collect());
 }
 
@@ -205,4 +203,14 @@ fn links_lead_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn pages_that_failures_point_to_exist() {
+    let main = fs::read_to_string(root().join("crates/rtscope/src/main.rs")).unwrap();
+    let pages: Vec<&str> = quoted(&main).filter(|w| w.starts_with("docs/")).collect();
+    assert!(pages.len() > 15);
+    for page in pages {
+        assert!(root().join(page).is_file(), "{page}");
+    }
 }

@@ -5,6 +5,7 @@ use rtscope_record::text::visible;
 use rtscope_report::table::PAINTS;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set when the reader of a [`Stream`] on standard output has gone away. Global, as standard output is.
@@ -15,15 +16,21 @@ pub(crate) fn is_unread() -> bool {
     UNREAD.load(Ordering::Relaxed)
 }
 
-/// Writes a result to standard output, with foreign text made harmless. If the reader has gone away (`| head`), the program ends
-/// quietly; a full disk is an error.
+/// Writes a result to standard output, with foreign text made harmless, and no word of prose broken at a terminal's edge. If the
+/// reader has gone away (`| head`), the program ends quietly; a full disk is an error.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
-    exact(shown(text, colour()).as_bytes())
+    let text = shown(text, colour());
+    exact(if narrow() { rtscope_report::table::folded(&text, width()) } else { text.into_owned() }.as_bytes())
 }
 
-/// Writes a document: byte for byte to a file or pipe, as [`result`] does on a terminal.
+/// Whether it is known how wide the reader of standard output is.
+fn narrow() -> bool {
+    std::io::stdout().is_terminal() || columns().is_some()
+}
+
+/// Writes a document: byte for byte to a file or pipe, without what a terminal would act on to a terminal.
 pub(crate) fn document(bytes: &[u8]) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { result(&String::from_utf8_lossy(bytes)) } else { exact(bytes) }
+    if std::io::stdout().is_terminal() { exact(shown(&String::from_utf8_lossy(bytes), colour()).as_bytes()) } else { exact(bytes) }
 }
 
 /// Writes bytes unchanged: a guest's console, cyclictest's lines.
@@ -137,15 +144,41 @@ pub(crate) fn json_text(value: &impl serde::Serialize) -> Result<String, Failure
     })
 }
 
-/// Writes a line to standard error, with foreign text made harmless.
+/// Writes a line to standard error, with foreign text made harmless; on a terminal no word is broken at its edge.
 pub(crate) fn note(text: &str) {
+    let mut text = visible(text);
+    if let Some(width) = error_width() {
+        text = rtscope_report::table::folded(&text, width).into();
+    }
     // In one write, so that no other line comes in between.
-    let _ = std::io::stderr().write_all((visible(text) + "\n").as_bytes());
+    let _ = std::io::stderr().write_all((text + "\n").as_bytes());
+}
+
+/// Width of the terminal that standard error is; `None` if it is none, and `COLUMNS` does not say how wide its reader is.
+fn error_width() -> Option<usize> {
+    let terminal = || terminal_size::terminal_size_of(std::io::stderr()).map(|(w, _)| usize::from(w.0));
+    columns().or_else(terminal).map(|w| w.clamp(NARROWEST, 1000))
+}
+
+/// Tables are made for no less.
+const NARROWEST: usize = 40;
+
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok())
+}
+
+/// The page of the manual about what the program was asked to do.
+static PAGE: OnceLock<&str> = OnceLock::new();
+
+/// From now on failures point to this page of the manual.
+pub(crate) fn about(page: &'static str) {
+    let _ = PAGE.set(page);
 }
 
 /// Writes a failure to standard error.
 pub(crate) fn failure(f: &Failure) {
-    note(&told(f));
+    let page = PAGE.get().filter(|_| f.fault != Fault::Interrupted).map_or_else(String::new, |p| format!("\n  see: {p}"));
+    note(&(told(f) + &page));
 }
 
 /// The text of a failure for users: message and remedy, one line each.
@@ -163,8 +196,8 @@ pub(crate) fn colour() -> bool {
 
 /// Width of the terminal in columns: `COLUMNS`, else the terminal's own width, else 110.
 pub(crate) fn width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    said.or_else(|| terminal_size::terminal_size().map(|(w, _)| usize::from(w.0))).unwrap_or(110).clamp(40, 1000)
+    let terminal = || terminal_size::terminal_size().map(|(w, _)| usize::from(w.0));
+    columns().or_else(terminal).unwrap_or(110).clamp(NARROWEST, 1000)
 }
 
 #[cfg(test)]

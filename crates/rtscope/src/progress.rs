@@ -32,9 +32,9 @@ impl Progress {
 
     fn of(bar: ProgressBar, title: &str, end_ns: u64) -> Self {
         let template = if end_ns > 0 {
-            "{prefix:12.bold} [{bar:24}] {elapsed_precise} {wide_msg}"
+            "{prefix:12!.bold} [{bar:12}] {elapsed_precise} {wide_msg}"
         } else {
-            "{prefix:12.bold} {spinner} {elapsed_precise} {wide_msg}"
+            "{prefix:12!.bold} {spinner} {elapsed_precise} {wide_msg}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
@@ -109,5 +109,6 @@ fn figures(threads: &[Live]) -> String {
     let mean = Nanos(sum / count.max(1)).as_micros_f64();
     let max = worst.map_or(0.0, |w| Nanos(w.max).as_micros_f64());
     let who = worst.map_or("", |w| w.label.as_str());
-    format!("{count} samples, mean {mean:.1} us, max {max:.1} us ({who}), missed {missed}")
+    // What is behind the terminal's edge is lost: the maximum comes first.
+    format!("max {max:.1} us ({who}), missed {missed}, mean {mean:.1} us, {count} samples")
 }

@@ -66,20 +66,21 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether every record's test is one of `tests`.
-    pub(crate) fn only(&self, tests: &[Test]) -> Result<bool, Failure> {
+    /// The tests that the records are of, each once.
+    pub(crate) fn tests(&self) -> Result<Vec<Test>, Failure> {
+        let mut tests = Vec::new();
         for item in &self.items {
             let test = match (item, &self.archive) {
                 (Item::Given(record), _) => record.parts().test,
                 (Item::Kept(key), Some(archive)) => archive.test(*key)?,
                 // Without an archive there is no key.
-                (Item::Kept(_), None) => return Ok(false),
+                (Item::Kept(_), None) => continue,
             };
             if !tests.contains(&test) {
-                return Ok(false);
+                tests.push(test);
             }
         }
-        Ok(true)
+        Ok(tests)
     }
 
     /// All records at once, for what needs that and makes no sense with very many.

@@ -2,7 +2,7 @@
 
 use super::name::KernelName;
 use crate::debian::DebianError;
-use rtscope_failure::{Fault, Problem};
+use rtscope_failure::{Fault, Problem, did_you_mean};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,13 @@ impl Problem for KernelError {
         match self {
             Self::NotFetched { remedy, .. } => remedy.clone(),
             // These messages already contain the remedy.
-            Self::Name { .. } | Self::Damaged { .. } | Self::Own(_) => String::new(),
+            Self::Name { name, .. } => {
+                let all: Vec<String> = KernelName::all_fetchable().iter().map(ToString::to_string).collect();
+                // Mostly the architecture is left out.
+                let short = all.iter().filter_map(|n| n.rsplit_once('/')).map(|(name, _)| name);
+                did_you_mean(name, short.chain(all.iter().map(String::as_str)), "")
+            }
+            Self::Damaged { .. } | Self::Own(_) => String::new(),
             Self::Debian(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }

@@ -1,7 +1,7 @@
 //! Why a load can't be used.
 
 use crate::journal::JournalError;
-use rtscope_failure::{Fault, Problem};
+use rtscope_failure::{Fault, Problem, did_you_mean};
 use std::io;
 use std::path::PathBuf;
 
@@ -86,7 +86,10 @@ pub enum LoadError {
 impl Problem for LoadError {
     fn remedy(&self) -> String {
         match self {
-            Self::Unknown { .. } | Self::Argument { .. } => "rtscope loads".into(),
+            Self::Unknown { name, known } => {
+                did_you_mean(name, known.split(", ").map(|k| k.trim_matches('`')), "`rtscope loads` lists them")
+            }
+            Self::Argument { .. } => "rtscope loads".into(),
             // These messages already contain the remedy.
             Self::Missing { .. } | Self::Directory { .. } | Self::DiskFull { .. } => String::new(),
             Self::Journal(e) => e.remedy(),

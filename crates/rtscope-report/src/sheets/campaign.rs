@@ -65,14 +65,14 @@ pub(crate) fn runs(rows: &[CampaignRow]) -> Sheet<'_> {
         .when(repetitions, |c| c.right("rep", 0, |r| r.repetition.to_string().into()))
         .right("max us", 0, |r| us_opt(r.max).into())
         .right("missed", 2, |r| r.missed.map_or_else(|| NONE.into(), count).into())
-        .left("verdict", 0, |r| r.verdict.map_or_else(Cell::none, Cell::verdict))
+        .whole("verdict", 0, |r| r.verdict.map_or_else(Cell::none, Cell::verdict))
         .left("clock", 0, |r| {
             let model = r.model.map_or_else(String::new, |m| format!(", model {m}"));
             Cell::clock(r.clock.as_str().to_owned() + &model, r.clock == Clock::Virtual)
         })
         .right("took s", 3, |r| r.wall_ms.map_or_else(|| NONE.into(), seconds).into())
         // Only an existing record can be shown.
-        .left("id", 1, |r| if r.state == CampaignState::Done { r.id.as_str().into() } else { Cell::none() });
+        .whole("id", 1, |r| if r.state == CampaignState::Done { r.id.as_str().into() } else { Cell::none() });
     columns.sheet(rows)
 }
 

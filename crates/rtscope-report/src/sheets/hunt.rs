@@ -42,7 +42,7 @@ pub(crate) fn ranking(rows: &[HuntRow]) -> Sheet<'_> {
         .right("trial ms", 0, |r| format!("{}", r.trial as f64 / 1e6).into())
         .right("seed", 0, |r| r.seed.map_or_else(|| "-".into(), |s| s.to_string()).into())
         .right("found after s", 0, |r| seconds(r.found)[..seconds(r.found).len() - 5].to_owned().into())
-        .left("verdict", 0, |r| Cell::verdict(r.verdict))
-        .left("record", 0, |r| clean(&r.record).into())
+        .whole("verdict", 0, |r| Cell::verdict(r.verdict))
+        .whole("record", 0, |r| clean(&r.record).into())
         .sheet(rows)
 }

@@ -44,15 +44,15 @@ pub(crate) fn kernels(records: &[Record]) -> Result<Sheet<'static>, ReportError>
     let columns = Columns::new()
         .left("kernel", 0, |g: &Group<'_>| g.key.0.as_str().into())
         .left("preemption", 0, |g| g.key.1.into())
-        .right("average us", 0, move |g| all(g, Distribution::mean).into())
+        .right("average us", 1, move |g| all(g, Distribution::mean).into())
         .right("max us", 0, |g| Cell::main(us_opt(g.all.as_ref().and_then(Distribution::max))))
-        .right("std us", 0, move |g| all(g, Distribution::stddev).into())
+        .right("std us", 1, move |g| all(g, Distribution::stddev).into())
         .left("load", 0, |g| g.key.2.into())
         .right("runs", 2, |g| g.runs.to_string().into())
         .right("samples", 3, move |g| sum(g, Distribution::count).into())
         .right("missed", 0, move |g| sum(g, Distribution::missed).into())
-        .left("verdict", 0, |g| Cell::verdict(g.verdict))
-        .left("clock", 0, |g| Cell::clock(g.key.3.as_str(), g.virtual_machine));
+        .whole("verdict", 0, |g| Cell::verdict(g.verdict))
+        .whole("clock", 0, |g| Cell::clock(g.key.3.as_str(), g.virtual_machine));
     let [title, about] = headline(&records.iter().collect::<Vec<_>>());
     Ok(columns.sheet_of(groups).titled(title).about(about))
 }

@@ -65,8 +65,8 @@ pub(crate) fn seeds(records: &[Record]) -> Result<Option<Sheet<'static>>, Report
         .group("")
         .right("samples", 3, move |k| all(k, Distribution::count).into())
         .right("missed", 0, move |k| all(k, Distribution::missed).into())
-        .left("verdict", 0, |k| Cell::verdict(k.verdict))
-        .left("clock", 0, |k| Cell::clock(clock_words(k.first), true));
+        .whole("verdict", 0, |k| Cell::verdict(k.verdict))
+        .whole("clock", 0, |k| Cell::clock(clock_words(k.first), true));
     let [title, about] = headline(&every);
     Ok(Some(columns.sheet_of(rows).titled(title).about(about)))
 }

@@ -74,7 +74,7 @@ pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>
         .left("kernel", 0, |r: &Edge<'_>| release(r.g).into())
         .right("samples", 2, |r| count(r.e.samples).into())
         .left("space", 0, |r| space_name(r.g).into())
-        .left("PREEMPT_RT", 0, |r| preempt_rt(r.g.kernel.role).into());
+        .left("PREEMPT_RT", 2, |r| preempt_rt(r.g.kernel.role).into());
     for p in places {
         columns = columns.left(p.0, p.1, |r| (p.2)(r.g));
     }
@@ -86,12 +86,12 @@ pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>
         .right("mean", 4, move |r| mean(test, r.e.mean).into())
         .right("stdev/var", 1, |r| spread(r.e).into());
     for (i, t) in a.thresholds.iter().enumerate() {
-        columns = columns.right(format!("below {t}"), 0, move |r| r.e.shares.get(i).map_or_else(Cell::none, |s| share(s).into()));
+        columns = columns.right(format!("below {t}"), 1, move |r| r.e.shares.get(i).map_or_else(Cell::none, |s| share(s).into()));
     }
     let columns = columns
         .right("missed", 0, |r| Cell::trouble(r.e.missed))
-        .when(late, |c| c.right("of them late", 0, |r| Cell::trouble(r.e.late)))
-        .when(spurious, |c| c.right("spurious", 0, |r| Cell::trouble(r.e.spurious)))
+        .when(late, |c| c.right("of them late", 3, |r| Cell::trouble(r.e.late)))
+        .when(spurious, |c| c.right("spurious", 3, |r| Cell::trouble(r.e.spurious)))
         .group("the other instrument")
         .when(external, |c| {
             c.right("min/max", 0, move |r| r.other.map_or_else(Cell::none, |o| min_max(test, o).into())).right(
@@ -101,7 +101,7 @@ pub(crate) fn second(a: &LineTests, test: Test, edges: bool) -> Option<Sheet<'_>
             )
         })
         .group("")
-        .left("verdict", 0, |r| Cell::verdict(r.g.verdict));
+        .whole("verdict", 0, |r| Cell::verdict(r.g.verdict));
     let mut rows = Vec::new();
     for g in groups {
         rows.push(Edge { g, e: &g.both, other: g.external.as_ref().map(|e| &e.both) });
@@ -137,7 +137,7 @@ pub(crate) fn first(a: &LineTests) -> Sheet<'_> {
     let (title, places) = places("Latency by hardware and kernel, us", &groups);
     let mut columns = Columns::new()
         .left("kernel", 0, |r: &Place<'_>| release(r.g).into())
-        .left("PREEMPT_RT", 0, |r| preempt_rt(r.g.kernel.role).into());
+        .left("PREEMPT_RT", 2, |r| preempt_rt(r.g.kernel.role).into());
     for p in places {
         columns = columns.left(p.0, p.1, |r| (p.2)(r.g));
     }
@@ -156,13 +156,13 @@ pub(crate) fn first(a: &LineTests) -> Sheet<'_> {
             .group(name)
             .right("min, max", 0, move |r| r.response.get(i).copied().flatten().map_or_else(Cell::none, |g| Cell::main(range(g))));
         for (n, t) in a.thresholds.iter().enumerate() {
-            columns = columns.right(format!("below {t}"), 0, move |r| {
+            columns = columns.right(format!("below {t}"), 1, move |r| {
                 let of = r.response.get(i).copied().flatten().and_then(|g| g.both.shares.get(n));
                 of.map_or_else(Cell::none, |s| share(s).into())
             });
         }
     }
-    let columns = columns.group("").left("verdict", 0, |r| Cell::verdict(r.verdict()));
+    let columns = columns.group("").whole("verdict", 0, |r| Cell::verdict(r.verdict()));
     let key = |g: &Group| {
         (g.machine.clone(), g.os.clone(), g.kernel.release.clone(), g.kernel.role, g.load.clone(), g.clock_words.clone())
     };

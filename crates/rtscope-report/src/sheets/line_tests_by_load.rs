@@ -69,8 +69,8 @@ fn sheet(number: usize, mut task: Vec<&Group>, by_instrument: bool) -> Sheet<'_>
         .when(task[0].test == Test::Response, |c| c.right("p99.99 us", 2, |g| us_opt(g.both.p99_99).into()))
         .right("samples", 1, |g| count(g.both.samples).into())
         .right("missed", 0, |g| Cell::trouble(g.both.missed))
-        .when(late, |c| c.right("of them late", 0, |g| Cell::trouble(g.both.late)))
-        .when(spurious, |c| c.right("spurious", 0, |g| Cell::trouble(g.both.spurious)))
-        .left("verdict", 0, |g| Cell::verdict(g.verdict));
+        .when(late, |c| c.right("of them late", 3, |g| Cell::trouble(g.both.late)))
+        .when(spurious, |c| c.right("spurious", 3, |g| Cell::trouble(g.both.spurious)))
+        .whole("verdict", 0, |g| Cell::verdict(g.verdict));
     columns.sheet_of(task).titled(title)
 }

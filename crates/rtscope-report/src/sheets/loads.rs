@@ -73,6 +73,7 @@ fn of_test(test: Test, members: &[usize], records: &[Record]) -> Result<Sheet<'s
     let [high, low] = if wave { ["latest", "earliest"] } else { ["max", "min"] };
     let columns = Columns::new()
         .left("load", 0, |r: &Run<'_>| Cell { run: Some(r.index), ..r.name.as_str().into() })
+        .least(Some(super::LOAD))
         .when(search, |c| {
             c.right("sustained Hz", 0, |r| r.sustained().map_or_else(Cell::none, |ns| Cell::main(hertz(ns))))
                 .right("edge every us", 1, |r| us_opt(r.sustained()).into())
@@ -83,21 +84,21 @@ fn of_test(test: Test, members: &[usize], records: &[Record]) -> Result<Sheet<'s
             max if search => max.into(),
             max => Cell::main(max),
         })
-        .right(format!("{low}{unit}"), 0, |r| r.us(|j| j.min, |a| a.min).into())
-        .right(format!("std dev{unit}"), 0, |r| us_f64(r.jitter.as_ref().map_or_else(|| r.all()?.stddev, |j| j.stddev)).into())
+        .right(format!("{low}{unit}"), if wave { 0 } else { 2 }, |r| r.us(|j| j.min, |a| a.min).into())
+        .right(format!("std dev{unit}"), 2, |r| us_f64(r.jitter.as_ref().map_or_else(|| r.all()?.stddev, |j| j.stddev)).into())
         .group("")
-        .right("samples", 2, |r| r.all().map_or_else(|| NONE.into(), |a| count(a.count)).into())
+        .right("samples", 3, |r| r.all().map_or_else(|| NONE.into(), |a| count(a.count)).into())
         .right("missed", 0, |r| Cell::trouble(r.all().map_or(0, |a| a.missed)))
         .when(late, |c| c.right("of them late", 0, |r| Cell::trouble(troubles(&r.s)[0])))
         .when(spurious, |c| c.right("spurious", 0, |r| Cell::trouble(troubles(&r.s)[1])))
         .when(wave, |c| c.right("drift ppm", 1, |r| r.drift().into()))
         .when(!wave, |c| {
             c.right("p99.9 us", 1, |r| us_opt(r.at("p99.9").and_then(|p| p.raw)).into())
-                .right("p99.99 us", 4, |r| us_opt(r.at("p99.99").and_then(|p| p.raw)).into())
-                .right("corr. p99.9", 3, |r| corrected_cell(r.all(), r.at("p99.9")).into())
+                .right("p99.99 us", 5, |r| us_opt(r.at("p99.99").and_then(|p| p.raw)).into())
+                .right("corr. p99.9", 4, |r| corrected_cell(r.all(), r.at("p99.9")).into())
         })
-        .left("verdict", 0, |r| Cell::verdict(r.s.verdict))
-        .left("clock", 0, |r| Cell::clock(r.s.clock_words.as_str(), virtual_machine(r.record)));
+        .whole("verdict", 0, |r| Cell::verdict(r.s.verdict))
+        .whole("clock", 0, |r| Cell::clock(r.s.clock_words.as_str(), virtual_machine(r.record)));
     let [title, about] = headline(&own);
     Ok(columns.sheet_of(runs).titled(title).about(about))
 }

@@ -34,7 +34,7 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
         .right("runs", 4, |r| r.own.as_ref().map_or_else(Cell::none, |o| count(o.runs as u64).into()))
         .right("samples", 2, |r| both(r, |p| cut(&p.samples, 24), |o| count(o.samples)))
         .right("missed", 0, |r| r.own.as_ref().map_or_else(Cell::none, |o| Cell::trouble(o.missed)))
-        .left("verdict", 3, |r| r.own.as_ref().map_or_else(Cell::none, |o| Cell::verdict(o.verdict)));
+        .whole("verdict", 3, |r| r.own.as_ref().map_or_else(Cell::none, |o| Cell::verdict(o.verdict)));
     columns.sheet(&t.rows).titled(t.title.clone())
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn held(c: &Claim) -> Sheet<'_> {
             h.interval.map_or_else(|| NONE.into(), |[low, high]| format!("{} to {}", ratio(low), ratio(high))).into()
         })
         .left("answer", 0, |h| Cell::marked(h.answer.as_str(), mark(h.answer)))
-        .left("verdict", 3, |h| Cell::verdict(h.verdict))
+        .whole("verdict", 3, |h| Cell::verdict(h.verdict))
         .left("", 2, |h| clean(&h.why).into());
     columns.sheet(&c.held).titled(c.id).about(format!(": {}. {}: {}", c.says, c.paper, c.test))
 }

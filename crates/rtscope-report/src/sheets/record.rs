@@ -3,8 +3,8 @@
 use crate::format::{NONE, count, seconds, us_f64, us_opt, us_whole};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use crate::words;
-use rtscope_analysis::Summary;
 use rtscope_analysis::summary::Row;
+use rtscope_analysis::{Summary, virtual_machine};
 use rtscope_record::{Record, Test, Worst};
 use std::borrow::Cow;
 
@@ -42,6 +42,23 @@ pub(crate) fn distributions(s: &Summary) -> Sheet<'_> {
         .when(any(|r| r.overflow), |c| c.right("overflow", 0, |r| counter(r.overflow)))
         .when(any(|r| r.dropped), |c| c.right("dropped", 0, |r| counter(r.dropped)));
     columns.sheet(rows).titled(if s.test == Test::Timer { "Each CPU" } else { "Each edge" })
+}
+
+/// As [`distributions`] without what can be done without, and with verdict and clock.
+pub(crate) fn bare<'s>(record: &'s Record, s: &'s Summary) -> Sheet<'s> {
+    let rows = s.rows.iter().chain(merged(s).filter(|_| s.rows.len() > 1));
+    let vm = virtual_machine(record);
+    let columns = Columns::new()
+        .left("", 0, |r: &Row| r.label.as_str().into())
+        .right("samples", 0, |r| count(r.count).into())
+        .right("missed", 0, |r| Cell::trouble(r.missed))
+        .right("min us", 1, |r| us_opt(r.min).into())
+        .right("mean us", 1, |r| us_f64(r.mean).into())
+        .right("max us", 0, |r| Cell::main(us_opt(r.max)))
+        .right("p99.9 us", 0, |r| raw(r, "p99.9"))
+        .whole("verdict", 0, |_| Cell::verdict(s.verdict))
+        .when(vm, |c| c.left("clock", 0, |_| Cell::clock(s.clock_words.clone(), true)).least(Some(super::CLOCK)));
+    columns.sheet(rows)
 }
 
 /// Percentiles of all samples, raw and corrected, with notes about both.

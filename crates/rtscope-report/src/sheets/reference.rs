@@ -56,7 +56,7 @@ fn space(r: &Reference) -> &'static str {
 /// A row for each published figure.
 pub(crate) fn list(rows: &[Reference]) -> Sheet<'_> {
     let columns = Columns::new()
-        .left("id", 0, |r: &Reference| r.id.as_str().into())
+        .whole("id", 0, |r: &Reference| r.id.as_str().into())
         .left("study", 4, |r| cut(&r.study, LONGEST).into())
         .left("test", 0, |r| r.test.as_str().into())
         .left("space", 0, |r| space(r).into())

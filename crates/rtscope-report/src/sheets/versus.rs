@@ -21,8 +21,8 @@ fn ratio(l: &LoadFigures, f: impl Fn(&Ratios) -> Option<f64>) -> Cell<'static> {
 }
 
 /// The figures of the kernels next to each other, load by load.
-pub(crate) fn loads(b: &KernelPair) -> Sheet<'_> {
-    let mut columns = Columns::new().left("load", 0, |l: &LoadFigures| l.load.as_str().into());
+pub(crate) fn loads(b: &Block) -> Sheet<'_> {
+    let mut columns = Columns::new().left("load", 0, |l: &LoadFigures| l.load.as_str().into()).least(Some(super::LOAD));
     for (i, k) in b.kernels.iter().enumerate() {
         columns = columns
             .kernel(k.role)
@@ -47,8 +47,8 @@ pub(crate) fn loads(b: &KernelPair) -> Sheet<'_> {
                 .right("max", 0, |l| Cell { mark: Some(Mark::Ratio), ..ratio(l, |r| r.max) })
         })
         .group("")
-        .left("verdict", 0, |l| verdict(b, l))
-        .left("clock", 0, move |_| Cell::clock(clock.clone(), b.virtual_machine));
+        .whole("verdict", 0, |l| verdict(b, l))
+        .whole("clock", 0, move |_| Cell::clock(clock.clone(), b.virtual_machine));
     columns.sheet(&b.loads).titled(format!("Latency in us of {} time, by load", b.clock))
 }
 

@@ -4,9 +4,11 @@
 use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
 use super::style::{Axis, Use};
 use crate::curve::{bin_width, bins};
-use crate::format::{coordinate, count, time, us};
+use crate::format::{coordinate, count, cut, time, us};
+use crate::names::LONGEST;
 use crate::words::{self, hertz, samples};
 use rtscope_analysis::{clock_words, machine_name};
+use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Record, Test};
 use std::fmt::Write as _;
 
@@ -52,11 +54,13 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     c.close()
 }
 
-/// Such as "Timer latency, load full". For a sustained frequency, the samples are the latencies measured at it.
+/// Such as "Timer latency, load full", of an import with its file. For a sustained frequency, the samples are the latencies measured
+/// at it.
 pub(super) fn title(record: &Record) -> String {
     let p = record.parts();
     let sustained = p.instrument.as_ref().and_then(|i| i.sustained).map(|i| format!(": latency at {} Hz", hertz(i.0)));
-    format!("{}{}, load {}", words::title(p.test), sustained.unwrap_or_default(), p.load)
+    let file = p.source.as_ref().map(|s| format!(", {}", cut(s.file.rsplit('/').next().unwrap_or_default(), LONGEST)));
+    format!("{}{}, load {}{}", words::title(p.test), sustained.unwrap_or_default(), p.load, file.unwrap_or_default())
 }
 
 /// Kernel, preemption, clock and verdict; then counts.
@@ -79,9 +83,16 @@ pub(super) fn subtitle(record: &Record) -> Vec<String> {
     }
     let early = if p.interrupted { " · ended early" } else { "" };
     let interval = if p.test == Test::Periodic { "semi-period" } else { "interval" };
-    let release = if k.release.is_empty() { "unknown" } else { k.release.as_str() };
+    let kernel = match (k.release.as_str(), k.preemption) {
+        ("", Preemption::Unknown) => "kernel not known".into(),
+        (release, preemption) => {
+            format!("kernel {} {}", if release.is_empty() { "unknown" } else { release }, preemption.as_str())
+        }
+    };
+    // 0: an import does not say.
+    let every = if p.settings.interval.0 > 0 { format!(" · {interval} {}", p.settings.interval) } else { String::new() };
     vec![
-        format!("{host}kernel {release} {} · {} space · {interval} {}", k.preemption.as_str(), p.space, p.settings.interval),
+        format!("{host}{kernel} · {} space{every}", p.space),
         format!("{counts} · {} · clock: {}{early}", record.verdict(), clock_words(record)),
     ]
 }

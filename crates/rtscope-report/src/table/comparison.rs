@@ -40,12 +40,14 @@ fn agreement(a: &Agreement, style: Style) -> String {
 }
 
 fn side(name: &str, s: &Side, style: Style) -> String {
-    let verdict = style.paint(verdict_paint(s.verdict), s.verdict.as_str());
-    let clock = clean(&s.clocks.join(", "));
-    let clock = if s.virtual_machine { style.paint(Paint::Doubtful, &clock) } else { clock };
+    let (verdict, clock) = (s.verdict.as_str(), clean(&s.clocks.join(", ")));
     let kernel = clean(&format!("{} {}", s.kernels.join(", "), s.preemption.join(", ")));
     let ids = first_of(&s.ids, 3);
-    format!("{}  {ids}\n   kernel {} · {verdict} · clock {clock}\n", style.paint(Paint::Bold, name), kernel.trim())
+    let head = wrapped(style, &format!("{name}  "), &ids).replacen(name, &style.paint(Paint::Bold, name), 1);
+    let what = wrapped(style, "   ", &format!("kernel {} · {verdict} · clock {clock}", kernel.trim()));
+    // Painted only now: what is wrapped has no colours.
+    let what = what.replacen(verdict, &style.paint(verdict_paint(s.verdict), verdict), 1);
+    head + &if s.virtual_machine { what.replacen(&clock, &style.paint(Paint::Doubtful, &clock), 1) } else { what }
 }
 
 /// A line for each assertion: pass, FAIL, not shown or refused, and why.

@@ -7,25 +7,40 @@ use super::text::{Paint, Style, blanks, verdict_paint, wrap, wrapped};
 use crate::format::{clean, time};
 use crate::properties::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
 use crate::{ReportError, sheets, summarize};
-use rtscope_analysis::virtual_machine;
-use rtscope_record::{Clock, Effect, Record, Warning};
+use rtscope_analysis::{Summary, virtual_machine};
+use rtscope_record::{Clock, Effect, Record, Verdict, Warning};
 use std::fmt::Write as _;
 
-/// The result of a measurement in short: the figures, the warnings that affect the verdict, and what the load achieved.
+/// What a measurement says when it has ended: what was run, the figures of each CPU or edge, and by which codes they may mean
+/// less. [`detail`] has the rest.
 pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
-    let mut out = figures(record, style)?;
-    out += &super::instrument::of(record, false, style);
+    let s = summarize(record)?;
+    let mut out = heading(record, &s, style);
+    grid::write(&mut out, sheets::record::distributions(&s), style);
+    for text in crate::instrument::results(record) {
+        out += &wrapped(style, "", &text);
+    }
     let found = record.findings();
-    let (grave, notes): (Vec<_>, Vec<_>) = found.iter().partition(|w| w.effect > Effect::Note);
-    out += &warnings(grave, style);
-    out += &load_proof(record, style);
-    if !notes.is_empty() {
-        let mut codes: Vec<String> = notes.iter().map(|w| clean(&w.code)).collect();
-        codes.dedup();
-        out.push('\n');
-        out += &wrapped(style, "", &format!("Notes: {}. `rtscope show {}` says everything.", codes.join(", "), record.id()));
+    let of = |effect| found.iter().filter(move |w| w.effect == effect);
+    out += &warnings(of(Effect::Invalid).collect(), style);
+    let mut codes: Vec<String> = of(Effect::Inconclusive).map(|w| clean(&w.code)).collect();
+    codes.dedup();
+    let told = format!("`rtscope show {}` says everything.", record.id());
+    out.push('\n');
+    if codes.is_empty() {
+        out += &wrapped(style, "", &told);
+    } else {
+        let word = Verdict::Inconclusive.as_str();
+        let text = wrapped(style, "", &format!("{word}: {}. {told}", codes.join(", ")));
+        out += &text.replacen(word, &style.paint(Paint::Doubtful, word), 1);
     }
     Ok(out)
+}
+
+/// The figures of each CPU or edge alone, for scripts: the verdict, and the clock of a virtual machine, are columns.
+pub fn bare(record: &Record, style: Style) -> Result<String, ReportError> {
+    let s = summarize(record)?;
+    Ok(grid::render(sheets::record::bare(record, &s), style))
 }
 
 /// Usual length of a record's text, bytes.
@@ -81,36 +96,46 @@ fn warnings(mut warnings: Vec<&Warning>, style: Style) -> String {
 /// The heading of a record, and its figures.
 fn figures(record: &Record, style: Style) -> Result<String, ReportError> {
     let s = summarize(record)?;
-    let p = record.parts();
-    let mut out = String::new();
-    let clock = if virtual_machine(record) { style.paint(Paint::Doubtful, &clean(&s.clock_words)) } else { clean(&s.clock_words) };
-    let verdict = style.paint(verdict_paint(s.verdict), s.verdict.as_str());
-    let seed =
-        p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map_or_else(String::new, |l| format!(" · one seed ({})", l.seed));
-    let _ = writeln!(out, "{}  {verdict} · {} · clock {clock}{seed}", style.paint(Paint::Bold, &s.id), s.origin);
-    let early = if s.interrupted { " · ended early" } else { "" };
-    let _ = writeln!(
-        out,
-        "{} {}, {}, load {}, target {} · {} · ran {}{early}",
-        s.test,
-        crate::words::quantity(s.test),
-        crate::words::space(record),
-        clean(&s.load),
-        clean(&s.target),
-        clean(&s.started),
-        time(p.elapsed_ns as f64)
-    );
-    let _ = writeln!(out, "kernel {} {}", clean(&s.kernel), s.preemption);
-    if let Some(w) = &p.witness {
-        out += &wrapped(style, "witnessed: ", &w.in_words());
-    }
-    out.push('\n');
+    let mut out = heading(record, &s, style);
     grid::write(&mut out, sheets::record::distributions(&s), style);
     if let Some(all) = sheets::record::merged(&s) {
         out.push('\n');
         out += &grid::titled(sheets::record::percentiles(s.test, all), style);
     }
     Ok(out)
+}
+
+/// What was run, where and when, and what it is worth.
+fn heading(record: &Record, s: &Summary, style: Style) -> String {
+    let p = record.parts();
+    let seed =
+        p.lab.as_ref().filter(|_| p.clock == Clock::Virtual).map_or_else(String::new, |l| format!(" · one seed ({})", l.seed));
+    let (id, verdict, clock) = (clean(&s.id), s.verdict.as_str(), clean(&s.clock_words));
+    let first = wrapped(style, "", &format!("{id} {verdict} · {} · clock {clock}{seed}", s.origin));
+    // Painted only now: what is wrapped has no colours.
+    let mut out = first.replacen(&id, &format!("{} ", style.paint(Paint::Bold, &id)), 1);
+    out = out.replacen(verdict, &style.paint(verdict_paint(s.verdict), verdict), 1);
+    if virtual_machine(record) {
+        out = out.replacen(&clock, &style.paint(Paint::Doubtful, &clock), 1);
+    }
+    let early = if s.interrupted { " · ended early" } else { "" };
+    let what = format!(
+        "{} {}, {}, load {}, target {} · {} · ran {}{early}",
+        s.test,
+        crate::words::quantity(s.test),
+        crate::words::space(record),
+        s.load,
+        s.target,
+        s.started,
+        time(p.elapsed_ns as f64)
+    );
+    out += &wrapped(style, "", &what);
+    out += &wrapped(style, "", &format!("kernel {} {}", s.kernel, s.preemption));
+    if let Some(w) = &p.witness {
+        out += &wrapped(style, "witnessed: ", &w.in_words());
+    }
+    out.push('\n');
+    out
 }
 
 /// How many of the worst samples a terminal shows; the record and the page have them all.

@@ -1,7 +1,7 @@
-//! Draws a table on a terminal: aligned, and without its least important columns (which are named) where the terminal is
-//! too narrow. Neighbouring columns may share a head.
+//! Draws a table on a terminal: aligned, and where the terminal is too narrow without its least important columns, then with
+//! shorter texts (both are said). Neighbouring columns may share a head.
 
-use super::text::{Paint, Style, blanks, paint_of, wrap};
+use super::text::{Paint, Style, blanks, paint_of, wrap, wrapped};
 use crate::format::clean;
 use crate::sheet::{Align, Cell, Column, Sheet};
 use rtscope_record::text::visible_line;
@@ -32,35 +32,38 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The columns that fit, and the names of those that do not.
+    /// The columns that fit, the names of those that do not, and of those whose texts are cut.
     pub(crate) fn layout(&self, style: Style) -> Layout {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let mut left_out = Vec::new();
-        while style.width.is_some_and(|w| self.total(&shown) > w) {
+        let mut widths = self.widths.clone();
+        let too_wide = |shown: &[usize], widths: &[usize]| style.width.is_some_and(|w| total(widths, shown) > w);
+        while too_wide(&shown, &widths) {
             let worst = shown.iter().map(|&i| self.columns[i].expendable).max().unwrap_or(0);
             if worst == 0 {
                 break;
             }
             shown.retain(|&i| self.columns[i].expendable != worst);
-            let heads = self.columns.iter().filter(|c| c.expendable == worst);
-            left_out.extend(heads.map(|c| clean(&format!("{} {}", c.group.head, c.head)).trim_start().to_owned()));
+            left_out.extend(self.columns.iter().filter(|c| c.expendable == worst).map(name));
         }
-        Layout { shown, left_out }
-    }
-
-    fn total(&self, shown: &[usize]) -> usize {
-        shown.iter().map(|&i| self.widths[i] + 2).sum::<usize>().saturating_sub(2)
+        while too_wide(&shown, &widths) {
+            let longer = |i: &usize| self.columns[*i].least.is_some_and(|least| widths[*i] > least);
+            let Some(longest) = shown.iter().copied().filter(longer).max_by_key(|&i| widths[i]) else { break };
+            widths[longest] -= 1;
+        }
+        let cut = shown.iter().filter(|&&i| widths[i] < self.widths[i]).map(|&i| name(&self.columns[i])).collect();
+        Layout { shown, widths, left_out, cut }
     }
 
     /// The line of common heads above the columns; `None` without any.
-    fn groups(&self, shown: &[usize]) -> Option<String> {
+    fn groups(&self, layout: &Layout) -> Option<String> {
         if self.columns.iter().all(|c| c.group.head.is_empty()) {
             return None;
         }
         let mut line = String::new();
-        for run in shown.chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group) {
+        for run in layout.shown.chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group) {
             let head = clean(&self.columns[run[0]].group.head);
-            let width = self.total(run);
+            let width = total(&layout.widths, run);
             let gap = if line.is_empty() { "" } else { "  " };
             let text: String = head.chars().take(width).collect();
             let fill = width - text.chars().count();
@@ -76,16 +79,16 @@ impl<'a> Grid<'a> {
 
     /// Writes what is above the rows.
     pub(crate) fn head(&self, out: &mut String, layout: &Layout, style: Style) {
-        if let Some(line) = self.groups(&layout.shown) {
+        if let Some(line) = self.groups(layout) {
             let _ = writeln!(out, "{}", style.paint(Paint::Bold, &line));
         }
         let mut head = String::new();
         for (n, &i) in layout.shown.iter().enumerate() {
             let text = &self.columns[i].head;
-            self.put(&mut head, i, n == 0, text.chars().count(), text);
+            self.put(&mut head, layout, i, n == 0, text.chars().count(), text);
         }
         let _ = writeln!(out, "{}", style.paint(Paint::Bold, head.trim_end()));
-        let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(self.total(&layout.shown))));
+        let _ = writeln!(out, "{}", style.paint(Paint::Dim, &"─".repeat(total(&layout.widths, &layout.shown))));
     }
 
     /// Writes a row that was measured before.
@@ -93,16 +96,19 @@ impl<'a> Grid<'a> {
         let start = out.len();
         for (n, &i) in layout.shown.iter().enumerate() {
             let Some(cell) = row.get(i) else { continue };
-            let painted = cell.mark.filter(|_| style.colour).map(|mark| style.paint(paint_of(mark), &cell.text));
-            self.put(out, i, n == 0, cell.width, painted.as_deref().unwrap_or(&cell.text));
+            let room = layout.widths[i];
+            let text =
+                if cell.width > room { Cow::Owned(crate::format::cut(&cell.text, room)) } else { Cow::Borrowed(&*cell.text) };
+            let painted = cell.mark.filter(|_| style.colour).map(|mark| style.paint(paint_of(mark), &text));
+            self.put(out, layout, i, n == 0, cell.width.min(room), painted.as_deref().unwrap_or(&text));
         }
         out.truncate(start + out[start..].trim_end().len());
         out.push('\n');
     }
 
     /// Writes a text of `width` visible characters into column `i`, with a gap before it unless it is the first.
-    fn put(&self, out: &mut String, i: usize, first: bool, width: usize, text: &str) {
-        let fill = self.widths[i].saturating_sub(width);
+    fn put(&self, out: &mut String, layout: &Layout, i: usize, first: bool, width: usize, text: &str) {
+        let fill = layout.widths[i].saturating_sub(width);
         let (before, after) = if self.columns[i].align == Align::Right { (fill, 0) } else { (0, fill) };
         blanks(out, before + if first { 0 } else { 2 });
         out.push_str(text);
@@ -113,16 +119,28 @@ impl<'a> Grid<'a> {
 /// The columns of a table that fit on a terminal.
 pub(crate) struct Layout {
     shown: Vec<usize>,
+    /// Width of every column, in characters.
+    widths: Vec<usize>,
     left_out: Vec<String>,
+    cut: Vec<String>,
+}
+
+/// Width of these columns with the gaps between them.
+fn total(widths: &[usize], shown: &[usize]) -> usize {
+    shown.iter().map(|&i| widths[i] + 2).sum::<usize>().saturating_sub(2)
+}
+
+/// What a column is called below the table.
+fn name(c: &Column<'_>) -> String {
+    clean(&format!("{} {}", c.group.head, c.head)).trim_start().to_owned()
 }
 
 impl Layout {
     /// The text below the rows.
     pub(crate) fn foot(&self) -> String {
-        match self.left_out.join(", ") {
-            none if none.is_empty() => none,
-            left_out => format!("(too narrow for: {left_out}; --json has everything)\n"),
-        }
+        let some = |what: &str, columns: &[String]| (!columns.is_empty()).then(|| format!("{what}: {}; ", columns.join(", ")));
+        let said = [some("too narrow for", &self.left_out), some("cut", &self.cut)].into_iter().flatten().collect::<String>();
+        if said.is_empty() { said } else { format!("({said}--json has everything)\n") }
     }
 }
 
@@ -167,7 +185,12 @@ pub(crate) fn write(out: &mut String, mut sheet: Sheet<'_>, style: Style) {
 
 /// The line above a table.
 pub(crate) fn title(sheet: &Sheet<'_>, style: Style) -> String {
-    format!("{}{}\n", style.paint(Paint::Bold, &clean(&sheet.title)), clean(&sheet.about))
+    let (title, about) = (clean(&sheet.title), clean(&sheet.about));
+    let painted = style.paint(Paint::Bold, &title);
+    if style.width.is_none() {
+        return format!("{painted}{about}\n");
+    }
+    wrapped(style, "", &(title.clone() + &about)).replacen(&title, &painted, 1)
 }
 
 /// A table with its title.

@@ -1,7 +1,7 @@
 //! The list of runs, of any length.
 
 use super::grid::{Grid, Layout, show};
-use super::text::Style;
+use super::text::{Style, wrapped};
 use crate::sheet::Columns;
 use crate::sheets::list::{ListedRun, columns};
 use std::cell::OnceCell;
@@ -52,7 +52,10 @@ impl List {
 
     /// The text below the runs.
     pub fn foot(&self) -> String {
-        self.layout().foot()
+        match self.layout().foot() {
+            none if none.is_empty() => none,
+            foot => wrapped(self.style, "", &foot),
+        }
     }
 }
 

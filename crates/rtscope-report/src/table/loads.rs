@@ -17,3 +17,9 @@ pub fn loads(records: &[Record], style: Style) -> Result<String, ReportError> {
     let tables: Vec<String> = sheets.into_iter().map(|s| title(&s, style) + "\n" + &render(s, style)).collect();
     Ok(tables.join("\n") + &caveats(style, records))
 }
+
+/// [`loads`] without titles and remarks, for scripts: verdict and clock are columns.
+pub fn loads_bare(records: &[Record], style: Style) -> Result<String, ReportError> {
+    let bare = |s: crate::sheet::Sheet<'_>| render(crate::sheet::Sheet { notes: Vec::new(), ..s }, style);
+    Ok(sheets::loads::loads(records)?.into_iter().map(bare).collect::<Vec<_>>().join("\n"))
+}

@@ -100,6 +100,20 @@ pub(crate) fn wrap(out: &mut String, style: Style, first: &str, text: &str) {
     out.push('\n');
 }
 
+/// `text` with the lines that are longer than `width` continued on further ones, which are indented as they are. Lines with colours
+/// stay: tables fit already.
+pub fn folded(text: &str, width: usize) -> String {
+    let style = Style { colour: false, width: Some(width) };
+    let fold = |line: &str| {
+        if line.chars().count() <= width || line.contains('\x1b') {
+            return line.to_owned();
+        }
+        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+        wrapped(style, &indent, line).trim_end().to_owned()
+    };
+    text.split('\n').map(fold).collect::<Vec<_>>().join("\n")
+}
+
 /// A finding of a comparison, with its remedy.
 pub(crate) fn finding(style: Style, f: &Finding) -> String {
     let code = clean(&f.code);
@@ -183,6 +197,16 @@ mod tests {
             column += length;
         }
         out + "\n"
+    }
+
+    #[test]
+    fn long_lines_are_continued_under_themselves() {
+        let text = "rtscope: error: one two three\n  try: three four five six\na  b\n\x1b[1mcoloured and long enough\x1b[0m\n";
+        assert_eq!(
+            folded(text, 24),
+            "rtscope: error: one two\nthree\n  try: three four five\n  six\na  b\n\x1b[1mcoloured and long enough\x1b[0m\n"
+        );
+        assert_eq!(folded("a-word-that-is-longer-than-that\n", 24), "a-word-that-is-longer-than-that\n");
     }
 
     proptest! {

@@ -77,7 +77,8 @@ pub(crate) struct Boot {
 #[command(after_help = "\
 Examples:
   rtscope lab shell debian/6.12-rt
-The guest is the one that is measured in, in the host's time. `exit` ends it; nothing of it is kept.")]
+The guest is the one that is measured in, in the host's time. `exit` ends it; nothing of it is kept. The command ends with
+the exit status of the shell.")]
 pub(crate) struct Shell {
     /// A kernel of the cache, or one that can be fetched
     pub kernel: ToBoot,
@@ -170,25 +171,25 @@ pub(crate) struct Verify {
 #[command(next_help_heading = "Targets of the lab")]
 pub(crate) struct GuestArgs {
     /// Whose time: `virtual`, one nanosecond for each instruction, the same again every time; or `host` [default: virtual]
-    #[arg(long, value_name = "CLOCK", value_parser = ["virtual", "host"])]
+    #[arg(long, hide_short_help = true, value_name = "CLOCK", value_parser = ["virtual", "host"])]
     pub clock: Option<String>,
     /// Time model, what things cost in virtual time: 2, copies go by words; 1, a copied byte costs an instruction; 3, as 2 with instructions of 2 ns [default: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub model: Option<TimeModel>,
     /// Seed of the run: the same seed gives the same figures [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// CPUs of the guest [default: 1; more of them make sense with --clock host]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub guest_cpus: Option<u32>,
     /// Memory of the guest, MiB [default: 512]
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(256..=65536))]
+    #[arg(long, hide_short_help = true, value_name = "MIB", value_parser = clap::value_parser!(u32).range(256..=65536))]
     pub guest_memory: Option<u32>,
     /// A kernel module to load first, with its parameters: FILE.ko or 'FILE.ko hold_us=50'; may be repeated
-    #[arg(long, value_name = "FILE [PARAMETER=VALUE...]")]
+    #[arg(long, hide_short_help = true, value_name = "FILE [PARAMETER=VALUE...]")]
     pub guest_module: Vec<String>,
     /// Boot for this run alone; do not start from the kept state
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub fresh_boot: bool,
 }
 

@@ -13,7 +13,7 @@ use rtscope_analysis::{clock_and_machine, is_virtual};
 use rtscope_archive::ArchiveError;
 use rtscope_archive::capture::CaptureKind;
 use rtscope_archive::formats::{self, Format, ImportOptions};
-use rtscope_failure::{Explain, Failure};
+use rtscope_failure::{Explain, Failure, did_you_mean};
 use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
 
@@ -125,7 +125,11 @@ pub(crate) fn show(context: &Context, a: &Show) -> Result<Code, Failure> {
 pub(crate) fn import(context: &Context, a: &Import) -> Result<Code, Failure> {
     let captures = CaptureKind::ALL.map(CaptureKind::as_str);
     let format = a.format.as_deref().filter(|f| !captures.contains(f)).map(str::parse::<Format>).transpose();
-    let format = format.map_err(|e| Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), ""))?;
+    let read = || Format::ALL.into_iter().filter(|f| f.is_read()).map(Format::as_str).chain(captures);
+    let format = format.map_err(|e| {
+        let remedy = did_you_mean(a.format.as_deref().unwrap_or_default(), read(), "");
+        Failure::usage(format!("{e}; of captures: {}", captures.join(", ")), remedy)
+    })?;
     let keys = Keys::load()?;
     // An archive is created only once there is something to keep.
     let mut archive = if context.is_there() { Some(context.open()?) } else { None };
@@ -187,7 +191,9 @@ pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
         }
         .map(|()| Code::Done);
     }
-    let unknown = |e: String| Failure::usage(format!("{e}, {}", super::ci::NAMES.join(", ")), "");
+    let written = || Format::ALL.into_iter().filter(|f| f.is_written()).map(Format::as_str).chain(super::ci::NAMES);
+    let unknown =
+        |e: String| Failure::usage(format!("{e}, {}", super::ci::NAMES.join(", ")), did_you_mean(&a.format, written(), ""));
     let format: Format = a.format.parse().map_err(unknown)?;
     let selection = Selection::of(context, &a.selection)?;
     let work = |r: &Record| formats::export(r, format).at(r.id());

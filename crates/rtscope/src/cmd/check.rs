@@ -17,16 +17,25 @@ struct Report<'a> {
     system: &'a System,
 }
 
-/// Checks this machine and prints the findings.
-pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
+/// The priority that is checked for unless another is asked for, which is that of `measure`.
+pub(crate) const PRIORITY: u8 = 95;
+
+/// This machine, and what is found for a measurement at this priority.
+pub(crate) fn here(priority: u8) -> (System, Vec<Warning>) {
     let system = rtscope_probe::snapshot::collect(&rtscope_probe::snapshot::Root::of_this_machine());
     let settings = Settings {
-        priority: a.priority,
+        priority,
         threads: u32::try_from(system.cpu.online.len()).unwrap_or(1),
         cpus: system.cpu.online.clone(),
         ..Settings::default()
     };
     let findings = rtscope_record::findings::findings(&system, &settings);
+    (system, findings)
+}
+
+/// Checks this machine and prints the findings.
+pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
+    let (system, findings) = here(a.priority);
     let verdict = Verdict::of(&findings);
     if a.json {
         output::json(&Report { verdict, findings: &findings, system: &system })?;

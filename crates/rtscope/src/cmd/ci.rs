@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Names of the formats that are made of figures and verdicts, not of all that a record holds.
-pub(super) const NAMES: [&str; 9] =
+pub(crate) const NAMES: [&str; 9] =
     ["junit", "tap", "lava", "kcidb", "openmetrics", "markdown", "latex", "parquet", "parquet-buckets"];
 
 type Written = fn(&[Record]) -> Result<Vec<u8>, Failure>;

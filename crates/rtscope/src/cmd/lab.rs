@@ -5,6 +5,7 @@ mod guest;
 mod kernels;
 mod model;
 mod run;
+mod shell;
 mod verify;
 
 use crate::args::lab::{Lab, LabCommand};
@@ -17,7 +18,7 @@ pub(crate) fn run(context: &Context, a: &Lab) -> Result<Code, Failure> {
     match &a.command {
         LabCommand::Kernels(a) => kernels::run(context, a),
         LabCommand::Boot(a) => boot::boot(context, a),
-        LabCommand::Shell(a) => boot::shell(context, a),
+        LabCommand::Shell(a) => shell::shell(context, a),
         LabCommand::Run(a) => run::run(context, a),
         LabCommand::Model(a) => model::run(context, a),
         LabCommand::Verify(a) => verify::run(context, a),

@@ -66,7 +66,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
     let machine = if a.sign { machine.signing()? } else { machine };
-    let earlier = baseline::earlier(context, a)?;
+    let earlier = baseline::earlier(context, a, test)?;
     let stop = stop_on_signals()?;
     let mut raw = a.raw.as_ref().map(|path| Raw::create(path)).transpose()?;
     let (mut records, mut explained) = (Vec::new(), Vec::new());
@@ -91,10 +91,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         progress.clear();
         let record = match outcome {
             Ok(record) => record,
-            Err(e) if e.is_interrupted() => return finish(&records, &limits, a, Code::Interrupted),
+            Err(e) if e.is_interrupted() => return ended(context, &records, &limits, a, Code::Interrupted),
             Err(e) => {
                 // Records from the loads before are shown nevertheless.
-                finish(&records, &limits, a, Code::Failed)?;
+                ended(context, &records, &limits, a, Code::Failed)?;
                 return Err(e.into());
             }
         };
@@ -121,39 +121,53 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         }
         records.push(record);
         if interrupted || stop.is_stopped() {
-            return finish(&records, &limits, a, Code::Interrupted);
+            return ended(context, &records, &limits, a, Code::Interrupted);
         }
     }
     if let Some(raw) = raw {
         raw.finish()?;
     }
-    let code = finish(&records, &limits, a, code)?;
+    let code = finish(context, &records, &limits, a, code)?;
     for text in &explained {
         if a.json { output::note(text.trim_end()) } else { output::result(text)? }
     }
     let compared = earlier.map(|earlier| baseline::compared(&earlier, &records, a)).transpose()?;
     let held: Vec<_> = records.iter().flat_map(|r| limits.held(r)).collect();
     baseline::written(&records, &held, compared.as_ref().map(|c| &c.0), a)?;
+    last(context, &records, a)?;
     Ok(if code == Code::Done { compared.map_or(code, |c| c.1) } else { code })
 }
 
 /// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.
-fn finish(records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Result<Code, Failure> {
+fn finish(context: &Context, records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Result<Code, Failure> {
     if records.is_empty() {
         return Ok(so_far);
     }
     if !a.json {
-        if let [one] = records {
-            output::result(&table::brief(one, style())?)?;
-        } else {
-            output::result(&table::loads(records, style())?)?;
-        }
+        output::result(&match (records, context.quiet) {
+            ([one], true) => table::bare(one, style())?,
+            ([one], false) => table::brief(one, style())?,
+            (several, true) => table::loads_bare(several, style())?,
+            (several, false) => table::loads(several, style())?,
+        })?;
         if a.judge.intervals {
             output::result(&table::intervals(records, limits.confidence, style()))?;
         }
     }
     let judged = judge(records, limits, a.strict, a.json)?;
     Ok(if so_far == Code::Done { judged } else { so_far })
+}
+
+/// [`finish`] for what ends early, with the last line.
+fn ended(context: &Context, records: &[Record], limits: &Limits, a: &Measure, so_far: Code) -> Result<Code, Failure> {
+    let code = finish(context, records, limits, a, so_far)?;
+    last(context, records, a)?;
+    Ok(code)
+}
+
+/// Prints the line that stays in sight, after everything else.
+fn last(context: &Context, records: &[Record], a: &Measure) -> Result<(), Failure> {
+    if a.json || context.quiet { Ok(()) } else { output::result(&table::last_line(records, style())?) }
 }
 
 /// Checks records against limits and prints the outcome, with `json` to standard error.

@@ -1,10 +1,9 @@
 //! Commands about the program itself, and small tools: loads, raw samples, schema, completions, man pages.
 
+use crate::args::Summarize;
 use crate::args::values::Json;
-use crate::args::{Cli, Summarize};
 use crate::error::Code;
 use crate::output;
-use clap::CommandFactory;
 use rtscope_archive::raw;
 use rtscope_failure::{Explain, Failure};
 use rtscope_load::Load;
@@ -64,15 +63,13 @@ pub(crate) fn summarize(a: &Summarize) -> Result<Code, Failure> {
 /// Prints the JSON Schema of a record.
 pub(crate) fn schema() -> Result<Code, Failure> {
     let text = serde_json::to_string_pretty(&rtscope_record::json_schema()).or_machine("the schema", "report this")?;
-    output::result(&(text + "\n"))?;
+    output::document((text + "\n").as_bytes())?;
     Ok(Code::Done)
 }
 
-/// Prints completions for a shell.
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
-    let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut bytes);
-    output::exact(&bytes)?;
+/// Prints the script that completes for a shell.
+pub(crate) fn completions(shell: &str) -> Result<Code, Failure> {
+    output::exact(&crate::completions::script(shell)?)?;
     Ok(Code::Done)
 }
 
@@ -82,7 +79,7 @@ pub(super) const DIRECTORY: &str = "name a directory that can be written";
 /// Writes the man pages into a directory.
 pub(crate) fn man(dir: &Path) -> Result<Code, Failure> {
     rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
-    let mut cli = Cli::command().disable_help_subcommand(true);
+    let mut cli = crate::args::command().disable_help_subcommand(true);
     cli.build();
     pages(&cli, dir).or_machine(dir.display(), DIRECTORY)?;
     Ok(Code::Done)

@@ -167,10 +167,13 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let select = |word: &String| Selection::of(context, std::slice::from_ref(word));
     let left = select(&a.a)?;
     if a.kernels {
+        of_one_test(&[("the selection", left.tests()?)])?;
         return kernels(&left, a);
     }
     let right = a.b.as_ref().map(select).transpose()?;
-    if right.is_none() && !a.fail_if.is_empty() && left.only(&[Test::Response, Test::Periodic])? {
+    let tests = left.tests()?;
+    let over_lines = tests.iter().all(|t| matches!(t, Test::Response | Test::Periodic));
+    if right.is_none() && !a.fail_if.is_empty() && over_lines {
         return Err(Failure::usage(
             "--fail-if takes two selections of response or periodic tests",
             "rtscope compare A B --fail-if worse",
@@ -178,10 +181,14 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     }
     let published = Published::of_selections(a.with_reference.as_deref(), std::iter::once(&left).chain(&right))?;
     let asked = a.table.is_some() || !a.below.is_empty() || a.edges;
-    if asked || (right.is_none() && left.only(&[Test::Response, Test::Periodic])?) {
+    if asked || (right.is_none() && over_lines) {
         return line_tests(context, &left, right.as_ref(), a, &published);
     }
-    let Some(right) = right else { return versus(context, &left, a, &published) };
+    let Some(right) = right else {
+        of_one_test(&[("the selection", tests)])?;
+        return versus(context, &left, a, &published);
+    };
+    of_one_test(&[("A", tests), ("B", right.tests()?)])?;
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
     let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
     page_of(context, a, [&left, &right], Some(&comparison), &published)?;
@@ -191,6 +198,22 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
         published.text(&table::comparison(&comparison, style()))?;
     }
     held(&a.fail_if, a.json, &comparison.runs.iter().collect::<Vec<_>>())
+}
+
+/// Refuses runs of different tests: a ratio of a timer's latency and of a device's answer means nothing.
+pub(super) fn of_one_test(sides: &[(&str, Vec<Test>)]) -> Result<(), Failure> {
+    let mut all: Vec<Test> = Vec::new();
+    for test in sides.iter().flat_map(|s| &s.1) {
+        if !all.contains(test) {
+            all.push(*test);
+        }
+    }
+    let [first, _, ..] = all.as_slice() else { return Ok(()) };
+    let words = |(name, tests): &(&str, Vec<Test>)| {
+        format!("{name} is of {}", tests.iter().map(Test::to_string).collect::<Vec<_>>().join(" and "))
+    };
+    let message = format!("{}: runs of different tests can't be compared", sides.iter().map(words).collect::<Vec<_>>().join(", "));
+    Err(Failure::usage(message, format!("select runs of one test, such as test={first}")))
 }
 
 /// Writes the page of a comparison if asked for. A record of both sides appears once.

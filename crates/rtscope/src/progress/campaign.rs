@@ -36,7 +36,7 @@ impl CampaignProgress {
         let whole = lines.add(ProgressBar::with_draw_target(Some(of as u64), ProgressDrawTarget::hidden()));
         let left = Left::default();
         let shown = Arc::clone(&left);
-        if let Ok(style) = ProgressStyle::with_template("{prefix:12.bold} [{bar:24}] {elapsed_precise} {pos}/{len} runs{left}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix:12!.bold} [{bar:24}] {elapsed_precise} {pos}/{len} runs{left}") {
             let tell = move |_: &ProgressState, to: &mut dyn std::fmt::Write| {
                 // Minus the time since the estimate.
                 let left = lock(&shown).map(|(at, left)| left.saturating_sub(at.elapsed()));

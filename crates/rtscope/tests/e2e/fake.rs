@@ -211,3 +211,49 @@ fn a_fake_has_no_kernel_space() {
     w.file("lat", "10000\n");
     w.line("measure timer --space kernel -D 1s --target fake:lat").ends_with(2);
 }
+
+#[test]
+fn a_measurement_ends_with_the_line_that_is_looked_for() {
+    let w = World::new();
+    w.file("late", "1000\n2000\n3000\n2500000\n");
+    let narrow = |words: &str| -> crate::world::Said {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        w.command(&words).env("COLUMNS", "80").output().unwrap().into()
+    };
+    let base = "measure timer -D 1s -t 1 --target fake:late";
+    let said = narrow(base);
+    let last = said.out.lines().last().unwrap();
+    assert!(last.starts_with("max 2500.00 us · p99.9 ") || last.starts_with("max 2500.00 us · missed "), "{last}");
+    assert!(last.contains(" · missed 332 · ") || last.contains(" · missed 333 · ") || last.contains(" · missed 334 · "), "{last}");
+    assert!(said.out.lines().all(|l| l.chars().count() <= 80) && said.out.contains("`rtscope show"), "{}", said.out);
+    assert!(!said.out.contains("Percentiles of all") && !said.out.contains("Load proof"), "{}", said.out);
+    // Several runs: a table, and the line is of the worst.
+    let said = narrow("measure timer -D 1s -t 1 --target fake:late --load none,none");
+    assert!(said.out.lines().last().unwrap().starts_with("worst, none"), "{}", said.out);
+    // For scripts the table alone.
+    let said = narrow(&format!("--quiet {base}"));
+    assert_eq!(said.err, "");
+    let lines: Vec<&str> = said.out.lines().filter(|l| !l.starts_with('(')).collect();
+    assert!(lines.len() == 3 && lines[0].contains("max us") && lines[0].contains("verdict"), "{}", said.out);
+}
+
+#[test]
+fn runs_of_different_tests_are_not_compared() {
+    let w = World::new();
+    w.file("one", "1000\n");
+    w.line("measure timer -D 100ms --target fake:one");
+    w.line("measure periodic --answer soft:w -i 1ms -D 100ms");
+    for words in [
+        "compare test=timer test=periodic",
+        "compare test=timer test=periodic --html page.html",
+        "compare all",
+        "compare all --kernels",
+    ] {
+        let said = w.line(words).ends_with(2);
+        said.complains(&["runs of different tests can't be compared", "test=", "docs/report.md"]);
+    }
+    assert!(!w.path("page.html").exists());
+    let said = w.line("measure timer -D 100ms --target fake:one --baseline test=periodic").ends_with(2);
+    said.complains(&["the baseline is of periodic"]);
+    assert_eq!(w.records().len(), 2, "nothing was measured for it");
+}

@@ -81,6 +81,7 @@ fn help() {
         let said = w.line(&format!("lab {command} --help")).ends_with(0);
         insta::assert_snapshot!(format!("help-lab-{}", command.replace(' ', "-")), said.out);
     }
+    insta::assert_snapshot!("help-measure-short", w.line("measure -h").ends_with(0).out);
     assert!(w.line("--version").ends_with(0).out.starts_with("rtscope "));
     // The list above has every command.
     let listed = w.line("--help").out;
@@ -103,6 +104,15 @@ fn errors() {
     for words in [
         "nonsense",
         "measure",
+        "measure timer -m",
+        "measure timer -q",
+        "measure timer --export-json x.json",
+        "measure timer --output x",
+        "measure timer --json=x",
+        "measure timer --load dsik",
+        "measure timer --target locl",
+        "measure timer --target debian/6.12-rt",
+        "measure timer --target lab:debian/6.21-rt",
         "measure timer -i 0",
         "measure timer -i x",
         "measure timer -D 1y",
@@ -142,6 +152,7 @@ fn errors() {
         "import --format nonsense words.txt",
         "import --format csv words.txt",
         "export --format nonsense",
+        "export --format cvs",
         "remove 123",
         "report -o /no/such/directory/page.html",
         "compare latest 123",
@@ -192,15 +203,82 @@ fn man_pages_and_completions() {
     assert!(fs::read_to_string(w.path("pages/rtscope.1")).unwrap().contains(".SH"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let out = w.line(&format!("completions {shell}")).ends_with(0).out;
-        assert!(out.contains("rtscope") && out.contains("cyclictest") && !out.contains("__probe"), "{shell}");
+        assert!(out.contains("RTSCOPE_COMPLETE") && !out.contains("__probe"), "{shell}");
     }
-    // bash itself accepts its completions.
-    let bash = w.feed(&["completions", "bash"], b"").out;
-    w.file("completions.bash", bash);
-    let taken: crate::world::Said =
-        w.command_of("bash").args(["-c", ". ./completions.bash && complete -p rtscope"]).output().unwrap().into();
-    taken.ends_with(0);
     w.line("completions nonsense").ends_with(2);
+}
+
+/// bash itself, with the script that it gets, completes what this user has.
+#[test]
+fn bash_completes_what_there_is() {
+    let w = World::new();
+    w.file("one", "1000\n");
+    let id = w.line("measure timer --target fake:one --json").record().id().to_owned();
+    w.file("completions.bash", w.line("completions bash").ends_with(0).out);
+    // What readline does: it calls the function, and puts an answer behind the last of its separators.
+    w.file(
+        "complete.sh",
+        r#". ./completions.bash
+complete -p rtscope >/dev/null || exit 1
+compopt() { :; }
+COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
+_rtscope rtscope "${1##*[ :=]}" ""
+printf '%s\n' "${COMPREPLY[@]}""#,
+    );
+    let program = std::path::Path::new(crate::world::PROGRAM).parent().unwrap().to_owned();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let answers = |line: &str| -> Vec<String> {
+        let said: crate::world::Said = w.command_of("bash").args(["complete.sh", line]).env("PATH", &path).output().unwrap().into();
+        said.ends_with(0).out.lines().map(str::to_owned).collect()
+    };
+    for (line, want) in [
+        ("rtscope mea", "measure"),
+        ("rtscope measure timer --load none,di", "none,disk"),
+        ("rtscope measure timer --load=calc", "calculation"),
+        ("rtscope measure timer --target lab:debian/6.12-rt/am", "debian/6.12-rt/amd64"),
+        ("rtscope lab shell debian/6.12-rt/am", "debian/6.12-rt/amd64"),
+        ("rtscope export latest --format cyclictest-j", "cyclictest-json"),
+        ("rtscope show 2", &id),
+        ("rtscope measure timer --load-d", "--load-dir"),
+    ] {
+        assert_eq!(answers(line), [want], "{line}");
+    }
+    assert_eq!(answers("rtscope measure timer --load nothing-like-it"), [""]);
+}
+
+#[test]
+fn alone_it_says_what_to_do_next() {
+    let w = World::new();
+    let said = w.line("").ends_with(0);
+    assert!(said.out.starts_with("Next on this machine:\n") && said.out.contains("rtscope measure timer -D 10s"), "{}", said.out);
+    assert!(said.out.contains("\nCommands:\n  check "), "{}", said.out);
+    assert!(!w.archive().exists(), "looking makes no archive");
+    w.file("one", "1000\n");
+    let id = w.line("measure timer --target fake:one --json").record().id().to_owned();
+    assert!(w.line("").ends_with(0).out.contains(&format!("rtscope show {id}")));
+    // An archive that can't be read is no reason to say nothing.
+    fs::write(w.archive(), "no database").unwrap();
+    w.line("").ends_with(0);
+}
+
+#[test]
+fn no_line_of_help_or_errors_is_wider_than_the_terminal() {
+    let w = World::new();
+    for words in [
+        "--help",
+        "measure -h",
+        "measure --help",
+        "measure",
+        "measure timer --export-json x",
+        "measure timer --load dsik",
+        "compare --help",
+    ] {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let said: crate::world::Said = w.command(&words).env("COLUMNS", "80").output().unwrap().into();
+        let wide: Vec<&str> =
+            said.out.lines().chain(said.err.lines()).filter(|l| l.chars().count() > 80 && l.trim_start().contains(' ')).collect();
+        assert!(wide.is_empty(), "{words:?}: {wide:#?}");
+    }
 }
 
 #[test]

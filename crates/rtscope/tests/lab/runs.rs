@@ -201,6 +201,11 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
     let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
     let said = said.ends_with(0);
     assert!(said.out.contains("\nfirst 42\r") && said.out.contains("deb12-rt-amd64"), "{}", said.out);
+    assert!(!said.out.contains("rtscope-guest") && !said.out.contains("reboot:"), "{}", said.out);
+    lab.0.file("input", "exit 7\n");
+    let input = fs::File::open(lab.0.path("input")).unwrap();
+    let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
+    said.ends_with(7);
 }
 
 #[test]

@@ -116,9 +116,73 @@ fn number(parser: &mut Parser, name: &str, notes: &mut Vec<String>) -> Result<u6
     digits(&value.to_string_lossy(), name, notes)
 }
 
-/// `-D`: seconds, or a number with s, m, h or d.
-fn duration(text: &str) -> Result<Nanos, Failure> {
-    rtscope_record::units::seconds(text.trim()).map_err(|e| usage(format!("-D: {e}")))
+/// `-D`: seconds, or a number with s, m, h or d; other words as cyclictest reads them: the whole number before anything else is
+/// seconds. 0 is no limit.
+fn duration(text: &str, notes: &mut Vec<String>) -> Result<Option<Nanos>, Failure> {
+    let time = match rtscope_record::units::seconds(text.trim()) {
+        Ok(time) => time,
+        Err(_) => {
+            let seconds = digits(text, "-D", notes)?;
+            Nanos(seconds.checked_mul(Nanos::PER_SEC).ok_or_else(|| usage(format!("-D: {seconds} s is too long")))?)
+        }
+    };
+    Ok(Some(time).filter(|t| t.0 > 0))
+}
+
+/// cyclictest's long options that may be written shorter; getopt takes any beginning that only one of them has.
+const LONG: [&str; 37] = [
+    "affinity",
+    "aligned",
+    "breaktrace",
+    "clock",
+    "dbg_cyclictest",
+    "default-system",
+    "distance",
+    "duration",
+    "fifo",
+    "help",
+    "histfile",
+    "histofall",
+    "histogram",
+    "interval",
+    "json",
+    "laptop",
+    "latency",
+    "loops",
+    "mainaffinity",
+    "mlockall",
+    "nsecs",
+    "oscope",
+    "policy",
+    "posix_timers",
+    "priority",
+    "priospread",
+    "quiet",
+    "refresh_on_max",
+    "relative",
+    "resolution",
+    "secaligned",
+    "smi",
+    "smp",
+    "spike",
+    "threads",
+    "tracemark",
+    "verbose",
+];
+
+/// The long option that `word` is the beginning of, or `word` itself.
+fn whole(word: &str) -> Result<&str, Failure> {
+    let mut all = LONG.iter().filter(|l| l.starts_with(word));
+    match (LONG.contains(&word), all.next(), all.next()) {
+        (false, Some(one), None) => Ok(one),
+        (false, Some(one), Some(other)) => Err(usage(format!("`--{word}` may be --{one} or --{other}"))),
+        _ => Ok(word),
+    }
+}
+
+/// The bins of a histogram, of which there must be some.
+fn bins(n: u64) -> Result<u64, Failure> {
+    if n > 0 { Ok(n) } else { Err(usage("a histogram has one bin at least")) }
 }
 
 /// Whether a word looks like a CPU set that names at least one CPU.
@@ -136,7 +200,7 @@ impl Options {
             // Owned, so that the parser can be used for the argument.
             let name = match &arg {
                 Arg::Short(c) => c.to_string(),
-                Arg::Long(l) => (*l).to_owned(),
+                Arg::Long(l) => whole(l)?.to_owned(),
                 // Words that are no options are passed over by getopt, and so by cyclictest.
                 Arg::Value(v) => {
                     if !v.is_empty() {
@@ -166,11 +230,11 @@ impl Options {
                 "d" | "distance" => o.distance_us = number(&mut parser, "-d", &mut o.notes)?,
                 "D" | "duration" => {
                     let value = parser.value().map_err(|e| usage(e.to_string()))?;
-                    o.duration = Some(duration(&text(value))?);
+                    o.duration = duration(&text(value), &mut o.notes)?;
                 }
-                "h" | "histogram" => o.histogram = Some(number(&mut parser, "-h", &mut o.notes)?),
+                "h" | "histogram" => o.histogram = Some(bins(number(&mut parser, "-h", &mut o.notes)?)?),
                 "H" | "histofall" => {
-                    o.histogram = Some(number(&mut parser, "-H", &mut o.notes)?);
+                    o.histogram = Some(bins(number(&mut parser, "-H", &mut o.notes)?)?);
                     o.sum = true;
                 }
                 "histfile" => o.histfile = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
@@ -202,7 +266,8 @@ impl Options {
                     let threads = match optional(&mut parser, |w| w.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
                         Some(n) => {
                             let n = digits(&text(n), "-t", &mut o.notes)?;
-                            Threads::Number(u32::try_from(n).map_err(|e| usage(format!("-t: {e}")))?)
+                            let n = u32::try_from(n).map_err(|e| usage(format!("-t: {e}")))?;
+                            if n == 0 { Threads::PerCpu } else { Threads::Number(n) }
                         }
                         None => Threads::PerCpu,
                     };
@@ -218,6 +283,11 @@ impl Options {
                 // Marks in the kernel's trace change no figure.
                 "tracemark" => o.no_effect("--tracemark"),
                 "R" | "resolution" => o.no_effect("-R"),
+                // All threads start on one instant, whichever that is.
+                "secaligned" => {
+                    optional(&mut parser, |w| w.bytes().all(|b| b.is_ascii_digit()));
+                    o.no_effect("--secaligned");
+                }
                 "o" | "oscope" => {
                     number(&mut parser, "-o", &mut o.notes)?;
                     o.no_effect("-o");
@@ -240,7 +310,7 @@ impl Options {
                     o.load = crate::args::values::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
                 }
                 known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "X" | "F" | "fifo" | "smi" | "spike"
-                | "spike-nodes" | "secaligned" | "deepest-idle-state" | "U" | "numa") => {
+                | "spike-nodes" | "deepest-idle-state" | "U" | "numa") => {
                     let dashes = if known.len() == 1 { "-" } else { "--" };
                     let message = format!("cyclictest's {dashes}{known} is not provided: its figures would mean something else");
                     return Err(Failure::usage(message, "leave it out, or run cyclictest and `rtscope import` its output"));
@@ -338,7 +408,21 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        for bad in ["-i x", "-p 100", "--nonsense", "-r", "-c 1", "-h", "-D 5x", "-t x1 -Z", "--policy=batch -p1"] {
+        for bad in [
+            "-h 0",
+            "--h 10",
+            "--s",
+            "-D x",
+            "-D -1",
+            "-i x",
+            "-p 100",
+            "--nonsense",
+            "-r",
+            "-c 1",
+            "-h",
+            "-t x1 -Z",
+            "--policy=batch -p1",
+        ] {
             let parsed = parse(bad).and_then(|o| o.settings(&[0], vec![]));
             assert!(parsed.is_err(), "{bad}");
         }
@@ -361,6 +445,18 @@ mod tests {
         assert_eq!(o.notes.len(), 4);
         assert!(words(&["-V"]).version && words(&["--version"]).version && !words(&["-v"]).version);
         assert_eq!((settings("--policy=fifo -t3").priority, settings("--policy=rr -p7").priority), (4, 7));
+    }
+
+    #[test]
+    fn durations_and_beginnings_of_options_are_taken_as_by_getopt() {
+        for (line, seconds) in [("-D 5x", 5), ("-D 1.5", 1), ("-D 2m", 120), ("--dur=3", 3), ("-D 4s", 4)] {
+            assert_eq!(settings(line).duration, Some(Nanos(seconds * Nanos::PER_SEC)), "{line}");
+        }
+        assert_eq!(settings("-D 0 -l 5").duration, None);
+        let s = settings("--loop=7 --mlock --prior=80 --thr=2 --secaligned 100 --inter 500");
+        assert_eq!((s.loops, s.mlockall, s.priority, s.threads, s.interval.0), (Some(7), true, 80, 2, 500_000));
+        assert_eq!(settings("-t 0").threads, 4);
+        assert!(LONG.iter().all(|l| whole(l).is_ok_and(|w| w == *l)));
     }
 
     #[test]

@@ -1,21 +1,18 @@
-//! `rtscope lab boot` and `rtscope lab shell`: whether a kernel boots, and a look inside.
+//! `rtscope lab boot`: whether a kernel boots.
 
 use super::guest::open;
-use crate::args::lab::{Boot, Shell};
+use crate::args::lab::Boot;
 use crate::config::{Context, cache_root};
 use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
-use rtscope_failure::{Explain, Failure};
+use rtscope_failure::Failure;
 use rtscope_lab::kernels::{Arch, KernelName, Kernels};
 use rtscope_lab::vm::LabOptions;
 use rtscope_record::{Clock, Nanos};
 use rtscope_run::session::SessionStep;
 use serde::Serialize;
-use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
-use std::thread;
 use std::time::Instant;
 
 /// The result of a boot, as `--json` prints it.
@@ -94,42 +91,4 @@ fn take_in(vmlinuz: &Path, a: &Boot) -> Result<KernelName, Failure> {
     let taken = KernelName::own("boot", arch)
         .and_then(|name| kernels.add_own(&name, vmlinuz, a.modules.as_deref(), a.config.as_deref(), None));
     Ok(taken?.name)
-}
-
-/// Runs a shell in the guest, on this terminal.
-pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
-    let guest = open(context, &a.kernel, a.guest.options()?)?;
-    context.say("the guest boots; `exit` ends it");
-    let mut command = guest.interactive();
-    let started = "QEMU can't be started";
-    let status = if io::stdin().is_terminal() {
-        command.status().or_machine(started, "is it installed?")?
-    } else {
-        let guest = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().or_machine(started, "is it installed?")?;
-        typed(guest)?
-    };
-    if status.success() { Ok(Code::Done) } else { Err(Failure::machine(format!("QEMU ended: {status}"), "see what it said")) }
-}
-
-/// Prompt of the guest's shell, when it is ready for input.
-const PROMPT: &[u8] = b"lab# ";
-/// Ctrl-D.
-const END_OF_INPUT: u8 = 4;
-
-/// Passes our standard input, then its end, to the guest's terminal, and prints the guest's output. Input is sent only after the
-/// prompt: a booting machine loses it.
-fn typed(mut guest: Child) -> Result<ExitStatus, Failure> {
-    let failed = |e: io::Error| Failure::machine(format!("following the guest: {e}"), "report this");
-    let (mut keyboard, mut screen) = (guest.stdin.take(), guest.stdout.take());
-    let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
-    while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {
-        output::exact(&piece[..n])?;
-        shown.extend_from_slice(&piece[..n]);
-        if let Some(mut keyboard) = keyboard.take_if(|_| shown.windows(PROMPT.len()).any(|w| w == PROMPT)) {
-            shown.clear();
-            // This thread ends with the process if the guest ends first.
-            thread::spawn(move || io::copy(&mut io::stdin(), &mut keyboard).and_then(|_| keyboard.write_all(&[END_OF_INPUT])));
-        }
-    }
-    guest.wait().map_err(failed)
 }

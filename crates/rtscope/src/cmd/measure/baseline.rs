@@ -11,12 +11,15 @@ use crate::select::Selection;
 use rtscope_analysis::compare::{Comparison, Tally};
 use rtscope_analysis::{Evaluation, compare_tallies};
 use rtscope_failure::Failure;
-use rtscope_record::Record;
+use rtscope_record::{Record, Test};
 use rtscope_report::table;
 
-/// The earlier runs, read before the new ones are kept; `None` without `--baseline`.
-pub(super) fn earlier(context: &Context, a: &Measure) -> Result<Option<Tally>, Failure> {
-    a.baseline.as_ref().map(|word| tally(&Selection::of(context, std::slice::from_ref(word))?)).transpose()
+/// The earlier runs of the same test, read before the new ones are taken; `None` without `--baseline`.
+pub(super) fn earlier(context: &Context, a: &Measure, test: Test) -> Result<Option<Tally>, Failure> {
+    let Some(word) = &a.baseline else { return Ok(None) };
+    let selection = Selection::of(context, std::slice::from_ref(word))?;
+    report::of_one_test(&[("the baseline", selection.tests()?), ("this measurement", vec![test])])?;
+    tally(&selection).map(Some)
 }
 
 /// Compares the new runs with the earlier ones, prints it, and holds it to `--fail-if`.

@@ -1,0 +1,159 @@
+//! `rtscope lab shell`: a look inside a guest, which ends as its shell ends.
+
+use super::guest::open;
+use crate::args::lab::Shell;
+use crate::config::Context;
+use crate::error::Code;
+use crate::output;
+use rtscope_failure::{Explain, Failure};
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::Stdio;
+use std::thread;
+
+/// Runs a shell in the guest, on this terminal.
+pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
+    let guest = open(context, &a.kernel, a.guest.options()?)?;
+    context.say("the guest boots; `exit` ends it");
+    let mut command = guest.interactive();
+    // A terminal is QEMU's own, for its keys; what comes from elsewhere is typed once the shell is there.
+    let typed = !io::stdin().is_terminal();
+    command.stdin(if typed { Stdio::piped() } else { Stdio::inherit() }).stdout(Stdio::piped());
+    let mut machine = command.spawn().or_machine("QEMU can't be started", "is it installed?")?;
+    let failed = |e: io::Error| Failure::machine(format!("following the guest: {e}"), "report this");
+    let (mut keyboard, mut screen) = (machine.stdin.take(), machine.stdout.take());
+    let (mut view, mut piece) = (View::default(), [0; 4096]);
+    while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {
+        output::exact(&view.take(&piece[..n]))?;
+        if let Some(mut keyboard) = keyboard.take_if(|_| view.is_ready()) {
+            // This thread ends with the process if the guest ends first.
+            thread::spawn(move || io::copy(&mut io::stdin(), &mut keyboard).and_then(|_| keyboard.write_all(&[END_OF_INPUT])));
+        }
+    }
+    let status = machine.wait().map_err(failed)?;
+    let (code, rest) = view.end();
+    output::exact(&rest)?;
+    match code {
+        Some(0) => Ok(Code::Done),
+        Some(code) => Ok(Code::Own(code)),
+        None if status.success() => Err(Failure::machine("the guest ended without its shell", "see what it said")),
+        None => Err(Failure::machine(format!("QEMU ended: {status}"), "see what it said")),
+    }
+}
+
+/// Prompt of the guest's shell, when it is ready for input. A booting machine loses what is typed.
+const PROMPT: &[u8] = b"lab# ";
+/// Ctrl-D.
+const END_OF_INPUT: u8 = 4;
+/// End of the line with which the guest's own program makes way for the shell.
+const BEGINS: &[u8] = b"`exit` ends the machine";
+/// How the guest's own program begins to speak again.
+const ENDS: &[u8] = b"rtscope-guest: the agent ended: exit status: ";
+/// More than a machine says when it goes down, bytes: what follows was then no end.
+const LAST_WORDS: usize = 8 << 10;
+
+/// The guest's console, without what is before and after its shell.
+#[derive(Debug, Default)]
+struct View {
+    /// What is not shown yet, and perhaps never.
+    held: Vec<u8>,
+    begun: bool,
+    /// The end of what the shell said, where a prompt may stand.
+    tail: Vec<u8>,
+    ready: bool,
+}
+
+impl View {
+    /// What is to be shown of what was held and of `piece`.
+    fn take(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        let mut new = piece.len();
+        if !self.begun {
+            let Some(at) = find(&self.held, BEGINS) else { return Vec::new() };
+            let Some(line) = self.held[at..].iter().position(|b| *b == b'\n') else { return Vec::new() };
+            self.held.drain(..=at + line);
+            self.begun = true;
+            new = self.held.len();
+        }
+        self.tail.extend_from_slice(&self.held[self.held.len() - new..]);
+        self.ready = self.ready || find(&self.tail, PROMPT).is_some();
+        self.tail.drain(..self.tail.len().saturating_sub(PROMPT.len()));
+        let keep = match find(&self.held, ENDS) {
+            Some(at) if self.held.len() - at < LAST_WORDS => at,
+            Some(_) => self.held.len(),
+            // The end of what is there may be the beginning of these words.
+            None => (0..=self.held.len()).find(|at| ENDS.starts_with(&self.held[*at..])).unwrap_or(self.held.len()),
+        };
+        self.held.drain(..keep).collect()
+    }
+
+    /// Whether the shell has asked for input.
+    fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// The shell's exit status, and what else is to be shown: all of it if there was no shell.
+    fn end(self) -> (Option<u8>, Vec<u8>) {
+        let digits = self.held.strip_prefix(ENDS).filter(|_| self.begun);
+        let digits: String = digits.unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).map(|b| char::from(*b)).collect();
+        match digits.parse() {
+            Ok(code) => (Some(code), Vec::new()),
+            Err(_) => (None, self.held),
+        }
+    }
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|w| w == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOOT: &str = "[    0.1] Linux\r\nrtscope-guest 0.1.0\r\nrtscope-guest: no job will come (x); here is a shell, `exit` ends the machine\r\n";
+    const END: &str =
+        "rtscope-guest: the agent ended: exit status: 7\r\nrtscope-guest: x\r\n[    9.1] reboot: Restarting system\r\n";
+
+    /// What is shown of a console that comes in pieces of `size` bytes, and the exit status.
+    fn shown(console: &str, size: usize) -> (String, Option<u8>) {
+        let mut view = View::default();
+        let mut out: Vec<u8> = console.as_bytes().chunks(size).flat_map(|p| view.take(p)).collect();
+        let (code, rest) = view.end();
+        out.extend(rest);
+        (String::from_utf8(out).unwrap(), code)
+    }
+
+    #[test]
+    fn only_the_shell_is_shown() {
+        let said = "lab# uname\r\nLinux\r\nrtscope-guest: no end\r\nlab# exit 7\r\n";
+        for size in [1, 2, 7, 64, 100_000] {
+            assert_eq!(shown(&format!("{BOOT}{said}{END}"), size), (said.to_owned(), Some(7)));
+        }
+    }
+
+    #[test]
+    fn the_prompt_is_seen_in_any_pieces() {
+        for size in [1, 3, 100_000] {
+            let mut view = View::default();
+            let mut ready = false;
+            for piece in format!("lab# {BOOT}lab# ").as_bytes().chunks(size) {
+                assert!(!ready);
+                view.take(piece);
+                ready = view.is_ready();
+            }
+            assert!(ready);
+        }
+    }
+
+    #[test]
+    fn a_guest_without_a_shell_is_shown_whole() {
+        assert_eq!(shown("[ 0.1] Kernel panic\r\n", 4), ("[ 0.1] Kernel panic\r\n".into(), None));
+    }
+
+    #[test]
+    fn who_prints_the_last_words_hides_nothing() {
+        let said = format!("lab# cat\r\n{END}{}\r\nlab# ", "x\r\n".repeat(LAST_WORDS / 2));
+        let (out, code) = shown(&format!("{BOOT}{said}"), 50_000);
+        assert_eq!((out, code), (said, None));
+    }
+}
