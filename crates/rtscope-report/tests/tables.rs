@@ -5,8 +5,8 @@ mod sample;
 use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
-    CampaignRow, CampaignState, Entry, Style, bare, brief, campaign, comparison, detail, evaluations, findings, intervals, kernels,
-    last_line, line_tests, line_tests_by_load, list, loads, loads_bare, versus,
+    CampaignRow, CampaignState, ListedRun, Style, bare, brief, campaign, comparison, detail, evaluations, findings, intervals,
+    kernels, last_line, line_tests, line_tests_by_load, list, loads, loads_bare, versus,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
@@ -252,7 +252,7 @@ fn everything_fits_eighty_columns() {
     let (vm, board, responses) = (sample::virtual_machine(300), sample::board(300), sample::responses(500));
     let mixed = [vm.clone(), board.clone(), named.clone()].concat();
     let made = rtscope_analysis::line_tests(&responses, &[], &[]).unwrap();
-    let entry = |r: &Record| Entry::of(r).unwrap();
+    let entry = |r: &Record| ListedRun::of(r).unwrap();
     for (name, text) in [
         ("loads", loads(&board, style).unwrap()),
         ("loads of long names", loads(&named, style).unwrap()),

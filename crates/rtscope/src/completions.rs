@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use rtscope_archive::Filter;
-use rtscope_archive::capture::Kind;
+use rtscope_archive::capture::CaptureKind;
 use rtscope_archive::formats::Format;
 use rtscope_failure::Failure;
 use rtscope_lab::kernels::Kernels;
@@ -148,7 +148,7 @@ fn targets() -> Vec<Value> {
 }
 
 fn formats() -> Vec<Value> {
-    let captures = Kind::ALL.map(Kind::as_str);
+    let captures = CaptureKind::ALL.map(CaptureKind::as_str);
     plain(Format::ALL.map(Format::as_str).into_iter().chain(crate::cmd::CI_FORMATS).chain(captures))
 }
 

@@ -70,7 +70,7 @@ impl ListedRun {
 pub(crate) fn columns() -> Columns<'static, ListedRun> {
     Columns::new()
         // A run is named by the beginning of its id as well.
-        .left("id", 0, |e: &Entry| e.id.as_str().into())
+        .left("id", 0, |e: &ListedRun| e.id.as_str().into())
         .least(Some(24))
         .left("test", 3, |e| e.test.as_str().into())
         .left("load", 0, |e| e.load.as_str().into())

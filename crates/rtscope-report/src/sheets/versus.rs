@@ -21,7 +21,7 @@ fn ratio(l: &LoadFigures, f: impl Fn(&Ratios) -> Option<f64>) -> Cell<'static> {
 }
 
 /// The figures of the kernels next to each other, load by load.
-pub(crate) fn loads(b: &Block) -> Sheet<'_> {
+pub(crate) fn loads(b: &KernelPair) -> Sheet<'_> {
     let mut columns = Columns::new().left("load", 0, |l: &LoadFigures| l.load.as_str().into()).least(Some(super::LOAD));
     for (i, k) in b.kernels.iter().enumerate() {
         columns = columns
