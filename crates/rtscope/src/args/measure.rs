@@ -24,6 +24,7 @@ Examples:
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 2s --repeat 5 --target lab:debian/6.12-rt --baseline base.json --fail-if=worse
+  rtscope measure timer -D 10s --tune rt-runtime=off --tune governor=performance   set for the run, put back after it
   rtscope measure timer -D 1m --trace 100us                   why the first latency above 100 us was so late
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'")]
 pub(crate) struct Measure {
@@ -42,6 +43,9 @@ pub(crate) struct Measure {
     /// latencies (ns, one a line) to validate the instrument itself
     #[arg(long, default_value = "local", value_name = "TARGET")]
     pub target: String,
+    /// Set this on the machine for the run, and put back what was: NAME=VALUE, such as `preempt=full` (see docs/tuning.md)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tune: Vec<String>,
     #[command(flatten)]
     pub lines: LineOptions,
     #[command(flatten)]
