@@ -367,7 +367,7 @@ fn overall(held: &[Held]) -> Answer {
 fn common(spec: &Spec, a: &Kind, b: &Kind) -> String {
     let mut words = vec![if spec.sides == ["stock", "RT"] { a.kernel.series() } else { a.kernel.label.clone() }];
     if spec.sides == ["stock", "RT"] {
-        words.push(a.kernel.added());
+        words.extend(Some(a.kernel.added()).filter(|added| !added.is_empty()));
     }
     words.push(format!("load {}", b.load));
     if a.space == b.space {
