@@ -47,7 +47,8 @@ impl RecordBlocks {
             let of = d.parts();
             let (blocks, thread) = (of.blocks.as_ref(), of.thread.clone().unwrap_or_default());
             let priority = thread.policy.map_or_else(String::new, |policy| format!("{policy} {}", thread.priority));
-            let words = [&p.target, &machine, &p.system.kernel.release, &p.load, &of.label, &priority];
+            let tuning = p.settings.tuning.to_string();
+            let words = [&p.target, &machine, &p.system.kernel.release, &tuning, &p.load, &of.label, &priority];
             let name = words.into_iter().filter(|w| !w.is_empty()).cloned().collect::<Vec<_>>().join(", ");
             let points = blocks.map_or(0, |b| b.points);
             let rest = points.checked_shr(points.trailing_zeros()).unwrap_or(0);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// record does not say).
 type Aspect = (&'static str, &'static str, &'static str, fn(&Record) -> String);
 
-const ASPECTS: [Aspect; 9] = [
+const ASPECTS: [Aspect; 10] = [
     ("test-differs", "test", "compare runs of the same test", |r| r.parts().test.to_string()),
     ("space-differs", "space", "measure both in the same --space", |r| r.parts().space.to_string()),
     ("clock-differs", "clock", "measure both with the same clock: virtual and host time do not compare", |r| {
@@ -25,6 +25,10 @@ const ASPECTS: [Aspect; 9] = [
     ("placement-differs", "placement of threads", "measure both pinned, or both with --migrate, on as many threads", |r| {
         let s = &r.parts().settings;
         format!("{} threads {}", s.threads, if s.migrate { "free to migrate" } else { "pinned" })
+    }),
+    ("tuning-differs", "settings of the machine", "measure both with the same --tune", |r| {
+        let tuning = &r.parts().settings.tuning;
+        if tuning.is_empty() { "as it was".into() } else { tuning.to_string() }
     }),
     ("lab-differs", "the lab's machine", "take both with one QEMU: the same program, firmware and processor", |r| {
         let of = |l: &rtscope_record::Lab| {

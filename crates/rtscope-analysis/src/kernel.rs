@@ -1,7 +1,7 @@
-//! The kernel of a record, its short name, and whether it is stock or RT.
+//! The kernel of a record, with what was set of it, its short name, and whether it is stock or RT.
 
-use rtscope_record::Record;
 use rtscope_record::system::Preemption;
+use rtscope_record::{Record, Tuning};
 use serde::Serialize;
 
 /// A kernel's role in a comparison.
@@ -39,7 +39,11 @@ pub struct KernelModel {
     /// What the target's name added to its command line, in the lab.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
-    /// Short form of release and role, and the parameters: "6.12.95+deb12 RT", "6.12.95+deb12 stock highres=off".
+    /// What was set for the run while it ran.
+    #[serde(skip_serializing_if = "Tuning::is_empty")]
+    pub tuning: Tuning,
+    /// Short form of release and role, the parameters and what was set: "6.12.95+deb12 RT", "6.12.95+deb12 stock highres=off",
+    /// "6.12.95+deb12 stock with thp=never".
     pub label: String,
 }
 
@@ -53,14 +57,27 @@ impl KernelModel {
             _ => Role::Stock,
         };
         let parameters = r.parts().lab.as_ref().map(|lab| lab.parameters.clone()).unwrap_or_default();
-        let words = [short(&k.release), role.as_str().to_owned()];
+        let tuning = r.parts().settings.tuning.clone();
+        let mut words = vec![short(&k.release), role.as_str().to_owned()];
+        words.extend(added(&parameters, &tuning));
         Self {
             release: k.release.clone(),
             preemption: k.preemption.as_str().into(),
             role,
-            label: words.iter().chain(&parameters).map(String::as_str).collect::<Vec<_>>().join(" "),
+            label: words.join(" "),
             parameters,
+            tuning,
         }
+    }
+
+    /// Parameters and what was set, in words; empty where there is neither.
+    pub fn added(&self) -> String {
+        added(&self.parameters, &self.tuning).join(" ")
+    }
+
+    /// As it comes, without parameters, and nothing was set.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.parameters.is_empty() && self.tuning.is_empty()
     }
 
     /// Major and minor number; `None` where the release does not begin with both.
@@ -72,6 +89,11 @@ impl KernelModel {
     pub fn series(&self) -> String {
         self.numbers().map_or_else(|| "unknown".into(), |(major, minor)| format!("{major}.{minor}"))
     }
+}
+
+fn added(parameters: &[String], tuning: &Tuning) -> Vec<String> {
+    let set = if tuning.is_empty() { Vec::new() } else { [vec!["with".to_owned()], tuning.words()].concat() };
+    parameters.iter().cloned().chain(set).collect()
 }
 
 /// The release without flavour and architecture: "6.1.0-42-rt-amd64" becomes "6.1.0-42".

@@ -11,7 +11,7 @@ use crate::finding::{Finding, finding};
 use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model, virtual_machine};
 use rtscope_failure::{Fault, Problem};
-use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Verdict};
+use rtscope_record::{Clock, DistributionError, Nanos, Record, Space, Test, Tuning, Verdict};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -135,6 +135,7 @@ struct Key {
     stock: bool,
     release: String,
     parameters: Vec<String>,
+    tuning: Tuning,
     test: Test,
     device: String,
     interval: u64,
@@ -163,6 +164,7 @@ impl Key {
             stock: kernel.role != Role::Rt,
             release: kernel.release,
             parameters: kernel.parameters,
+            tuning: kernel.tuning,
             test: p.test,
             // In user space the settings describe who answers, by CPU and priority; in kernel space it is the handler.
             device: facts.filter(|_| p.space == Space::Kernel).map(|i| i.dut.clone()).unwrap_or_default(),

@@ -145,6 +145,7 @@ fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
                 r.kernel.role == Role::Rt
                     && r.place == s.place
                     && r.kernel.parameters == s.kernel.parameters
+                    && r.kernel.tuning == s.kernel.tuning
                     && series
                     && (!exact || r.version == s.version)
             });

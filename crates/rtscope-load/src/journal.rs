@@ -12,6 +12,7 @@ pub use error::JournalError;
 use crate::kernel_modules;
 use crate::process_tree;
 use crate::tracer::instance;
+use crate::tuning::place::{Files, Place};
 use rtscope_failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -53,6 +54,17 @@ pub enum Undo {
     RemoveInstance {
         /// Its name.
         name: String,
+    },
+    /// Put back a setting of the machine that a run made, unless it was set again since.
+    RestoreSetting {
+        /// Below which directory the kernel's files are: `/`.
+        root: PathBuf,
+        /// Where it is.
+        place: Place,
+        /// What the run set.
+        set: String,
+        /// What was there before.
+        before: String,
     },
 }
 
@@ -219,9 +231,12 @@ impl Undo {
     fn carry_out(&self, same_boot: bool) -> Option<Replayed> {
         let (path, token) = match self {
             Self::RemoveScratch { path, token } => (path, token),
-            // No module or instance survives a reboot.
+            // No module, instance or setting survives a reboot.
             Self::UnloadModule { name, parameters } => return if same_boot { unload(name, parameters) } else { None },
             Self::RemoveInstance { name } => return if same_boot { remove_instance(name) } else { None },
+            Self::RestoreSetting { root, place, set, before } => {
+                return if same_boot { restore(root, place, set, before) } else { None };
+            }
         };
         let what = format!("removed {}, left by a load whose rtscope was killed", path.display());
         match remove_scratch(path, token) {
@@ -259,6 +274,18 @@ fn remove_instance(name: &str) -> Option<Replayed> {
         Ok(true) => Some(Replayed { what: format!("removed {what}"), problem: None }),
         Ok(false) => None,
         Err(e) => Some(Replayed { what, problem: Some(e.to_string()) }),
+    }
+}
+
+/// Puts a setting back; `None` where something else was set since.
+fn restore(root: &Path, place: &Place, set: &str, before: &str) -> Option<Replayed> {
+    match Files::below(root).put_back(place, set, before) {
+        Ok(true) => Some(Replayed { what: format!("put {place} back to {before}, left by a run that was killed"), problem: None }),
+        Ok(false) => None,
+        Err(e) => {
+            let what = format!("{place}, which was {before} before a run that was killed");
+            Some(Replayed { what, problem: Some(e.to_string()) })
+        }
     }
 }
 

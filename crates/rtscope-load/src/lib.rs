@@ -14,6 +14,7 @@ mod stop;
 pub mod supervisor;
 pub mod tools;
 pub mod tracer;
+pub mod tuning;
 
 pub use job::{Isolation, Reexec};
 pub use journal::{Journal, JournalError};

@@ -10,7 +10,8 @@
 //!   network namespaces and all in them disappear.
 //! - **server** enters a second network namespace and becomes the iperf3 server.
 //!
-//! - **tracer** is no stage of a load: it makes a tracing instance and removes it when rtscope ends.
+//! - **tracer** is no stage of a load: it makes a tracing instance and removes it when rtscope ends; **tuning**
+//!   does the same with settings of the machine.
 //!
 //! Each stage ends when the one above it does: by the end of its standard input, and by `PR_SET_PDEATHSIG`.
 //! outer has only the former, because that signal is sent when the spawning *thread* ends, and a driver may
@@ -27,7 +28,7 @@ mod space;
 mod stage;
 mod watch;
 
-use crate::tracer::keeper;
+use crate::{tracer, tuning};
 use stage::Kind;
 
 /// Runs one stage. The hidden sub-command of the command line calls this with the arguments after its name, and
@@ -40,7 +41,8 @@ pub fn main(args: impl IntoIterator<Item = String>) -> u8 {
         ["outer"] => outer::run(),
         ["space", kind, net] => Kind::of(kind).map_or(2, |kind| space::run(kind, *net == "net")),
         ["init", kind, net] => Kind::of(kind).map_or(2, |kind| init::run(kind, *net == "net")),
-        [keeper::STAGE] => keeper::run(),
+        [tracer::keeper::STAGE] => tracer::keeper::run(),
+        [tuning::keeper::STAGE] => tuning::keeper::run(),
         ["server", interface, address, command @ ..] => network::server(interface, address, command),
         _ => 2,
     }

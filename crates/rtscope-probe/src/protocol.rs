@@ -36,6 +36,16 @@ pub struct ProbePlan {
     pub trace: Option<String>,
 }
 
+impl Work {
+    /// Whether it takes more than a probe: a load, or a machine that is set up for it.
+    pub fn needs_session(&self) -> bool {
+        match self {
+            Self::Measure(plan) => plan.load != "none" || !plan.settings.tuning.is_empty(),
+            Self::Dut(plan) => plan.load != "none",
+        }
+    }
+}
+
 /// An order to a keeper ([`crate::spool`]): one line of JSON, the answer to its [`Event::Hello`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkOrder {

@@ -3,6 +3,7 @@
 use crate::handler::Handler;
 use crate::line_options::LineSettings;
 use crate::policy::Policy;
+use crate::tuning::Tuning;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,9 @@ pub struct Settings {
     /// In kernel space: the context in which the task works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handler: Option<Handler>,
+    /// What of the machine was set for the run while the kernel ran, and put back after it. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Tuning::is_empty")]
+    pub tuning: Tuning,
     /// Command line of the run, word by word.
     #[serde(default)]
     pub command: Vec<String>,
@@ -92,6 +96,7 @@ impl Default for Settings {
             worst: 32,
             lines: None,
             handler: None,
+            tuning: Tuning::default(),
             command: Vec::new(),
         }
     }

@@ -80,6 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => Vec::new(),
     };
     let options = Options {
+        papers: None,
         tails: &[],
         title: "",
         comparison: comparison.as_ref(),

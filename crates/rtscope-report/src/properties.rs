@@ -70,6 +70,9 @@ pub(crate) fn settings_facts(record: &Record) -> Vec<Fact> {
     facts.extend(slack.filter(|&ns| ns > 0).map(|ns| ("timer slack", time(ns as f64))));
     facts.push(("memory locked", yes_no(s.mlockall)));
     facts.push(("idle states held off", yes_no(s.hold_dma_latency)));
+    if !s.tuning.is_empty() {
+        facts.push(("machine set to", s.tuning.to_string()));
+    }
     facts.extend(s.break_above.map(|b| ("break above", b.to_string())));
     facts.extend(s.trace_above.map(|limit| ("traced above", limit.to_string())));
     facts.extend(s.linear_bins.map(|(n, width)| ("linear bins", format!("{} of {}", count(n), time(width as f64)))));

@@ -13,7 +13,16 @@ use sample::explained::explained;
 fn make(records: &[Record]) -> String {
     page(
         records,
-        &Options { title: "", comparison: None, below: &[], published: &[], tails: &[], explained: &[], version: "0.1.0" },
+        &Options {
+            papers: None,
+            title: "",
+            comparison: None,
+            below: &[],
+            published: &[],
+            tails: &[],
+            explained: &[],
+            version: "0.1.0",
+        },
     )
     .unwrap()
 }
@@ -62,6 +71,7 @@ fn the_skeleton() {
     let html = page(
         &a,
         &Options {
+            papers: None,
             title: "kvm against board",
             comparison: Some(&both),
             below: &[],
@@ -174,7 +184,16 @@ fn one_run_and_two_instruments() {
     let both = compare(&records[..1], &scope[..1]).unwrap();
     let html = page(
         &records[..1],
-        &Options { title: "", comparison: Some(&both), below: &[], published: &[], tails: &[], explained: &[], version: "" },
+        &Options {
+            papers: None,
+            title: "",
+            comparison: Some(&both),
+            below: &[],
+            published: &[],
+            tails: &[],
+            explained: &[],
+            version: "",
+        },
     )
     .unwrap();
     insta::assert_snapshot!(skeleton(bodies(&html, "<h3>The same run", "</section>")[0]));
@@ -239,7 +258,8 @@ fn explained_samples_are_on_the_page_of_their_run() {
     for e in &all {
         assert_eq!(Explained::read(&serde_json::to_string(e).unwrap()).as_ref(), Ok(e), "what is kept reads back");
     }
-    let options = Options { title: "", comparison: None, below: &[], published: &[], tails: &[], explained: &all, version: "" };
+    let options =
+        Options { papers: None, title: "", comparison: None, below: &[], published: &[], tails: &[], explained: &all, version: "" };
     let html = page(&records[..1], &options).unwrap();
     let without = make(&records[..1]);
     assert!(html.len() - without.len() < 900_000 && html.len() < 1_000_000, "{} bytes", html.len());

@@ -11,10 +11,11 @@ use crate::target::Target;
 use rtscope_load::StopHandle;
 use rtscope_load::awake::Awake;
 use rtscope_load::programs::find_program;
+use rtscope_load::tuning::{Ended, Tuned};
 use rtscope_load::{Load, LoadHandle, StartOptions};
 use rtscope_probe::protocol::{Event, ProbePlan};
-use rtscope_record::Record;
 use rtscope_record::load::warnings;
+use rtscope_record::{Effect, Record, Warning};
 use rtscope_sys as sys;
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -30,6 +31,9 @@ pub fn measure(
     on_step: &mut dyn FnMut(SessionStep<'_>),
 ) -> Result<Record, MeasureError> {
     let versions = tool_versions(load);
+    let tuning = &plan.settings.tuning;
+    // Put back when this function returns.
+    let tuned = (!tuning.is_empty()).then(|| Tuned::start(&options.reexec, &options.journal, tuning)).transpose()?;
     if !load.is_none() {
         on_step(SessionStep::LoadStarting(load.name()));
     }
@@ -67,7 +71,31 @@ pub fn measure(
         parts.warnings.extend(warnings(&proof));
         parts.load_proof = Some(proof);
     }
+    if let Some(tuned) = tuned {
+        // The measurement stands, also where nobody looked to its end.
+        let ended = tuned.end().unwrap_or_else(|e| Ended { changed: vec![e.to_string()], left: vec![e.to_string()] });
+        parts.warnings.extend(tuning_warnings(&ended));
+    }
     Ok(Record::new(parts)?)
+}
+
+/// What is to be known of a machine that was set up for a run.
+fn tuning_warnings(ended: &Ended) -> impl Iterator<Item = Warning> {
+    let changed = (!ended.changed.is_empty()).then(|| {
+        let what = ended.changed.join("; ");
+        let message = format!("a setting of the machine did not last until the end of the run: {what}");
+        Warning::new(
+            "tuning-changed",
+            Effect::Invalid,
+            message,
+            "see what else sets it (tuned, irqbalance, a script), and measure again",
+        )
+    });
+    let left = (!ended.left.is_empty()).then(|| {
+        let message = format!("a setting of the machine could not be put back: {}", ended.left.join("; "));
+        Warning::new("tuning-left", Effect::Note, message, "set it by hand; the next rtscope tries again")
+    });
+    changed.into_iter().chain(left)
 }
 
 /// First line of `--version` of each tool of the load, by the tool's name.

@@ -177,7 +177,10 @@ const LOADED_TIMERS: &str = "timer tests under load on a stock kernel and its PR
 /// The same but for the kernel, which is the RT one of the same series with the same parameters.
 fn rt_of(a: &RunKind, b: &RunKind) -> bool {
     let kernels = b.kernel.role == Role::Rt && a.kernel.numbers().is_some() && a.kernel.numbers() == b.kernel.numbers();
-    kernels && a.kernel.parameters == b.kernel.parameters && a.beside_kernel() == b.beside_kernel()
+    kernels
+        && a.kernel.parameters == b.kernel.parameters
+        && a.kernel.tuning == b.kernel.tuning
+        && a.beside_kernel() == b.beside_kernel()
 }
 
 fn same_but_load(a: &RunKind, b: &RunKind) -> bool {
@@ -193,7 +196,9 @@ fn same_but_space(a: &RunKind, b: &RunKind) -> bool {
 /// The same kernel with high-resolution timers.
 fn with_high_resolution(a: &RunKind, b: &RunKind) -> bool {
     let rest: Vec<&String> = a.kernel.parameters.iter().filter(|p| *p != "highres=off").collect();
-    let kernels = a.kernel.release == b.kernel.release && rest == b.kernel.parameters.iter().collect::<Vec<_>>();
+    let kernels = a.kernel.release == b.kernel.release
+        && a.kernel.tuning == b.kernel.tuning
+        && rest == b.kernel.parameters.iter().collect::<Vec<_>>();
     kernels && a.beside_kernel() == b.beside_kernel()
 }
 
@@ -362,7 +367,7 @@ fn overall(held: &[Held]) -> Answer {
 fn common(spec: &Spec, a: &RunKind, b: &RunKind) -> String {
     let mut words = vec![if spec.sides == ["stock", "RT"] { a.kernel.series() } else { a.kernel.label.clone() }];
     if spec.sides == ["stock", "RT"] {
-        words.extend(a.kernel.parameters.iter().cloned());
+        words.extend(Some(a.kernel.added()).filter(|added| !added.is_empty()));
     }
     words.push(format!("load {}", b.load));
     if a.space == b.space {

@@ -51,6 +51,7 @@ impl RunKind {
             preemption: String::new(),
             role: Role::Unknown,
             parameters: Vec::new(),
+            tuning: rtscope_record::Tuning::default(),
             label: String::new(),
         };
         Self { kernel, ..self.clone() }

@@ -1,4 +1,5 @@
-//! All kernels of a selection in one table, each against a base: what a preemption model or a parameter of the command line changes.
+//! All kernels of a selection in one table, each against a base: what a preemption model, a parameter of the command line or a setting of
+//! the machine changes.
 
 use super::error::VersusError;
 use super::figures::Figures;
@@ -48,7 +49,7 @@ pub struct Variant {
 }
 
 /// The kernels of timer records. The base is the first whose label contains `base`; without one, the first stock kernel without
-/// parameters, else the first stock kernel, else the first. Fails where no place has two kernels.
+/// parameters and settings, else the first stock kernel, else the first. Fails where no place has two kernels.
 pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, VersusError> {
     let groups = tally.groups();
     if groups.is_empty() {
@@ -66,9 +67,9 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
         return Err(VersusError::OneKernel(groups[0].kernel.label.clone()));
     }
     for set in &mut sets {
-        set.sort_by_key(|g| (g.kernel.role, g.version.clone(), g.kernel.parameters.clone()));
+        set.sort_by_key(|g| (g.kernel.role, g.version.clone(), g.kernel.parameters.clone(), g.kernel.tuning.clone()));
         let named = |g: &&Group| base.is_some_and(|b| g.kernel.label.contains(b));
-        let plain = |g: &&Group| g.kernel.role == crate::kernel::Role::Stock && g.kernel.parameters.is_empty();
+        let plain = |g: &&Group| g.kernel.role == crate::kernel::Role::Stock && g.kernel.is_plain();
         let first = set.iter().position(named).or_else(|| set.iter().position(plain)).unwrap_or(0);
         if let (Some(b), false) = (base, set.iter().any(named)) {
             return Err(VersusError::NoBase(b.into(), set.iter().map(|g| g.kernel.label.clone()).collect::<Vec<_>>().join(", ")));

@@ -105,16 +105,17 @@ pub fn keeper(dir: &Path) -> u8 {
 fn begin(dir: &Path, work: &Work) -> io::Result<Child> {
     let plan = dir.join("plan.json");
     let mut command = sys::process::command(dir.join("rtscope-probe"));
+    let session = work.needs_session();
     match work {
         Work::Measure(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;
-            if work.load != "none" {
+            if session {
                 command.arg(LOADED[0]);
             }
         }
         Work::Dut(work) => {
             fs::write(&plan, serde_json::to_vec(work)?)?;
-            command.arg(if work.load == "none" { "dut" } else { LOADED[1] });
+            command.arg(if session { LOADED[1] } else { "dut" });
         }
     }
     command.arg(plan).current_dir("/").stdin(Stdio::null());

@@ -27,3 +27,8 @@ impl Context<'_> {
 pub(super) fn commands(now: &str, back: &str) -> String {
     format!("as root: `{now}` (back: `{back}`)")
 }
+
+/// The same, and the setting that does it for one run; the manual shows what it changes.
+pub(super) fn commands_or(now: &str, back: &str, tune: &str) -> String {
+    format!("{}; for one run `--tune {tune}` (docs/tuning.md has what that changed)", commands(now, back))
+}

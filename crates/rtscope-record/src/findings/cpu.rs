@@ -1,6 +1,6 @@
 //! Findings about the processors: frequency, idle states, isolation, interrupts, SMT.
 
-use super::context::{Context, commands};
+use super::context::{Context, commands, commands_or};
 use crate::system::{cpu_list, cpus};
 use crate::warning::{Effect, Warning};
 use std::collections::BTreeSet;
@@ -40,7 +40,8 @@ fn governed(c: &Context, what: &Frequency) -> Option<(Vec<u32>, String, String)>
     let governors: BTreeSet<&str> = of.iter().filter_map(|cpu| c.system.cpu.governor.get(cpu)).map(String::as_str).collect();
     let before = *governors.first()?;
     let files = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor";
-    let remedy = commands(&format!("echo performance | tee {files}"), &format!("echo {before} | tee {files}"));
+    let back = format!("echo {before} | tee {files}");
+    let remedy = commands_or(&format!("echo performance | tee {files}"), &back, "governor=performance");
     Some((of, governors.into_iter().collect::<Vec<_>>().join(", "), remedy))
 }
 
@@ -102,7 +103,7 @@ pub(super) fn deep_idle_states(c: &Context) -> Option<Warning> {
         format!("idle CPUs may enter {}, which takes {} us to leave, as /dev/cpu_dma_latency", deepest.name, deepest.latency_us);
     let switch =
         |value: u8| format!("for f in /sys/devices/system/cpu/cpu[0-9]*/cpuidle/state[1-9]*/disable; do echo {value} > $f; done");
-    let remedy = commands(&switch(1), &switch(0));
+    let remedy = commands_or(&switch(1), &switch(0), "idle-latency=0us");
     Some(if c.settings.hold_dma_latency {
         let message =
             format!("{found} can't be opened to prevent it: that time is part of the latencies, the more the less there is to do");

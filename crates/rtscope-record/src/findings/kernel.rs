@@ -1,6 +1,6 @@
 //! Findings about the kernel: preemption, clock, timers, throttling, tracers.
 
-use super::context::{Context, commands};
+use super::context::{Context, commands, commands_or};
 use crate::system::{Preemption, System};
 use crate::warning::{Effect, Warning};
 
@@ -129,7 +129,11 @@ pub(super) fn rt_throttling(c: &Context) -> Option<Warning> {
             "RT throttling is on: real-time tasks that together take more than {runtime} us of each {period} us of a CPU are stopped for the \
              rest of it. The measuring threads take far less, but not together with a busy real-time load"
         ),
-        commands("sysctl -w kernel.sched_rt_runtime_us=-1", &format!("sysctl -w kernel.sched_rt_runtime_us={runtime}")),
+        commands_or(
+            "sysctl -w kernel.sched_rt_runtime_us=-1",
+            &format!("sysctl -w kernel.sched_rt_runtime_us={runtime}"),
+            "rt-runtime=off",
+        ),
     ))
 }
 
@@ -158,7 +162,7 @@ pub(super) fn fair_server(c: &Context) -> Option<Warning> {
              them more, but not together with a busy real-time load",
             server.runtime_ns, server.period_ns
         ),
-        commands(&write(0), &write(server.runtime_ns)),
+        commands_or(&write(0), &write(server.runtime_ns), "fair-server=off"),
     ))
 }
 
@@ -168,7 +172,7 @@ pub(super) fn timer_migration(c: &Context) -> Option<Warning> {
         "timer-migration",
         Effect::Note,
         "timer migration is on: timers that an idle CPU would have to run may be run by another one, so they come to measured CPUs too",
-        commands("sysctl -w kernel.timer_migration=0", "sysctl -w kernel.timer_migration=1"),
+        commands_or("sysctl -w kernel.timer_migration=0", "sysctl -w kernel.timer_migration=1", "timer-migration=off"),
     ))
 }
 

@@ -98,7 +98,10 @@ fn remedies_are_commands_with_the_way_back() {
         assert_eq!(warning.code, code);
         assert_eq!(
             warning.remedy,
-            format!("as root: `echo performance | tee {governors}` (back: `echo {governor} | tee {governors}`)")
+            format!(
+                "as root: `echo performance | tee {governors}` (back: `echo {governor} | tee {governors}`); for one run \
+                 `--tune governor=performance` (docs/tuning.md has what that changed)"
+            )
         );
     }
 }

@@ -10,6 +10,7 @@ mod explained;
 mod lines;
 mod navigation;
 mod page;
+mod papers;
 mod parts;
 mod reference;
 mod run;

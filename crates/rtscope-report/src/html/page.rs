@@ -3,7 +3,7 @@
 use super::data::charts;
 use super::document::document;
 use super::navigation::navigation;
-use super::{comparison, lines, reference, run, summary, tail, versus};
+use super::{comparison, lines, papers, reference, run, summary, tail, versus};
 use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
@@ -22,6 +22,8 @@ pub struct Options<'a> {
     pub below: &'a [rtscope_record::Nanos],
     /// Published latencies beside the records' figures; no section where empty.
     pub published: &'a [rtscope_analysis::reference::Beside],
+    /// The four papers beside the records; no section where absent.
+    pub papers: Option<&'a rtscope_analysis::papers::Papers>,
     /// The tails of the records' series; no section where empty.
     pub tails: &'a [super::tail::TailOf],
     /// Explained samples of the records; of other records they are ignored.
@@ -54,12 +56,14 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
     let groups = groups(records);
     let parts = [
         ("summary", "Summary", true),
+        ("papers", "The four papers", options.papers.is_some()),
         ("versus", "Stock against RT", versus.is_some()),
         ("lines", "Response and periodic", lines.is_some()),
         ("comparison", "Comparison", options.comparison.is_some()),
         ("tails", "Tails", !options.tails.is_empty()),
         ("published", "Published", !options.published.is_empty()),
     ];
+    let there = papers::Sections { versus: versus.is_some(), lines: lines.is_some(), published: !options.published.is_empty() };
     let runs = groups.iter().map(|g| run::group(g, records, options.explained, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         a.skip href="#main" { "Skip to the figures" }
@@ -73,6 +77,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         @if records.len() > 1 { (navigation(&parts, &groups, records)) }
         main id="main" {
             (summary::summary(records)?)
+            @if let Some(p) = options.papers { (papers::papers(p, there)) }
             @if let Some(v) = &versus { (versus::versus(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }

@@ -4,6 +4,7 @@ use crate::ReportError;
 use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
 use crate::words::headline;
+use rtscope_analysis::versus::KernelModel;
 use rtscope_analysis::{clock_words, virtual_machine};
 use rtscope_record::{Distribution, Record, Verdict};
 
@@ -23,7 +24,8 @@ pub(crate) fn kernels(records: &[Record]) -> Result<Sheet<'static>, ReportError>
         let failed = |error| ReportError::Merge { id: r.id().into(), error };
         let kernel = &p.system.kernel;
         let release = if kernel.release.is_empty() { "unknown" } else { kernel.release.as_str() };
-        let key = (release.to_owned(), kernel.preemption.as_str(), p.load.as_str(), clock_words(r));
+        let added = KernelModel::of(r).added();
+        let key = (format!("{release} {added}").trim_end().to_owned(), kernel.preemption.as_str(), p.load.as_str(), clock_words(r));
         let own = r.merged().map_err(failed)?;
         match groups.iter_mut().find(|g| g.key == key) {
             None => {

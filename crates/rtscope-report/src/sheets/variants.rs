@@ -36,6 +36,7 @@ pub(crate) fn variants(p: &VariantsAt) -> Sheet<'_> {
         .right("missed", 2, |v| Cell::trouble(v.figures.missed))
         .right("mean/base", 2, move |v| change(v, "mean"))
         .right("p99.9/base", 0, move |v| change(v, "p99.9"))
+        .right("block max/base", 4, move |v| change(v, "block-max"))
         .whole("verdict", 5, |v| Cell::verdict(v.figures.verdict));
     let place = [p.machine.as_str(), p.arch.as_str(), p.clock_words.as_str()];
     let place: Vec<String> = place.iter().filter(|t| !t.is_empty()).map(|t| clean(t)).collect();

@@ -5,7 +5,7 @@ use super::test_plan::TestPlan;
 use crate::target::is_lab;
 use rtscope_files::digest::hex;
 use rtscope_lab::vm::TimeModel;
-use rtscope_record::Clock;
+use rtscope_record::{Clock, Tuning};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -31,6 +31,8 @@ pub struct Run {
     pub seed: Option<u64>,
     /// Its CPUs and memory.
     pub guest: GuestSize,
+    /// What is set on the machine for it.
+    pub tuning: Tuning,
 }
 
 #[derive(Serialize)]
@@ -50,9 +52,16 @@ struct Key<'a> {
     guest_cpus: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guest_memory_mib: Option<u32>,
+    #[serde(skip_serializing_if = "Tuning::is_empty")]
+    tuning: &'a Tuning,
 }
 
 impl Run {
+    /// Its target, and what is set there.
+    pub fn place(&self) -> String {
+        if self.tuning.is_empty() { self.target.clone() } else { format!("{} with {}", self.target, self.tuning) }
+    }
+
     /// Id of the run's record, in the campaign with this name and digest.
     pub fn id(&self, name: &str, digest: &str) -> String {
         let mut hash = hash([digest, self.key.as_str()]);
@@ -90,7 +99,7 @@ pub(super) fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     hex(sha.finalize())
 }
 
-/// Every run; those in virtual time come first. Time models and targets alternate fastest, then tests, then loads; repetitions
+/// Every run; those in virtual time come first. Settings, time models and targets alternate fastest, then tests, then loads; repetitions
 /// change slowest. So a drift of the machine affects all targets alike.
 fn expand(plan: &CampaignPlan) -> Vec<Run> {
     let mut runs = Vec::new();
@@ -99,7 +108,8 @@ fn expand(plan: &CampaignPlan) -> Vec<Run> {
             for test in &plan.tests {
                 let places =
                     plan.targets.iter().flat_map(|target| models(plan, target).into_iter().map(move |model| (target, model)));
-                for (target, model) in places {
+                let places = places.flat_map(|(target, model)| plan.tunings.iter().map(move |tuning| (target, model, tuning)));
+                for (target, model, tuning) in places {
                     let clock = if is_lab(target) { plan.clock } else { Clock::Host };
                     // In virtual time one seed gives one result: a repetition with the same seed would add nothing.
                     let seed = is_lab(target).then(|| plan.seed.wrapping_add(u64::from(repetition - 1)));
@@ -107,6 +117,7 @@ fn expand(plan: &CampaignPlan) -> Vec<Run> {
                     let key = Key {
                         guest_cpus: guest.cpus,
                         guest_memory_mib: guest.memory_mib,
+                        tuning,
                         target,
                         clock,
                         model: model.map(TimeModel::number).filter(|n| *n != 1),
@@ -117,8 +128,8 @@ fn expand(plan: &CampaignPlan) -> Vec<Run> {
                     };
                     // Serialization can't fail: the key holds only words, numbers and lists of them.
                     let key = serde_json::to_string(&key).unwrap_or_default();
-                    let (target, load, test) = (target.clone(), load.clone(), test.clone());
-                    runs.push(Run { key, target, clock, model, load, test, repetition, seed, guest });
+                    let (target, load, test, tuning) = (target.clone(), load.clone(), test.clone(), tuning.clone());
+                    runs.push(Run { key, target, clock, model, load, test, repetition, seed, guest, tuning });
                 }
             }
         }

@@ -3,10 +3,10 @@
 use super::test_plan::TestPlan;
 use crate::ssh::Address;
 use crate::target::is_lab;
-use rtscope_failure::{Fault, Problem};
+use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_lab::vm::TimeModel;
 use rtscope_load::Load;
-use rtscope_record::Clock;
+use rtscope_record::{Clock, Tuning};
 use serde::Deserialize;
 use std::io;
 use std::num::NonZeroU32;
@@ -91,6 +91,8 @@ pub struct CampaignPlan {
     pub(crate) seed: u64,
     /// CPUs and memory (MiB) of the lab's machines, where they are not the usual ones.
     pub(crate) guest: GuestSize,
+    /// What is set on the machines; each run is taken with every set.
+    pub tunings: Vec<Tuning>,
     /// The tests.
     pub tests: Vec<TestPlan>,
 }
@@ -122,6 +124,7 @@ struct File {
     guest_cpus: Option<Spanned<u32>>,
     #[serde(rename = "guest-memory")]
     guest_memory: Option<Spanned<u32>>,
+    tune: Option<Spanned<Vec<Spanned<String>>>>,
     scale: Option<Spanned<f64>>,
     loads: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default = "one")]
@@ -179,6 +182,7 @@ impl CampaignPlan {
             }
             targets = booted(&targets, sets.get_ref()).map_err(|(at, m)| wrong(at, m))?;
         }
+        let tunings = tunings(file.tune.as_ref(), &targets).map_err(|(at, m)| wrong(at, m))?;
         let size = |given: &Option<Spanned<u32>>, allowed: std::ops::RangeInclusive<u32>, what: &str| match given {
             Some(n) if !in_lab || !allowed.contains(n.get_ref()) => {
                 let message = format!("`{what}` is of the lab's machines, from {} to {}", allowed.start(), allowed.end());
@@ -250,7 +254,7 @@ impl CampaignPlan {
         }
 
         let repetitions = *file.repetitions.get_ref();
-        let each = targets.len() * loads.len() * tests.len() * models.len();
+        let each = targets.len() * loads.len() * tests.len() * models.len() * tunings.len();
         let runs = each.checked_mul(usize::try_from(repetitions).unwrap_or(usize::MAX));
         if repetitions == 0 || runs.is_none_or(|n| n > MOST_RUNS) {
             let message = format!("repetitions = {repetitions}: from 1 on, and at most {MOST_RUNS} runs in all");
@@ -268,6 +272,7 @@ impl CampaignPlan {
             jobs: file.jobs,
             seed: file.seed,
             guest,
+            tunings,
             tests,
         })
     }
@@ -299,6 +304,29 @@ fn booted(targets: &[String], sets: &[Spanned<String>]) -> Result<Vec<String>, (
             let words: Vec<&str> = std::iter::once(target.as_str()).chain(set.get_ref().split_whitespace()).collect();
             distinct(&mut all, words.join("+"), "target").map_err(|m| (set.span(), m))?;
         }
+    }
+    Ok(all)
+}
+
+/// The sets of settings; one that sets nothing where the plan has no key for them.
+fn tunings(
+    given: Option<&Spanned<Vec<Spanned<String>>>>,
+    targets: &[String],
+) -> Result<Vec<Tuning>, (std::ops::Range<usize>, String)> {
+    let Some(sets) = given else { return Ok(vec![Tuning::default()]) };
+    let mut all: Vec<Tuning> = Vec::new();
+    for set in sets.get_ref() {
+        let tuning: Tuning = set.get_ref().parse().map_err(|e| (set.span(), Failure::from(e).in_one()))?;
+        if all.contains(&tuning) {
+            return Err((set.span(), format!("the settings `{tuning}` are named twice: use `repetitions` to measure again")));
+        }
+        all.push(tuning);
+    }
+    if all.is_empty() {
+        return Err((sets.span(), "there are no settings: tune = [\"\", \"thp=never\"], or leave it out".into()));
+    }
+    if let Some(fake) = targets.iter().find(|t| t.starts_with("fake:") && all.iter().any(|set| !set.is_empty())) {
+        return Err((sets.span(), format!("`{fake}` is no machine, and has nothing to set")));
     }
     Ok(all)
 }

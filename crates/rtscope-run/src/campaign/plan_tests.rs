@@ -25,6 +25,27 @@ no-mlockall = true
 "#;
 
 #[test]
+fn each_set_of_settings_is_a_run_of_its_own() {
+    let tuned = |tune: &str| parse(&PLAN.replace("jobs = 3", &format!("tune = {tune}")));
+    let plan = tuned(r#"["", "thp=never preempt=full"]"#).unwrap();
+    let runs = plan.runs();
+    assert_eq!(runs.len(), 2 * 2 * 2 * 2);
+    assert_eq!(runs[1].place(), "lab:debian/6.12/amd64 with preempt=full thp=never");
+    // Runs with nothing set stay the runs that they were.
+    let before: Vec<_> = parse(PLAN).unwrap().runs().into_iter().map(|r| r.key).collect();
+    let plain: Vec<_> = runs.into_iter().filter(|r| r.tuning.is_empty()).map(|r| r.key).collect();
+    assert_eq!(plain, before);
+    for (tune, told) in [
+        (r#"["preempt=most"]"#, "plan.toml:7: `most` is not a value of preempt"),
+        (r#"["thp=never", "thp=never"]"#, "plan.toml:7: the settings `thp=never` are named twice"),
+        ("[]", "plan.toml:7: there are no settings"),
+    ] {
+        let e = tuned(tune).unwrap_err().to_string();
+        assert!(e.contains(told), "{e}");
+    }
+}
+
+#[test]
 fn a_plan_is_read() {
     let plan = parse(PLAN).unwrap();
     assert_eq!((plan.name.as_str(), plan.title.as_deref()), ("stock-vs-rt", Some("Two kernels")));

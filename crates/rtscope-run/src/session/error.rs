@@ -6,6 +6,7 @@ use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
 use rtscope_load::LoadError;
 use rtscope_load::tracer::TracerError;
+use rtscope_load::tuning::TuningError;
 use rtscope_record::RecordError;
 
 /// Why there is no record.
@@ -29,6 +30,9 @@ pub enum MeasureError {
     /// The kernel's tracer can't be used.
     #[error(transparent)]
     Tracer(#[from] TracerError),
+    /// The machine can't be set up as asked.
+    #[error(transparent)]
+    Tuning(#[from] TuningError),
     /// It was ended because it took too long.
     #[error("it took longer than {} s and was ended", .0.as_secs())]
     TooLong(std::time::Duration),
@@ -46,6 +50,7 @@ impl Problem for MeasureError {
             Self::Guest(e) => e.remedy(),
             Self::Module(e) => e.remedy(),
             Self::Tracer(e) => e.remedy(),
+            Self::Tuning(e) => e.remedy(),
             Self::TooLong(_) => "give each trial more time: --limit".into(),
             Self::Record(_) => "report this".into(),
         }
@@ -59,6 +64,7 @@ impl Problem for MeasureError {
             Self::Guest(e) => e.fault(),
             Self::Module(e) => e.fault(),
             Self::Tracer(e) => e.fault(),
+            Self::Tuning(e) => e.fault(),
             Self::TooLong(_) | Self::Record(_) => Fault::Machine,
         }
     }

@@ -87,7 +87,7 @@ impl RemoteWork {
             let remedy = "mount one of /tmp, /var/tmp, /dev/shm without noexec, or set TMPDIR there";
             return Err(probe_failure(format!("{name} has no directory where a program may be put and run"), remedy));
         };
-        let probe = Probe::find(&self.ssh.options.probes, machine, is_loaded(&work), &name)?;
+        let probe = Probe::find(&self.ssh.options.probes, machine, work.needs_session(), &name)?;
         dir.clone_into(&mut self.dir);
         // If this fails, the answer will show it.
         let _ = connection.voice.say(&format!("{} {}", probe.bytes.len(), probe.sha256));
@@ -295,15 +295,6 @@ impl Drop for RemoteWork {
 
 fn seconds(d: Duration) -> Nanos {
     Nanos(d.as_secs().saturating_mul(1_000_000_000))
-}
-
-/// Whether the work needs a load.
-fn is_loaded(work: &Work) -> bool {
-    "none"
-        != match work {
-            Work::Measure(plan) => &plan.load,
-            Work::Dut(plan) => &plan.load,
-        }
 }
 
 /// Whether a driver was a process of this machine and boot, and is dead.

@@ -23,6 +23,7 @@ Examples:
   rtscope measure timer -D 10s --target ssh:root@board        on another machine: the probe is copied, run and removed
   rtscope measure timer -D 10s --assert 'p99.9<80us' --assert 'missed==0' --strict
   rtscope measure timer -D 2s --repeat 5 --target lab:debian/6.12-rt --baseline base.json --fail-if=worse
+  rtscope measure timer -D 10s --tune rt-runtime=off --tune governor=performance   set for the run, put back after it
   rtscope measure timer -D 1m --trace 100us                   why the first latency above 100 us was so late
   rtscope measure timer -D 3s --json | jq -c '.distributions[] | [.label, .count, .missed, .max]'";
 
@@ -55,6 +56,9 @@ pub(crate) struct Measure {
     pub load_dir: Option<PathBuf>,
     #[arg(long, default_value = "local", value_name = "TARGET", help_heading = WHERE, help = "local, ssh:[USER@]HOST, lab:KERNEL or fake:FILE", long_help = "Where to measure: `local`; `ssh:[USER@]HOST[:PORT]`, another machine, by the user's own ssh; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected latencies (ns, one a line) to validate the instrument itself")]
     pub target: String,
+    /// Set this on the machine for the run, and put back what was: NAME=VALUE, such as `preempt=full` (see docs/tuning.md)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tune: Vec<String>,
     #[command(flatten)]
     pub lines: LineOptions,
     #[command(flatten)]

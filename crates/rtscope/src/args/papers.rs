@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rtscope_analysis::papers::Paper;
+use std::path::PathBuf;
 
 /// Options of `papers`.
 #[derive(Debug, Args)]
@@ -14,6 +15,7 @@ Examples:
   rtscope campaign run campaigns/dewit-2024-lab.toml     take the runs
   rtscope papers                                         all four beside all runs of the archive
   rtscope papers --paper dewit-2024 --comparisons        one, with each comparison of its claims
+  rtscope papers --paper dewit-2024 -o dewit.html        and a page, with its figures drawn from your runs
   rtscope papers --claims target=lab:debian/6.12/amd64,latest
   rtscope papers --json | jq '.claims[] | [.id, .answer]'")]
 pub(crate) struct Papers {
@@ -22,6 +24,9 @@ pub(crate) struct Papers {
     /// A paper; may be repeated [default: all four]
     #[arg(long = "paper", value_name = "NAME")]
     pub only: Vec<Paper>,
+    /// Also a page with all of it, and the papers' figures drawn from these runs
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// The claims only
     #[arg(long)]
     pub claims: bool,

@@ -14,7 +14,7 @@ use crate::progress::campaign::CampaignProgress;
 use rtscope_failure::{Explain, Failure};
 use rtscope_lab::vm::{LabOptions, TimeModel};
 use rtscope_load::{Load, StopHandle};
-use rtscope_record::{Clock, Record};
+use rtscope_record::{Clock, Record, Settings};
 use rtscope_report::table;
 use rtscope_run::campaign::{self, CampaignPlan, Executor, KeepError, Keeper, Run, State};
 use rtscope_run::session::MeasureError;
@@ -136,27 +136,33 @@ fn results(context: &Context, plan: &CampaignPlan, dir: &Path, a: &CampaignRun) 
 /// For each test: its targets one after the other, load by load; then, if each has its own kernel, kernel by kernel.
 fn tables(plan: &CampaignPlan, records: &[(Run, Record)]) -> Result<String, Failure> {
     let mut out = String::new();
+    let mut places: Vec<String> = Vec::new();
+    for run in plan.runs() {
+        if !places.contains(&run.place()) {
+            places.push(run.place());
+        }
+    }
     for test in &plan.tests {
-        let of = |target: Option<&str>| -> Vec<Record> {
-            let wanted = |run: &Run| run.test == *test && target.is_none_or(|t| t == run.target);
+        let of = |place: Option<&str>| -> Vec<Record> {
+            let wanted = |run: &Run| run.test == *test && place.is_none_or(|t| t == run.place());
             records.iter().filter(|(run, _)| wanted(run)).map(|(_, r)| r.clone()).collect()
         };
         let mut kernels = BTreeSet::new();
         let mut targets = 0;
-        for target in &plan.targets {
-            let records = of(Some(target));
+        for place in &places {
+            let records = of(Some(place));
             if records.is_empty() {
                 continue;
             }
             targets += 1;
             kernels.extend(records.iter().map(|r| {
                 let kernel = &r.parts().system.kernel;
-                (kernel.release.clone(), kernel.preemption.as_str(), r.parts().clock)
+                (kernel.release.clone(), kernel.preemption.as_str(), r.parts().settings.tuning.clone(), r.parts().clock)
             }));
             let gap = if out.is_empty() { "" } else { "\n" };
             // For a guest, the figures of all its seeds together count; `campaign status` lists the single runs.
             let text = table::seeds(&records, style())?.map_or_else(|| table::loads(&records, style()), Ok)?;
-            out += &format!("{gap}{target}: {}\n{text}", test.label());
+            out += &format!("{gap}{place}: {}\n{text}", test.label());
         }
         // Stock beside RT if possible; else kernel by kernel, if each kernel has exactly one target.
         if let Ok(text) = table::versus(&of(None), style()) {
@@ -209,6 +215,7 @@ impl Executor for Bench {
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
         let settings = settings.map_err(Failure::from).map_err(TargetError::from)?;
+        let settings = Settings { tuning: run.tuning.clone(), ..settings };
         let request = Request {
             id: id.into(),
             test: run.test.test,

@@ -25,7 +25,7 @@ use rtscope_load::Load;
 use rtscope_probe::protocol::Event;
 use rtscope_record::text::visible_line;
 use rtscope_record::units::{micros, seconds};
-use rtscope_record::{Record, Settings, Space, Test, Verdict, limits};
+use rtscope_record::{Record, Settings, Space, Test, Tuning, Verdict, limits};
 use rtscope_report::table;
 use rtscope_run::session::SessionStep;
 use std::collections::BTreeMap;
@@ -297,7 +297,8 @@ fn settings(context: &Context, a: &Measure, lab: Option<&LabOptions>) -> Result<
         (Some(guest), None) => (0..guest.cpus).collect(),
         (_, list) => cpus_of(&a.target, list.as_ref())?,
     };
-    Ok(Settings { samples: a.raw.is_some(), trace_above: a.trace, command: command(), ..run.settings(cpus) })
+    let tuning = Tuning::of_words(a.tune.iter().map(String::as_str)).at("--tune")?;
+    Ok(Settings { tuning, samples: a.raw.is_some(), trace_above: a.trace, command: command(), ..run.settings(cpus) })
 }
 
 /// The command line as given; words longer than a name may be are cut, and so is the list if it is too long.

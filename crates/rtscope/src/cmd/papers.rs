@@ -1,5 +1,6 @@
 //! `rtscope papers`: the four papers beside one's own runs.
 
+use super::report::{for_a_page, page_of_papers};
 use super::style;
 use crate::args::papers::Papers;
 use crate::config::Context;
@@ -10,6 +11,7 @@ use rtscope_analysis::papers::{Paper, PaperRun, papers};
 use rtscope_failure::Failure;
 use rtscope_report::table;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What `--json` prints; times in ns.
 #[derive(Serialize)]
@@ -32,6 +34,13 @@ pub(crate) fn run(context: &Context, a: &Papers) -> Result<Code, Failure> {
     let asked =
         if a.only.is_empty() { Paper::ALL.to_vec() } else { Paper::ALL.into_iter().filter(|p| a.only.contains(p)).collect() };
     let found = papers(&asked, &runs)?;
+    if let Some(path) = &a.output {
+        let ids: BTreeSet<&str> = runs.iter().map(|r| r.id.as_str()).collect();
+        let mut records = for_a_page(&selection)?;
+        records.retain(|r| ids.contains(r.id()));
+        page_of_papers(context, path, &records, &found)?;
+        context.say(&format!("the page is in {}", path.display()));
+    }
     if a.json {
         output::json(&Printed { schema: "rtscope-papers/1", found })?;
     } else if a.claims {

@@ -9,6 +9,7 @@ use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
+use rtscope_analysis::papers::Papers;
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::table::Caveats;
@@ -48,7 +49,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
 const PAGE: usize = 1000;
 
 /// The selected records; an error if they are more than a page holds.
-fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
+pub(crate) fn for_a_page(selection: &Selection) -> Result<Vec<Record>, Failure> {
     if selection.len() > PAGE {
         return Err(Failure::usage(
             format!("{} runs are selected, and a page holds {PAGE} at most", selection.len()),
@@ -66,6 +67,7 @@ fn page(context: &Context, records: &[Record], a: &Report, published: &Published
         comparison: None,
         below: &a.below,
         tails: &tails,
+        papers: None,
         published: published.found(),
         explained: &explained,
         version: env!("CARGO_PKG_VERSION"),
@@ -78,6 +80,20 @@ pub(crate) fn page_to(context: &Context, path: &Path, records: &[Record], title:
     let explained = super::explained::kept(context, records)?;
     let options =
         html::Options { title, below, explained: &explained, version: env!("CARGO_PKG_VERSION"), ..html::Options::default() };
+    write(path, html::page(records, &options)?.as_bytes())
+}
+
+/// Writes the page of `records` beside the papers to a file, with all that was published of such tests.
+pub(crate) fn page_of_papers(context: &Context, path: &Path, records: &[Record], papers: &Papers) -> Result<(), Failure> {
+    let (explained, published) = (super::explained::kept(context, records)?, Published::of_records(Some(""), records)?);
+    let options = html::Options {
+        title: "The four papers",
+        papers: Some(papers),
+        published: published.found(),
+        explained: &explained,
+        version: env!("CARGO_PKG_VERSION"),
+        ..html::Options::default()
+    };
     write(path, html::page(records, &options)?.as_bytes())
 }
 
@@ -234,6 +250,7 @@ fn page_of<'a>(
         title: "",
         comparison,
         below: &a.below,
+        papers: None,
         tails: &[],
         published: published.found(),
         explained: &explained,

@@ -102,6 +102,15 @@ impl Machine {
         stop: &StopHandle,
         on_step: &mut dyn FnMut(SessionStep<'_>),
     ) -> Result<Record, MeasureError> {
+        if !request.settings.tuning.is_empty() && (request.target.starts_with("fake:") || request.dut.is_some()) {
+            let what = if request.dut.is_some() {
+                "the machine of the DUT is not set up from here"
+            } else {
+                "there is no machine to set up"
+            };
+            let remedy = "leave --tune out, or set it there by hand".into();
+            return Err(TargetError::Usage { message: format!("{}: {what}", request.settings.tuning), remedy }.into());
+        }
         let dut = match request.dut {
             Some((at, plan)) => {
                 let plan = DutPlan { load: request.load.name().into(), ..plan.clone() };

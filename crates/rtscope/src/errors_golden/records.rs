@@ -19,7 +19,7 @@ use rtscope_record::histogram::{CountOverflow, SlotError};
 use rtscope_record::limits::{self, TooLong};
 use rtscope_record::quantile::{ParseQuantileError, Quantile};
 use rtscope_record::units::ParseNanosError;
-use rtscope_record::{Fingerprint, Origin, RecordError, Verdict};
+use rtscope_record::{Fingerprint, Origin, RecordError, Tuning, TuningTextError, Verdict};
 use rtscope_report::ReportError;
 use rtscope_samples::recorded::RecordedError;
 use rtscope_statistics::replicates::TwoSampleError;
@@ -62,6 +62,13 @@ fn of_records(told: &mut Told) {
         Number => [ParseNanosError::Number("fast".into())],
         Unit => [ParseNanosError::Unit("5 parsecs".into())],
         Range => [ParseNanosError::Range("0.1ns".into())],
+    );
+    let tuning = |text: &str| text.parse::<Tuning>().unwrap_err();
+    variants!(told, TuningTextError:
+        Form => [tuning("preempt")],
+        Name => [tuning("swap=off")],
+        Value => [tuning("preempt=most")],
+        Twice => [tuning("thp=never thp=always")],
     );
     variants!(told, SlotError:
         Beyond => [SlotError::Beyond(99_999)],

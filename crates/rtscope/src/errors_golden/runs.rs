@@ -16,6 +16,7 @@ use rtscope_lab::modules::ModuleError;
 use rtscope_lab::vm::{GuestError, VmError};
 use rtscope_load::kernel_modules::StillLoaded;
 use rtscope_load::tracer::TracerError;
+use rtscope_load::tuning::TuningError;
 use rtscope_load::{JournalError, LoadError};
 use rtscope_record::RecordError;
 use rtscope_run::campaign::{CampaignError, CampaignPlanError, StateError};
@@ -202,6 +203,16 @@ fn of_machines(told: &mut Told) {
         Refused => [refused()],
         Keeper => [TracerError::Keeper(denied())],
     );
+    let unset = |usage| TuningError::Refused {
+        message: "thp=never: this machine has no /sys/kernel/mm/transparent_hugepage/enabled: it has no transparent huge pages"
+            .into(),
+        remedy: "leave thp out there".into(),
+        usage,
+    };
+    variants!(told, TuningError:
+        Refused => [unset(false), unset(true)],
+        Keeper => [TuningError::Keeper(denied())],
+    );
     variants!(told, MeasureError:
         Load => [MeasureError::Load(LoadError::Interrupted)],
         Target => [MeasureError::Target(TargetError::Interrupted)],
@@ -209,6 +220,7 @@ fn of_machines(told: &mut Told) {
         Guest => [MeasureError::Guest(no_program())],
         Module => [MeasureError::Module(journal())],
         Tracer => [MeasureError::Tracer(refused())],
+        Tuning => [MeasureError::Tuning(unset(false))],
         TooLong => [MeasureError::TooLong(std::time::Duration::from_secs(30))],
         Record => [MeasureError::Record(RecordError::Label("cpu0".into()))],
     );

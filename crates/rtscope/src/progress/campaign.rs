@@ -113,7 +113,7 @@ impl CampaignProgress {
 
 fn title(run: &Run) -> String {
     let again = if run.repetition > 1 { format!(" #{}", run.repetition) } else { String::new() };
-    format!("{} {}{again}", run.target, run.load)
+    format!("{} {}{again}", run.place(), run.load)
 }
 
 fn ended(entry: &JournalLine, record: Option<&Record>) -> String {

@@ -28,4 +28,5 @@ mod stall;
 mod tail;
 mod timer;
 mod trace;
+mod tuning;
 mod world;

@@ -17,6 +17,7 @@ mod papers;
 mod pins;
 mod runs;
 mod trace;
+mod tuning;
 #[path = "../e2e/world.rs"]
 #[allow(dead_code)] // the other tests use these parts
 mod world;

@@ -5,7 +5,7 @@ use crate::config::Context;
 use rtscope_archive::RunSummary;
 use rtscope_failure::Failure;
 use rtscope_lab::vm::TimeModel;
-use rtscope_record::{Clock, Record, Verdict};
+use rtscope_record::{Clock, Record, Tuning, Verdict};
 use rtscope_report::table::{self, CampaignRow, CampaignState, Style};
 use rtscope_run::campaign::{self, CampaignPlan, Run, RunOutcome, TestPlan};
 use serde::Serialize;
@@ -33,6 +33,9 @@ pub(super) struct Status {
 struct RunStatus {
     state: CampaignState,
     target: String,
+    /// What is set there; left out where nothing is.
+    #[serde(skip_serializing_if = "Tuning::is_empty")]
+    tuning: Tuning,
     clock: Clock,
     /// Time model; only in virtual time.
     model: Option<u32>,
@@ -75,6 +78,7 @@ impl Status {
                 RunStatus {
                     state,
                     target: run.target.clone(),
+                    tuning: run.tuning.clone(),
                     clock: run.clock,
                     model: run.model.map(TimeModel::number),
                     load: run.load.clone(),
@@ -111,7 +115,7 @@ impl Status {
             .iter()
             .map(|r| CampaignRow {
                 state: r.state,
-                target: r.target.clone(),
+                target: r.run.place(),
                 load: r.load.clone(),
                 test: r.test.label(),
                 repetition: r.repetition,

@@ -1,0 +1,74 @@
+//! The page's section with the four papers: their claims, then the conditions and figures of each with one's own beside them, and where on
+//! the page its figures are drawn from one's own runs.
+
+use super::table::table;
+use crate::sheets::papers as sheets;
+use maud::{Markup, html};
+use rtscope_analysis::papers::{Paper, PaperBesideRuns, Papers};
+
+/// The sections that a page has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sections {
+    pub(super) versus: bool,
+    pub(super) lines: bool,
+    pub(super) published: bool,
+}
+
+/// Everything about `p`.
+pub(super) fn papers(p: &Papers, there: Sections) -> Markup {
+    html! {
+        section.versus id="papers" aria-labelledby="papers-title" {
+            h2 id="papers-title" { "The four papers" }
+            (table(&sheets::claims(&p.claims)))
+            @for c in p.claims.iter().filter(|c| !c.missing.is_empty()) { p.muted { strong { (c.id) } ": " (c.missing) "." } }
+            @for c in p.claims.iter().filter(|c| !c.held.is_empty()) {
+                details {
+                    summary { "Each comparison of " (c.id) }
+                    (table(&sheets::held(c)))
+                }
+            }
+            @for b in &p.papers { (beside(b, there)) }
+            p.muted { (sheets::NOTE) " Fingerprint of all figures of the " (p.runs) " runs: " (p.fingerprint) "." }
+        }
+    }
+}
+
+/// A paper.
+fn beside(b: &PaperBesideRuns, there: Sections) -> Markup {
+    let figures = figures(b.paper, there);
+    html! {
+        h3 { (b.paper.as_str()) }
+        p.muted { (b.source) }
+        p { strong { "Theirs: " } (b.conditions) }
+        @for own in &b.own_conditions { p { strong { "Yours: " } (own) } }
+        @if b.own_conditions.is_empty() {
+            p { strong { "Yours: " } "none of these runs: campaigns/" (b.paper.as_str()) "-lab.toml takes some" }
+        }
+        @for t in &b.tables { (table(&sheets::table(t))) }
+        @if !b.own_conditions.is_empty() {
+            @for (figure, place, what) in figures { p { (figure) " from your runs: " a href={ "#" (place) } { (what) } "." } }
+        }
+    }
+}
+
+/// A paper's figures: which, the section of the page where one's own runs are drawn so, and what is drawn there.
+fn figures(paper: Paper, there: Sections) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let histograms = "the histogram of each run, a line for each CPU or edge";
+    let published = "published figures as bars, yours as lines";
+    let all: [(&str, &str, &str, bool); 2] = match paper {
+        Paper::Adam2021 => [
+            ("Figures 7 and 8", "lines", "ranges and worst case of each kernel", there.lines),
+            ("The published values beside them", "published", published, there.published),
+        ],
+        Paper::Balci2017 => [("Both plots", "main", histograms, true), ("", "", "", false)],
+        Paper::Dewit2024 => [
+            ("Figure 1", "versus", "histograms of both kernels", there.versus),
+            ("Figure 2", "published", published, there.published),
+        ],
+        Paper::VinhChau => [
+            ("Figures 7 to 11", "main", histograms, true),
+            ("The published values beside them", "published", published, there.published),
+        ],
+    };
+    all.into_iter().filter(|f| f.3).map(|(figure, place, what, _)| (figure, place, what))
+}
