@@ -20,6 +20,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use error::Code;
 use rtscope_failure::Failure;
+use rtscope_probe::build;
 use std::process::ExitCode;
 
 /// Enforces the memory limit of commands that only read.
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 static MEMORY: rtscope_sys::memory::Limited = rtscope_sys::memory::Limited;
 
 fn main() -> ExitCode {
+    build::begin(build::COMMIT);
     rtscope_files::private_by_default();
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
