@@ -6,8 +6,9 @@ mod error;
 mod modules;
 mod tools;
 
-pub(crate) use elf::modinfo;
+pub(crate) use elf::{compiler, modinfo};
 pub use error::ImageError;
+pub(crate) use modules::read as read_module;
 pub use tools::Tools;
 
 use crate::cache;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
+pub mod build;
 pub mod fake;
 pub mod line_tests;
 pub mod lines;

@@ -10,6 +10,7 @@
 use std::io::Write;
 
 fn run() -> u8 {
+    rtscope_probe::build::begin(rtscope_probe::build::COMMIT);
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     let code = rtscope_probe::program::main(&arguments);
     let _ = std::io::stdout().flush();

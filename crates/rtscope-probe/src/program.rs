@@ -1,6 +1,6 @@
 //! The command line of `rtscope-probe`.
 
-use crate::{serve, spool};
+use crate::{build, serve, spool};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn main(arguments: &[OsString]) -> u8 {
     }
     match words.as_slice() {
         [] => serve::serve(std::io::stdin(), &mut out, false),
-        ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", env!("CARGO_PKG_VERSION")), 0),
+        ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", build::described()), 0),
         ["--help" | "-h"] => say(&mut out, HELP, 0),
         // Requests of a driver on another machine, explained in `spool`.
         ["keep", dir] => spool::keep(Path::new(dir), std::io::stdin(), &mut out),

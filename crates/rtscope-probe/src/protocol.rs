@@ -164,6 +164,9 @@ pub enum Event {
         protocol: String,
         /// The probe's version.
         version: String,
+        /// The commit it was built of; empty if unknown.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        commit: String,
         /// Work of the same user on this machine that nobody follows (a keeper's hello only).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unattended: Vec<Unattended>,

@@ -2,7 +2,7 @@
 
 use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, PROTOCOL, ProbePlan, Unattended};
-use crate::{fake, line_tests, snapshot, timer};
+use crate::{build, fake, line_tests, snapshot, timer};
 use rtscope_record::{Clock, Origin, Record, RecordParts, Space, Test, findings, witness};
 use rtscope_sys::rt;
 use std::io::{BufRead, Read, Write};
@@ -40,7 +40,7 @@ pub fn serve(input: impl Read + AsRawFd, output: &mut dyn Write, keep_going: boo
 
 /// The first event: protocol and version.
 pub(crate) fn hello(unattended: Vec<Unattended>) -> Event {
-    Event::Hello { protocol: PROTOCOL.into(), version: env!("CARGO_PKG_VERSION").into(), unattended }
+    Event::Hello { protocol: PROTOCOL.into(), version: build::VERSION.into(), commit: build::commit().into(), unattended }
 }
 
 fn read_plan(input: impl Read) -> Result<ProbePlan, Failure> {

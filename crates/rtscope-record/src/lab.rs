@@ -130,6 +130,9 @@ pub struct GuestModule {
     /// Parameters, as given to `insmod`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
+    /// The compiler that built it, as the file says: `GCC: (Debian 12.2.0-14+deb12u1) 12.2.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
 }
 
 #[cfg(test)]

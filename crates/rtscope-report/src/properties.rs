@@ -3,7 +3,7 @@
 use crate::format::{count, time};
 use rtscope_record::load::{LoadCourse, LoadStep, LoadWorkers};
 use rtscope_record::{Lab, LoadProcess, Record, Test};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name and value of a fact.
 pub(crate) type Fact = (&'static str, String);
@@ -226,6 +226,8 @@ fn lab_facts(lab: &Lab, put: &mut impl FnMut(&'static str, Option<String>)) {
     put("qemu's machine", Some(lab.machine.join(" ")));
     let modules = lab.modules.iter().map(|m| [std::slice::from_ref(&m.name), &m.parameters].concat().join(" "));
     put("modules", Some(modules.collect::<Vec<_>>().join(", ")));
+    let compilers: BTreeSet<&str> = lab.modules.iter().filter_map(|m| m.compiler.as_deref()).collect();
+    put("modules built by", Some(compilers.into_iter().collect::<Vec<_>>().join(", ")));
     if let Some(p) = &lab.processor {
         put("processor", Some(p.name.clone()));
         put("its flags", Some(p.flags.join(" ")));

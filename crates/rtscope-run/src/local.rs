@@ -3,6 +3,7 @@
 use crate::target::{Target, TargetError};
 use rtscope_load::StopHandle;
 use rtscope_load::process_tree;
+use rtscope_probe::build;
 use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::{Nanos, Record};
 use rtscope_sys as sys;
@@ -58,7 +59,8 @@ fn run_local(
     sys::signals::hold_back(&mut command);
     let mut line = serde_json::to_vec(plan).map_err(std::io::Error::from)?;
     line.push(b'\n');
-    let child = command.spawn().map_err(|source| TargetError::Start { program: probe.program.display().to_string(), source })?;
+    let program = probe.program.display().to_string();
+    let child = command.spawn().map_err(|source| TargetError::Start { program: program.clone(), source })?;
     let mut probe = Running { child, stop: stop.clone(), said: None };
     probe.said = probe.child.stderr.take().map(keep_tail);
     // A broken pipe is ignored here: a probe that ended at once gives its reason in what it says.
@@ -94,6 +96,18 @@ fn run_local(
                     probe.end();
                 })?;
                 match &event {
+                    Event::Hello { protocol, version, commit, .. } => {
+                        let it = build::describe(version, commit, protocol);
+                        if !build::is_same(&it) {
+                            probe.end();
+                            return Err(TargetError::Probe {
+                                message: format!("{program} is of rtscope {it}, this is {}", build::described()),
+                                remedy: "build both: ./x build; or name another probe: RTSCOPE_PROBE=FILE; if rtscope was replaced while it ran, \
+                                         start it again"
+                                    .into(),
+                            });
+                        }
+                    }
                     Event::Started => progress = ", before its first figures".into(),
                     Event::Progress { elapsed_ns, threads } => {
                         let samples = threads.iter().fold(0u64, |sum, t| sum.saturating_add(t.count));

@@ -106,6 +106,23 @@ fn what_is_no_event_is_shown() {
 }
 
 #[test]
+fn a_probe_of_another_build_is_named_before_it_measures() {
+    let hello = |version: &str, protocol: &str| {
+        json(&Event::Hello { protocol: protocol.into(), version: version.into(), commit: "abc".into(), unattended: Vec::new() })
+    };
+    for (version, protocol) in [("0.0.9", PROTOCOL), (rtscope_probe::build::VERSION, "rtscope-probe/0")] {
+        let (result, events) = Script::new(&format!("echo '{}'; cat events record", hello(version, protocol))).run();
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(&format!("rtscope {version} (commit abc, protocol {protocol})")), "{text}");
+        assert_eq!(events, 0);
+    }
+    // Without a commit of its own, this program goes together with any commit.
+    let (result, events) =
+        Script::new(&format!("echo '{}'; cat events record", hello(rtscope_probe::build::VERSION, PROTOCOL))).run();
+    assert_eq!((result.unwrap(), events), (record(), 3));
+}
+
+#[test]
 fn the_probes_own_errors_keep_their_kind() {
     for usage in [true, false] {
         let event = Event::Error { message: "no CPU 99".into(), remedy: "use 0 or 1".into(), usage };

@@ -24,6 +24,7 @@ pub(crate) use measure::{Measure, MeasureTest};
 use rtscope_record::Nanos;
 use rtscope_record::units::micros;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use values::{FailIf, Json, Size, fail_if, name, size};
 
 /// Examples come first: most who look at a help want to copy one.
@@ -46,12 +47,18 @@ pub(crate) fn parse(words: impl IntoIterator<Item = impl Into<std::ffi::OsString
 
 /// An instrument for real-time Linux: measures how late a board and its kernel can be, and proves it.
 #[derive(Debug, Parser)]
-#[command(name = "rtscope", version, max_term_width = 110, after_help = EXAMPLES)]
+#[command(name = "rtscope", version = described(), max_term_width = 110, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Version, commit and the probe's protocol.
+fn described() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(rtscope_probe::build::described);
+    &TEXT
 }
 
 const EXAMPLES: &str = "\

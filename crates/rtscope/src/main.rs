@@ -21,6 +21,7 @@ mod select;
 use args::{Cli, Command};
 use error::Code;
 use rtscope_failure::Failure;
+use rtscope_probe::build;
 use std::process::ExitCode;
 
 /// Enforces the memory limit of commands that only read.
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 static MEMORY: rtscope_sys::memory::LimitedAllocator = rtscope_sys::memory::LimitedAllocator;
 
 fn main() -> ExitCode {
+    build::begin(build::COMMIT);
     rtscope_files::private_by_default();
     if completions::answered() {
         return Code::Done.into();

@@ -57,6 +57,17 @@ pub(crate) fn modinfo(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     Ok(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect())
 }
 
+/// The compiler that a module was built by, as it wrote itself into the file: `GCC: (Debian 12.2.0-14+deb12u1) 12.2.0`. `None` if
+/// the file does not say.
+pub(crate) fn compiler(bytes: &[u8]) -> Option<String> {
+    let file = parse(bytes).ok()?;
+    let section = file.section_header_by_name(".comment").ok()??;
+    let (data, _) = file.section_data(&section).ok()?;
+    // Each object that was linked brings a line, and some linkers one of their own.
+    let text = data.split(|b| *b == 0).find(|s| !s.is_empty() && !s.starts_with(b"Linker: "))?;
+    Some(String::from_utf8_lossy(&text[..text.len().min(120)]).into_owned())
+}
+
 fn parse(bytes: &[u8]) -> Result<ElfBytes<'_, AnyEndian>, String> {
     ElfBytes::minimal_parse(bytes).map_err(|e| format!("it is no ELF file ({e})"))
 }
@@ -95,6 +106,14 @@ mod tests {
         assert!(check_static(&own(), other).unwrap_err().contains("not a program for"));
     }
 
+    #[test]
+    fn a_file_names_its_compiler() {
+        // Objects of rustc and of the C library's gcc are linked here, in an order that is the linker's.
+        let compiler = compiler(&own()).unwrap();
+        assert!(["GCC: (", "rustc version "].iter().any(|by| compiler.starts_with(by)), "{compiler}");
+        assert_eq!(super::compiler(b"words"), None);
+    }
+
     /// Only its beginning: reading all of it in every case would take long.
     static START: LazyLock<Vec<u8>> = LazyLock::new(|| own()[..1 << 16].to_vec());
 
@@ -106,7 +125,7 @@ mod tests {
                 bytes[at] = value;
             }
             bytes.truncate(bytes.len() - cut);
-            let _ = (needs(&bytes), modinfo(&bytes), check_static(&bytes, Arch::Amd64));
+            let _ = (needs(&bytes), modinfo(&bytes), compiler(&bytes), check_static(&bytes, Arch::Amd64));
         }
     }
 }

@@ -135,7 +135,8 @@ fn module_name(file: &str) -> Option<String> {
 /// Largest module that is read, bytes.
 const LARGEST: u64 = 256 << 20;
 
-fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+/// A module file's content, unpacked.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
     let file = rtscope_files::open(path).map_err(ImageError::io(path))?;
     let mut bytes = Vec::new();
     match path.extension().and_then(|e| e.to_str()) {

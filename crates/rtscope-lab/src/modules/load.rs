@@ -2,10 +2,12 @@
 
 use super::kernel::probe;
 use super::{ModuleError, Target, WantedModule, build, insert};
+use crate::image::{compiler, read_module};
 use crate::kernels::Arch;
 use rtscope_load::journal::{Entered, Journal, Undo};
 use rtscope_load::kernel_modules::{WIRE, remove};
 use rtscope_sys as sys;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,14 @@ enum Source {
     /// A module file that is loaded directly.
     File(PathBuf),
     /// An installed module, found and unpacked by modprobe.
-    Installed,
+    Installed(PathBuf),
+}
+
+impl Source {
+    fn path(&self) -> &Path {
+        let (Self::File(path) | Self::Installed(path)) = self;
+        path
+    }
 }
 
 /// Kernel modules loaded on this machine for a run. Dropping this unloads them.
@@ -25,6 +34,7 @@ enum Source {
 pub struct Loaded {
     names: Vec<&'static str>,
     entered: Option<Entered>,
+    compilers: BTreeMap<String, String>,
 }
 
 impl Loaded {
@@ -52,15 +62,21 @@ impl Loaded {
         let sources = missing.iter().map(|w| find(w.name, cache, on_step)).collect::<Result<Vec<_>, _>>()?;
         let undo = missing.iter().rev().map(|w| Undo::UnloadModule { name: w.name.into(), parameters: w.parameters.clone() });
         // From here on, dropping `loaded` undoes what was done.
-        let mut loaded = Self { names: Vec::new(), entered: Some(journal.enter(undo.collect())?) };
+        let entered = Some(journal.enter(undo.collect())?);
+        let mut loaded = Self { names: Vec::new(), entered, compilers: compilers(&missing, &sources) };
         for (w, source) in missing.iter().zip(&sources) {
             match source {
                 Source::File(file) => insert(file, w.name, &w.parameters)?,
-                Source::Installed => probe(w.name, &w.parameters)?,
+                Source::Installed(_) => probe(w.name, &w.parameters)?,
             }
             loaded.names.push(w.name);
         }
         Ok(Some(loaded))
+    }
+
+    /// What built each module, for the record's tools: `rtscope_wire` and `built by GCC: (Debian 12.2.0-14) 12.2.0`.
+    pub fn compilers(&self) -> &BTreeMap<String, String> {
+        &self.compilers
     }
 
     /// Unloads the modules, last one first. The error names the module that stays loaded.
@@ -85,6 +101,11 @@ impl Drop for Loaded {
     }
 }
 
+fn compilers(wanted: &[&WantedModule], sources: &[Source]) -> BTreeMap<String, String> {
+    let built_by = |source: &Source| compiler(&read_module(source.path()).ok()?).map(|c| format!("built by {c}"));
+    wanted.iter().zip(sources).filter_map(|(w, source)| Some((w.name.to_owned(), built_by(source)?))).collect()
+}
+
 fn is_loaded(name: &str) -> bool {
     Path::new("/sys/module").join(name).exists()
 }
@@ -103,7 +124,7 @@ fn find(name: &str, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<Sourc
     for dir in ["updates", "extra"] {
         match walk(&installed.join(dir), name) {
             Some(file) if file.extension().is_some_and(|e| e == "ko") => return Ok(Source::File(file)),
-            Some(_) => return Ok(Source::Installed),
+            Some(file) => return Ok(Source::Installed(file)),
             None => {}
         }
     }

@@ -8,7 +8,7 @@ use super::messages::{GuestFacts, GuestWork, Job, JobFile, JobModule, Said};
 use super::model::TimeModel;
 use super::qemu::{MachineSpec, Qemu, said};
 use super::state::{self, Keeping, States};
-use crate::image::modinfo;
+use crate::image::{compiler, modinfo};
 use crate::kernels::Arch;
 use base64::Engine;
 use rtscope_files::digest;
@@ -376,13 +376,13 @@ fn module((path, parameters): &(PathBuf, Vec<String>)) -> Result<(JobModule, Gue
     if let Ok(info) = modinfo(&data) {
         check_parameters(&name, &info, parameters)?;
     }
-    let sha256 = digest::bytes(&data);
+    let (sha256, compiler) = (digest::bytes(&data), compiler(&data));
     let job = JobModule {
         name: name.clone(),
         parameters: parameters.clone(),
         data: base64::engine::general_purpose::STANDARD.encode(data),
     };
-    Ok((job, GuestModule { name, sha256, parameters: parameters.clone() }))
+    Ok((job, GuestModule { name, sha256, parameters: parameters.clone(), compiler }))
 }
 
 #[cfg(test)]

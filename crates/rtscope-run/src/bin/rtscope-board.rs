@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    rtscope_probe::build::begin(rtscope_probe::build::COMMIT);
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     ExitCode::from(rtscope_run::board::main(&arguments))
 }

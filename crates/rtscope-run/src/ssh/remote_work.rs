@@ -7,6 +7,7 @@ use super::scripts;
 use crate::target::TargetError;
 use rtscope_failure::Failure;
 use rtscope_load::StopHandle;
+use rtscope_probe::build;
 use rtscope_probe::protocol::{Event, Identity, PROTOCOL, Unattended, Work, WorkOrder};
 use rtscope_probe::spool;
 use rtscope_record::Nanos;
@@ -130,12 +131,15 @@ impl RemoteWork {
     fn arrived(&self, said: &str, probe: &Probe) -> Result<(), TargetError> {
         let (name, dir) = (&self.ssh.address, &self.dir);
         let (what, rest) = said.split_once(' ').unwrap_or((said, ""));
-        let wanted = format!("rtscope-probe {}", env!("CARGO_PKG_VERSION"));
         match what {
-            "there" if rest == wanted => Ok(()),
+            "there" if rest.strip_prefix("rtscope-probe ").is_some_and(build::is_same) => Ok(()),
             "there" => {
-                let message = format!("{} is `{rest}`, not `{wanted}`", probe.path.display());
-                Err(probe_failure(message, format!("build it anew: ./x probe {}", probe.arch)))
+                let message = format!("{} is `{rest}`, this is rtscope {}", probe.path.display(), build::described());
+                let remedy = format!(
+                    "take both of one build: ./x build, ./x probe {}; of packages: rtscope and rtscope-probe of one version",
+                    probe.arch
+                );
+                Err(probe_failure(message, remedy))
             }
             "damaged" => Err(probe_failure(format!("the probe did not arrive at {name} as it was sent"), "try again")),
             "unable" => {

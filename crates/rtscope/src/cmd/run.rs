@@ -154,8 +154,11 @@ impl Machine {
             Some(dut) => dut.finish(outcome),
             None => outcome,
         }?;
-        loaded.map_or(Ok(()), Loaded::unload)?;
-        Ok(record)
+        let Some(loaded) = loaded else { return Ok(record) };
+        let mut parts = record.into_parts();
+        parts.system.tools.extend(loaded.compilers().clone());
+        loaded.unload()?;
+        Ok(Record::new(parts)?)
     }
 
     /// The guest for a target of the lab, with the modules that it loads for the run.

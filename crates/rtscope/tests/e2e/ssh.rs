@@ -172,6 +172,10 @@ fn a_target_that_can_not_be_used_says_why() {
     for (text, says) in [
         ("no program at all", vec!["does not run on ssh:board", "./x probe"]),
         ("#!/bin/sh\necho rtscope-probe 0.0.1\n", vec!["rtscope-probe 0.0.1", "./x probe"]),
+        (
+            concat!("#!/bin/sh\necho 'rtscope-probe ", env!("CARGO_PKG_VERSION"), " (commit abc, protocol rtscope-probe/0)'\n"),
+            vec!["commit abc, protocol rtscope-probe/0), this is rtscope", "protocol rtscope-probe/1)", "./x probe"],
+        ),
     ] {
         for arch in ["amd64", "arm64", "armhf"] {
             w.file(&format!("ssh/probes/rtscope-probe-{arch}"), text);

@@ -69,6 +69,12 @@ fn user_space_kernel_and_handlers_are_told_apart_and_come_again() {
         let names = |r: &Record| r.parts().lab.as_ref().unwrap().modules.iter().map(|m| m.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(user), ["rtscope_wire.ko"]);
         assert_eq!(names(hard), ["rtscope_wire.ko", "rtscope_response.ko"]);
+        let compilers = hard.parts().lab.as_ref().unwrap().modules.iter().map(|m| m.compiler.as_deref().unwrap_or_default());
+        assert!(
+            compilers.clone().count() == 2 && compilers.clone().all(|c| c.starts_with("GCC: (")),
+            "{:?}",
+            compilers.collect::<Vec<_>>()
+        );
         assert!(threaded.parts().instrument.as_ref().unwrap().dut.ends_with("rtscope_response, handler threaded"));
         let timer = find(rt, Test::Timer, Space::Kernel, Some(Handler::Hard));
         let d = of(timer, "cpu0");
