@@ -55,6 +55,7 @@ fn of_insides(told: &mut Told) {
     variants!(told, InsideError:
         NoCompiler => [InsideError::NoCompiler],
         Build => [InsideError::Build("window.c:1:1: error: unknown type name".into())],
+        Modules => [InsideError::Modules("the kernel has no symbol tick_program_event".into())],
         Kernel => [InsideError::Kernel("/home/user/.cache/rtscope/kernels/own/mine/amd64/vmlinux has no BTF".into())],
         Types => [InsideError::Types(BtfError::Damaged("it is too short"))],
         Symbols => [InsideError::Symbols(SymbolError::Hidden)],
@@ -67,7 +68,7 @@ fn of_insides(told: &mut Told) {
     variants!(told, ExplainError:
         CutOff => [ExplainError::CutOff],
         NoClock => [ExplainError::NoClock],
-        NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
+        NotAnchored => [ExplainError::NotAnchored { whose: "the thread's", latency: 33_275, begin: "expiry", seen: "reads after 33_300 ns".into() }],
     );
     variants!(told, TraceError:
         TooShort => [TraceError::TooShort(80)],
