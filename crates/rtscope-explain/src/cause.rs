@@ -1,14 +1,16 @@
-//! Why the thread did not run: one word for each moment between its timer's expiry and its first instruction.
+//! Why the task did not run: one word for each moment between the timer's expiry and the sample.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What kept the thread from running, or ran for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The thread was not asleep yet when its timer expired; what kept it from its sleep was before the log began.
     NotAsleep,
+    /// The timer had expired before the log began.
+    NotLogged,
     /// The timer interrupt was on its way: the timer of the hardware is set to whole ticks, and an interrupt comes between two blocks.
     Delivery,
     /// Interrupts were switched off.
@@ -31,16 +33,26 @@ pub enum Cause {
     Idle,
     /// Another CPU of the guest ran: the lab simulates them in turns.
     OtherCpu,
+    /// The thread of an interrupt, which hands what the interrupt was about to the task.
+    InterruptThread,
     /// The thread itself, on its way from the sleep to user space.
+    #[default]
     Return,
+    /// The task itself, on its way to user space from where it waited for an edge.
+    ReturnFromWait,
     /// The thread itself, in user space, until it read the clock.
     User,
+    /// The task itself, in the system call that drives its line.
+    Call,
+    /// The task in the kernel itself: the callback of a timer, or the handler of an interrupt.
+    KernelTask,
 }
 
 impl Cause {
     /// All of them, in the order of a wake-up.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 19] = [
         Self::NotAsleep,
+        Self::NotLogged,
         Self::Delivery,
         Self::InterruptsOff,
         Self::HardInterrupt,
@@ -52,8 +64,12 @@ impl Cause {
         Self::Idle,
         Self::OtherCpu,
         Self::Scheduling,
+        Self::InterruptThread,
         Self::Return,
+        Self::ReturnFromWait,
         Self::User,
+        Self::Call,
+        Self::KernelTask,
     ];
 
     /// Whether somebody switched something off, from some point on.
@@ -77,6 +93,7 @@ impl Cause {
     pub fn words(self) -> &'static str {
         match self {
             Self::NotAsleep => "not asleep yet",
+            Self::NotLogged => "not logged",
             Self::Delivery => "timer interrupt on its way",
             Self::InterruptsOff => "interrupts off",
             Self::HardInterrupt => "hard interrupt",
@@ -88,8 +105,12 @@ impl Cause {
             Self::OtherTask => "another task",
             Self::Idle => "leaving idle",
             Self::OtherCpu => "another CPU's turn",
+            Self::InterruptThread => "the interrupt's thread",
             Self::Return => "return from the sleep",
+            Self::ReturnFromWait => "return from the wait",
             Self::User => "user space",
+            Self::Call => "the task's system call",
+            Self::KernelTask => "the task in the kernel",
         }
     }
 }
@@ -103,12 +124,18 @@ impl fmt::Display for Cause {
 /// What is known of a moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moment {
-    /// Whether it was before the log began.
-    pub(crate) unlogged: bool,
+    /// What a moment is called that was before the log began.
+    pub(crate) unlogged: Option<Cause>,
     /// Whether the timer's interrupt has come.
     pub(crate) expired: bool,
-    /// Whether the measuring thread runs, on its CPU.
+    /// Whether the measured task runs, on its CPU.
     pub(crate) own_task: bool,
+    /// What its time in the kernel is.
+    pub(crate) own_kernel: Cause,
+    /// Whether the measured task is code of the kernel, and this is it.
+    pub(crate) kernel_task: bool,
+    /// Whether the thread of an interrupt runs on the task's behalf.
+    pub(crate) handed: bool,
     /// Whether another CPU of the guest runs.
     pub(crate) other_cpu: bool,
     /// Whether the idle task runs.
@@ -129,7 +156,7 @@ pub(crate) struct Moment {
 const PREEMPT: u32 = 0xff;
 pub(crate) const SERVING_SOFTIRQ: u32 = 0x100;
 const BOTTOM_HALVES: u32 = 0xfe00;
-const INTERRUPT: u32 = 0xff_0000;
+pub(crate) const INTERRUPT: u32 = 0xff_0000;
 pub(crate) const NO_SWITCH_DUE: u32 = 1 << 31;
 /// Of EFLAGS: interrupts are on.
 pub(crate) const INTERRUPTS_ON: u32 = 1 << 9;
@@ -144,10 +171,12 @@ impl Moment {
 
     pub(crate) fn cause(&self) -> Cause {
         let interrupt = self.interrupt || self.preempt & INTERRUPT != 0;
-        if self.unlogged {
-            Cause::NotAsleep
+        if let Some(unlogged) = self.unlogged {
+            unlogged
         } else if self.other_cpu {
             Cause::OtherCpu
+        } else if self.kernel_task {
+            Cause::KernelTask
         } else if interrupt && !self.user {
             Cause::HardInterrupt
         } else if !self.expired {
@@ -155,7 +184,9 @@ impl Moment {
         } else if self.scheduler {
             Cause::Scheduling
         } else if self.own_task {
-            if self.user { Cause::User } else { Cause::Return }
+            if self.user { Cause::User } else { self.own_kernel }
+        } else if self.handed {
+            Cause::InterruptThread
         } else if self.user {
             Cause::OtherTask
         } else if self.preempt & SERVING_SOFTIRQ != 0 {
@@ -183,9 +214,12 @@ mod tests {
     #[test]
     fn each_moment_has_one_cause() {
         let m = Moment {
-            unlogged: false,
+            unlogged: None,
             expired: true,
             own_task: false,
+            own_kernel: Cause::Return,
+            kernel_task: false,
+            handed: false,
             other_cpu: false,
             idle: false,
             user: false,
@@ -208,7 +242,10 @@ mod tests {
         assert_eq!(Moment { other_cpu: true, ..m }.cause(), Cause::OtherCpu);
         assert_eq!(Moment { own_task: true, ..m }.cause(), Cause::Return);
         assert_eq!(Moment { own_task: true, user: true, ..m }.cause(), Cause::User);
-        assert_eq!(Moment { unlogged: true, ..m }.cause(), Cause::NotAsleep);
+        assert_eq!(Moment { own_task: true, own_kernel: Cause::Call, ..m }.cause(), Cause::Call);
+        assert_eq!(Moment { kernel_task: true, interrupt: true, ..m }.cause(), Cause::KernelTask);
+        assert_eq!(Moment { handed: true, flags: 0, ..m }.cause(), Cause::InterruptThread);
+        assert_eq!(Moment { unlogged: Some(Cause::NotAsleep), ..m }.cause(), Cause::NotAsleep);
         let before = Moment { expired: false, ..m };
         assert_eq!(before.cause(), Cause::Delivery);
         assert_eq!(Moment { flags: 0, ..before }.cause(), Cause::InterruptsOff);

@@ -1,21 +1,27 @@
-//! Explains a late wake-up by the log of all that a guest executed around it.
+//! Explains a late sample by the log of all that a guest executed around it.
 
 use crate::account::{Account, Step, Steps};
 use crate::cause::Moment;
+use crate::chains::Chains;
 use crate::clock::{Layout, Timekeeper};
-use crate::explanation::{Explanation, Milestones, UnwinderAgreement};
+use crate::explanation::{Explanation, UnwinderAgreement};
 use crate::gap::first_gap;
 use crate::log::Window;
-use crate::stacks::{Function, Kind, NOT_LOGGED, Stacks};
+use crate::milestones::milestones;
+use crate::own::{self, Own};
+use crate::path::Subject;
+use crate::stacks::{Kind, NOT_LOGGED, Stacks};
 use crate::symbols::{Symbols, is_kernel};
 use crate::unwinder;
 use rtscope_failure::Problem;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What is asked: the sample, and what must be known of guest and kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The latency that the run's record says, ns; `None` if it says none, as it keeps only the worst: then what the thread read first.
+    /// What the sample is of.
+    pub subject: Subject,
+    /// The latency that the run's record says, ns; `None` if it says none, as it keeps only the worst: then what was read first.
     pub latency: Option<u64>,
     /// How long an instruction is, ns.
     pub instruction_ns: u64,
@@ -37,10 +43,14 @@ pub enum ExplainError {
     #[error("the guest's timekeeper can't be read")]
     NoClock,
     /// The thread's clock, as computed, never showed the recorded latency.
-    #[error("the thread did not read its clock {latency} ns after the expiry: what was logged is not this sample ({seen})")]
+    #[error("{whose} clock was not read {latency} ns after the {begin}: what was logged is not this sample ({seen})")]
     NotAnchored {
+        /// Whose clock.
+        whose: &'static str,
         /// As the record says.
         latency: u64,
+        /// What times count from.
+        begin: &'static str,
         /// What was seen instead.
         seen: String,
     },
@@ -68,22 +78,16 @@ impl Problem for ExplainError {
     }
 }
 
-/// Calls that lead somewhere, as a number: the same ones are kept once.
-#[derive(Default)]
-struct Chains {
-    numbers: HashMap<Vec<Function>, usize>,
-    all: Vec<Vec<Function>>,
-}
-
-impl Chains {
-    fn number(&mut self, chain: &[Function]) -> usize {
-        if let Some(&n) = self.numbers.get(chain) {
-            return n;
-        }
-        self.all.push(chain.to_vec());
-        self.numbers.insert(chain.to_vec(), self.all.len() - 1);
-        self.all.len() - 1
-    }
+/// Fails where something ran before `end` that is not in the log.
+fn no_gap(window: &Window, q: &Question<'_>, expired: u64, end: u64) -> Result<(), ExplainError> {
+    let Some(gap) = first_gap(&window.blocks, end, q.instruction_ns) else { return Ok(()) };
+    let function = q.symbols.function(gap.after).map_or_else(|| format!("{:#x}", gap.after), |f| f.name.clone());
+    let when = if gap.from < expired {
+        format!("{} ns before the expiry", expired - gap.from)
+    } else {
+        format!("{} ns after the expiry", gap.from - expired)
+    };
+    Err(ExplainError::Gap { ns: gap.ns, when, function })
 }
 
 /// Explains the sample that `window` holds.
@@ -93,26 +97,23 @@ pub fn explain(window: &Window, q: &Question<'_>) -> Result<Explanation, Explain
     }
     let clock = Timekeeper::read(&window.timekeeper, q.layout, window.tick).ok_or(ExplainError::NoClock)?;
     let expired = clock.time_at(window.expiry);
-    let (end, latency) = anchor(window, q.latency, &clock)?;
-    if let Some(gap) = first_gap(&window.blocks, end, q.instruction_ns) {
-        let function = q.symbols.function(gap.after).map_or_else(|| format!("{:#x}", gap.after), |f| f.name.clone());
-        let when = if gap.from < expired {
-            format!("{} ns before the expiry", expired - gap.from)
-        } else {
-            format!("{} ns after the expiry", gap.from - expired)
-        };
-        return Err(ExplainError::Gap { ns: gap.ns, when, function });
-    }
     let mut stacks = Stacks::default();
-    let (steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
+    let (mut steps, chains, unwinder) = walk(window, q, expired, &mut stacks);
+    let (read, end, latency) = anchor(window, q, &clock, &steps, &|chain| chains.goes_through(chain, q.subject.end, &stacks))?;
+    no_gap(window, q, expired, end)?;
     let since = |at: u64| clock.at(at.clamp(expired, end)).saturating_sub(window.expiry).min(latency);
-    let milestones = milestones(&steps, &stacks, &chains, expired, &since);
-    let calls = |chain: usize| chains.all[chain].iter().map(|f| stacks.name(*f).to_owned()).collect();
+    let own = Own::of(window, &q.subject, &steps[read], &stacks);
+    own::mark(&mut steps, &own, window, &chains, &stacks);
+    let mut milestones = milestones(&steps, &stacks, &chains, &own, expired, &since);
+    milestones.driven = own.driven(window, &steps, &chains, expired).map(since);
+    let calls = |chain: usize| chains.calls(chain).iter().map(|f| stacks.name(*f).to_owned()).collect();
     let task = |task| task_name(window, task);
     let steps = Steps { all: &steps, end, since: &since, task: &task, calls: &calls, switched_before: true };
     let Account { causes, tasks, functions, hold, chart, stacks } = Account::of(&steps);
     Ok(Explanation {
+        path: q.subject.path,
         latency,
+        jitter: None,
         expiry: window.expiry,
         milestones,
         causes,
@@ -136,19 +137,33 @@ fn task_name(window: &Window, task: u64) -> String {
     window.tasks.get(&task).map_or_else(|| format!("task {task:#x}"), |t| format!("{}[{}]", t.comm, t.pid))
 }
 
-/// When the thread read the clock by which the sample was taken, and the latency: the read that shows the recorded latency, else the
-/// first one.
-fn anchor(window: &Window, latency: Option<u64>, clock: &Timekeeper) -> Result<(u64, u64), ExplainError> {
-    let own = window.clock_reads.iter().filter(|r| r.task == window.thread && !is_kernel(r.pc));
-    let reads = own.map(|r| clock.ticked(r.at));
-    let late: Vec<(u64, i128)> = reads.map(|at| (at, i128::from(clock.at(at)) - i128::from(window.expiry))).collect();
-    let is_it = |late: i128| latency.map_or(late >= 0, |latency| late == i128::from(latency));
-    if let Some((at, late)) = late.iter().find(|(_, late)| is_it(*late)) {
-        return Ok((*at, u64::try_from(*late).unwrap_or_default()));
+/// The step that read the clock by which the sample was taken, when, and the latency: the read that shows the recorded latency, else
+/// the first one. `ends` says whether calls lead through where that read is made.
+fn anchor(
+    window: &Window,
+    q: &Question<'_>,
+    clock: &Timekeeper,
+    steps: &[Step],
+    ends: &dyn Fn(usize) -> bool,
+) -> Result<(usize, u64, u64), ExplainError> {
+    // A step more where the log began late.
+    let step = |block: usize| block + steps.len() - window.blocks.len();
+    let is_own = |task: u64, pc: u64, block: usize| match q.subject.end {
+        None => task == window.thread && !is_kernel(pc),
+        Some(_) => is_kernel(pc) && steps.get(step(block)).is_some_and(|s| ends(s.chain)),
+    };
+    let own = window.clock_reads.iter().filter(|r| r.block < window.blocks.len() && is_own(r.task, r.pc, r.block));
+    let late = |at: u64| i128::from(clock.at(at)) - i128::from(window.expiry);
+    let late: Vec<(usize, u64, i128)> =
+        own.map(|r| (step(r.block), clock.ticked(r.at))).map(|(step, at)| (step, at, late(at))).collect();
+    let is_it = |late: i128| q.latency.map_or(late >= 0, |latency| late == i128::from(latency));
+    if let Some((step, at, late)) = late.iter().find(|(.., late)| is_it(*late)) {
+        return Ok((*step, *at, u64::try_from(*late).unwrap_or_default()));
     }
-    let after: Vec<String> = late.iter().filter(|(_, late)| *late >= 0).take(3).map(|(_, late)| format!("{late} ns")).collect();
+    let after: Vec<String> = late.iter().filter(|(.., late)| *late >= 0).take(3).map(|(.., late)| format!("{late} ns")).collect();
     let seen = if after.is_empty() { "no read was seen".into() } else { format!("reads after {}", after.join(", ")) };
-    Err(ExplainError::NotAnchored { latency: latency.unwrap_or_default(), seen })
+    let whose = if q.subject.end.is_some() { "the kernel's" } else { "the thread's" };
+    Err(ExplainError::NotAnchored { whose, latency: q.latency.unwrap_or_default(), begin: q.subject.path.begins(), seen })
 }
 
 /// All blocks with their calls and what they were.
@@ -165,7 +180,7 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         if steps.is_empty() && start > expired {
             chain.clear();
             chain.push(stacks.unlogged());
-            let moment = Moment { unlogged: true, ..Moment::default() };
+            let moment = Moment { unlogged: Some(q.subject.unlogged()), ..Moment::default() };
             steps.push(Step { start: expired, task: UNLOGGED, chain: chains.number(&chain), moment });
         }
         let start = steps.last().map_or(start, |last| start.max(last.start));
@@ -193,7 +208,8 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
         let other_cpu = block.cpu != window.cpu;
         let calls = chains.number(&chain);
         let leaf = chain.last().map(|&f| stacks.kind(f));
-        if leaf == Some(Kind::InterruptEntry) && steps.last().is_none_or(|before| chains.all[before.chain].last() != chain.last()) {
+        if leaf == Some(Kind::InterruptEntry) && steps.last().is_none_or(|before| chains.calls(before.chain).last() != chain.last())
+        {
             entered = steps.len();
         }
         if start >= expired && !other_cpu && last(|kind| kind == Kind::TimerEntry).is_some() {
@@ -204,9 +220,8 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
             steps[entered..].iter_mut().filter(|s| s.start >= expired).for_each(|s| s.moment.expired = true);
         }
         let moment = Moment {
-            unlogged: false,
+            unlogged: None,
             expired: interrupted,
-            own_task: block.task == window.thread && !other_cpu,
             other_cpu,
             idle: window.tasks.get(&block.task).is_some_and(|t| t.pid == 0),
             user: !is_kernel(block.pc),
@@ -215,26 +230,11 @@ fn walk(window: &Window, q: &Question<'_>, expired: u64, stacks: &mut Stacks) ->
             scheduler: scheduler.is_some() && scheduler > interrupt,
             preempt: block.preempt,
             flags: block.flags,
+            ..Moment::default()
         };
         steps.push(Step { start, task: block.task, chain: calls, moment });
     }
     (steps, chains, unwinder)
-}
-
-fn milestones(steps: &[Step], stacks: &Stacks, chains: &Chains, expired: u64, since: &dyn Fn(u64) -> u64) -> Milestones {
-    let leaf = |s: &Step| chains.all[s.chain].last().map_or("", |f| stacks.name(*f));
-    let after = || steps.iter().filter(|s| s.start >= expired && !s.moment.other_cpu);
-    let at = |s: Option<&Step>| s.map(|s| since(s.start));
-    let interrupt = after().find(|s| s.moment.expired);
-    let from = interrupt.map_or(u64::MAX, |s| s.start);
-    let switched = after().find(|s| s.start >= from && s.moment.own_task && !s.moment.interrupt);
-    let until = switched.map_or(u64::MAX, |s| s.start);
-    // The last one before the switch: timers of other tasks may expire with it.
-    let woken = after().rfind(|s| s.start >= from && s.start < until && leaf(s) == "hrtimer_wakeup");
-    let awake = woken.map_or(u64::MAX, |s| s.start);
-    let due = after().find(|s| s.start >= awake && s.start < until && s.moment.preempt >> 31 == 0);
-    let user = after().find(|s| s.start >= until && s.moment.own_task && s.moment.user);
-    Milestones { interrupt: at(interrupt), woken: at(woken), due: at(due), switched: at(switched), user: at(user) }
 }
 
 #[cfg(test)]

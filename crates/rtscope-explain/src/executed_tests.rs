@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::cause::Cause;
-use crate::explanation::Share;
+use crate::explanation::{Milestones, Share};
 use crate::log::{Block, ClockRead, Task};
 use crate::orc::Orc;
+use crate::path::Path;
 use crate::unwinder::Unwinder as Tables;
 
 const LAYOUT: Layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
@@ -12,7 +13,7 @@ const THREAD: u64 = 0x1000;
 const OTHER: u64 = 0x2000;
 const ON: u32 = 0x200;
 const NO_SWITCH_DUE: u32 = 1 << 31;
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 16] = [
     "work",
     "lock_all",
     "_raw_spin_lock_irqsave",
@@ -22,6 +23,13 @@ const NAMES: [&str; 9] = [
     "hrtimer_nanosleep",
     "el1h_64_irq",
     "arch_timer_handler_virt",
+    "expired",
+    "stimulus_fire",
+    "wire_run_edge",
+    "answer",
+    "ktime_get",
+    "try_to_wake_up",
+    "do_syscall_64",
 ];
 
 fn at(name: &str) -> u64 {
@@ -65,15 +73,28 @@ impl Script {
             .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
             .run(25, at("hrtimer_nanosleep") + 8, 0x100, THREAD, NO_SWITCH_DUE, ON)
             .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
-        done.0.clock_reads.push(ClockRead { at: done.1, pc: 0x5000, task: THREAD });
+        done.0.clock_reads.push(ClockRead { at: done.1, pc: 0x5000, task: THREAD, block: done.0.blocks.len() - 1 });
         done
     }
 
+    /// The clock is read by the last block.
+    fn reads(mut self) -> Self {
+        let block = self.0.blocks.len() - 1;
+        let last = self.0.blocks[block];
+        self.0.clock_reads.push(ClockRead { at: self.1, pc: last.pc, task: last.task, block });
+        self
+    }
+
     fn explain(&self, latency: u64) -> Result<Explanation, ExplainError> {
+        self.explain_as(Subject::default(), Some(latency))
+    }
+
+    fn explain_as(&self, subject: Subject, latency: Option<u64>) -> Result<Explanation, ExplainError> {
         explain(
             &self.0,
             &Question {
-                latency: Some(latency),
+                subject,
+                latency,
                 instruction_ns: 1,
                 symbols: &symbols(),
                 layout: &LAYOUT,
@@ -110,7 +131,14 @@ fn every_nanosecond_has_a_cause_a_task_and_a_function() {
     assert_eq!(function("lock_all"), Some((240, 340)), "interrupts on top of it count");
     assert_eq!(function("asm_sysvec_apic_timer_interrupt"), Some((30, 100)), "with what it called");
     assert_eq!(e.functions.iter().map(|f| f.own).sum::<u64>(), 385);
-    let m = Milestones { interrupt: Some(240), woken: Some(260), due: Some(290), switched: Some(340), user: Some(380) };
+    let m = Milestones {
+        interrupt: Some(240),
+        woken: Some(260),
+        due: Some(290),
+        switched: Some(340),
+        user: Some(380),
+        ..Milestones::default()
+    };
     assert_eq!(e.milestones, m);
 }
 
@@ -137,7 +165,7 @@ fn without_preemption_the_interrupt_comes_but_not_the_switch() {
         .run(10, at("__schedule") + 8, 0x240, THREAD, 1, 0)
         .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
     let mut script = script;
-    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD, block: script.0.blocks.len() - 1 });
     let e = script.explain(205).unwrap();
     assert_eq!((e.hold.cause, e.hold.ns, e.hold.whole), (Cause::PreemptionOff, 90, 200), "since before the expiry");
     assert_eq!((e.hold.from.as_slice(), e.hold.mostly.as_str()), (&["work".to_owned()][..], "lock_all"));
@@ -155,7 +183,7 @@ fn on_arm64_an_interrupt_is_the_timers_from_its_entry_on_and_the_clock_has_ticks
         .run(40, at("__schedule"), 0x280, OTHER, 1, 0)
         .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
         .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON);
-    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD });
+    script.0.clock_reads.push(ClockRead { at: script.1, pc: 0x5000, task: THREAD, block: script.0.blocks.len() - 1 });
     // One ns of the clock for each of virtual time: 16 for each tick.
     script.0.tick = 16;
     script.0.timekeeper[8] = 16;
@@ -174,6 +202,7 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
     late.0.blocks.drain(..3);
     let again = late.0.blocks[1];
     late.0.blocks.insert(1, Block { end: again.end - 8, ..again });
+    late.0.clock_reads[0].block -= 2;
     let e = late.explain(385).unwrap();
     let sum = |all: &[Share]| all.iter().map(|s| s.ns).sum::<u64>();
     assert_eq!((sum(&e.causes), sum(&e.tasks), e.functions.iter().map(|f| f.own).sum::<u64>()), (385, 385, 385));
@@ -185,8 +214,14 @@ fn what_passed_before_the_first_block_and_between_blocks_is_in_the_sum() {
 #[test]
 fn a_sample_whose_latency_was_not_kept_ends_with_the_first_read_of_the_clock() {
     let symbols = symbols();
-    let question =
-        Question { latency: None, instruction_ns: 1, symbols: &symbols, layout: &LAYOUT, unwinder: &Tables::Orc(Orc::default()) };
+    let question = Question {
+        subject: Subject::default(),
+        latency: None,
+        instruction_ns: 1,
+        symbols: &symbols,
+        layout: &LAYOUT,
+        unwinder: &Tables::Orc(Orc::default()),
+    };
     let script = interrupts_off();
     assert_eq!(explain(&script.0, &question), script.explain(385));
     let mut unread = interrupts_off();
@@ -200,7 +235,7 @@ fn what_is_not_the_sample_is_refused() {
     let e = script.explain(384).unwrap_err();
     assert_eq!(
         e.to_string(),
-        "the thread did not read its clock 384 ns after the expiry: what was logged is not this sample (reads after 385 ns)"
+        "the thread's clock was not read 384 ns after the expiry: what was logged is not this sample (reads after 385 ns)"
     );
     let mut cut = interrupts_off();
     cut.0.whole = false;
@@ -211,4 +246,121 @@ fn what_is_not_the_sample_is_refused() {
     let mut unread = interrupts_off();
     unread.0.clock_reads.clear();
     assert!(unread.explain(385).unwrap_err().to_string().contains("no read was seen"));
+}
+
+const HARD: u32 = 0x1_0000 | NO_SWITCH_DUE;
+
+fn shares(all: &[Share]) -> Vec<(&str, u64)> {
+    all.iter().map(|s| (s.name.as_str(), s.ns)).collect()
+}
+
+#[test]
+fn a_callback_in_the_kernel_ends_with_its_own_read_of_the_clock() {
+    let script = Script::new()
+        .run(30, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(270, at("lock_all"), 0x20, OTHER, NO_SWITCH_DUE, 0)
+        .run(20, at("asm_sysvec_apic_timer_interrupt"), 0x200, OTHER, NO_SWITCH_DUE, 0)
+        .run(5, at("ktime_get"), 0x210, OTHER, HARD, 0)
+        .reads()
+        .run(10, at("expired"), 0x220, OTHER, HARD, 0)
+        .run(5, at("ktime_get"), 0x240, OTHER, HARD, 0)
+        .reads();
+    let subject = Subject { path: Path::Callback, end: Some(at("expired")), driver: None, task: Some(at("expired")) };
+    let e = script.explain_as(subject, Some(240)).unwrap();
+    assert_eq!(shares(&e.causes), [("interrupts off", 200), ("hard interrupt", 25), ("the task in the kernel", 15)]);
+    assert_eq!(shares(&e.tasks), [("load[9]", 240)]);
+    let m = Milestones { interrupt: Some(200), called: Some(225), ..Milestones::default() };
+    assert_eq!(e.milestones, m);
+    assert_eq!(script.explain_as(subject, None), Ok(e), "the first read that is its own");
+    let error = script.explain_as(subject, Some(225)).unwrap_err().to_string();
+    assert_eq!(
+        error, "the kernel's clock was not read 225 ns after the expiry: what was logged is not this sample (reads after 240 ns)",
+        "the interrupt's own read is not the callback's"
+    );
+    assert!(script.explain(240).is_err(), "the thread read nothing");
+}
+
+/// A stimulus at 1000 that is driven at 1160, and wakes the task.
+fn stimulus() -> Script {
+    Script::new()
+        .run(130, at("work"), 0x10, OTHER, NO_SWITCH_DUE, ON)
+        .run(100, at("asm_sysvec_apic_timer_interrupt"), 0x200, OTHER, NO_SWITCH_DUE, 0)
+        .run(20, at("stimulus_fire"), 0x220, OTHER, HARD, 0)
+        .run(10, at("ktime_get"), 0x240, OTHER, HARD, 0)
+        .reads()
+}
+
+#[test]
+fn an_answer_counts_from_the_stimulus_to_its_edge() {
+    let answers = |script: Script| {
+        script
+            .run(10, at("wire_run_edge"), 0x140, THREAD, 1 | NO_SWITCH_DUE, 0)
+            .run(5, at("ktime_get"), 0x160, THREAD, 1 | NO_SWITCH_DUE, 0)
+            .reads()
+    };
+    let script = stimulus()
+        .run(30, at("try_to_wake_up"), 0x240, OTHER, HARD, 0)
+        .run(10, at("asm_sysvec_apic_timer_interrupt") + 8, 0x208, OTHER, 0x1_0000, 0)
+        .run(40, at("__schedule"), 0x240, OTHER, 1, 0)
+        .run(15, at("__schedule") + 8, 0x240, THREAD, 1, 0)
+        .run(25, at("do_syscall_64"), 0x100, THREAD, NO_SWITCH_DUE, ON)
+        .run(5, 0x5000, 0, THREAD, NO_SWITCH_DUE, ON)
+        .run(50, at("do_syscall_64"), 0x100, THREAD, NO_SWITCH_DUE, ON);
+    let script = answers(script);
+    let subject = Subject { path: Path::Answer, end: Some(at("wire_run_edge")), driver: Some(at("stimulus_fire")), task: None };
+    let e = script.explain_as(subject, Some(350)).unwrap();
+    let causes = [
+        ("hard interrupt", 170),
+        ("the task's system call", 65),
+        ("scheduling", 55),
+        ("timer interrupt on its way", 30),
+        ("return from the wait", 25),
+        ("user space", 5),
+    ];
+    assert_eq!(shares(&e.causes), causes);
+    let m = Milestones {
+        interrupt: Some(30),
+        driven: Some(160),
+        called: None,
+        woken: Some(160),
+        due: Some(190),
+        switched: Some(240),
+        user: Some(280),
+    };
+    assert_eq!(e.milestones, m);
+    assert!(script.explain_as(subject, Some(160)).is_err(), "the stimulus is not the answer");
+}
+
+#[test]
+fn a_handler_in_the_kernel_answers_within_the_stimulus() {
+    let script = stimulus()
+        .run(10, at("answer"), 0x240, OTHER, HARD, 0)
+        .run(10, at("wire_run_edge"), 0x260, OTHER, HARD, 0)
+        .run(5, at("ktime_get"), 0x280, OTHER, HARD, 0)
+        .reads();
+    let (end, driver, task) = (Some(at("wire_run_edge")), Some(at("stimulus_fire")), Some(at("answer")));
+    let e = script.explain_as(Subject { path: Path::Answer, end, driver, task }, Some(185)).unwrap();
+    assert_eq!((e.milestones.driven, e.milestones.called, e.milestones.switched), (Some(160), Some(160), None));
+    let causes = [("hard interrupt", 130), ("timer interrupt on its way", 30), ("the task in the kernel", 25)];
+    assert_eq!(shares(&e.causes), causes);
+}
+
+#[test]
+fn what_was_not_logged_of_an_answer_is_not_said_of_a_thread() {
+    let mut late = stimulus().run(10, at("wire_run_edge"), 0x240, OTHER, HARD, 0).reads();
+    late.0.blocks.drain(..1);
+    late.0.clock_reads.iter_mut().for_each(|r| r.block -= 1);
+    let (end, task) = (Some(at("wire_run_edge")), Some(at("stimulus_fire")));
+    let subject = Subject { path: Path::Edge, end, driver: None, task };
+    let mut e = late.explain_as(subject, Some(170)).unwrap();
+    assert_eq!(e.causes.iter().map(|c| c.ns).sum::<u64>(), 170);
+    assert!(shares(&e.causes).contains(&("not logged", 30)), "{:?}", e.causes);
+    e.hold.cause = Cause::NotLogged;
+    e.jitter = Some(120);
+    let sentence = e.sentence();
+    assert!(
+        sentence.starts_with("0.170 us after its grid point, 0.120 us later than the edge before: what ran for "),
+        "{sentence}"
+    );
+    assert!(sentence.contains(" after the grid point was not logged"), "{sentence}");
 }

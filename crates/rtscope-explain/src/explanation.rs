@@ -1,14 +1,22 @@
-//! The explanation of one late wake-up: milestones, and every nanosecond by cause, task and function.
+//! The explanation of one late sample: milestones, and every nanosecond by cause, task and function.
 
 use crate::cause::Cause;
 use crate::chart::{Chart, Stack};
+use crate::path::Path;
 use serde::{Deserialize, Serialize};
 
-/// One late wake-up, explained. All times in ns; moments count from the timer's expiry.
+/// One late sample, explained. All times in ns; moments count from the timer's expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// From expiry to the thread's read of the clock.
+    /// From where to where it goes; absent: from a thread's timer to its read of the clock.
+    #[serde(default, skip_serializing_if = "Path::is_usual")]
+    pub path: Path,
+    /// From expiry to the read of the clock that ends it.
     pub latency: u64,
+    /// Of a wave's edge: how much later it came after the edge before than it should have, which is what the record says. The
+    /// edge before was late by the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<u64>,
     /// The expiry, `CLOCK_MONOTONIC` of the guest.
     pub expiry: u64,
     /// What happened when.
@@ -58,6 +66,12 @@ impl Means {
 pub struct Milestones {
     /// The timer's interrupt was entered.
     pub interrupt: Option<u64>,
+    /// The stimulus was driven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driven: Option<u64>,
+    /// The task in the kernel was called: a timer's callback, or an interrupt's handler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<u64>,
     /// The thread was woken.
     pub woken: Option<u64>,
     /// A switch was due: the task that ran was told to give way.
@@ -145,6 +159,7 @@ impl Explanation {
             Cause::BottomHalvesOff => format!("bottom halves were off for {whole}{place} ({whom})"),
             Cause::PreemptionOff => format!("preemption was off for {whole}{place} ({whom})"),
             Cause::NotPreemptible => format!("the kernel could not be preempted for {long}{place} ({whom})"),
+            Cause::NotLogged => format!("what ran for {long} after the {} was not logged", self.path.begins()),
             Cause::NotAsleep => {
                 format!("the thread was not asleep yet when its timer expired, for {long}: what kept it was not logged")
             }
@@ -156,7 +171,11 @@ impl Explanation {
         let others = self.causes.iter().skip(1).filter(|c| c.ns * 5 >= self.latency);
         let others: Vec<String> = others.map(|c| format!("{} {}", c.name, us(c.ns))).collect();
         let also = if others.is_empty() { String::new() } else { format!("; besides {}", others.join(", ")) };
-        format!("{}: {what}{also}.", us(self.latency))
+        let late = match self.jitter {
+            Some(jitter) => format!("{} after its grid point, {} later than the edge before", us(self.latency), us(jitter)),
+            None => us(self.latency),
+        };
+        format!("{late}: {what}{also}.")
     }
 }
 

@@ -1,5 +1,6 @@
 //! The log that the plugin of QEMU writes (`rtscope-lab/plugin/window.c`): entries of 48 bytes, little-endian.
 
+use crate::symbols::Function;
 use crate::unwound::StackCopy;
 use rtscope_failure::Problem;
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub struct ClockRead {
     pub pc: u64,
     /// In which task.
     pub task: u64,
+    /// The number of the block whose last instruction it is.
+    pub block: usize,
 }
 
 /// A task.
@@ -79,6 +82,15 @@ pub struct Window {
     pub whole: bool,
 }
 
+/// A log, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Log {
+    /// In their order.
+    pub windows: Vec<Window>,
+    /// Functions of kernel modules that were loaded meanwhile.
+    pub functions: Vec<Function>,
+}
+
 /// Why a log can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
@@ -111,7 +123,7 @@ pub fn next_window(log: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         let size = u32::from_le_bytes(std::array::from_fn(|i| entry[32 + i])) as usize;
         match u16::from_le_bytes([entry[44], entry[45]]) {
             3 | 6 => return Ok(Some(bytes)),
-            5 | 8 => {
+            5 | 8 | 9 => {
                 log.take((size.div_ceil(ENTRY) * ENTRY) as u64).read_to_end(&mut bytes)?;
             }
             _ => {}
@@ -120,8 +132,8 @@ pub fn next_window(log: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Reads a log of any number of windows.
-pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
-    let mut windows: Vec<Window> = Vec::new();
+pub fn parse(log: &[u8]) -> Result<Log, LogError> {
+    let (mut windows, mut functions): (Vec<Window>, Vec<Function>) = (Vec::new(), Vec::new());
     let mut open = false;
     let mut entries = log.chunks(ENTRY).enumerate();
     while let Some((i, bytes)) = entries.next() {
@@ -137,11 +149,23 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             open = true;
             continue;
         }
+        if kind == 9 {
+            let text = |bytes: &[u8]| {
+                let text: Vec<u8> = bytes.iter().copied().take_while(|b| *b != 0).collect();
+                String::from_utf8_lossy(&text).into_owned()
+            };
+            let name = text(&memory(&mut entries, insns).ok_or_else(damaged)?);
+            functions.push(Function { start: at, name, module: Some(text(&bytes[8..32])) });
+            continue;
+        }
         let window = windows.last_mut().ok_or_else(damaged)?;
         match kind {
             1 if open => window.blocks.push(Block { end: at, pc, sp, task, insns, preempt: word(36), flags: word(40), cpu }),
             3 => (window.whole, open) = (open, false),
-            4 if open => window.clock_reads.push(ClockRead { at, pc, task }),
+            4 if open => {
+                let block = window.blocks.len().checked_sub(1).ok_or_else(damaged)?;
+                window.clock_reads.push(ClockRead { at, pc, task, block });
+            }
             5 => {
                 let memory = memory(&mut entries, insns).ok_or_else(damaged)?;
                 if open {
@@ -163,7 +187,7 @@ pub fn parse(log: &[u8]) -> Result<Vec<Window>, LogError> {
             _ => return Err(damaged()),
         }
     }
-    Ok(windows)
+    Ok(Log { windows, functions })
 }
 
 /// Memory of the guest, which follows an entry that says how long it is.
@@ -202,14 +226,14 @@ mod tests {
             entry(4, 12, 0x40, 5, 2),
         ];
         let log = [one.concat(), entry(3, 20, 2_000, 5, 0), keeper, entry(2, 20, 2_000, 5, 0)].concat();
-        let windows = parse(&log).unwrap();
+        let windows = parse(&log).unwrap().windows;
         let w = &windows[0];
         assert_eq!((windows.len(), w.expiry, w.thread, w.cpu, w.tick, w.whole), (2, 1_000, 5, 1, 16, true));
         assert_eq!(w.tasks[&5], Task { pid: 77, comm: "rts-cpu0".into(), stack: 0x4000 });
         assert_eq!(w.timekeeper, [7; 50]);
         assert_eq!(w.samples, [StackCopy { pc: 0x50, sp: 0, fp: 3, link: 0x200 << 32, task: 5, memory: vec![9; 16], before: 1 }]);
         assert_eq!(w.blocks, [Block { end: 12, pc: 0x40, sp: 0, task: 5, insns: 2, preempt: 0, flags: 0x200, cpu: 1 }]);
-        assert_eq!(w.clock_reads, [ClockRead { at: 12, pc: 0x40, task: 5 }]);
+        assert_eq!(w.clock_reads, [ClockRead { at: 12, pc: 0x40, task: 5, block: 0 }]);
         assert!(!windows[1].whole && windows[1].blocks.is_empty());
         // Piece by piece it is the same: each piece is a window.
         let (mut rest, mut pieces) = (&log[..], Vec::new());
@@ -217,10 +241,24 @@ mod tests {
             pieces.push(piece);
         }
         assert_eq!((pieces.len(), pieces.concat()), (2, log.clone()));
-        assert_eq!(parse(&pieces[0]).unwrap(), windows[..1]);
+        assert_eq!(parse(&pieces[0]).unwrap().windows, windows[..1]);
         assert_eq!(parse(&log[..log.len() - 1]), Err(LogError::Damaged(log.len() - ENTRY)));
         assert_eq!(parse(&entry(1, 0, 0, 0, 0)), Err(LogError::Damaged(0)));
+        assert_eq!(parse(&[entry(2, 0, 0, 0, 0), entry(4, 0, 0, 0, 0)].concat()), Err(LogError::Damaged(ENTRY)), "of no block");
         assert_eq!(parse(&[entry(2, 0, 0, 0, 0), entry(6, 0, 0, 0, 0)].concat()), Err(LogError::Full));
+    }
+
+    #[test]
+    fn functions_of_modules_come_before_the_windows() {
+        let mut named = entry(9, 0xffff_ffff_c000_0000, u64::from_le_bytes(*b"veth\0\0\0\0"), 0, 9);
+        named.extend(b"veth_xmit");
+        named.resize(2 * ENTRY, 0);
+        let log = [named.clone(), entry(2, 10, 1_000, 5, 1), entry(3, 20, 0, 5, 0)].concat();
+        let read = parse(&log).unwrap();
+        let function = Function { start: 0xffff_ffff_c000_0000, name: "veth_xmit".into(), module: Some("veth".into()) };
+        assert_eq!((read.functions, read.windows.len()), (vec![function], 1));
+        assert_eq!(next_window(&mut &log[..]).unwrap().unwrap(), log);
+        assert_eq!(parse(&named[..ENTRY]), Err(LogError::Damaged(0)), "its name is cut off");
     }
 
     proptest! {

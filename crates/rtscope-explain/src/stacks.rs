@@ -101,6 +101,11 @@ impl Stacks {
         self.number(1, || NOT_LOGGED.into())
     }
 
+    /// The number of the function that begins there, if it ran.
+    pub(crate) fn at(&self, start: u64) -> Option<Function> {
+        self.numbers.get(&start).copied()
+    }
+
     fn function(&mut self, pc: u64, symbols: &Symbols) -> (u64, Function) {
         match symbols.function(pc) {
             Some(f) => (f.start, self.number(f.start, || f.name.clone())),

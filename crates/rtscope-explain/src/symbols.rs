@@ -2,7 +2,7 @@
 
 use crate::arm64;
 use rtscope_failure::Problem;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A function, or what else is executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Function {
 }
 
 /// The symbols of a running kernel with its modules.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Symbols {
     /// By address, each address once.
     functions: Vec<Function>,
@@ -73,13 +73,33 @@ impl Symbols {
         if symbols.functions.iter().all(|f| f.start == 0) {
             return Err(SymbolError::Hidden);
         }
+        symbols.sort();
+        Ok(symbols)
+    }
+
+    /// Adds functions of modules that were loaded later.
+    pub fn add(&mut self, functions: Vec<Function>) {
+        if !functions.is_empty() {
+            // Where something was loaded, whatever was there before is gone.
+            let loaded: HashSet<u64> = functions.iter().map(|f| f.start).collect();
+            self.functions.retain(|f| !loaded.contains(&f.start));
+            self.functions.extend(functions);
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
         // Of several names for one address one that does not mark the begin or end of a range of code, then the shortest.
         let is_mark = |f: &Function| f.name.ends_with("_start") || f.name.ends_with("_end");
         let key = |f: &Function| (f.start, is_mark(f), f.name.len(), f.name.clone());
-        symbols.functions.sort_by_cached_key(key);
-        symbols.functions.dedup_by_key(|f| f.start);
-        symbols.far = symbols.functions.iter().find(|f| f.name == arm64::TRAMPOLINE).cloned();
-        Ok(symbols)
+        self.functions.sort_by_cached_key(key);
+        self.functions.dedup_by_key(|f| f.start);
+        self.far = self.functions.iter().find(|f| f.name == arm64::TRAMPOLINE).cloned();
+    }
+
+    /// Where a function of a module begins.
+    pub fn in_module(&self, module: &str, name: &str) -> Option<u64> {
+        self.functions.iter().find(|f| f.module.as_deref() == Some(module) && f.name == name).map(|f| f.start)
     }
 
     /// Address of a symbol; of a per-CPU variable its offset.
@@ -119,6 +139,12 @@ mod tests {
         let arm = Symbols::parse("ffff800080000000 T f\nffff800081000000 t tramp_vectors\nffff800081002000 t last\n").unwrap();
         let name = |pc| arm.function(pc).map(|f| f.name.as_str());
         assert_eq!((name(0xffff_ffff_ff5f_4400), name(0xffff_8000_8100_3000)), (Some("tramp_vectors"), Some("last")));
+        let mut more = s;
+        let f = |start, name: &str| Function { start, name: name.into(), module: Some("rtscope_timer".into()) };
+        more.add(vec![f(0xffff_ffff_c000_0000, "expired"), f(0xffff_ffff_c000_0100, "stop")]);
+        assert_eq!(more.function(0xffff_ffff_c000_0010).unwrap().name, "expired", "in the place of what was unloaded");
+        assert_eq!(more.in_module("rtscope_timer", "stop"), Some(0xffff_ffff_c000_0100));
+        assert_eq!((more.in_module("rtscope_timer", "f"), more.in_module("rtscope_hold", "hold")), (None, None));
         assert_eq!(Symbols::parse("ffffffff81000000 T a\nffff\n").unwrap_err(), SymbolError::Line(2));
     }
 }

@@ -8,6 +8,7 @@ mod steps;
 
 use crate::account::{Account, Steps};
 use crate::explanation::{Explanation, Means, Milestones, UnwinderAgreement};
+use crate::path::Path;
 use line::{Level, Line};
 use rtscope_failure::Problem;
 use serde::{Deserialize, Serialize};
@@ -138,10 +139,11 @@ pub fn explain(traced: &Traced) -> Result<Explanation, TraceError> {
         woken: at(seen.woken),
         due: at(seen.due),
         switched: at(seen.switched),
-        user: None,
+        ..Milestones::default()
     };
     let (unwinder, traced) = (UnwinderAgreement::default(), Some(traced.means));
-    Ok(Explanation { latency, expiry, milestones, causes, tasks, functions, hold, unwinder, traced, chart, stacks })
+    let (path, jitter) = (Path::WakeUp, None);
+    Ok(Explanation { path, latency, jitter, expiry, milestones, causes, tasks, functions, hold, unwinder, traced, chart, stacks })
 }
 
 /// Where the part of a text begins that is looked at: its end counts.

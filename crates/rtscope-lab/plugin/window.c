@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plugin for QEMU that logs what a guest executes from the moment a thread goes to sleep until it sleeps again, for chosen
- * wake-ups. The guest is not changed by it: in instruction-counted time its run stays the same to the last bit.
+ * A plugin for QEMU that logs what a guest executes from the moment a timer is set until its sample is over, for chosen samples: a
+ * thread's sleep, or a timer of a kernel module. The guest is not changed by it: in instruction-counted time its run stays the same to
+ * the last bit.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -51,14 +52,21 @@ static struct {
 	uint64_t preempt;		/* preempt_count: a per-CPU variable; on Arm its offset in a task */
 	uint64_t pid, comm, stack;	/* offsets in a task */
 	uint64_t timekeeper, timekeeper_size;
-	uint32_t thread;		/* id of the thread whose sleeps count */
+	uint32_t thread;		/* id of the thread whose sleeps count; 0: of whoever has this name */
+	uint64_t called;		/* its first 8 bytes, as they are in memory */
+	/* In place of a thread's sleeps a timer's expiries: that of the module's function `callback`. */
+	uint64_t start, program, init;	/* hrtimer_start_range_ns, tick_program_event, do_init_module */
+	uint64_t function, expires;	/* offsets in a timer */
+	uint64_t module_name, kallsyms, symtab, symbols, strtab;	/* offsets in a module, and in its kallsyms */
+	const char *callback, *end;	/* MODULE:FUNCTION; a sample is over with `end`, else with the callback */
+	bool patient;			/* it is over when the next one begins */
 	uint64_t most;			/* of the log, bytes */
 	int out;
 } settings;
 
 #define WINDOWS_MAX 64
-/* Expiries that are wanted, ns after the thread's first one; ascending. */
-static uint64_t wanted[WINDOWS_MAX];
+/* Expiries that are wanted, ns after the first one or after `from`; ascending. With a width the last one within it. */
+static uint64_t wanted[WINDOWS_MAX], width[WINDOWS_MAX];
 static unsigned int windows, done;
 
 static plugin_id self;
@@ -77,6 +85,14 @@ static bool task_is_new;
 /* The thread whose window is open; and once it has read the clock after its wake-up, blocks that it has executed since. */
 static uint64_t window_task;
 static unsigned int since_read;
+/* The functions' addresses, once their modules are loaded; the timer, its expiry, whether it was called back in this window. */
+static uint64_t callback, end_of_sample, timer, last_expiry;
+static bool called_back;
+/* The next expiry, if it is known before the sample is over. */
+static uint64_t pending;
+/* Where the log was when the window was opened. */
+static off_t opened;
+static uint64_t written_before;
 /* So many more are logged: it may have to read the clock again, if the kernel was just changing it. */
 enum { AFTER_READ = 64 };
 static GByteArray *scratch;
@@ -103,6 +119,8 @@ enum kind {
 	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id, at: its stack's begin */
 	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries; preempt and
 				   flags: the low and high half of where a call returns to, if that is a register */
+	FUNCTION = 9,		/* at: a function of a module that was loaded; pc, sp and task: the module's name; insns: bytes of the
+				   function's name that follow, padded to entries */
 };
 /* Of `flags`, whose other bits are 0. */
 enum {
@@ -321,6 +339,8 @@ static void close_window(struct entry *e)
 	armed = false;
 }
 
+static void awaits_pending(unsigned int cpu, uint64_t task);
+
 static void executes(unsigned int cpu, void *data)
 {
 	const struct block *block = data;
@@ -348,40 +368,52 @@ static void executes(unsigned int cpu, void *data)
 		e.kind = CLOCK;
 		put(&e);
 	}
-	if (e.task != window_task)
-		return;
-	if (since_read || (block->reads_clock && !is_kernel(block->pc)))
+	if (settings.callback || settings.patient)
+		since_read += since_read > 0;
+	else if (e.task == window_task && (since_read || (block->reads_clock && !is_kernel(block->pc))))
 		since_read++;
 	/* Its next sleep may never come. */
 	if (since_read > AFTER_READ) {
 		close_window(&e);
+		awaits_pending(cpu, e.task);
 		translate();
 	}
 }
 
-/* The thread goes to sleep. */
-static void sleeps(unsigned int cpu, void *data)
+/* The next expiry of what is watched is known. */
+static void awaits(unsigned int cpu, uint64_t task, uint64_t expiry)
 {
-	uint64_t task = per_cpu(cpu, settings.current, 8);
-	uint64_t expiry;
 	struct entry e = { .cpu = (uint16_t)cpu, .task = task };
 	struct entry timekeeper = { .kind = TIMEKEEPER };
 
-	(void)data;
-	if ((uint32_t)read_memory(task + settings.pid, 4) != settings.thread || (uint32_t)read_register(machine->second) != 0)
-		return;
-	expiry = read_register(machine->first);
 	if (!first_known) {
 		first_known = true;
 		first_expiry = expiry;
 	}
+	if (armed && settings.end) {
+		pending = expiry;
+		return;
+	}
 	e.at = now();
 	e.pc = expiry;
+	/* The one before was not the last one within the width: what was logged of it is of no use. */
+	if (armed && expiry <= first_expiry + wanted[done - 1] + width[done - 1]) {
+		buffered = 0;
+		written = written_before;
+		if (ftruncate(settings.out, opened) || lseek(settings.out, opened, SEEK_SET) < 0)
+			_exit(97);
+		armed = false;
+		done--;
+	}
 	if (armed)
 		close_window(&e);
-	while (done < windows && expiry > first_expiry + wanted[done])
+	while (done < windows && expiry > first_expiry + wanted[done] + width[done])
 		done++;
-	if (done < windows && expiry == first_expiry + wanted[done]) {
+	if (done < windows && expiry >= first_expiry + wanted[done]) {
+		write_out();
+		opened = lseek(settings.out, 0, SEEK_CUR);
+		written_before = written;
+		called_back = false;
 		done++;
 		e.kind = OPEN;
 		e.insns = tick();
@@ -396,6 +428,127 @@ static void sleeps(unsigned int cpu, void *data)
 	}
 	write_out();
 	translate();
+}
+
+static void awaits_pending(unsigned int cpu, uint64_t task)
+{
+	uint64_t expiry = pending;
+
+	pending = 0;
+	if (expiry)
+		awaits(cpu, task, expiry);
+}
+
+/* The thread goes to sleep. */
+static void sleeps(unsigned int cpu, void *data)
+{
+	uint64_t task = per_cpu(cpu, settings.current, 8);
+
+	(void)data;
+	if (settings.thread ? (uint32_t)read_memory(task + settings.pid, 4) != settings.thread :
+			      read_memory(task + settings.comm, 8) != settings.called)
+		return;
+	if ((uint32_t)read_register(machine->second) == 0)
+		awaits(cpu, task, read_register(machine->first));
+}
+
+/* A timer is started. */
+static void starts(unsigned int cpu, void *data)
+{
+	uint64_t started = read_register(machine->first);
+
+	(void)data;
+	if (!callback || read_memory(started + settings.function, 8) != callback)
+		return;
+	timer = started;
+	last_expiry = read_register(machine->second);
+	awaits(cpu, per_cpu(cpu, settings.current, 8), last_expiry);
+}
+
+/* All timers that had expired were called back; they have their next expiry. */
+static void programs(unsigned int cpu, void *data)
+{
+	uint64_t expiry = timer ? read_memory(timer + settings.expires, 8) : last_expiry;
+
+	(void)data;
+	if (expiry == last_expiry)
+		return;
+	last_expiry = expiry;
+	awaits(cpu, per_cpu(cpu, settings.current, 8), expiry);
+}
+
+static void calls_back(unsigned int cpu, void *data)
+{
+	(void)data;
+	/* The next one. */
+	if (armed && settings.end && called_back) {
+		struct entry e = { .at = now(), .cpu = (uint16_t)cpu };
+
+		close_window(&e);
+		awaits_pending(cpu, per_cpu(cpu, settings.current, 8));
+		translate();
+	}
+	called_back = true;
+	if (armed && !settings.end && !settings.patient && !since_read)
+		since_read = 1;
+}
+
+static void ends(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	if (armed && !settings.patient && !since_read && called_back)
+		since_read = 1;
+}
+
+/* The address of a function if `name` (MODULE:FUNCTION) is of this module and symbol, else `known`. */
+static uint64_t found(const char *name, const char *module, const char *symbol, uint64_t at, uint64_t known)
+{
+	size_t n = strlen(module);
+
+	return name && !strncmp(name, module, n) && name[n] == ':' && !strcmp(name + n + 1, symbol) ? at : known;
+}
+
+static void read_text(uint64_t at, char *text, size_t size)
+{
+	memset(text, 0, size);
+	for (size_t i = 0; i + 1 < size; i++) {
+		if (cpu_memory_rw_debug(current_cpu, at + i, &text[i], 1, false) || !text[i]) {
+			text[i] = 0;
+			return;
+		}
+	}
+}
+
+/* A module is about to run for the first time: logs its functions' names. */
+static void loads(unsigned int cpu, void *data)
+{
+	enum { SYMBOL_SIZE = 24, IS_FUNCTION = 2, MOST_SYMBOLS = 1 << 15 };
+	uint64_t module = read_register(machine->first);
+	uint64_t kallsyms = read_memory(module + settings.kallsyms, 8);
+	uint64_t symtab = read_memory(kallsyms + settings.symtab, 8);
+	uint64_t strtab = read_memory(kallsyms + settings.strtab, 8);
+	uint32_t n = (uint32_t)read_memory(kallsyms + settings.symbols, 4);
+	char name[56], symbol[128];
+
+	(void)cpu;
+	(void)data;
+	read_text(module + settings.module_name, name, sizeof(name));
+	for (uint32_t i = 0; i < n && i < MOST_SYMBOLS; i++) {
+		struct { uint32_t name; uint8_t info, other; uint16_t section; uint64_t value, size; } s;
+		struct entry e = { .kind = FUNCTION };
+
+		if (cpu_memory_rw_debug(current_cpu, symtab + i * SYMBOL_SIZE, &s, sizeof(s), false) || (s.info & 15) != IS_FUNCTION ||
+		    !is_kernel(s.value))
+			continue;
+		read_text(strtab + s.name, symbol, sizeof(symbol));
+		callback = found(settings.callback, name, symbol, s.value, callback);
+		end_of_sample = found(settings.end, name, symbol, s.value, end_of_sample);
+		e.at = s.value;
+		memcpy(&e.pc, name, 24);
+		put_memory(&e, strtab + s.name, strlen(symbol));
+	}
+	write_out();
 }
 
 /* The longest instruction of x86, bytes. */
@@ -451,8 +604,53 @@ static void translates(plugin_id id, struct qemu_plugin_tb *tb)
 		look_at_last(block, qemu_plugin_tb_get_insn(tb, n - 1));
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, executes, READ_REGS, block);
 	}
-	if (pc == settings.sleep)
+	if (settings.init && pc == settings.init)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, loads, READ_REGS, NULL);
+	if (!settings.callback && pc == settings.sleep)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, sleeps, READ_REGS, NULL);
+	if (settings.callback && pc == settings.start)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, starts, READ_REGS, NULL);
+	if (settings.callback && pc == settings.program)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, programs, READ_REGS, NULL);
+	if (callback && pc == callback)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, calls_back, READ_REGS, NULL);
+	if (end_of_sample && pc == end_of_sample)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, ends, READ_REGS, NULL);
+}
+
+/* Takes an argument that a thread's sleeps do without. */
+static bool take_timers(const char *name, const char *value, uint64_t number)
+{
+	static const struct {
+		const char *name;
+		uint64_t *to;
+	} numbers[] = {
+		{ "start", &settings.start }, { "program", &settings.program }, { "init", &settings.init },
+		{ "function", &settings.function }, { "expires", &settings.expires }, { "modulename", &settings.module_name },
+		{ "kallsyms", &settings.kallsyms }, { "symtab", &settings.symtab }, { "symbols", &settings.symbols },
+		{ "strtab", &settings.strtab },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (!strcmp(name, numbers[i].name)) {
+			*numbers[i].to = number;
+			return true;
+		}
+	}
+	if (!strcmp(name, "callback"))
+		settings.callback = strdup(value);
+	else if (!strcmp(name, "end"))
+		settings.end = strdup(value);
+	else if (!strcmp(name, "patient"))
+		settings.patient = number;
+	else if (!strcmp(name, "called"))
+		memcpy(&settings.called, value, strnlen(value, sizeof(settings.called)));
+	else if (!strcmp(name, "from")) {
+		first_known = true;
+		first_expiry = number;
+	} else
+		return false;
+	return true;
 }
 
 static int refuse(const char *why)
@@ -542,8 +740,13 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 			settings.thread = (uint32_t)number;
 		else if (!strcmp(argv[i], "most"))
 			settings.most = number;
-		else if (!strcmp(argv[i], "window") && windows < WINDOWS_MAX)
-			wanted[windows++] = number;
+		else if (!strcmp(argv[i], "window") && windows < WINDOWS_MAX) {
+			char *rest;
+
+			wanted[windows] = strtoull(value, &rest, 0);
+			width[windows++] = *rest == '+' ? strtoull(rest + 1, NULL, 0) : 0;
+		} else if (take_timers(argv[i], value, number))
+			continue;
 		else
 			return refuse(argv[i]);
 	}

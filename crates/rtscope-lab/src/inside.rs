@@ -1,4 +1,4 @@
-//! What runs inside a guest, seen from outside: a plugin of QEMU logs every block of instructions around chosen wake-ups.
+//! What runs inside a guest, seen from outside: a plugin of QEMU logs every block of instructions around chosen samples.
 
 use crate::cache;
 use crate::kernels::Arch;
@@ -16,7 +16,7 @@ use rtscope_files::digest;
 use rtscope_load::programs::find_program;
 use rtscope_sys as sys;
 use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,9 @@ pub enum InsideError {
         /// What it says.
         why: String,
     },
+    /// It does not say where its modules' functions are.
+    #[error("the timers of kernel modules can't be watched in this kernel: {0}")]
+    Modules(String),
     /// Its types.
     #[error(transparent)]
     Types(#[from] BtfError),
@@ -79,6 +82,7 @@ impl Problem for InsideError {
         match self {
             Self::NoCompiler => "apt-get install gcc".into(),
             Self::Build(_) => "report this with the compiler's version".into(),
+            Self::Modules(_) => "explain a run of the timer test in user space, or take one of Debian's kernels".into(),
             Self::Kernel(_) => {
                 "take a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, and for amd64 with CONFIG_UNWINDER_ORC=y, as Debian's are"
                     .into()
@@ -101,6 +105,48 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> InsideError {
     move |source| InsideError::Io { path, source }
 }
 
+/// Whose timers are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// The sleeps of the thread with this id.
+    Thread(u32),
+    /// The sleeps of the thread with this name, of 8 bytes at most.
+    Called(&'static str),
+    /// The timer that this function of a kernel module is the callback of.
+    Callback(Place),
+}
+
+/// A function of a kernel module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The module.
+    pub module: &'static str,
+    /// The function.
+    pub function: &'static str,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.module, self.function)
+    }
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch<'a> {
+    /// Whose timers.
+    pub who: Who,
+    /// In which function a sample is over, if not with the thread's read of the clock, or with the callback. It may be after the next
+    /// expiry is known.
+    pub end: Option<Place>,
+    /// Whether a sample is seen to the begin of the next one: where it is over can't be told meanwhile.
+    pub patient: bool,
+    /// What `after` counts from, `CLOCK_MONOTONIC`, ns; `None`: the first expiry.
+    pub from: Option<u64>,
+    /// Expiries: the lowest time of each, ns, and how much higher it may be; ascending.
+    pub after: &'a [(u64, u64)],
+}
+
 /// A kernel as its guest runs it: where things are in memory.
 #[derive(Debug)]
 pub struct Inside {
@@ -111,6 +157,8 @@ pub struct Inside {
     /// Its unwinder.
     pub unwinder: Unwinder,
     addresses: Vec<(&'static str, u64)>,
+    /// Of timers and modules; what is missing where it is not as expected.
+    timers: Result<Vec<(&'static str, u64)>, String>,
 }
 
 impl Inside {
@@ -140,25 +188,60 @@ impl Inside {
             ("timekeeper", symbols.address("tk_core")?.wrapping_add(within)),
             ("timekeepersize", btf.size("tk_read_base")?),
         ];
-        Ok(Self { layout: layout(&btf)?, symbols, unwinder, addresses })
+        let timers = timers(&btf, &symbols).map_err(|e| e.to_string());
+        Ok(Self { layout: layout(&btf)?, symbols, unwinder, addresses, timers })
     }
 
-    /// The argument of QEMU's `-plugin`: the sleeps of `thread` that end `after` its first one ends (ns, ascending) are logged to `log`.
-    pub fn plugin(&self, plugin: &Path, log: &Path, thread: u32, after: &[u64]) -> OsString {
+    /// Whether the functions of modules that are loaded for a run are logged, so that the symbols need not have them.
+    pub fn names_modules(&self) -> bool {
+        self.timers.is_ok()
+    }
+
+    /// The argument of QEMU's `-plugin`: what `watch` says is logged to `log`.
+    pub fn plugin(&self, plugin: &Path, log: &Path, watch: &Watch<'_>) -> Result<OsString, InsideError> {
         // QEMU reads a comma in a value as the end of it, unless it is doubled.
         let mut text = OsString::from(plugin.to_string_lossy().replace(',', ",,"));
         text.push(",out=");
         text.push(log);
-        let mut words = format!(",thread={thread},most={MOST}");
-        for (name, value) in &self.addresses {
+        let mut words = match watch.who {
+            Who::Thread(thread) => format!(",thread={thread},most={MOST}"),
+            Who::Called(name) => format!(",called={name},most={MOST}"),
+            Who::Callback(place) => format!(",callback={place},most={MOST}"),
+        };
+        let of_modules = watch.end.is_some() || matches!(watch.who, Who::Callback(_));
+        let timers = match &self.timers {
+            Err(e) if of_modules => return Err(InsideError::Modules(e.clone())),
+            timers => timers.as_deref().unwrap_or_default(),
+        };
+        for (name, value) in self.addresses.iter().chain(timers) {
             let _ = write!(words, ",{name}={value:#x}");
         }
-        for at in after {
-            let _ = write!(words, ",window={at}");
+        let _ = watch.end.map_or(Ok(()), |place| write!(words, ",end={place}"));
+        let _ = watch.from.map_or(Ok(()), |at| write!(words, ",from={at}"));
+        words.push_str(if watch.patient { ",patient=1" } else { "" });
+        for (at, width) in watch.after {
+            let _ = if *width > 0 { write!(words, ",window={at}+{width}") } else { write!(words, ",window={at}") };
         }
         text.push(words);
-        text
+        Ok(text)
     }
+}
+
+/// Where a kernel's timers are started and set, and where they and its modules have what must be known of them.
+fn timers(btf: &Btf<'_>, symbols: &Symbols) -> Result<Vec<(&'static str, u64)>, InsideError> {
+    let function = btf.offset("hrtimer", "function").or_else(|_| btf.offset("hrtimer", "__function"))?;
+    Ok(vec![
+        ("start", symbols.address("hrtimer_start_range_ns")?),
+        ("program", symbols.address("tick_program_event")?),
+        ("init", symbols.address("do_init_module")?),
+        ("function", function),
+        ("expires", btf.offset("hrtimer", "node")?.wrapping_add(btf.offset("timerqueue_node", "expires")?)),
+        ("modulename", btf.offset("module", "name")?),
+        ("kallsyms", btf.offset("module", "kallsyms")?),
+        ("symtab", btf.offset("mod_kallsyms", "symtab")?),
+        ("symbols", btf.offset("mod_kallsyms", "num_symtab")?),
+        ("strtab", btf.offset("mod_kallsyms", "strtab")?),
+    ])
 }
 
 /// Where the fields of a clock are.
@@ -311,9 +394,23 @@ mod tests {
     fn a_comma_in_the_caches_path_does_not_end_the_plugins_name() {
         let layout = Layout { last: 0, mult: 8, shift: 12, nsec: 16, base: 24 };
         let (symbols, unwinder) = (Symbols::default(), Unwinder::Orc(Orc::default()));
-        let inside = Inside { symbols, layout, unwinder, addresses: vec![("sleep", 0x10)] };
-        let text = inside.plugin(Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"), 145, &[1_000, 2_000]);
-        let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000");
+        let inside = Inside {
+            symbols,
+            layout,
+            unwinder,
+            addresses: vec![("sleep", 0x10)],
+            timers: Err("the kernel has no symbol f".into()),
+        };
+        let (plugin, log) = (Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"));
+        let sleeps = Watch { who: Who::Thread(145), end: None, patient: false, from: None, after: &[(1_000, 0), (2_000, 9)] };
+        let text = inside.plugin(plugin, log, &sleeps).unwrap();
+        let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000+9");
         assert_eq!(text.to_str(), Some(expected.as_str()));
+        let place = |function| Place { module: "m", function };
+        let timer = Watch { who: Who::Callback(place("f")), end: Some(place("g")), patient: true, from: Some(5), after: &[] };
+        assert!(inside.plugin(plugin, log, &timer).unwrap_err().to_string().ends_with("no symbol f"));
+        let text = Inside { timers: Ok(vec![("init", 7)]), ..inside }.plugin(plugin, log, &timer).unwrap();
+        let end = format!(",callback=m:f,most={MOST},sleep=0x10,init=0x7,end=m:g,from=5,patient=1");
+        assert!(text.to_str().unwrap().ends_with(&end), "{text:?}");
     }
 }

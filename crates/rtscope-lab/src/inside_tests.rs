@@ -33,7 +33,7 @@ fn one_plugin_serves_old_and_new_interfaces() {
         logs.push(fs::read(&log).unwrap());
     }
     assert!(logs.iter().all(|l| *l == logs[0]), "all see the same");
-    let windows = log::parse(&logs[0]).unwrap();
+    let windows = log::parse(&logs[0]).unwrap().windows;
     let [w] = &windows[..] else { panic!("{windows:?}") };
     assert_eq!((w.whole, w.expiry, w.tasks[&0x7000].pid), (true, 1_000, 7));
     let blocks: Vec<_> = w.blocks.iter().map(|b| (b.pc, b.end, b.insns, b.flags & HALTS != 0)).collect();

@@ -259,6 +259,9 @@ pub struct Instrument {
     /// is empty if nothing is known of that machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Box<System>>,
+    /// Start of the run on the clock that edges are stamped with, `CLOCK_MONOTONIC`, ns; absent unless the instrument is in the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began: Option<u64>,
     /// Highest time between the clock reads before and after a stimulus, ns. Latencies count from the first read, so they are too
     /// high by at most this. Instrument in the kernel: highest time from when a stimulus was due, from which latencies count, to
     /// when it was driven. FPGA or capture: its resolution.

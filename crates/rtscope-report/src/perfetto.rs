@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 /// What ran, as three tracks: cause, task and calls. Times are µs after the timer's expiry.
 pub fn trace(e: &Explanation) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
+    let name = e.path.title().trim_start_matches("What ran, ");
     let named = |tid: u32, name: &str| json!({"ph": "M", "pid": 1, "tid": tid, "name": "thread_name", "args": {"name": name}});
     let mut events: Vec<Value> = vec![
-        json!({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "from the timer's expiry to the wake-up"}}),
+        json!({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": name}}),
         named(1, "cause"),
         named(2, "task"),
         named(3, "calls"),

@@ -43,6 +43,11 @@ impl ResponseSampler {
         [self.sides[0].sampler.live(), self.sides[1].sampler.live()]
     }
 
+    /// What the times of worst samples count from, ns.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The distributions, rising first, and the figures of the warm-up. `complete` fills in the other fields.
     pub fn finish(
         self,

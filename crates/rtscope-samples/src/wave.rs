@@ -100,6 +100,11 @@ impl WaveSampler {
         self.start = start;
     }
 
+    /// What the times of worst samples count from, ns.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Live figures with their labels.
     pub fn live(&self) -> Vec<(&'static str, Arc<LiveCell>)> {
         let [falling, rising] = &self.sides;

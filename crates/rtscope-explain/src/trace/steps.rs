@@ -5,8 +5,8 @@
 
 use super::line::{Flags, Level, Line, What};
 use crate::account::Step;
+use crate::cause::{Cause, INTERRUPTS_ON, Moment};
 use crate::cause::{IN_BOTTOM_HALVES_OFF, IN_PREEMPTION_OFF, NO_SWITCH_DUE, SERVING_SOFTIRQ};
-use crate::cause::{INTERRUPTS_ON, Moment};
 use std::collections::HashMap;
 
 /// Calls that are followed at most: what a kernel's stack holds is fewer.
@@ -235,7 +235,7 @@ impl Walk<'_> {
         }
         let chain = self.stacks.calls(at, task);
         let moment = Moment {
-            unlogged: task == self.known.thread && line.at < self.known.asleep,
+            unlogged: (task == self.known.thread && line.at < self.known.asleep).then_some(Cause::NotAsleep),
             expired: line.at >= self.known.interrupt,
             own_task: task == self.known.thread,
             idle: task == 0,

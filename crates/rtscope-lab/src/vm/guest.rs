@@ -171,6 +171,15 @@ impl Guest {
         other
     }
 
+    /// The same guest with no kernel modules of a run's own.
+    #[must_use]
+    pub fn without_modules(&self) -> Self {
+        let mut other = self.clone();
+        other.options.modules.clear();
+        other.modules.clear();
+        other
+    }
+
     /// How long an instruction is in virtual time, ns.
     pub fn instruction_ns(&self) -> u64 {
         1 << self.options.model.shift()

@@ -7,7 +7,8 @@ use super::state::States;
 use crate::debian::DEBIAN_12;
 use crate::image::{Contents, Image, Images, Tools};
 use crate::kernels::{Arch, CachedKernel, KernelError, KernelName, Kernels, Source, ToBoot};
-use crate::modules::{self, ModuleError};
+use crate::modules::{self, ModuleError, WantedModule};
+use rtscope_load::kernel_modules::WIRE;
 use std::path::{Path, PathBuf};
 
 /// Modules that a guest needs from its kernel: the disk, its file system and that one's checksums, and veth pairs.
@@ -92,6 +93,29 @@ impl Guests {
             compiler: compiler.as_ref(),
         };
         Ok(modules::build(&self.cache, &target, on_step)?)
+    }
+
+    /// Adds the modules that a run needs to the options of its guest, built if need be, but for those that the user brought.
+    pub fn add_modules(
+        &self,
+        name: &KernelName,
+        wanted: &[WantedModule],
+        options: &mut LabOptions,
+        on_step: &mut dyn FnMut(&str),
+    ) -> Result<(), GuestError> {
+        let brought =
+            |w: &&WantedModule| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
+        let wanted: Vec<&WantedModule> = wanted.iter().filter(brought).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let built = self.modules(name, on_step)?;
+        // First the instrument, whose lines the other modules use; then the user's modules; then those that answer.
+        let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == WIRE);
+        let file = |w: &&&WantedModule| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
+        let brought = std::mem::take(&mut options.modules);
+        options.modules = wire.iter().map(file).chain(brought).chain(others.iter().map(file)).collect();
+        Ok(())
     }
 
     /// A guest with this kernel.

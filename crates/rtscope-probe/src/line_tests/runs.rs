@@ -34,6 +34,7 @@ impl Bench<'_> {
         let (ended, counts) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
+        self.facts.began = self.test.answer.is_wire().then(|| samples.start());
         let (mut distributions, warmup) = samples.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
         distributions.retain(|d| asks(l, d.label()));
         self.facts.warmup = warmup;
@@ -50,6 +51,7 @@ impl Bench<'_> {
         let (ended, counts) = ran.outcome;
         let thread = self.thread(ran.tid, ran.refused.as_ref());
         self.warnings.extend(ran.refused);
+        self.facts.began = self.test.answer.is_wire().then(|| samples.start());
         let (distributions, warmup, grid) = samples.finish(|p| p.thread = Some(thread.clone())).map_err(|e| unsound(&e))?;
         (self.facts.warmup, self.facts.grid) = (warmup, grid);
         Ok(Taken { distributions, counts, ended })

@@ -52,7 +52,7 @@ fn sample(i: usize, n: usize, record: &Record, explained: &Explained) -> Markup 
         p.answer { strong { (explained.sentence) } }
         figure.chart data-record=(i) data-chart="flame" data-flame=(n) {
             figcaption {
-                h3 { "What ran, from the timer's expiry to the wake-up" }
+                h3 { (e.path.title()) }
                 span.help { "Click a frame to zoom to it. Rows: cause, task, calls from the outermost down." }
                 span.buttons {
                     input.search type="search" placeholder="Find a function" aria-label="Find a function in this chart";

@@ -4,6 +4,7 @@ use crate::format::{clean, us_opt};
 use crate::sheet::{Cell, Columns, Sheet};
 use rtscope_explain::explained::Explained;
 use rtscope_explain::explanation::{Explanation, FunctionShare, Share};
+use rtscope_explain::path::Path;
 use rtscope_record::Record;
 use std::collections::BTreeMap;
 
@@ -24,17 +25,29 @@ pub(crate) fn of(e: &Explanation) -> [Sheet<'_>; 4] {
 /// When what happened.
 fn milestones(e: &Explanation) -> Sheet<'static> {
     let m = &e.milestones;
-    let rows = vec![
-        ("timer interrupt", m.interrupt),
-        ("thread woken", m.woken),
-        ("switch due", m.due),
-        ("switched to the thread", m.switched),
-        ("in user space", m.user),
-        ("clock read", Some(e.latency)),
+    let is_thread = e.path == Path::WakeUp;
+    let task = e.path.task();
+    let called = if e.path == Path::Answer { "handler called" } else { "callback called" };
+    // Of a thread's wake-up also what was not seen.
+    let rows = [
+        (is_thread, "timer interrupt".to_owned(), m.interrupt),
+        (false, "stimulus driven".to_owned(), m.driven),
+        (is_thread, format!("{task} woken"), m.woken),
+        (is_thread, "switch due".to_owned(), m.due),
+        (is_thread, format!("switched to the {task}"), m.switched),
+        (is_thread, "in user space".to_owned(), m.user),
+        (false, called.to_owned(), m.called),
+        (true, e.path.ends().to_owned(), Some(e.latency)),
     ];
+    let rows: Vec<_> = rows.into_iter().filter(|(always, _, at)| *always || at.is_some()).map(|(_, name, at)| (name, at)).collect();
+    let since = match e.path {
+        Path::WakeUp | Path::Callback => "us after the expiry",
+        Path::Answer => "us after the stimulus",
+        Path::Edge => "us after the grid point",
+    };
     Columns::new()
-        .left("milestone", 0, |r: &(&str, Option<u64>)| Cell::from(r.0.to_owned()))
-        .right("us after the expiry", 0, |r| us_opt(r.1).into())
+        .left("milestone", 0, |r: &(String, Option<u64>)| Cell::from(r.0.clone()))
+        .right(since, 0, |r| us_opt(r.1).into())
         .sheet_of(rows)
 }
 

@@ -17,12 +17,18 @@ pub(crate) fn colour(cause: Cause) -> usize {
     match cause {
         Cause::HardInterrupt => 0,
         Cause::NotPreemptible => 1,
-        Cause::Scheduling | Cause::Return | Cause::User => 2,
+        Cause::Scheduling | Cause::Return | Cause::ReturnFromWait | Cause::User | Cause::Call | Cause::KernelTask => 2,
         Cause::BottomHalvesOff => 3,
         Cause::PreemptionOff => 4,
         Cause::Softirq => 5,
         Cause::InterruptsOff => 6,
-        Cause::NotAsleep | Cause::Delivery | Cause::OtherTask | Cause::Idle | Cause::OtherCpu => 7,
+        Cause::NotAsleep
+        | Cause::NotLogged
+        | Cause::Delivery
+        | Cause::InterruptThread
+        | Cause::OtherTask
+        | Cause::Idle
+        | Cause::OtherCpu => 7,
     }
 }
 
@@ -52,10 +58,11 @@ pub fn flame(e: &Explanation, sub: &str, usage: Use) -> String {
     let size = Size { width: WIDTH, inner_height: rows * ROW };
     let x = Range { low: 0.0, high: e.latency.max(1) as f64, log: false };
     let y = Range { low: 0.0, high: rows, log: false };
-    let title = "What ran, from the timer's expiry to the wake-up";
+    let title = e.path.title();
     let under: Vec<String> = std::iter::once(clean(sub)).chain(wrapped(&clean(&e.sentence()), size.longest(CHARACTER))).collect();
     let mut c = Canvas::open_sized(size, usage, [title, &e.sentence()], &under, &keys, x, y);
-    c.axes(&linear_ticks(x.high, 1e3, 10.0), "Time since the expiry (µs)", &[], "cause, task, calls");
+    let since = format!("Time since the {} (µs)", e.path.begins());
+    c.axes(&linear_ticks(x.high, 1e3, 10.0), &since, &[], "cause, task, calls");
     for f in &chart.frames {
         let (left, right) = (c.x.at(f.start as f64), c.x.at((f.start + f.ns) as f64));
         if right - left < NARROWEST {

@@ -4,6 +4,7 @@ use rtscope_explain::Cause;
 use rtscope_explain::chart::{Chart, FRAMES, Frame};
 use rtscope_explain::explained::Explained;
 use rtscope_explain::explanation::{Explanation, FunctionShare, Hold, Milestones, Share, UnwinderAgreement};
+use rtscope_explain::path::Path;
 use rtscope_record::Record;
 
 /// Length of a leaf of the chart, ns.
@@ -33,14 +34,16 @@ pub(crate) fn explained(record: &Record, n: u64, task: &str) -> Explained {
     frames.push(Frame { row: 0, start: end, ns: latency - end, name: 1, cause: Cause::User });
     let share = |name: &str, ns| Share { name: name.into(), ns };
     let explanation = Explanation {
+        path: Path::WakeUp,
         latency,
+        jitter: None,
         expiry: 1_000_000,
         milestones: Milestones {
             interrupt: Some(end),
             woken: Some(end + 10),
             due: Some(end + 20),
             switched: Some(end + 30),
-            user: None,
+            ..Milestones::default()
         },
         causes: vec![share("interrupts off", end), share("user space", latency - end)],
         tasks: vec![share(&task, end), share("rts-cpu0[99]", latency - end)],

@@ -16,9 +16,10 @@ use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::ToBoot;
+use rtscope_lab::modules::{WantedModule, wanted};
 use rtscope_lab::vm::{Guest, Guests, LabOptions};
 use rtscope_load::StopHandle;
-use rtscope_record::{Distribution, Record, Worst};
+use rtscope_record::{Distribution, GuestModule, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
 use rtscope_run::explain::{self, Sample};
 use std::path::Path;
@@ -38,12 +39,13 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     }
     let (d, samples) = chosen(record, a)?;
     let stop = stop_on_signals()?;
-    let samples: Vec<Sample> = samples.iter().map(|w| Sample::worst(d, w)).collect();
+    let samples: Vec<Sample> = samples.iter().map(|w| Sample::worst(record, d, w)).collect();
     let all = || {
         let mut explained = take(context, record, d, &samples, &a.guest_module, &stop)?;
         if let Some(other) = &other {
-            let samples: Vec<Sample> = samples.iter().map(|s| Sample { latency: None, ..*s }).collect();
-            explained.extend(take(context, other, same(record, d, other)?, &samples, &a.guest_module, &stop)?);
+            let there = same(record, d, other)?;
+            let same = samples.iter().zip(&explained).map(|(s, e)| s.same(record, d, e)).collect::<Result<Vec<_>, _>>()?;
+            explained.extend(take(context, other, there, &same, &a.guest_module, &stop)?);
         }
         Ok(explained)
     };
@@ -74,7 +76,7 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
 /// Explains the worst sample of a run that had `modules` loaded; the answer in a sentence.
 pub(crate) fn of_run(context: &Context, record: &Record, modules: &[String], stop: &StopHandle) -> Result<String, Failure> {
     let d = highest(record)?;
-    let worst: Vec<Sample> = d.parts().worst.first().map(|w| Sample::worst(d, w)).into_iter().collect();
+    let worst: Vec<Sample> = d.parts().worst.first().map(|w| Sample::worst(record, d, w)).into_iter().collect();
     let explained = take(context, record, d, &worst, modules, stop)?;
     Ok(explained.into_iter().next().map(|e| e.sentence).unwrap_or_default())
 }
@@ -90,7 +92,11 @@ fn take(
 ) -> Result<Vec<Explained>, Failure> {
     let kernel: ToBoot = explain::kernel_of(record)?.parse()?;
     let cache = cache_root()?;
-    let guest = Guests::new(&cache).open(&kernel, options(record, modules)?, &mut |what| context.say(what))?;
+    let p = record.parts();
+    let wanted = wanted(p.test, p.space, &p.settings)?;
+    let (guests, mut options) = (Guests::new(&cache), options(record, modules, &wanted)?);
+    guests.add_modules(&kernel.kernel, &wanted, &mut options, &mut |what| context.say(what))?;
+    let guest = guests.open(&kernel, options, &mut |what| context.say(what))?;
     same_machine(record, &guest)?;
     let progress = Progress::new("explain", 0, context.quiet);
     let outcome = explain::again(&guest, record, d, samples, &cache, stop, &mut |step| progress.step(&step));
@@ -102,11 +108,14 @@ fn take(
 
 /// The distribution of `other` that has the grid points of `d`, one of `record`.
 fn same<'a>(record: &Record, d: &Distribution, other: &'a Record) -> Result<&'a Distribution, Failure> {
-    let interval = |r: &Record| r.parts().settings.interval;
+    let grid = |r: &Record| {
+        let (s, lines) = (&r.parts().settings, r.parts().settings.lines.as_ref());
+        (r.parts().test, s.interval, lines.map(|l| (l.interval_max, l.seed)))
+    };
     let same = other.distributions().iter().find(|o| o.label() == d.label());
-    same.filter(|_| interval(record) == interval(other)).ok_or_else(|| {
+    same.filter(|_| grid(record) == grid(other)).ok_or_else(|| {
         Failure::usage(
-            format!("{} and {} have no grid point in common: their intervals or threads differ", record.id(), other.id()),
+            format!("{} and {} have no grid point in common: their tests, intervals or threads differ", record.id(), other.id()),
             "take both with the same options",
         )
     })
@@ -121,10 +130,11 @@ pub(super) fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<
     write(&file("trace.json"), perfetto::trace(&e.explanation).as_bytes())
 }
 
-/// The distribution with the worst sample of all.
+/// The distribution with the worst sample of all; edges that came too early are not late.
 fn highest(record: &Record) -> Result<&Distribution, Failure> {
     let worst = |d: &&Distribution| d.parts().worst.first().map(|w| w.value);
-    record.distributions().iter().max_by_key(worst).filter(|d| !d.parts().worst.is_empty()).ok_or_else(|| {
+    let is_late = |d: &&Distribution| !d.label().ends_with(" early");
+    record.distributions().iter().filter(is_late).max_by_key(worst).filter(|d| !d.parts().worst.is_empty()).ok_or_else(|| {
         Failure::usage(
             format!("the record {} has no worst samples", record.id()),
             "measure without --worst 0, and explain that run",
@@ -148,8 +158,8 @@ fn chosen<'a>(record: &'a Record, a: &Explain) -> Result<(&'a Distribution, &'a 
     })
 }
 
-/// What must be chosen of the guest for the record's run, which had `modules` loaded.
-fn options(record: &Record, modules: &[String]) -> Result<LabOptions, Failure> {
+/// What must be chosen of the guest for the record's run, which had `modules` loaded beside those that its test needs.
+fn options(record: &Record, modules: &[String], wanted: &[WantedModule]) -> Result<LabOptions, Failure> {
     let lab = record.parts().lab.as_ref();
     let usual = LabOptions::default();
     let number = |option: &str| {
@@ -168,7 +178,8 @@ fn options(record: &Record, modules: &[String]) -> Result<LabOptions, Failure> {
     }
     let model = lab.map_or(Ok(usual.model), |l| l.model.to_string().parse());
     let model = model.map_err(|e| Failure::usage(format!("the record {}: {e}", record.id()), "update rtscope"))?;
-    if let Some(module) = lab.and_then(|l| l.modules.first()).filter(|_| modules.is_empty()) {
+    let brought = |m: &&GuestModule| wanted.iter().all(|w| m.name.strip_suffix(".ko") != Some(w.name));
+    if let Some(module) = lab.and_then(|l| l.modules.iter().find(brought)).filter(|_| modules.is_empty()) {
         return Err(Failure::usage(
             format!("the run {} had the module {} loaded", record.id(), module.name),
             "name its file, with the parameters that it had: --guest-module 'FILE.ko NAME=VALUE'",

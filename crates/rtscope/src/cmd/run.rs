@@ -9,7 +9,6 @@ use rtscope_failure::{Explain, Failure};
 use rtscope_lab::kernels::ToBoot;
 use rtscope_lab::modules::{self, Loaded, WantedModule};
 use rtscope_lab::vm::{Guest, GuestError, Guests, LabOptions};
-use rtscope_load::kernel_modules;
 use rtscope_load::{Journal, Load, Reexec, StartOptions, StopHandle};
 use rtscope_probe::protocol::{DutPlan, PROTOCOL, ProbePlan};
 use rtscope_record::{CpuList, Origin, Record, Settings, Space, Test};
@@ -172,21 +171,11 @@ impl Machine {
         // Held while something is fetched or built, so that what two runs need is made once.
         let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
         let booted: ToBoot = lab_kernel(target).unwrap_or(target).parse().map_err(GuestError::from)?;
-        let brought =
-            |w: &&WantedModule| !options.modules.iter().any(|(file, _)| file.file_stem().is_some_and(|stem| stem == w.name));
-        let wanted: Vec<&WantedModule> = wanted.iter().filter(brought).collect();
         let cached = Guests::new(cache()?);
         if let Some(what) = cached.to_fetch(&booted.kernel) {
             on_step(SessionStep::Fetching(&what));
         }
-        if !wanted.is_empty() {
-            let built = cached.modules(&booted.kernel, &mut |what| on_step(SessionStep::Preparing(what)))?;
-            // First the instrument, whose lines the other modules use; then the user's modules; then those that answer.
-            let (wire, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|w| w.name == kernel_modules::WIRE);
-            let file = |w: &&&WantedModule| (built.join(format!("{}.ko", w.name)), w.parameters.clone());
-            let brought = std::mem::take(&mut options.modules);
-            options.modules = wire.iter().map(file).chain(brought).chain(others.iter().map(file)).collect();
-        }
+        cached.add_modules(&booted.kernel, wanted, &mut options, &mut |what| on_step(SessionStep::Preparing(what)))?;
         let seed = options.seed;
         let key = format!("{target} {:?}", LabOptions { seed: 0, ..options.clone() });
         let guest = match guests.get(&key) {

@@ -56,6 +56,7 @@ fn of_insides(told: &mut Told) {
     variants!(told, InsideError:
         NoCompiler => [InsideError::NoCompiler],
         Build => [InsideError::Build("window.c:1:1: error: unknown type name".into())],
+        Modules => [InsideError::Modules("the kernel has no symbol tick_program_event".into())],
         Kernel => [InsideError::Kernel("/home/user/.cache/rtscope/kernels/own/mine/amd64/vmlinux has no BTF".into())],
         NoPlugins => [InsideError::NoPlugins("10.0.13 (/opt/qemu/bin/qemu-system-x86_64)".into())],
         Hidden => [InsideError::Hidden {
@@ -77,7 +78,7 @@ fn of_insides(told: &mut Told) {
     variants!(told, ExplainError:
         CutOff => [ExplainError::CutOff],
         NoClock => [ExplainError::NoClock],
-        NotAnchored => [ExplainError::NotAnchored { latency: 33_275, seen: "reads after 33_300 ns".into() }],
+        NotAnchored => [ExplainError::NotAnchored { whose: "the thread's", latency: 33_275, begin: "expiry", seen: "reads after 33_300 ns".into() }],
         Gap => [ExplainError::Gap { ns: 65_535, when: "1200 ns after the expiry".into(), function: "clear_page_rep".into() }],
     );
     variants!(told, TraceError:

@@ -138,6 +138,80 @@ fn who_holds_interrupts_or_preemption_off_is_named_with_how_long() {
 }
 
 #[test]
+fn the_parts_of_a_callback_an_answer_and_an_edge_are_what_was_recorded() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let tests = [
+        ("timer", "kernel", "hard", STOCK, "stress-ng:--clone 1"),
+        ("timer", "kernel", "soft", RT, "none"),
+        ("response", "user", "", STOCK, "network"),
+        ("response", "kernel", "hard", RT, "none"),
+        ("response", "kernel", "threaded", RT, "network"),
+        ("periodic", "user", "", RT, "none"),
+        ("periodic", "kernel", "hard", STOCK, "stress-ng:--clone 1"),
+    ];
+    for (test, space, handler, kernel, load) in tests {
+        let target = format!("lab:{kernel}");
+        let mut words = vec!["measure", test, "--space", space, "-D", "100ms", "--json", "--target", &target, "--load", load];
+        words.extend(if handler.is_empty() { vec![] } else { vec!["--handler", handler] });
+        let record = lab.run(&words).ends_with(0).record();
+        let all = explained(&lab, &["--top", "3"]);
+        assert_eq!(all.len(), 3);
+        for of in &all {
+            let label = of["distribution"].as_str().unwrap();
+            let worst = &record.distributions().iter().find(|d| d.label() == label).unwrap().parts().worst;
+            let w = worst.iter().find(|w| Some(w.at) == of["at"].as_u64()).unwrap_or_else(|| panic!("not a worst one: {of}"));
+            let latency = of["latency"].as_u64().unwrap();
+            let said = if test == "periodic" { of["jitter"].as_u64() } else { Some(latency) };
+            assert_eq!(said, Some(w.value), "{of}");
+            assert_eq!((sum(&of["causes"]), sum(&of["tasks"])), (latency, latency), "{of}");
+            let at = |name: &str| of["milestones"][name].as_u64();
+            let order = ["interrupt", "driven", "woken", "due", "switched", "user", "called"].map(at);
+            let seen: Vec<u64> = order.into_iter().flatten().chain([latency]).collect();
+            assert!(seen.len() > 2 && seen.is_sorted(), "{of}");
+            assert_eq!((at("driven").is_some(), at("called").is_some()), (test == "response", space == "kernel"), "{of}");
+            let by_thread = space == "user" || handler != "hard";
+            assert_eq!(at("switched").is_some(), by_thread, "{of}");
+            assert!(!label.ends_with("early"), "{label}");
+        }
+    }
+    let said = lab.line("explain").ends_with(0).out;
+    assert!(said.contains("us after its grid point, ") && said.contains("callback called") && !said.contains("thread"), "{said}");
+    lab.line("report -o page.html").ends_with(0);
+    assert!(fs::read_to_string(lab.0.path("page.html")).unwrap().contains("What ran, from the grid point to the edge"));
+}
+
+/// Two runs of the same stimuli: the same stimulus of both. And a hold whose length is known, which delays the callback.
+#[test]
+fn answers_are_put_side_by_side_and_holds_of_interrupts_found_in_kernel_space() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    for (kernel, load) in [(STOCK, "network"), (RT, "none")] {
+        lab.line(&format!("measure response -D 100ms --target lab:{kernel} --load {load}")).ends_with(0);
+    }
+    let ids: Vec<Value> = serde_json::from_str(&lab.line("list --json").out).unwrap();
+    let [rt, stock] = [0, 1].map(|i| ids[i]["id"].as_str().unwrap());
+    let both: Vec<Value> = serde_json::from_str(&lab.run(&["explain", stock, rt, "--json"]).ends_with(0).out).unwrap();
+    let [a, b] = [0, 1].map(|i| both[i]["at"].as_u64().unwrap() - both[i]["latency"].as_u64().unwrap());
+    assert!(a.abs_diff(b) < 500_000, "of the same stimulus: {a} and {b}");
+    assert!(both.iter().all(|e| Some(sum(&e["causes"])) == e["latency"].as_u64() && e["path"] == "answer"), "{both:?}");
+    let file = build(&lab, STOCK, "rtscope_hold");
+    let module = format!("{} hold_us=120 irqs=1", file.display());
+    let target = format!("lab:{STOCK}");
+    lab.run(&["measure", "timer", "--space", "kernel", "-D", "1s", "--target", &target, "--guest-module", &module]).ends_with(0);
+    let all = explained(&lab, &["--guest-module", &module]);
+    let hold = &all[0]["hold"];
+    let from = hold["from"].as_array().unwrap().last().unwrap().as_str();
+    assert_eq!((hold["cause"].as_str(), from), (Some("interrupts-off"), Some("hold_thread")), "{hold}");
+    assert!(hold["whole"].as_u64().unwrap().abs_diff(120_000) <= 1_200, "{hold}");
+    fs::remove_dir_all(file.parent().unwrap()).unwrap();
+}
+
+#[test]
 fn what_can_not_be_taken_again_is_refused() {
     if !wanted() {
         return;
@@ -167,6 +241,8 @@ fn what_can_not_be_taken_again_is_refused() {
     let two = format!("measure timer -D 100ms --guest-cpus 2 --target lab:{STOCK}");
     lab.line(&two).ends_with(0);
     lab.line("explain").ends_with(2).complains(&["had 2 CPUs", "measure without --guest-cpus"]);
-    lab.line(&format!("measure timer -D 100ms --space kernel --target lab:{STOCK}")).ends_with(0);
-    lab.line("explain").ends_with(2).complains(&["only the timer test in user space"]);
+    lab.line(&format!("measure sustained -i 1ms -D 50ms --target lab:{STOCK}")).ends_with(0);
+    lab.line("explain").ends_with(2).complains(&["found by many runs, which are not explained", "measure response"]);
+    lab.line(&format!("measure response -D 50ms --stimulus soft:a --answer soft:b --target lab:{STOCK}")).ends_with(0);
+    lab.line("explain").ends_with(2).complains(&["was not timed by the instrument in the kernel"]);
 }
