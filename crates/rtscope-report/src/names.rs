@@ -149,8 +149,8 @@ pub(crate) fn labels(names: &[String], longest: usize) -> Vec<String> {
 /// follows from a little before the first difference on.
 fn differing(names: &[&str], longest: usize) -> Vec<String> {
     let characters: Vec<Vec<char>> = names.iter().map(|n| n.chars().collect()).collect();
-    let same = |at: usize| characters.windows(2).all(|w| w[0].get(at) == w[1].get(at) && w[0].get(at).is_some());
-    let first = (0..).take_while(|&at| same(at)).count();
+    let shortest = characters.iter().map(Vec::len).min().unwrap_or(0);
+    let first = (0..shortest).take_while(|&at| characters.windows(2).all(|w| w[0][at] == w[1][at])).count();
     let head = longest / 3;
     let room = longest.saturating_sub(head + 1);
     let from = |name: &[char]| first.saturating_sub(4).min(name.len().saturating_sub(room)).max(head);
