@@ -19,7 +19,7 @@ const MOST: u64 = 1_000_000_000_000_000;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// The claim is not that of a percentile below a limit.
-    #[error("`{0}` is no claim that more samples could show: a plan is for a percentile below a limit")]
+    #[error("`{0}` is not a claim that more samples could show: a plan is for a percentile below a limit")]
     Claim(String),
     /// A record of the selection is INVALID.
     #[error("{0} is INVALID: nothing can be planned from it")]

@@ -4,6 +4,7 @@ use super::{Told, absent, denied};
 use rtscope_analysis::assertion::ParseAssertionError;
 use rtscope_analysis::compare::CompareError;
 use rtscope_analysis::line_tests::LineTestsError;
+use rtscope_analysis::plan::PlanError;
 use rtscope_analysis::reference::ReferenceError;
 use rtscope_analysis::versus::VersusError;
 use rtscope_archive::formats::{ExportError, Format, ImportError};
@@ -229,6 +230,11 @@ fn of_analysis(told: &mut Told) {
         Merge => [CompareError::Merge { side: "A", load: "full".into(), error: too_many() }],
     );
     let merge = || VersusError::Merge { kernel: "6.12".into(), load: "full".into(), error: too_many() };
+    variants!(told, PlanError:
+        Claim => [PlanError::Claim("max<100us".into())],
+        Invalid => [PlanError::Invalid("20261121T080000Z-1a2b3c".into())],
+        Nothing => [PlanError::Nothing("20261121T080000Z-1a2b3c".into())],
+    );
     variants!(told, VersusError:
         Empty => [VersusError::Empty],
         NoPair => [VersusError::NoPair("6.12".into())],

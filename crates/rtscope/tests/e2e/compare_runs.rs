@@ -102,7 +102,7 @@ fn how_long_to_measure() {
     assert!(enough < 20_000, "{enough}");
     for (words, why) in [
         ("plan", "required"),
-        ("plan max<5us", "is no claim that more samples could show"),
+        ("plan max<5us", "is not a claim that more samples could show"),
         ("plan p99", "compares nothing"),
         ("plan --difference 20", "required"),
         ("plan p99<5us --from nothing.json", "nothing.json"),
