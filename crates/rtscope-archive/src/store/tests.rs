@@ -177,6 +177,7 @@ fn a_newer_archive_is_refused() {
 /// An archive from before records knew their origin: a record that was VALID there but is not a measurement of a machine
 /// loses that verdict.
 #[test]
+#[allow(clippy::large_stack_arrays)] // five records
 fn an_older_archive_learns_where_its_records_came_from() {
     let (_dir, mut a) = archive();
     let clean = |id: &str| RecordParts {
@@ -188,7 +189,7 @@ fn an_older_archive_learns_where_its_records_came_from() {
     let source = rtscope_record::Source { format: "f".into(), file: "f".into(), sha256: String::new(), kept: Vec::new() };
     let what = "the FPGA instrument, emulator, at /dev/pts/1, resolution 5.05 ns".into();
     let instrument = Some(rtscope_record::Instrument { what, ..Default::default() });
-    for parts in vec![
+    for parts in [
         clean("m"),
         RecordParts { lab, clock: Clock::Virtual, target: "lab:k".into(), ..clean("l") },
         RecordParts { source: Some(source), ..clean("i") },
