@@ -177,7 +177,6 @@ fn a_newer_archive_is_refused() {
 /// An archive from before records knew their origin: a record that was VALID there but is not a measurement of a machine
 /// loses that verdict.
 #[test]
-#[allow(clippy::large_stack_arrays)] // five records
 fn an_older_archive_learns_where_its_records_came_from() {
     let (_dir, mut a) = archive();
     let clean = |id: &str| RecordParts {
