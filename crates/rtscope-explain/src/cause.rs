@@ -77,7 +77,7 @@ impl Cause {
         matches!(self, Self::InterruptsOff | Self::BottomHalvesOff | Self::PreemptionOff)
     }
 
-    /// Whether what this cause switches off is off at a moment. Interrupts that are handled meanwhile do not end it.
+    /// Whether what this cause switches off is off at a moment, or a softirq runs. Interrupts that are handled meanwhile do not end it.
     pub(crate) fn holds_at(self, m: &Moment) -> bool {
         let interrupt = m.interrupt || m.preempt & INTERRUPT != 0;
         !m.other_cpu
@@ -85,6 +85,7 @@ impl Cause {
                 Self::InterruptsOff => m.interrupts_off(),
                 Self::BottomHalvesOff => interrupt || m.preempt & BOTTOM_HALVES != 0,
                 Self::PreemptionOff => interrupt || m.preempt & PREEMPT != 0,
+                Self::Softirq => m.preempt & SERVING_SOFTIRQ != 0,
                 _ => false,
             }
     }

@@ -120,7 +120,7 @@ pub struct Hold {
     pub ns: u64,
     /// Its longest stretch within the latency.
     pub longest: u64,
-    /// How long it was so in all, where something was switched off: maybe since long before the expiry.
+    /// How long it was so in all, where something was switched off or a softirq ran: maybe since long before the expiry.
     pub whole: u64,
     /// The task that ran when its longest stretch began.
     pub task: String,
@@ -128,6 +128,9 @@ pub struct Hold {
     pub from: Vec<String>,
     /// The function that most of it passed in, over all stretches.
     pub mostly: String,
+    /// Of softirqs: the innermost function that nine tenths of it passed in, with what that called. Empty if it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub within: String,
     /// What these calls were about: "page fault", "system call mmap"; absent where they do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
@@ -147,6 +150,7 @@ impl Explanation {
             // Events alone name no functions.
             _ if h.mostly.is_empty() => String::new(),
             Some(from) if *from != h.mostly && h.cause.is_switched_off() => format!(", from {from} on, mostly in {}", h.mostly),
+            _ if !h.within.is_empty() && h.within != h.mostly => format!(", in {}, mostly in {}", h.within, h.mostly),
             _ => format!(", in {}", h.mostly),
         };
         let whom = h.activity.as_ref().map_or_else(|| h.task.clone(), |activity| format!("{}, {activity}", h.task));
@@ -155,7 +159,7 @@ impl Explanation {
         let what = match h.cause {
             Cause::InterruptsOff => format!("interrupts were off for {whole}{place} ({whom})"),
             Cause::HardInterrupt => format!("interrupts were handled for {long}{place}"),
-            Cause::Softirq => format!("softirqs ran for {long}{place} ({whom})"),
+            Cause::Softirq => format!("softirqs ran for {whole}{place} ({whom})"),
             Cause::BottomHalvesOff => format!("bottom halves were off for {whole}{place} ({whom})"),
             Cause::PreemptionOff => format!("preemption was off for {whole}{place} ({whom})"),
             Cause::NotPreemptible => format!("the kernel could not be preempted for {long}{place} ({whom})"),

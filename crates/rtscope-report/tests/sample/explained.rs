@@ -56,6 +56,7 @@ pub(crate) fn explained(record: &Record, n: u64, task: &str) -> Explained {
             task,
             from: vec!["__x64_sys_mmap".into()],
             mostly: "function_with_a_name_7".into(),
+            within: String::new(),
             activity: Some("system call mmap".into()),
         },
         unwinder: UnwinderAgreement { compared: 30, agreed: 30 },

@@ -133,6 +133,16 @@ fn who_holds_interrupts_or_preemption_off_is_named_with_how_long() {
             assert!(sentence.contains("from hold_thread on") && sentence.contains("rtscope_hold["), "{sentence}");
             lab.run(&["explain", "--guest-module", &module.replace(&format!("irqs={irqs}"), "irqs=2")]).ends_with(3);
         }
+        // On PREEMPT_RT the thread preempts a softirq.
+        if kernel == STOCK {
+            let module = format!("{} hold_us=300 softirq=1", file.display());
+            lab.run(&["measure", "timer", "-D", "400ms", "--target", &target, "--guest-module", &module]).ends_with(0);
+            let all = explained(&lab, &["--guest-module", &module]);
+            let hold = &all[0]["hold"];
+            assert_eq!((hold["cause"].as_str(), hold["within"].as_str()), (Some("softirq"), Some("hold_softirq")), "{hold}");
+            assert!(hold["whole"].as_u64().unwrap().abs_diff(300_000) <= 3_000, "{hold}");
+            assert!(all[0]["sentence"].as_str().unwrap().contains("in hold_softirq, mostly in "), "{all:?}");
+        }
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
 }
