@@ -15,7 +15,7 @@ use serde::Serialize;
 /// (parts.missed, parts.expected) = (1, Some(4));
 /// let rising = Distribution::new(parts)?;
 ///
-/// let share = Share::of(&rising, 160_000, None);
+/// let share = ShareBelow::of(&rising, 160_000, None);
 /// assert_eq!((share.below, share.undecided, share.of), (2, 0, 4));
 /// # Ok::<(), rtscope_record::DistributionError>(())
 /// ```
