@@ -174,7 +174,7 @@ fn a_target_that_can_not_be_used_says_why() {
         ("#!/bin/sh\necho rtscope-probe 0.0.1\n", vec!["rtscope-probe 0.0.1", "./x probe"]),
         (
             concat!("#!/bin/sh\necho 'rtscope-probe ", env!("CARGO_PKG_VERSION"), " (commit abc, protocol rtscope-probe/0)'\n"),
-            vec!["commit abc, protocol rtscope-probe/0), this is rtscope", "protocol rtscope-probe/1)", "./x probe"],
+            vec!["commit abc, protocol rtscope-probe/0)`, this is rtscope", "protocol rtscope-probe/1)", "./x probe"],
         ),
     ] {
         for arch in ["amd64", "arm64", "armhf"] {
