@@ -1,0 +1,105 @@
+# A bare Debian in a directory, for the scripts beside this file, which are the first process of their own PID and mount namespaces
+# (`bare` in ./x): when it ends, however it ends, nothing is mounted and nothing runs. They set $dir, where all of it goes.
+# shellcheck shell=sh disable=SC2034,SC2154 # shared variables
+
+say() { printf '%s\n' "$*" >&2; }
+
+mirror=${RTSCOPE_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+case $mirror in
+*/debian) security=$mirror-security ;;
+*) security=http://deb.debian.org/debian-security ;;
+esac
+# What a host says of its way to the network and of whom it trusts, by the names of variables; nothing else comes in.
+passed='^(RTSCOPE_DEBIAN_MIRROR|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?_PROXY|FTP_PROXY|ALL_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|CARGO_(HTTP|NET|SOURCE|REGISTRIES)_[A-Z0-9_]*|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|NPM_CONFIG_(REGISTRY|CAFILE|PROXY|HTTPS_PROXY|NOPROXY))='
+settings=$(env | grep -E "$passed" | grep -v ' ' | tr '\n' ' ' || true)
+took=''
+
+# enter SUITE: what follows is about a bare root directory of this suite. What a killed run left there goes first: nothing is
+# mounted below it, since mounts end with their namespace.
+enter() {
+    suite=$1
+    root=$dir/$suite/root
+    mkdir -p "$dir/$suite"
+    rm -rf --one-file-system "$root"
+}
+
+# leave: removes it, unless it shall be kept.
+leave() {
+    umount -R "$root"
+    [ -n "${keep:-}" ] || rm -rf --one-file-system "$root"
+}
+
+# inside WHO COMMAND...: runs it in the bare root, which is then the root of a mount namespace (in a chroot the kernel refuses user
+# namespaces, which loads and Chromium make).
+inside() {
+    user=$1
+    shift
+    case $user in
+    root) home=/root as='' ;;
+    *) home=/home/$user as="setpriv --reuid=$user --regid=$user --init-groups --" ;;
+    esac
+    # shellcheck disable=SC2016,SC2086 # expanded inside; $as and $settings are lists
+    unshare --mount -- sh -c 'cd "$1" && pivot_root . mnt && cd / && umount -l /mnt && shift && exec "$@"' sh "$root" \
+        env -i $settings "HOME=$home" "USER=$user" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+        ${TERM:+"TERM=$TERM"} $as sh -c 'cd && exec "$@"' sh "$@"
+}
+
+apt_install() { inside root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
+
+# step NAME COMMAND...: runs it, its output in a log; says how long it took.
+step() {
+    name=$1
+    shift
+    log=$dir/$suite/$name.log
+    began=$(date +%s)
+    say "rtscope: $suite: $name ($log)"
+    code=0
+    # As a job, because a function that is asked for its exit code right away (`||`) goes on after an error.
+    "$@" >"$log" 2>&1 </dev/null &
+    wait $! || code=$?
+    took="$took
+  $suite $name: $(($(date +%s) - began)) s"
+    [ "$code" -eq 0 ] && return
+    tail -n 30 "$log" >&2
+    say "error: $suite: $name ended with exit code $code; the root directory is left in $root$took"
+    exit 1
+}
+
+bare() {
+    debootstrap --variant=minbase "$suite" "$root" "$mirror"
+    cat >"$root/etc/apt/sources.list" <<TEXT
+deb $mirror $suite main
+deb $mirror $suite-updates main
+deb $security $suite-security main
+TEXT
+    # How this machine reaches its archives.
+    if command -v apt-config >/dev/null 2>&1; then
+        apt-config dump Acquire | grep -E '^Acquire::(https?::|Check-|Retries)' >"$root/etc/apt/apt.conf.d/99host" || true
+    fi
+    cat /etc/resolv.conf >"$root/etc/resolv.conf"
+    cat /etc/hosts >"$root/etc/hosts"
+}
+
+# What a running machine has: /proc, /sys, /dev with a page of its own for software lines.
+mounts() {
+    mount --bind "$root" "$root"
+    mount -t proc proc "$root/proc"
+    mount -t sysfs sysfs "$root/sys"
+    mount -t tmpfs -o mode=755 dev "$root/dev"
+    for node in null zero full random urandom tty kvm cpu_dma_latency net/tun; do
+        [ -c "/dev/$node" ] || continue
+        mkdir -p "$root/dev/$(dirname "$node")"
+        : >"$root/dev/$node"
+        mount --bind "/dev/$node" "$root/dev/$node"
+    done
+    mkdir "$root/dev/pts" "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=666,mode=620 devpts "$root/dev/pts"
+    mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
+    ln -s pts/ptmx "$root/dev/ptmx"
+    ln -s /proc/self/fd "$root/dev/fd"
+    ln -s fd/0 "$root/dev/stdin"
+    ln -s fd/1 "$root/dev/stdout"
+    ln -s fd/2 "$root/dev/stderr"
+    mount -t tmpfs -o mode=755 run "$root/run"
+    mkdir -m 1777 "$root/run/lock"
+}

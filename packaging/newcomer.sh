@@ -1,0 +1,85 @@
+#!/bin/sh
+# What a newcomer meets: a bare Debian, a clone of the checkout, the README's two commands, the report in a browser. Started by
+# `./x newcomer`.
+#   newcomer.sh CHECKOUT DIRECTORY [--user] [--demo-only] [--keep] [SUITE...]
+set -eu
+checkout=$1 dir=$2
+shift 2
+. "$checkout/packaging/bare.sh"
+
+who=root demo_only='' keep='' suites=''
+for word in "$@"; do
+    case $word in
+    --user) who=newcomer ;;
+    --demo-only) demo_only=yes ;;
+    --keep) keep=yes ;;
+    bookworm | trixie) suites="$suites $word" ;;
+    *)
+        say "error: '$word' is neither a suite (bookworm, trixie) nor --user, --demo-only, --keep"
+        exit 2
+        ;;
+    esac
+done
+
+# The user, with what is set for pip, cargo and npm here, less passwords and tokens.
+settle() {
+    if [ "$who" != root ]; then
+        inside root apt-get update
+        apt_install sudo
+        inside root useradd --create-home --shell /bin/bash "$who"
+        echo "$who ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$who"
+        chmod 440 "$root/etc/sudoers.d/$who"
+    fi
+    home=$root/root
+    [ "$who" = root ] || home=$root/home/$who
+    for file in .npmrc .cargo/config.toml .config/pip/pip.conf; do
+        [ -f "${HOME:-/root}/$file" ] || continue
+        mkdir -p "$(dirname "$home/$file")"
+        grep -viE '_auth|_password|token|://[^/]*@' "${HOME:-/root}/$file" >"$home/$file" || true
+    done
+    ! [ -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
+    # Authorities that were added here: installed with the package ca-certificates, whenever that comes.
+    mkdir -p "$root/usr/local/share/ca-certificates"
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" \;
+    # A file that a variable names elsewhere.
+    for file in $(printf '%s\n' $settings | sed -n 's/^[^=]*=\(\/.*\)$/\1/p'); do
+        case $file in /etc/ssl/certs/* | /etc/ssl/certs) continue ;; esac
+        [ -f "$file" ] || continue
+        mkdir -p "$root$(dirname "$file")"
+        cp "$file" "$root$file"
+    done
+    git clone --quiet --depth 1 "file://$checkout" "$home/rtscope"
+    # Seen from inside: the user may have got a number that means somebody else here.
+    [ "$who" = root ] || inside root chown -R "$who:$who" "/home/$who"
+}
+
+in_checkout() { inside "$who" sh -c 'cd rtscope && exec "$@"' sh "$@"; }
+
+# The page as Chromium has it once its script ran, and a picture of it.
+browser() {
+    apt_install chromium
+    place=$(inside "$who" pwd)/rtscope/target/demo
+    page=file://$place/report.html
+    flags='--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking --virtual-time-budget=20000'
+    # shellcheck disable=SC2086 # a list
+    inside "$who" chromium $flags --dump-dom "$page" >"$dir/$suite/report.dom.html"
+    # shellcheck disable=SC2086
+    inside "$who" chromium $flags --window-size=1280,4000 "--screenshot=$place/report.png" "$page"
+    cp "$root$place/report.png" "$root$place/report.html" "$dir/$suite/"
+    grep -q '<html[^>]*data-ready="true"' "$dir/$suite/report.dom.html" || { echo 'the page is not ready: its script failed'; return 1; }
+    grep -q '<title>rtscope demo' "$dir/$suite/report.dom.html" || { echo 'the page has another title'; return 1; }
+    grep -q '<canvas' "$dir/$suite/report.dom.html" || { echo 'the page has no plot'; return 1; }
+}
+
+for suite in ${suites:-bookworm trixie}; do
+    enter "$suite"
+    step bare bare
+    mounts
+    step clone settle
+    step demo in_checkout ./x demo
+    [ -n "$demo_only" ] || step test in_checkout ./x test
+    step browser browser
+    leave
+    say "rtscope: $suite: passed as $who; report, its picture and logs are in $dir/$suite"
+done
+say "rtscope: passed:$took"
