@@ -14,9 +14,9 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
     for kernel in [STOCK, RT] {
         let file = build(&lab, kernel, "rtscope_hold");
         let target = format!("lab:{kernel}");
-        // Limits that no wake-up reaches by what the tracer costs, with a little of a hold: most of the latency is the hold's.
+        // Limits far above what the tracer makes of other late wake-ups (145 us were seen): most of the latency is the hold's. The buffer holds some 600 us of it.
         for (irqs, cause, hold_us, limit) in
-            [("1", "interrupts were off", 120u64, "130us"), ("0", "preemption was off", 700, "300us")]
+            [("1", "interrupts were off", 350u64, "280us"), ("0", "preemption was off", 400, "320us")]
         {
             let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
             let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", limit, "--trace-files", "why"];
@@ -39,8 +39,8 @@ fn the_kernels_own_trace_names_the_cause_that_is_seen_from_outside() {
             assert_eq!(outside[0]["traced"], Value::Null);
         }
         if kernel == STOCK {
-            let module = format!("{} hold_us=300 softirq=1", file.display());
-            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", "200us", "--guest-module", &module];
+            let module = format!("{} hold_us=350 softirq=1", file.display());
+            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", "280us", "--guest-module", &module];
             let said = lab.run(&measure).ends_with(0).out;
             assert!(said.contains("softirqs ran for ") && said.contains("softirq began in: hold_thread > "), "{said}");
             let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
