@@ -186,8 +186,15 @@ impl Job {
         self.tid.store(tid, SeqCst);
         self.post.arrive();
         rt::prefault_stack::<PREFAULT>();
-        let pinned = self.role.cpu.map_or(Ok(()), rt::pin);
-        let refused = self.take_policy();
+        let pin = || self.role.cpu.map_or(Ok(()), rt::pin);
+        let (pinned, refused) = if self.role.policy == Policy::Deadline {
+            // A deadline task can't be pinned any more.
+            (pin(), self.take_policy())
+        } else {
+            // As an ordinary task it would wait on its CPU behind whatever is busy there.
+            let refused = self.take_policy();
+            (pin(), refused)
+        };
         self.post.enter();
         self.line.ready.wait();
         self.line.go.wait();

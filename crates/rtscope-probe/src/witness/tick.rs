@@ -62,7 +62,6 @@ pub(super) struct Notes {
 pub(super) struct Tick {
     shared: Arc<Shared>,
     root: Root,
-    ours: Option<(Policy, u8)>,
     planned: Option<u64>,
     /// The grid whose gaps to work in.
     grid: Option<u64>,
@@ -86,11 +85,11 @@ impl Tick {
         table.look(&root, 0, &mut || ());
         let machine = Machine::before(&root, order, slept);
         let grid = order.grid.filter(|&interval| crowded && interval >= SHORTEST);
-        let (ours, planned, notes) = (order.ours, order.planned, Notes::default());
+        let (planned, notes) = (order.planned, Notes::default());
         let every = if order.ends_only { NEVER } else { EVERY };
         let notes = Notes { every, ..notes };
         let progress = HashMap::new();
-        Self { shared, root, ours, planned, grid, every, continued, machine, table, progress, notes, looked: 0, thorough_from: 0 }
+        Self { shared, root, planned, grid, every, continued, machine, table, progress, notes, looked: 0, thorough_from: 0 }
     }
 
     /// The main function of the tick's thread, on the CPUs in `place`, until the run is over.
@@ -162,8 +161,8 @@ impl Tick {
         let mut starving = None;
         for post in posts.iter().filter(|p| p.is_on_duty()) {
             self.breathe();
-            let Some(doing) = self.thread(post, now) else { continue };
-            if let Some(since) = self.is_starving(post, doing, now) {
+            let Some((doing, policy)) = self.thread(post, now) else { continue };
+            if let Some(since) = self.is_starving(post, doing, policy, now) {
                 if ended {
                     rescue::free_thread(&self.shared, post);
                 } else {
@@ -192,8 +191,8 @@ impl Tick {
         }
     }
 
-    /// Looks at one thread of the run from outside; `None` when it is done.
-    fn thread(&mut self, post: &Post, now: u64) -> Option<Doing> {
+    /// Looks at one thread of the run from outside: what it does, and its policy if the kernel tells it; `None` when it is done.
+    fn thread(&mut self, post: &Post, now: u64) -> Option<(Doing, Option<Policy>)> {
         let tid = post.tid.load(SeqCst);
         // Until it has entered, it is still being set up.
         let entered = post.first.get().is_some();
@@ -202,6 +201,7 @@ impl Tick {
         if post.left.load(SeqCst) {
             return None;
         }
+        let policy = state.as_ref().map(ThreadState::kind);
         let seen = self.notes.seen.entry(tid).or_default();
         let ended = self.shared.ended.load(SeqCst);
         if !ended && !seen.ran_on.contains(&doing.cpu) {
@@ -215,25 +215,25 @@ impl Tick {
                 self.notes.left_out += 1;
             }
         }
-        Some(doing)
+        Some((doing, policy))
     }
 
-    /// If a thread has waited for a CPU for too long, since when.
-    fn is_starving(&mut self, post: &Post, doing: Doing, now: u64) -> Option<u64> {
+    /// If a thread, which has this policy now, has waited for a CPU for too long, since when.
+    fn is_starving(&mut self, post: &Post, doing: Doing, policy: Option<Policy>, now: u64) -> Option<u64> {
         let count = post.cell.as_ref().map_or(0, |c| c.count.load(Relaxed).wrapping_add(c.missed.load(Relaxed)));
         let since = self.progressed(post.tid.load(SeqCst), doing, count, now);
-        let ordinary = post.began_as().or(self.ours).is_none_or(|(policy, _)| policy == Policy::Other);
         let patience = if self.shared.ended.load(SeqCst) {
             1
-        } else if ordinary {
-            post.patience.max(rescue::ORDINARY)
         } else {
-            post.patience
+            // Until it has its policy it waits like any other task.
+            patience(post.began_as().map(|(policy, _)| policy).or(policy), post.patience)
         };
-        let ready = doing.state == 'R' && now.saturating_sub(since) >= patience;
+        let waited = now.saturating_sub(since);
+        let ready = doing.state == 'R' && waited >= patience;
         // Not even runnable: stopped by a debugger, frozen ... End the run all the same, because one that never ends
-        // gives no record.
-        let stuck = post.cell.is_some() && now.saturating_sub(since) >= patience.saturating_mul(4).max(rescue::SILENCE);
+        // gives no record. Before the start it waits for threads that are still being set up.
+        let before = if self.shared.start.load(SeqCst) == 0 { rescue::ORDINARY } else { rescue::SILENCE };
+        let stuck = post.cell.is_some() && waited >= patience.saturating_mul(4).max(before);
         (ready || stuck).then_some(since)
     }
 
@@ -292,6 +292,11 @@ impl Tick {
         self.notes.cpus = self.machine.cpus(&self.root);
         self.notes.told = std::mem::take(&mut self.table).told();
     }
+}
+
+/// How long a thread of this policy may wait for a CPU, ns, if a real-time task in its place may wait for `patience`.
+fn patience(policy: Option<Policy>, patience: u64) -> u64 {
+    if policy.is_none_or(|policy| policy == Policy::Other) { patience.max(rescue::ORDINARY) } else { patience }
 }
 
 /// On a measured CPU, waits for the gap between two grid points, so that reading a file, which some kernels do
@@ -369,4 +374,19 @@ fn join(all: &mut Vec<rtscope_record::witness::ThreadSeen>, t: rtscope_record::w
     same.ran_ns = add(same.ran_ns, t.ran_ns);
     same.waited_ns = add(same.waited_ns, t.waited_ns);
     same.was_ordinary = same.was_ordinary.max(t.was_ordinary);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_task_may_wait_for_long() {
+        let real_time = rescue::patience(1_000_000);
+        assert_eq!(patience(Some(Policy::Fifo), real_time), real_time);
+        // Also a thread that is still one while it is set up, or of which nothing is known.
+        assert_eq!(patience(Some(Policy::Other), real_time), rescue::ORDINARY);
+        assert_eq!(patience(None, real_time), rescue::ORDINARY);
+        assert_eq!(patience(None, u64::MAX), u64::MAX);
+    }
 }
