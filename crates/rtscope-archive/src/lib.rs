@@ -15,7 +15,7 @@ pub mod store;
 
 pub use capture::{Capture, CaptureError};
 pub use formats::{ExportError, Format, ImportError, ImportOptions, export, import};
-pub use store::{Archive, ArchiveError, Filter, KeptExplanation, Key, RunSummary, Sound};
+pub use store::{Archive, ArchiveError, Filter, KeptExplanation, KeptTrace, Key, RunSummary, Sound};
 
 /// The start time of a file's run in a record's form: RFC 3339 in UTC. Fails for a time that this can't express.
 pub fn started(time: std::time::SystemTime) -> Result<String, String> {

@@ -22,6 +22,7 @@ mod schema;
 mod spill;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 pub use connection::Archive;
 pub use error::{ArchiveError, SpillError};
@@ -30,6 +31,7 @@ pub use list::{Filter, RunSummary};
 pub use read::Key;
 pub use rows::Inserted;
 pub use spill::{Absorbed, spill};
+pub use traces::KeptTrace;
 
 use rtscope_record::Record;
 use rusqlite::OptionalExtension;

@@ -104,7 +104,9 @@ impl Problem for TraceError {
     fn remedy(&self) -> String {
         match self {
             Self::TooShort(_) => "take a lower limit, so that the trace stops at a shorter latency: --trace 100us".into(),
-            Self::Nothing | Self::NoThread(_) => "look at the text: --trace-files DIR".into(),
+            Self::Nothing | Self::NoThread(_) => {
+                "look at the trace, which is kept with the run: rtscope explain RUN --files DIR".into()
+            }
         }
     }
 }

@@ -238,7 +238,10 @@ fn only_what_is_to_write_makes_an_archive() {
 fn an_older_archive_gets_its_checksums() {
     let (_dir, mut a) = archive();
     a.insert(&numbered(1)).unwrap();
-    a.db.execute_batch("DROP TABLE explanation; ALTER TABLE run DROP COLUMN columns_sha256; PRAGMA user_version = 2").unwrap();
+    a.db.execute_batch(
+        "DROP TABLE trace; DROP TABLE explanation; ALTER TABLE run DROP COLUMN columns_sha256; PRAGMA user_version = 2",
+    )
+    .unwrap();
     let path = a.path().to_path_buf();
     drop(a);
     let a = Archive::open(&path).unwrap();

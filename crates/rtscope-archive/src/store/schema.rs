@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub(super) const APPLICATION_ID: i64 = 0x7274_7363;
 
 /// Step `i` migrates version `i` to version `i + 1`. A released step is never changed.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     // `json` is the record's text without its histograms, whose positions are `distribution.cut_at`; `sha256` covers the
     // whole text. The summary columns are over all distributions merged; NULL where there is no sample or too few for a
     // percentile.
@@ -99,6 +99,17 @@ const MIGRATIONS: [&str; 4] = [
         json         TEXT    NOT NULL,
         PRIMARY KEY (run, distribution, at)
     ) STRICT, WITHOUT ROWID;
+    ",
+    // The kernel's traces of samples (`measure --trace`): as text, and as a file for trace-cmd; both zlib streams.
+    "
+    CREATE TABLE trace (
+        run          INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        distribution TEXT    NOT NULL,
+        at           INTEGER NOT NULL,
+        text         BLOB    NOT NULL,
+        dat          BLOB    NOT NULL,
+        PRIMARY KEY (run, distribution, at)
+    ) STRICT;
     ",
 ];
 

@@ -136,7 +136,7 @@ pub(super) fn check(record: &Record) -> Result<(), Failure> {
     if p.lab.is_none() || p.clock != Clock::Virtual {
         return Err(Failure::usage(
             format!("the run {} can't be taken again to the last bit: it was not taken in the lab's virtual time", record.id()),
-            "measure with --target lab:KERNEL, and explain that run",
+            "measure with --target lab:KERNEL, and explain that run; on a machine: rtscope measure timer --trace 100us",
         ));
     }
     if p.test == Test::Sustained {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The run is taken again in the lab, which repeats it to the last bit, while a plugin of QEMU logs what the
-guest executes. Needs gcc, and a kernel with BTF and KALLSYMS_ALL, as Debian's are.
+guest executes. Needs gcc, and a kernel with BTF and KALLSYMS_ALL, as Debian's are. Of a run that was
+taken on a machine with --trace, this shows what the kernel's trace said then.
 
 Examples:
   rtscope measure timer -D 1s --target lab:debian/6.12 --load network
@@ -29,7 +30,8 @@ pub(crate) struct Explain {
     /// The kernel module that the run had loaded, with its parameters; may be repeated
     #[arg(long, value_name = "FILE [PARAMETER...]")]
     pub guest_module: Vec<String>,
-    /// Write of each sample a flame chart (SVG), folded stacks and a trace for Perfetto to this directory
+    /// Write of each sample a flame chart (SVG), folded stacks and a trace for Perfetto to this directory, and what the kernel's own trace
+    /// was (--trace)
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     /// As JSON

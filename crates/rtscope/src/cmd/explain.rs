@@ -1,6 +1,7 @@
-//! `rtscope explain`: what the worst samples of a run of the lab were.
+//! `rtscope explain`: what the worst samples of a run of the lab were, and the traced sample of a machine's.
 
-use super::explained::keep;
+use super::explained::{keep, kept, kept_traces};
+use super::meta::DIRECTORY;
 use super::report::write;
 use super::stop::stop_on_signals;
 use super::style;
@@ -11,6 +12,7 @@ use crate::error::Code;
 use crate::output;
 use crate::progress::Progress;
 use crate::select::Selection;
+use rtscope_archive::KeptTrace;
 use rtscope_explain::chart::folded;
 use rtscope_explain::explained::Explained;
 use rtscope_explain::groups::groups;
@@ -22,7 +24,7 @@ use rtscope_load::StopHandle;
 use rtscope_record::{Distribution, GuestModule, Record, Worst};
 use rtscope_report::{perfetto, svg, table};
 use rtscope_run::explain::{self, Sample};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Takes the run again and explains its worst samples.
 pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
@@ -36,6 +38,11 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     };
     if other.is_some() && a.top.is_some() {
         return Err(Failure::usage("--top is of one run, and two are named", "--worst N takes the N-th worst sample of the first"));
+    }
+    if record.parts().lab.is_none() && other.is_none() {
+        if let Some(code) = traced(context, record, a)? {
+            return Ok(code);
+        }
     }
     let (d, samples) = chosen(record, a)?;
     let stop = stop_on_signals()?;
@@ -56,8 +63,8 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     };
     let of = |e: &Explained| other.as_ref().filter(|other| other.id() == e.record).unwrap_or(record);
     if let Some(dir) = &a.files {
-        rtscope_files::output_dir(dir).or_machine(dir.display(), super::meta::DIRECTORY)?;
         explained.iter().try_for_each(|e| write_files(dir, of(e), e))?;
+        kept_traces(context, record)?.iter().try_for_each(|t| write_trace(dir, record, t))?;
     }
     if a.json {
         output::json(&explained)?;
@@ -71,6 +78,37 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
         output::result(&text.join("\n"))?;
     }
     Ok(Code::Done)
+}
+
+/// Of a run of a machine, what the kernel's trace said when it was taken; `None` if it was not traced, so that nothing is known.
+fn traced(context: &Context, record: &Record, a: &Explain) -> Result<Option<Code>, Failure> {
+    let (explained, traces) = (kept(context, std::slice::from_ref(record))?, kept_traces(context, record)?);
+    if explained.is_empty() && traces.is_empty() {
+        return Ok(None);
+    }
+    if a.worst > 1 || a.top.is_some() {
+        return Err(Failure::usage(
+            format!(
+                "the run {} was traced on a machine: only the sample at which its trace was stopped can be explained",
+                record.id()
+            ),
+            "leave out --worst and --top",
+        ));
+    }
+    if let Some(dir) = &a.files {
+        explained.iter().try_for_each(|e| write_files(dir, record, e))?;
+        traces.iter().try_for_each(|t| write_trace(dir, record, t))?;
+    }
+    if a.json {
+        output::json(&explained)?;
+    } else if explained.is_empty() {
+        let what = "the kernel's trace of this run could not be read into an explanation; it is kept with the run";
+        output::result(&format!("{what}: rtscope explain {} --files DIR writes it, for trace-cmd report\n", record.id()))?;
+    } else {
+        let text: Vec<String> = explained.iter().map(|e| table::explanation(record, e, style())).collect();
+        output::result(&text.join("\n"))?;
+    }
+    Ok(Some(Code::Done))
 }
 
 /// Explains the worst sample of a run that had `modules` loaded; the answer in a sentence.
@@ -121,13 +159,29 @@ fn same<'a>(record: &Record, d: &Distribution, other: &'a Record) -> Result<&'a 
     })
 }
 
+/// The file of a sample of `distribution`, taken at `at`, in `dir`, which is made.
+fn file_in(dir: &Path, record: &Record, distribution: &str, at: u64, end: &str) -> Result<PathBuf, Failure> {
+    rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
+    Ok(dir.join(format!("{}-{}-{at}.{end}", record.id(), distribution.replace('/', "_"))))
+}
+
+/// Writes the kernel's trace of a sample to `dir`.
+pub(super) fn write_trace(dir: &Path, record: &Record, t: &KeptTrace) -> Result<(), Failure> {
+    for (end, bytes) in [("trace.txt", &t.text), ("trace.dat", &t.dat)] {
+        if !bytes.is_empty() {
+            write(&file_in(dir, record, &t.distribution, t.at, end)?, bytes)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes pictures and traces of a sample to `dir`.
 pub(super) fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<(), Failure> {
-    let file = |end: &str| dir.join(format!("{}-{}-{}.{end}", record.id(), e.distribution.replace('/', "_"), e.at));
+    let file = |end: &str| file_in(dir, record, &e.distribution, e.at, end);
     let whose = table::explanation_whose(record, e);
-    write(&file("svg"), svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;
-    write(&file("folded"), folded(&e.explanation.stacks).as_bytes())?;
-    write(&file("trace.json"), perfetto::trace(&e.explanation).as_bytes())
+    write(&file("svg")?, svg::flame(&e.explanation, &whose, svg::Use::File).as_bytes())?;
+    write(&file("folded")?, folded(&e.explanation.stacks).as_bytes())?;
+    write(&file("trace.json")?, perfetto::trace(&e.explanation).as_bytes())
 }
 
 /// The distribution with the worst sample of all; edges that came too early are not late.

@@ -1,7 +1,7 @@
-//! Explanations that are kept in the archive with their records.
+//! Explanations, and the kernel's traces, that are kept in the archive with their records.
 
 use crate::config::Context;
-use rtscope_archive::KeptExplanation;
+use rtscope_archive::{KeptExplanation, KeptTrace};
 use rtscope_explain::explained::{Explained, LONGEST};
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_record::Record;
@@ -19,6 +19,19 @@ pub(crate) fn keep(context: &Context, record: &Record, all: &[Explained]) -> Res
     let kept = all.iter().map(kept).collect::<Result<Vec<_>, Failure>>()?;
     context.open_existing()?.keep_explanations(record.id(), &kept)?;
     Ok(())
+}
+
+/// Keeps the kernel's trace of a sample with its record.
+pub(crate) fn keep_trace(context: &Context, record: &Record, trace: &KeptTrace) -> Result<(), Failure> {
+    if context.is_there() {
+        context.open_existing()?.keep_trace(record.id(), trace)?;
+    }
+    Ok(())
+}
+
+/// The traces that are kept with a record.
+pub(crate) fn kept_traces(context: &Context, record: &Record) -> Result<Vec<KeptTrace>, Failure> {
+    if context.is_there() { Ok(context.open_existing()?.traces(record.id())?) } else { Ok(Vec::new()) }
 }
 
 /// The kept explanations of `records`. Damaged ones are left out, and said; so are all if the archive can't be opened.

@@ -57,6 +57,18 @@ fn the_parts_of_a_traced_sample_sum_to_its_latency() {
     // The page shows it.
     w.line("report -o page.html").ends_with(0);
     assert!(fs::read_to_string(w.path("page.html")).unwrap().contains("Why it was late"));
+    // Answer and trace are kept with the run, and give the same files.
+    let again = w.line("explain --files again").ends_with(0);
+    assert!(again.out.contains("read from the kernel's trace"), "{}", again.out);
+    for file in &files {
+        assert_eq!(
+            fs::read(file).unwrap(),
+            fs::read(w.path("again").join(file.file_name().unwrap())).unwrap(),
+            "{}",
+            file.display()
+        );
+    }
+    w.line("explain --worst 2").ends_with(2).complains(&["only the sample at which its trace was stopped"]);
     assert_eq!(journal(&w), 0);
     let said = w.line("measure timer -D 100ms -a 0 --trace 10s").ends_with(0);
     assert!(said.out.contains("no latency was above 10s"), "{}", said.out);

@@ -1,16 +1,15 @@
 //! `rtscope measure --trace`: what the kernel's own trace says of the first latency above the limit.
 
-use super::super::explain::write_files;
-use super::super::explained::keep;
-use super::super::meta::DIRECTORY;
-use super::super::report::write;
+use super::super::explain::{write_files, write_trace};
+use super::super::explained::{keep, keep_trace};
 use super::super::style;
 use crate::args::Measure;
 use crate::config::Context;
 use base64::Engine as _;
+use rtscope_archive::KeptTrace;
 use rtscope_explain::explained::Explained;
 use rtscope_explain::trace::{self, Traced};
-use rtscope_failure::{Explain as _, Failure};
+use rtscope_failure::Failure;
 use rtscope_record::findings::again::TRACED;
 use rtscope_record::{Nanos, Record, Space, Test};
 use rtscope_report::table;
@@ -42,14 +41,19 @@ pub(super) fn why(context: &Context, record: &Record, traced: Option<&Traced>, a
         let above = a.trace.unwrap_or(Nanos(0));
         return Ok(format!("\nno latency was above {above}, so there is no trace\n{cost}\n"));
     };
+    let trace = KeptTrace {
+        distribution: traced.distribution.clone(),
+        at: traced.at,
+        text: traced.text.clone().into_bytes(),
+        // Without it the text is as good.
+        dat: base64::engine::general_purpose::STANDARD.decode(&traced.file).unwrap_or_default(),
+    };
+    // Both before it is read: they are all there is if it can't be.
+    if !a.no_save {
+        keep_trace(context, record, &trace)?;
+    }
     if let Some(dir) = &a.trace_files {
-        rtscope_files::output_dir(dir).or_machine(dir.display(), DIRECTORY)?;
-        let name = format!("{}-{}-{}", record.id(), traced.distribution.replace('/', "_"), traced.at);
-        write(&dir.join(format!("{name}.trace.txt")), traced.text.as_bytes())?;
-        let file = base64::engine::general_purpose::STANDARD.decode(&traced.file).unwrap_or_default();
-        if !file.is_empty() {
-            write(&dir.join(format!("{name}.trace.dat")), &file)?;
-        }
+        write_trace(dir, record, &trace)?;
     }
     let explained = Explained::new(record.id(), &traced.distribution, traced.at, trace::explain(traced)?);
     if !a.no_save {
