@@ -28,7 +28,7 @@ constexpr uint64_t GLANCE = CLK_HZ / 100;
 class Emulator {
   public:
     explicit Emulator(const Options &options)
-        : o(options), truth(create(o.truth)), pins(create(o.vcd)), vcd(pins, 1e12 / (2.0 * CLK_HZ)),
+        : o(options), truth(create(o.truth)), pins(create(o.vcd)), vcd(pins, o.timescale, 1 / (2.0 * CLK_HZ * step_of(o.timescale))),
           terminal(o.lose, o.flip, o.split, o.dut.seed), simulation(o.dut, truth), wires(o.wires) {
         simulation.skipping = o.skipping;
         if (o.baud != 0) simulation.device.byte_clocks = unsigned(10ull * CLK_HZ / o.baud);

@@ -13,6 +13,8 @@
 struct Options {
     DutOptions dut;
     std::string truth, vcd, link, wires;
+    // What a step of the VCD is. Viewers turn it into a sampling rate: sigrok takes ten times as long for a tenth of it.
+    std::string timescale = "10 ns";
     bool paced = false, skipping = true, split = false;
     // One byte in this many is lost, or has a bit flipped, in both directions (0: none).
     uint64_t lose = 0, flip = 0;
@@ -33,6 +35,7 @@ inline const char *USAGE =
     "  --seed N          of all that is random [1]\n"
     "  --truth FILE      what was done, as JSON lines; times in half ticks\n"
     "  --vcd FILE        the pins while the instrument runs, as VCD\n"
+    "  --timescale T     what a step of the VCD is: 1ps, 100ps, 1ns, 10ns or 100ns [10ns, which viewers open at once]\n"
     "  --link PATH       a symbolic link to the pseudo-terminal\n"
     "  --wires PATH      another program is the device, on a socket made at PATH; a byte is a level, '0' or '1'; takes --pace with it\n"
     "  --pace            time passes as on the wall [as fast as it goes]\n"
@@ -88,6 +91,18 @@ inline void read_answer(DutOptions &dut, const std::string &text) {
     if (dut.every == 0 || (dut.latency == DutOptions::UNIFORM && dut.b < dut.a)) wrong("--answer " + text + " is not understood");
 }
 
+// As VCD writes it.
+inline std::string timescale(const std::string &text) {
+    for (std::string known : {"1 ps", "100 ps", "1 ns", "10 ns", "100 ns"})
+        if (text == known || text == known.substr(0, known.find(' ')) + known.substr(known.find(' ') + 1)) return known;
+    wrong("--timescale " + text + " is none of 1ps, 100ps, 1ns, 10ns, 100ns");
+}
+
+// Length of a step of this timescale, s.
+inline double step_of(const std::string &timescale) {
+    return std::atof(timescale.c_str()) * (timescale.find("ps") == std::string::npos ? 1e-9 : 1e-12);
+}
+
 inline Options read_options(int argc, char **argv) {
     Options o;
     o.dut.a = whole_half_ticks("10us");
@@ -113,6 +128,7 @@ inline Options read_options(int argc, char **argv) {
         else if (name == "--seed") o.dut.seed = number(value());
         else if (name == "--truth") o.truth = value();
         else if (name == "--vcd") o.vcd = value();
+        else if (name == "--timescale") o.timescale = timescale(value());
         else if (name == "--link") o.link = value();
         else if (name == "--wires") o.wires = value(), o.paced = true, o.dut.latency = DutOptions::NONE;
         else if (name == "--pace") o.paced = true;

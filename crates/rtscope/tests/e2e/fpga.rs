@@ -120,7 +120,8 @@ fn a_capture_of_the_same_pins_gives_the_same_numbers() {
     const STIMULI: usize = 4000;
     let w = World::new();
     let dump = w.path("pins.vcd");
-    let options = format!("--answer uniform:10us,40us --drop 110 --double 60 --gap 30us --seed 9 --vcd {}", dump.display());
+    let options =
+        format!("--answer uniform:10us,40us --drop 110 --double 60 --gap 30us --seed 9 --timescale 1ps --vcd {}", dump.display());
     let Some(e) = Emulator::start(&w, &options) else { return };
     let words = format!("measure response --answer fpga:{} -i 200us -l {STIMULI} --warmup 0 --worst 5000 --json", e.port);
     let seen = w.line(&words).measured().record();
@@ -302,7 +303,8 @@ fn a_capture_of_pulses_gives_the_same_numbers() {
     const PULSES: usize = 1002;
     let w = World::new();
     let dump = w.path("pins.vcd");
-    let options = format!("--answer uniform:10us,40us --drop 11 --double 6 --gap 5us --seed 9 --vcd {}", dump.display());
+    let options =
+        format!("--answer uniform:10us,40us --drop 11 --double 6 --gap 5us --seed 9 --timescale 1ps --vcd {}", dump.display());
     let Some(e) = Emulator::start(&w, &options) else { return };
     let words = format!("measure response --answer fpga:{} -i 300us --interval-max 500us --pulse 2us -l {PULSES}", e.port);
     let seen = w.line(&format!("{words} --warmup 0 --json --no-save")).measured().record();
