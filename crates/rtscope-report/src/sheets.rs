@@ -1,5 +1,6 @@
 //! Every table, made once from records or analyses, for terminal and page alike.
 
+pub(crate) mod boards;
 pub(crate) mod campaign;
 pub(crate) mod comparison;
 pub(crate) mod explanation;

@@ -1,5 +1,6 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
+pub(crate) mod board;
 pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod explain;
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Take a measurement and keep its record
     Measure(Box<Measure>),
+    /// Boards over ssh: a first look at one, and those that were measured
+    Board(board::Board),
     /// Be the device under test: answer a line, or drive a wave
     Dut(lines::Dut),
     /// Run a matrix of measurements that can be interrupted and taken up again

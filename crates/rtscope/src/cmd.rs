@@ -1,6 +1,7 @@
 //! One module per command, or per group of commands that share their work.
 
 pub(crate) mod archive;
+pub(crate) mod board;
 pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod check;

@@ -94,6 +94,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
     match &cli.command {
         Command::Check(a) => cmd::check::run(&context, a),
         Command::Measure(a) => cmd::measure::run(&context, a),
+        Command::Board(a) => cmd::board::run(&context, a),
         Command::Dut(a) => cmd::dut::run(&context, a),
         Command::Cyclictest { .. } => cmd::cyclictest::help(),
         Command::Campaign(a) => cmd::campaign::run(&context, a),
@@ -131,6 +132,7 @@ fn page(command: &Command) -> Option<&'static str> {
         Command::Measure(a) if a.target.starts_with("ssh:") => "docs/targets.md",
         Command::Measure(a) if a.test != args::MeasureTest::Timer => "docs/response.md",
         Command::Measure(_) => "docs/measuring.md",
+        Command::Board(_) => "docs/board.md",
         Command::Dut(_) => "docs/response.md",
         Command::Campaign(_) => "docs/campaigns.md",
         Command::List(_) | Command::Show(_) | Command::Remove(_) | Command::Verify | Command::Key(_) => "docs/archive.md",

@@ -1,5 +1,6 @@
 //! Tables for a terminal: aligned plain text, coloured and limited in width as the caller says.
 
+mod boards;
 mod campaign;
 mod caveats;
 mod comparison;
@@ -30,6 +31,7 @@ mod versus;
 pub use crate::caveats::Caveats;
 pub use crate::sheets::campaign::{CampaignRow, CampaignState};
 pub use crate::sheets::list::ListedRun;
+pub use boards::{BoardRow, boards};
 pub use campaign::campaign;
 pub use comparison::{comparison, evaluations};
 pub use detail::{bare, brief, detail};

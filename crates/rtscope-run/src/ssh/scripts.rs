@@ -24,27 +24,31 @@ pub(super) const STRESSORS: &str = r#"rtscope() {
 rtscope; exit
 "#;
 
-/// Makes a private directory where programs may run; prints the architecture and the directory; reads the probe's size and
-/// SHA-256 (one line) and the probe itself; checks it and prints its version; and, when told to go on, becomes the probe as a
-/// keeper. Whatever fails, the directory is removed.
+/// Makes a private directory where programs may run, if possible with room for any of them; prints the architecture and the
+/// directory; reads the probe's size and SHA-256 (one line) and the probe itself; checks it and prints its version; and, when told
+/// to go on, becomes the probe as a keeper. Whatever fails, the directory is removed.
 pub(super) const KEEP: &str = r#"rtscope() {
     umask 077
     LC_ALL=C
     export LC_ALL
     user=$(id -u)
-    for place in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm "$HOME"; do
-        d=$(mktemp -d "$place/rtscope-ssh-$user-XXXXXXXX" 2>/dev/null) || { d=''; continue; }
-        printf '#!/bin/sh\nexit 0\n' >"$d/try" && chmod 700 "$d/try" && "$d/try" 2>/dev/null && break
-        rm -rf "$d"
-        d=''
+    d=''
+    trap '[ -z "$d" ] || rm -rf "$d"' EXIT
+    trap 'exit 1' HUP INT TERM
+    for room in 8000000 0; do
+        for place in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm "$HOME"; do
+            d=$(mktemp -d "$place/rtscope-ssh-$user-XXXXXXXX" 2>/dev/null) || { d=''; continue; }
+            printf '#!/bin/sh\nexit 0\n' >"$d/try" && chmod 700 "$d/try" && "$d/try" 2>/dev/null &&
+                head -c "$room" /dev/zero >"$d/room" 2>/dev/null && [ "$(($(wc -c <"$d/room")))" -eq "$room" ] && break 2
+            rm -rf "$d"
+            d=''
+        done
     done
     if [ -z "$d" ]; then
         echo 'rtscope-ssh/1 no-place'
         exit 1
     fi
-    trap 'rm -rf "$d"' EXIT
-    trap 'exit 1' HUP INT TERM
-    rm -f "$d/try"
+    rm -f "$d/try" "$d/room"
     echo "$$ $(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)" >"$d/shell"
     printf 'rtscope-ssh/1 %s %s\n' "$(uname -m)" "$d"
     read -r size sum || exit 1

@@ -33,6 +33,21 @@ pub(crate) fn here(priority: u8) -> (System, Vec<Warning>) {
     (system, findings)
 }
 
+/// A machine in a line, with an empty one below it.
+pub(crate) fn machine(system: &System) -> String {
+    let k = &system.kernel;
+    format!(
+        "{} · Linux {} {} · {} ({}) · {} CPUs{}\n\n",
+        system.board.as_deref().unwrap_or("unknown board"),
+        k.release,
+        k.arch,
+        k.preemption.as_str(),
+        if k.preemption_evidence.is_empty() { "no evidence found" } else { &k.preemption_evidence },
+        system.cpu.online.len(),
+        system.virtualization.as_ref().map(|v| format!(" · virtualization: {v}")).unwrap_or_default(),
+    )
+}
+
 /// Checks this machine and prints the findings.
 pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
     let (system, findings) = here(a.priority);
@@ -40,17 +55,7 @@ pub(crate) fn run(_context: &Context, a: &Check) -> Result<Code, Failure> {
     if a.json {
         output::json(&Report { verdict, findings: &findings, system: &system })?;
     } else {
-        let k = &system.kernel;
-        output::result(&format!(
-            "{} · Linux {} {} · {} ({}) · {} CPUs{}\n\n",
-            system.board.as_deref().unwrap_or("unknown board"),
-            k.release,
-            k.arch,
-            k.preemption.as_str(),
-            if k.preemption_evidence.is_empty() { "no evidence found" } else { &k.preemption_evidence },
-            system.cpu.online.len(),
-            system.virtualization.as_ref().map(|v| format!(" · virtualization: {v}")).unwrap_or_default(),
-        ))?;
+        output::result(&machine(&system))?;
         output::result(&rtscope_report::table::findings(&findings, style()))?;
         output::result(&format!("\nA measurement here can be {verdict} at best.\n"))?;
     }

@@ -6,9 +6,10 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "check",
     "measure",
+    "board",
     "dut",
     "campaign",
     "cyclictest",
@@ -57,6 +58,8 @@ fn help() {
         "key generate",
         "key show",
         "key trust",
+        "board add",
+        "board list",
         "key distrust",
         "key list",
         "reference list",

@@ -49,6 +49,30 @@ fn a_timer_run_is_taken_there_and_kept_here() {
 }
 
 #[test]
+fn a_board_is_looked_at_for_the_first_time_and_is_in_the_list() {
+    let Some((w, sshd)) = board() else { return };
+    let says = |out: &str, parts: &[&str]| parts.iter().for_each(|part| assert!(out.contains(part), "no `{part}` in: {out}"));
+    says(&w.line("board list").ends_with(0).out, &["no boards yet: rtscope board add"]);
+    // Also without `ssh:`.
+    let said = end_of(sshd.command(&w, "board add board -D 300ms").spawn().unwrap()).measured();
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let there = format!("Linux {}", release.trim());
+    says(&said.out, &[&there, "cpu0", "max us", "Next: ", "--target ssh:board"]);
+    sshd.is_clean();
+    end_of(sshd.command(&w, "board add ssh://board/ -D 200ms --json").spawn().unwrap()).measured();
+    let [newest, first] = &w.records()[..] else { panic!("two runs") };
+    // What is INVALID says nothing about the board.
+    let valid = [newest, first].into_iter().filter(|r| r.verdict() != Verdict::Invalid);
+    let max = valid.filter_map(|r| r.merged().unwrap()?.max()).max();
+    says(&w.line("board list").ends_with(0).out, &["ssh:board", release.trim()]);
+    let boards: serde_json::Value = serde_json::from_str(&w.line("board list --json").ends_with(0).out).unwrap();
+    assert_eq!((&boards[0]["target"], &boards[0]["runs"], boards[1].is_null()), (&"ssh:board".into(), &2.into(), true));
+    assert_eq!(boards[0]["timer_max"].as_u64(), max);
+    end_of(sshd.command(&w, "board add nowhere").spawn().unwrap()).ends_with(3);
+    w.line("board add ssh:").ends_with(2);
+}
+
+#[test]
 fn lines_are_measured_there() {
     let Some((w, sshd)) = board() else { return };
     let (a, b) = (line("a"), line("b"));
