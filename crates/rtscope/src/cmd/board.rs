@@ -84,7 +84,7 @@ fn next(record: &Record, target: &str) -> String {
         _ => format!("measure for long and under load: rtscope measure timer -i 200us -D 1h --load full --target {target}"),
     };
     format!(
-        "The first run is {id}, {}.\nNext: {first}\n      wires and an answer to an edge: docs/board.md; all boards: rtscope board list\n",
+        "\nThe first run is {id}, {}.\nNext: {first}\n      wires and an answer to an edge: docs/board.md; all boards: rtscope board list\n",
         record.verdict()
     )
 }

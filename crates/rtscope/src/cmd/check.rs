@@ -43,7 +43,7 @@ pub(crate) fn machine(system: &System) -> String {
         k.arch,
         k.preemption.as_str(),
         if k.preemption_evidence.is_empty() { "no evidence found" } else { &k.preemption_evidence },
-        system.cpu.online.len(),
+        system.cpu.online.len().max(system.cpu.allowed.len()),
         system.virtualization.as_ref().map(|v| format!(" · virtualization: {v}")).unwrap_or_default(),
     )
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 
 mod archive;
+mod busybox;
 mod campaign;
 mod captures;
 mod compare_runs;
