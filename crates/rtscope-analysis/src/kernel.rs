@@ -58,7 +58,11 @@ impl KernelModel {
         };
         let parameters = r.parts().lab.as_ref().map(|lab| lab.parameters.clone()).unwrap_or_default();
         let tuning = r.parts().settings.tuning.clone();
-        let mut words = vec![short(&k.release), role.as_str().to_owned()];
+        let mut words = match (k.release.as_str(), role) {
+            // As many imports are.
+            ("", Role::Unknown) => vec!["unknown kernel".into()],
+            (release, role) => vec![short(release), role.as_str().to_owned()],
+        };
         words.extend(added(&parameters, &tuning));
         Self {
             release: k.release.clone(),
@@ -159,6 +163,15 @@ mod tests {
         }
         assert!(Version::of("6.12.95-amd64") < Version::of("6.12.107-amd64"), "by number, not by letter");
         assert_ne!(Version::of("6.12.95+deb12-amd64"), Version::of("6.12.95+deb13-amd64"));
+    }
+
+    #[test]
+    fn a_record_that_says_nothing_has_an_unknown_kernel() {
+        let mut parts = rtscope_record::fixtures::parts();
+        parts.system = rtscope_record::System::default();
+        assert_eq!(KernelModel::of(&Record::new(parts.clone()).unwrap()).label, "unknown kernel");
+        parts.system.kernel.preemption = Preemption::Rt;
+        assert_eq!(KernelModel::of(&Record::new(parts).unwrap()).label, "unknown RT");
     }
 
     proptest! {

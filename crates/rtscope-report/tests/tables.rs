@@ -34,7 +34,10 @@ fn table_of_kernels() {
 
 #[test]
 fn one_record_in_brief() {
-    insta::assert_snapshot!(brief(&sample::virtual_machine(2_000)[1], PLAIN).unwrap());
+    let record = &sample::virtual_machine(2_000)[1];
+    insta::assert_snapshot!(brief(record, true, PLAIN).unwrap());
+    let lost = brief(record, false, PLAIN).unwrap();
+    assert!(lost.contains("Not kept in the archive") && !lost.contains("rtscope show"), "{lost}");
 }
 
 #[test]
@@ -260,8 +263,8 @@ fn everything_fits_eighty_columns() {
         ("bare loads", loads_bare(&named, style).unwrap()),
         ("list", list(&mixed.iter().map(entry).collect::<Vec<_>>(), style)),
         ("campaign", campaign(&campaign_rows, style)),
-        ("brief", brief(&vm[0], style).unwrap()),
-        ("brief of a long name", brief(&named[0], style).unwrap()),
+        ("brief", brief(&vm[0], true, style).unwrap()),
+        ("brief of a long name", brief(&named[0], false, style).unwrap()),
         ("bare", bare(&named[0], style).unwrap()),
         ("last", last_line(&vm[..1], style).unwrap()),
         ("last of several", last_line(&named, style).unwrap()),

@@ -12,8 +12,8 @@ use rtscope_record::{Clock, Effect, Record, Verdict, Warning};
 use std::fmt::Write as _;
 
 /// What a measurement says when it has ended: what was run, the figures of each CPU or edge, and by which codes they may mean
-/// less. [`detail`] has the rest.
-pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
+/// less. [`detail`] has the rest, if the record is `kept` in the archive.
+pub fn brief(record: &Record, kept: bool, style: Style) -> Result<String, ReportError> {
     let s = summarize(record)?;
     let mut out = heading(record, &s, style);
     grid::write(&mut out, sheets::record::distributions(&s), style);
@@ -25,7 +25,11 @@ pub fn brief(record: &Record, style: Style) -> Result<String, ReportError> {
     out += &warnings(of(Effect::Invalid).collect(), style);
     let mut codes: Vec<String> = of(Effect::Inconclusive).map(|w| clean(&w.code)).collect();
     codes.dedup();
-    let told = format!("`rtscope show {}` says everything.", record.id());
+    let told = if kept {
+        format!("`rtscope show {}` says everything.", record.id())
+    } else {
+        "Not kept in the archive: only --json has the rest.".into()
+    };
     out.push('\n');
     if codes.is_empty() {
         out += &wrapped(style, "", &told);

@@ -146,7 +146,7 @@ fn finish(context: &Context, records: &[Record], limits: &Limits, a: &Measure, s
     if !a.json {
         output::result(&match (records, context.quiet) {
             ([one], true) => table::bare(one, style())?,
-            ([one], false) => table::brief(one, style())?,
+            ([one], false) => table::brief(one, !a.no_save, style())?,
             (several, true) => table::loads_bare(several, style())?,
             (several, false) => table::loads(several, style())?,
         })?;
