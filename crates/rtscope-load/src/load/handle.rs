@@ -134,12 +134,20 @@ impl LoadHandle {
                 Ok(Report::Isolated(how)) => self.isolation = how,
                 Ok(Report::Warning(warning)) => self.warnings.push(warning),
                 Ok(Report::NotIsolated(_) | Report::Seen(_) | Report::Course(_) | Report::Done(_)) => {}
-                Err(_) => {
+                Err(why) => {
                     self.orders = None;
                     self.end_supervisor(Duration::from_secs(5));
                     let said = self.complaint.take().and_then(|c| c.join().ok()).unwrap_or_default();
-                    let message = format!("its supervisor ended or got stuck{}{said}", if said.is_empty() { "" } else { ": " });
-                    return Err(failed(message, "run again; if it happens again, report it"));
+                    let (what, remedy) = match why {
+                        RecvTimeoutError::Timeout => (
+                            format!("it was not at work after {} s", (options.up_timeout + OVERHEAD).as_secs()),
+                            "end other work on this machine, and run again",
+                        ),
+                        RecvTimeoutError::Disconnected => {
+                            ("its supervisor ended".into(), "run again; if it happens again, report it")
+                        }
+                    };
+                    return Err(failed(if said.is_empty() { what } else { format!("{what}: {said}") }, remedy));
                 }
             }
         }
