@@ -81,7 +81,7 @@ mod tests {
         archive.insert(&record).unwrap();
         assert_eq!(archive.traces(&id).unwrap(), []);
         assert!(archive.keep_trace(&id, &kept).unwrap());
-        assert_eq!(archive.traces(&id).unwrap(), [kept.clone()]);
+        assert_eq!(archive.traces(&id).unwrap(), std::slice::from_ref(&kept));
         // A trace that is longer than the limit when unpacked, and one that is none.
         let bomb = compress_to_vec_zlib(&vec![0; LONGEST + 1], LEVEL);
         archive.db.execute("UPDATE trace SET dat = ?1", [bomb]).unwrap();
