@@ -71,8 +71,12 @@ impl Board {
         c.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BOARD, "board"])
             .arg(dir.join("root"))
             .arg(port.to_string());
-        let child = c.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        wait_for("the board's ssh server", || TcpStream::connect(("127.0.0.1", port)).ok());
+        let mut child = c.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        wait_for("the board's ssh server", || {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {}", fs::read_to_string(dir.join("log")).unwrap());
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
         Self { child, dir }
     }
 
@@ -100,6 +104,10 @@ fn a_board_with_busybox_and_dropbear_is_measured() {
     }
     if !["dropbear", "dropbearkey", "busybox", "ssh"].iter().all(|p| installed(p)) {
         return skip("busybox or dropbear is not installed (apt-get install busybox-static dropbear-bin openssh-client)");
+    }
+    let mounts = ["--mount", "--pid", "--fork", "sh", "-c", "mount -t tmpfs none /mnt && mount -t proc proc /mnt"];
+    if !Command::new("unshare").args(mounts).stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
+        return skip("nothing can be mounted in this container");
     }
     let w = World::new();
     let board = Board::start(&w, Path::new(&probe));
