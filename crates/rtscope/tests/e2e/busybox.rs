@@ -1,6 +1,7 @@
 //! A board as small as boards are: busybox and dropbear in a root directory of its own, no compiler, a full /tmp and a noexec one.
 //! `RTSCOPE_STATIC_PROBE` names the probe that goes there.
 
+use crate::sshd::{command, configure, keygen};
 use crate::world::{World, codes, end_of, installed, root, skip, wait_for};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -49,8 +50,7 @@ impl Board {
         for made in [&login, &dir.join("probes")] {
             fs::create_dir_all(made).unwrap();
         }
-        let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(dir.join("key")).status().unwrap();
-        assert!(made.success());
+        keygen(&dir.join("key"));
         fs::copy(dir.join("key.pub"), login.join("authorized_keys")).unwrap();
         let host = Command::new("dropbearkey").args(["-t", "ed25519", "-f"]).arg(dir.join("root/root/host")).output().unwrap();
         let public = String::from_utf8(host.stdout).unwrap();
@@ -60,12 +60,7 @@ impl Board {
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         fs::write(dir.join("known"), format!("[127.0.0.1]:{port} {public}\n")).unwrap();
-        let at = dir.display();
-        let config = format!(
-            "Host small\n  HostName 127.0.0.1\n  Port {port}\n  User root\n  IdentityFile {at}/key\n  IdentitiesOnly yes\n  \
-             IdentityAgent none\n  UserKnownHostsFile {at}/known\n  GlobalKnownHostsFile none\n"
-        );
-        fs::write(dir.join("config"), config).unwrap();
+        configure(&dir, port, "known", "key");
         let log = fs::File::create(dir.join("log")).unwrap();
         let mut c = Command::new("unshare");
         c.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BOARD, "board"])
@@ -78,14 +73,6 @@ impl Board {
             TcpStream::connect(("127.0.0.1", port)).ok()
         });
         Self { child, dir }
-    }
-
-    fn command(&self, w: &World, words: &str) -> Command {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let mut c = w.command(&words);
-        c.env("RTSCOPE_SSH_CONFIG", self.dir.join("config")).env("RTSCOPE_PROBES", self.dir.join("probes"));
-        c.stdout(Stdio::piped()).stderr(Stdio::piped());
-        c
     }
 }
 
@@ -111,10 +98,10 @@ fn a_board_with_busybox_and_dropbear_is_measured() {
     }
     let w = World::new();
     let board = Board::start(&w, Path::new(&probe));
-    let said = end_of(board.command(&w, "board add small -D 500ms").spawn().unwrap()).ends_with(0);
+    let said = end_of(command(&board.dir, &w, "board add board -D 500ms").spawn().unwrap()).ends_with(0);
     assert!(said.out.contains("Next: ") && said.out.contains("max us"), "{}", said.out);
     let [record] = &w.records()[..] else { panic!("one run") };
-    assert_eq!((record.parts().target.as_str(), record.distributions()[0].parts().expected), ("ssh:small", Some(500)));
+    assert_eq!((record.parts().target.as_str(), record.distributions()[0].parts().expected), ("ssh:board", Some(500)));
     assert!(!codes(record).contains(&"priority-refused"), "{:?}", codes(record));
     // What was there is gone, wherever it was.
     for place in ["tmp", "var/tmp", "dev/shm", "root"] {

@@ -41,9 +41,28 @@ fn program(name: &str) -> PathBuf {
     dirs.find_map(|d| Some(d.join(name)).filter(|p| p.is_file())).unwrap()
 }
 
-fn keygen(file: &Path) {
+pub(crate) fn keygen(file: &Path) {
     let done = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status().unwrap();
     assert!(done.success());
+}
+
+/// Writes ssh's configuration for `board` to `dir`: its port here, which host keys to know and which key to show, both in `dir`.
+pub(crate) fn configure(dir: &Path, port: u16, known_hosts: &str, key: &str) {
+    let at = dir.display();
+    let config = format!(
+        "Host board\n  HostName 127.0.0.1\n  Port {port}\nHost *\n  IdentityFile {at}/{key}\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
+         UserKnownHostsFile {at}/{known_hosts}\n  GlobalKnownHostsFile none\n"
+    );
+    fs::write(dir.join("config"), config).unwrap();
+}
+
+/// The program, configured to reach `ssh:board` by the configuration in `dir`, with the static programs there.
+pub(crate) fn command(dir: &Path, w: &World, words: &str) -> Command {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut c = w.command(&words);
+    c.env("RTSCOPE_SSH_CONFIG", dir.join("config")).env("RTSCOPE_PROBES", dir.join("probes"));
+    c.env("RTSCOPE_SSH_PATIENCE", "20s").stdout(Stdio::piped()).stderr(Stdio::piped());
+    c
 }
 
 impl Sshd {
@@ -102,21 +121,12 @@ impl Sshd {
 
     /// Writes ssh's configuration: which host keys to know, and which key to show.
     pub(crate) fn configure(&self, known_hosts: &str, key: &str) {
-        let (at, port) = (self.dir.display(), self.port);
-        let config = format!(
-            "Host board\n  HostName 127.0.0.1\n  Port {port}\nHost *\n  IdentityFile {at}/{key}\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
-             UserKnownHostsFile {at}/{known_hosts}\n  GlobalKnownHostsFile none\n"
-        );
-        fs::write(self.dir.join("config"), config).unwrap();
+        configure(&self.dir, self.port, known_hosts, key);
     }
 
     /// The program, configured to reach `ssh:board`.
     pub(crate) fn command(&self, w: &World, words: &str) -> Command {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let mut c = w.command(&words);
-        c.env("RTSCOPE_SSH_CONFIG", self.dir.join("config")).env("RTSCOPE_PROBES", self.dir.join("probes"));
-        c.env("RTSCOPE_SSH_PATIENCE", "20s").stdout(Stdio::piped()).stderr(Stdio::piped());
-        c
+        command(&self.dir, w, words)
     }
 
     /// Directory in which the other end makes its directories.
