@@ -1,6 +1,6 @@
 """`rtscope hunt` beside a sweep over all stressors: what each finds, and in what time. Takes some ten minutes for each kernel and seed.
 
-Arguments: the program, then how many seeds [3], then the kernels [6.12 stock and RT]. Beside it, computed from the sweep's own trials: how often a hunt that picks
+Arguments: the program, then how many seeds [3] or which ones (`2,3`), then the kernels [6.12 stock and RT]. Beside it, computed from the sweep's own trials: how often a hunt that picks
 stressors by chance would have found as much in the same time.
 """
 
@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-RTSCOPE, SEEDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
+RTSCOPE = sys.argv[1]
+SEEDS = sys.argv[2] if len(sys.argv) > 2 else "3"
+SEEDS = [int(seed) for seed in SEEDS.split(",") if seed] if "," in SEEDS else list(range(1, int(SEEDS) + 1))
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "amd64")
 KERNELS = sys.argv[3:] or [f"debian/6.12/{ARCH}", f"debian/6.12-rt/{ARCH}"]
 # A hunt may take this part of the sweep's time.
@@ -62,7 +64,7 @@ def by_chance(took, limit_ms, tries=2000):
 def main():
     met = True
     for kernel in KERNELS:
-        for seed in range(1, SEEDS + 1):
+        for seed in SEEDS:
             with tempfile.TemporaryDirectory() as home:
                 swept, took = hunt(home, kernel, seed, "sweep", 3 * 3600)
             budget = swept["wall_s"] / PART
