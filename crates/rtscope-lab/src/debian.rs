@@ -8,7 +8,7 @@ mod error;
 mod version;
 
 pub(crate) use apt::{Apt, Package};
-pub(crate) use archive::{Archive, DEBIAN, DEBIAN_12, DEBIAN_VARIABLE, DEBIANS_KEYS, Keys};
+pub(crate) use archive::{Archive, DEBIAN, DEBIAN_12, DEBIAN_12_SOURCES, DEBIAN_VARIABLE, DEBIANS_KEYS, Keys};
 pub(crate) use control::Paragraph;
 pub use error::DebianError;
 pub(crate) use version::compare as compare_versions;

@@ -136,6 +136,42 @@ impl<'a> Building<'a> {
         rtscope_files::write(&done, b"", 0o600).map_err(BuildError::io(&done))
     }
 
+    /// Makes Debian packages of it, built before, and puts those of the image and the headers into `to`. Returns where they are, sorted.
+    pub(super) fn packages(
+        &self,
+        jobs: usize,
+        to: &Path,
+        stop: &StopHandle,
+        on_step: &mut dyn FnMut(BuildStep<'_>),
+    ) -> Result<Vec<PathBuf>, BuildError> {
+        on_step(BuildStep::Says(&format!("making Debian packages of {}", self.name)));
+        // The kernel's build system leaves them beside its objects.
+        let made = || -> Result<Vec<PathBuf>, BuildError> {
+            let entries = fs::read_dir(&self.dir).map_err(BuildError::io(&self.dir))?.flatten().map(|e| e.path());
+            let named = |p: &PathBuf| {
+                let name = p.file_name().unwrap_or_default().to_string_lossy();
+                name.ends_with(".deb") && ["linux-image-", "linux-headers-"].iter().any(|b| name.starts_with(b))
+            };
+            let mut all: Vec<PathBuf> = entries.filter(named).collect();
+            all.sort();
+            Ok(all)
+        };
+        for old in made()? {
+            fs::remove_file(&old).map_err(BuildError::io(&old))?;
+        }
+        let mut make = self.make();
+        // -d: what it is built with is here already, by other names where it is cross-built.
+        make.arg(format!("-j{jobs}")).args(["KDEB_PKGVERSION=1", "DPKG_FLAGS=-d", "bindeb-pkg"]);
+        self.run(make, "packing", stop, &mut |_| {})?;
+        let mut all = Vec::new();
+        for deb in made()? {
+            let kept = to.join(deb.file_name().unwrap_or_default());
+            fs::copy(&deb, &kept).map_err(BuildError::io(&kept))?;
+            all.push(kept);
+        }
+        Ok(all)
+    }
+
     /// Where its files are, if they are there.
     pub(super) fn files(&self) -> Result<Files, BuildError> {
         let path = self.objects().join("include/config/kernel.release");

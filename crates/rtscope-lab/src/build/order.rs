@@ -62,6 +62,8 @@ pub struct BuildOrder {
     pub base: Option<PathBuf>,
     /// How many compilers at once.
     pub jobs: usize,
+    /// A directory for Debian packages of the kernels; `None`: make none.
+    pub deb: Option<PathBuf>,
     /// Take the newest source that Debian has, even if one is in the cache.
     pub update: bool,
 }

@@ -5,7 +5,7 @@ use super::error::BuildError;
 use super::kernel::Building;
 use super::order::{BuildOrder, BuildStep};
 use super::profile;
-use super::source::{self, Tree};
+use super::source::{self, Tree, Wanted};
 use super::toolchain::{self, Toolchain};
 use super::vary::{Models, Vary, variants};
 use crate::kernels::{CachedKernel, Files, KernelName, Kernels};
@@ -27,6 +27,9 @@ pub struct Built {
     pub kernel: CachedKernel,
     /// How long that took, seconds; `None` if it had been built before.
     pub seconds: Option<u64>,
+    /// Its Debian packages, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<PathBuf>,
 }
 
 /// In what two of the kernels differ.
@@ -64,12 +67,18 @@ pub fn build(
 ) -> Result<Set, BuildError> {
     let told = |e: BuildError| if stop.is_stopped() { BuildError::Interrupted } else { e };
     let tools = Toolchain::find(order.arch)?;
+    if let Some(dir) = &order.deb {
+        tools.can_package()?;
+        fs::create_dir_all(dir).map_err(BuildError::io(dir))?;
+    }
     let cache = kernels.cache_root();
     fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
     let cache = fs::canonicalize(cache).map_err(BuildError::io(cache))?;
-    let tree = source::tree(&cache, &order.source, order.update, stop, &mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
+    let vary = if order.vary.is_empty() { &[Vary::pair()][..] } else { &order.vary };
+    let wanted = Wanted { source: &order.source, rt: vary.iter().any(Vary::has_rt), update: order.update };
+    let tree = source::tree(&cache, &wanted, stop, &mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
     let base = order.base.as_deref().map(whole).transpose()?;
-    let all = plan(&cache, order, &tree, &tools, base.as_deref())?;
+    let all = plan(&cache, order, vary, &tree, &tools, base.as_deref())?;
     // Configuring takes seconds and compiling minutes: what can't be had is said before.
     let mut configs = Vec::new();
     for building in &all.buildings {
@@ -103,7 +112,11 @@ pub fn build(
                 beside: &beside,
             },
         )?;
-        built.push(Built { kernel, seconds });
+        let packages = match &order.deb {
+            Some(dir) => building.packages(order.jobs, dir, stop, on_step)?,
+            None => Vec::new(),
+        };
+        built.push(Built { kernel, seconds, packages });
     }
     Ok(Set { source: tree.about, source_sha256: tree.sha256, compiler: tools.identity, kernels: built, differences })
 }
@@ -118,6 +131,7 @@ struct Plan<'a> {
 fn plan<'a>(
     cache: &Path,
     order: &BuildOrder,
+    vary: &[Vary],
     tree: &'a Tree,
     tools: &'a Toolchain,
     base: Option<&'a str>,
@@ -127,8 +141,7 @@ fn plan<'a>(
         rtscope_files::read_text(&path, rtscope_files::SMALL).map_err(BuildError::io(&path))
     };
     let models = Models::of(&text("kernel/Kconfig.preempt")?, &text(toolchain::kconfig(order.arch))?);
-    let vary = if order.vary.is_empty() { vec![Vary::pair()] } else { order.vary.clone() };
-    let (variants, common) = variants(&vary, models, &tree.about)?;
+    let (variants, common) = variants(vary, models, &tree.about)?;
     let lab = [PathBuf::from("lab")];
     let profiles = if order.profiles.is_empty() && base.is_none() { &lab[..] } else { &order.profiles };
     let mut asked = profile::read(profiles, order.arch)?;

@@ -62,6 +62,7 @@ impl World {
             profiles: vec![profile],
             base: None,
             jobs: 1,
+            deb: None,
             update: false,
         }
     }

@@ -4,10 +4,11 @@ use super::error::BuildError;
 use super::order::BuildSource;
 use super::process;
 use crate::cache;
-use crate::debian::{Apt, Package, compare_versions};
+use crate::debian::{Apt, DEBIAN_12_SOURCES, Package, compare_versions};
 use crate::kernels::Arch;
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
+use rtscope_load::programs::find_program;
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -35,21 +36,34 @@ struct Fetched {
     sha256: String,
 }
 
-/// The tree of `source`.
+/// Which tree is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Where it comes from.
+    pub(super) source: &'a BuildSource,
+    /// A kernel with PREEMPT_RT is to be built from it.
+    pub(super) rt: bool,
+    /// Take Debian's newest even if one is in the cache.
+    pub(super) update: bool,
+}
+
+/// Series without PREEMPT_RT of which Debian's source package `linux` has the patches that add it.
+const PATCHED: [&str; 1] = ["6.1"];
+
+/// The tree that is wanted.
 pub(super) fn tree(
     cache: &Path,
-    source: &BuildSource,
-    update: bool,
+    wanted: &Wanted<'_>,
     stop: &StopHandle,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Tree, BuildError> {
     let sources = cache.join("sources");
-    match source {
+    match wanted.source {
         BuildSource::Debian(series) => {
             fs::create_dir_all(&sources).map_err(BuildError::io(&sources))?;
             let lock = sources.join("lock");
             let _lock = cache::lock(&lock, on_step).map_err(BuildError::io(&lock))?;
-            debian(cache, &sources, series, update, stop, on_step)
+            debian(cache, &sources, series, wanted, stop, on_step)
         }
         BuildSource::Tarball(file) => {
             fs::create_dir_all(&sources).map_err(BuildError::io(&sources))?;
@@ -59,7 +73,7 @@ pub(super) fn tree(
             let sha256 = digest::file(file).map_err(BuildError::io(file))?;
             let home = sources.join(&sha256[..32]);
             if !home.is_dir() {
-                unpack(&sources, file, &home, stop, on_step)?;
+                unpack(&sources, file, None, &home, stop, on_step)?;
             }
             of_dir(&home, sha256, file.display().to_string())
         }
@@ -77,27 +91,31 @@ pub(super) fn tree(
     }
 }
 
-/// Debian's tree of a series: the one that is in the cache, or with `update` the newest.
+/// Debian's tree of a series: the one that is in the cache, or with `update` the newest. For PREEMPT_RT with Debian's patches for it,
+/// where the series has not got it: for all kernels of an order, so that these differ in nothing else.
 fn debian(
     cache: &Path,
     sources: &Path,
     series: &str,
-    update: bool,
+    wanted: &Wanted<'_>,
     stop: &StopHandle,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Tree, BuildError> {
     let package = format!("linux-source-{series}");
-    let note = sources.join(format!("{package}.json"));
+    let patched = wanted.rt && PATCHED.contains(&series);
+    let (suffix, with) = if patched { ("-rt", " with Debian's PREEMPT_RT patches") } else { ("", "") };
+    let note = sources.join(format!("{package}{suffix}.json"));
     let known = rtscope_files::read(&note, rtscope_files::SMALL).ok().and_then(|t| serde_json::from_slice::<Fetched>(&t).ok());
     let of = |f: &Fetched| {
         let home = sources.join(f.sha256.get(..32).unwrap_or("none"));
-        let tree = of_dir(&home, f.sha256.clone(), format!("{package} {}", f.version))?;
+        let tree = of_dir(&home, f.sha256.clone(), format!("{package} {}{with}", f.version))?;
         Ok(Tree { name: series.to_owned(), ..tree })
     };
-    if let Some(tree) = known.filter(|_| !update).and_then(|f| of(&f).ok()) {
+    if let Some(tree) = known.filter(|_| !wanted.update).and_then(|f| of(&f).ok()) {
         return Ok(tree);
     }
     let apt = Apt::open(cache, Arch::host(), on_step)?;
+    let source_apt = patched.then(|| Apt::open_archive(&DEBIAN_12_SOURCES, cache, Arch::host(), on_step)).transpose()?;
     let mut versions: Vec<String> = apt.show(&[&package])?.iter().map(|p| p.get("Version").to_owned()).collect();
     versions.sort_by(|a, b| compare_versions(b, a));
     // Only the holder of the lock uses this name. What a killed process left there is removed.
@@ -108,13 +126,16 @@ fn debian(
         fs::create_dir_all(dir).map_err(BuildError::io(dir))?;
     }
     let mut failed = None;
+    let mut patches = None;
     for version in &versions {
         if stop.is_stopped() {
             return Err(BuildError::Interrupted);
         }
-        match apt.download(&[format!("{package}={version}")], &debs, on_step) {
-            Ok(()) => {
-                failed = None;
+        // The patches first: they are small, and of a version that has none the tree is of no use.
+        let got = source_apt.as_ref().map(|a| a.download_patches(("linux", version), &work, on_step)).transpose();
+        match got.and_then(|of| apt.download(&[format!("{package}={version}")], &debs, on_step).map(|()| of)) {
+            Ok(of) => {
+                (failed, patches) = (None, of);
                 break;
             }
             // An index may list files that the mirror no longer has.
@@ -129,10 +150,14 @@ fn debian(
     }
     let packages = Package::unpack_all(&debs, &root, on_step)?;
     let found = packages.first().ok_or_else(|| apt.not_found(&package))?;
-    let fetched = Fetched { version: found.version.clone(), sha256: found.sha256.clone() };
+    let sha256 = match &patches {
+        Some(file) => digest::bytes(format!("{} {}", found.sha256, digest::file(file).map_err(BuildError::io(file))?).as_bytes()),
+        None => found.sha256.clone(),
+    };
+    let fetched = Fetched { version: found.version.clone(), sha256 };
     let home = sources.join(&fetched.sha256[..32]);
     if !home.is_dir() {
-        unpack(sources, &root.join(format!("usr/src/{package}.tar.xz")), &home, stop, on_step)?;
+        unpack(sources, &root.join(format!("usr/src/{package}.tar.xz")), patches.as_deref(), &home, stop, on_step)?;
     }
     clear(&work)?;
     let text = serde_json::to_vec_pretty(&fetched).unwrap_or_default();
@@ -140,13 +165,26 @@ fn debian(
     of(&fetched)
 }
 
-/// Unpacks a tarball with a tree into `home`, completely or not at all.
-fn unpack(sources: &Path, file: &Path, home: &Path, stop: &StopHandle, on_step: &mut dyn FnMut(&str)) -> Result<(), BuildError> {
+/// Unpacks a tarball with a tree into `home`, completely or not at all, with Debian's `patches` for PREEMPT_RT if there are any.
+fn unpack(
+    sources: &Path,
+    file: &Path,
+    patches: Option<&Path>,
+    home: &Path,
+    stop: &StopHandle,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<(), BuildError> {
     on_step(&format!("unpacking {}", file.file_name().unwrap_or(file.as_os_str()).to_string_lossy()));
     let work = sources.join("unpacked");
     clear(&work)?;
     fs::create_dir_all(&work).map_err(BuildError::io(&work))?;
-    let unpacked = unpack_into(&work, sources, file, stop).and_then(|root| fs::rename(&root, home).map_err(BuildError::io(home)));
+    let unpacked = unpack_into(&work, sources, file, stop).and_then(|root| {
+        if let Some(patches) = patches {
+            on_step("applying Debian's PREEMPT_RT patches");
+            patch(&root, patches, sources, stop)?;
+        }
+        fs::rename(&root, home).map_err(BuildError::io(home))
+    });
     clear(&work)?;
     unpacked
 }
@@ -165,6 +203,32 @@ fn unpack_into(work: &Path, sources: &Path, file: &Path, stop: &StopHandle) -> R
     let root = if within.len() == 1 && within[0].is_dir() { within.remove(0) } else { work.to_path_buf() };
     of_dir(&root, String::new(), file.display().to_string())?;
     Ok(root)
+}
+
+/// Applies the patches for PREEMPT_RT of a source package (`debian/patches-rt` in its Debian part `tarball`) to a tree, in the order of
+/// their list.
+fn patch(root: &Path, tarball: &Path, sources: &Path, stop: &StopHandle) -> Result<(), BuildError> {
+    if find_program("patch").is_none() {
+        return Err(BuildError::NoTools { arch: Arch::host(), missing: vec!["patch".into()], packages: vec!["patch".into()] });
+    }
+    let work = sources.join("patches");
+    clear(&work)?;
+    fs::create_dir_all(&work).map_err(BuildError::io(&work))?;
+    let log = sources.join("unpack.log");
+    let mut tar = sys::process::command("tar");
+    tar.args(["--force-local", "--no-same-owner", "-xf"]).arg(tarball).arg("-C").arg(&work).arg("debian/patches-rt");
+    process::run(&mut tar, "unpacking the PREEMPT_RT patches", &log, stop, &mut |_| {})?;
+    let dir = work.join("debian/patches-rt");
+    let list = dir.join("series");
+    let text = rtscope_files::read_text(&list, rtscope_files::SMALL).map_err(BuildError::io(&list))?;
+    let named = text.lines().map(|l| l.split('#').next().unwrap_or_default().trim()).filter(|l| !l.is_empty());
+    for name in named {
+        let mut command = sys::process::command("patch");
+        command.args(["--strip=1", "--silent", "--force", "--fuzz=0", "--no-backup-if-mismatch", "--directory"]).arg(root);
+        command.arg("--input").arg(dir.join(name)).env("LC_ALL", "C").stdin(std::process::Stdio::null());
+        process::run(&mut command, &format!("applying {name}"), &log, stop, &mut |_| {})?;
+    }
+    clear(&work)
 }
 
 /// A tree in a directory; an error if there is none.

@@ -15,7 +15,7 @@ fn plant(dir: &Path) {
 }
 
 fn of(cache: &Path, source: &BuildSource) -> Result<Tree, BuildError> {
-    tree(cache, source, false, &StopHandle::new(), &mut |_| {})
+    tree(cache, &Wanted { source, rt: false, update: false }, &StopHandle::new(), &mut |_| {})
 }
 
 #[test]
@@ -76,6 +76,35 @@ fn what_is_no_tree_or_where_none_can_be_built_is_refused() {
         let e = of(dir.path(), &BuildSource::Tree(dir.path().join(wrong))).unwrap_err();
         assert!(e.is_usage() && e.to_string().contains("blank or a colon"), "{e}");
     }
+}
+
+#[test]
+fn debians_patches_are_applied_in_the_order_of_their_list() {
+    if find_program("patch").is_none() {
+        return; // `./x test` installs it
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, rt, cache) = (dir.path().join("linux"), dir.path().join("debian/patches-rt"), dir.path().join("cache"));
+    plant(&tree);
+    fs::create_dir_all(&rt).unwrap();
+    fs::create_dir_all(&cache).unwrap();
+    let step = |from: &str, to: &str| {
+        format!("--- a/kernel/Kconfig.preempt\n+++ b/kernel/Kconfig.preempt\n@@ -1 +1 @@\n-config {from}\n+config {to}\n")
+    };
+    fs::write(rt.join("b.patch"), step("PREEMPT", "HALF")).unwrap();
+    fs::write(rt.join("a.patch"), step("HALF", "PREEMPT_RT")).unwrap();
+    fs::write(rt.join("series"), "# a comment\nb.patch\n\na.patch\n").unwrap();
+    let tarball = dir.path().join("linux_6.1.debian.tar");
+    let pack = || {
+        let tar = sys::process::command("tar").arg("-cf").arg(&tarball).arg("-C").arg(dir.path()).arg("debian").status();
+        assert!(tar.unwrap().success());
+    };
+    pack();
+    patch(&tree, &tarball, &cache, &StopHandle::new()).unwrap();
+    assert_eq!(fs::read_to_string(tree.join("kernel/Kconfig.preempt")).unwrap(), "config PREEMPT_RT\n");
+    // One that does not fit is an error that names it, not a tree with half of them.
+    let e = patch(&tree, &tarball, &cache, &StopHandle::new()).unwrap_err();
+    assert!(e.to_string().contains("b.patch"), "{e}");
 }
 
 #[test]

@@ -31,6 +31,9 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("perl", "perl"),
     ("tar", "tar"),
 ];
+/// What Debian packages of a kernel need besides.
+const PACKAGING: [(&str, &str); 5] =
+    [("dpkg-buildpackage", "dpkg-dev"), ("dh_listpackages", "debhelper"), ("rsync", "rsync"), ("depmod", "kmod"), ("cpio", "cpio")];
 /// What some kernels need besides: an option, a program or header, and its package.
 const BY_OPTION: [(&str, &str, &str); 6] = [
     ("KERNEL_XZ", "xz", "xz-utils"),
@@ -96,6 +99,12 @@ impl Toolchain {
         let there = |what: &str| if Path::new(what).extension().is_some() { header(what) } else { find_program(what).is_some() };
         let missing = BY_OPTION.into_iter().filter(|(option, what, _)| config.get(option) == "y" && !there(what));
         lack(self.arch, missing.map(|(_, what, package)| (what.into(), package.into())))
+    }
+
+    /// Fails if what the kernel's build system makes Debian packages with is missing.
+    pub(super) fn can_package(&self) -> Result<(), BuildError> {
+        let missing = PACKAGING.into_iter().filter(|(program, _)| find_program(program).is_none());
+        lack(self.arch, missing.map(|(program, package)| (program.into(), package.into())))
     }
 
     /// make in the tree `source`, with its results in `out`. The host's name, user and clock do not show in them.

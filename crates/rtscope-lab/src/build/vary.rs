@@ -22,6 +22,11 @@ pub struct Vary {
 }
 
 impl Vary {
+    /// Whether one of the kernels has PREEMPT_RT.
+    pub(super) fn has_rt(&self) -> bool {
+        self.option == "PREEMPT" && self.values.iter().any(|value| value == "rt")
+    }
+
     /// What is built if nothing else is asked for: the pair stock and PREEMPT_RT.
     pub(super) fn pair() -> Self {
         Self { option: "PREEMPT".into(), values: vec!["voluntary".into(), "rt".into()] }
@@ -63,7 +68,7 @@ impl FromStr for Vary {
 /// What a tree's kconfig has of the preemption models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Models {
-    /// It has PREEMPT_LAZY.
+    /// PREEMPT_LAZY is one of the models. In the PREEMPT_RT patches of older series it is a part of PREEMPT_RT, and not asked for.
     lazy: bool,
     /// It has PREEMPT_RT.
     rt: bool,
@@ -77,9 +82,10 @@ impl Models {
     /// Reads them from the tree's `kernel/Kconfig.preempt` and the architecture's `Kconfig`.
     pub(super) fn of(preempt: &str, arch: &str) -> Self {
         let defines = |option: &str| preempt.lines().position(|l| l.split_whitespace().eq(["config", option]));
-        let end = preempt.lines().position(|l| l.trim() == "endchoice");
+        let line = |text: &str| preempt.lines().position(|l| l.trim() == text);
+        let (begin, end) = (line("choice"), line("endchoice"));
         Self {
-            lazy: defines(LAZY).is_some(),
+            lazy: begin.zip(defines(LAZY)).zip(end).is_some_and(|((begin, at), end)| begin < at && at < end),
             rt: defines(RT).is_some(),
             apart: defines(RT).zip(end).is_some_and(|(at, end)| at > end),
             supported: arch.lines().any(|l| l.split_whitespace().take(2).eq(["select", "ARCH_SUPPORTS_RT"])),
@@ -100,7 +106,7 @@ impl Models {
         let own = MODELS.iter().find(|(name, _)| *name == model).map_or(RT, |(_, option)| option);
         let on = |option: &str| option == own || (own == RT && self.apart && option == "PREEMPT");
         let with = |f: Fragment, (_, option): &(&str, &str)| f.with(option, if on(option) { "y" } else { "n" });
-        let fragment = MODELS.iter().fold(Fragment::default(), with);
+        let fragment = MODELS.iter().filter(|(_, option)| *option != LAZY || self.lazy).fold(Fragment::default(), with);
         // kconfig's own default with PREEMPT_RT, which starting from nothing would lose.
         Ok(if own == RT { fragment.with_optional("RCU_BOOST", "y") } else { fragment })
     }
@@ -127,7 +133,7 @@ pub(super) fn variants(vary: &[Vary], models: Models, tree: &str) -> Result<(Vec
         if v.option == "PREEMPT" {
             // Otherwise the model is chosen at boot, and all kernels are compiled for full preemption.
             common = common.with("PREEMPT_DYNAMIC", "n");
-            if v.values.iter().any(|value| value == "rt") {
+            if v.has_rt() {
                 common = common.with("EXPERT", "y");
             }
         }

@@ -40,12 +40,17 @@ fn one_model_is_on_and_the_others_are_off() {
     assert_eq!(common.text(), "CONFIG_EXPERT=y\n# CONFIG_PREEMPT_DYNAMIC is not set\n");
     assert_eq!(
         two[0].own.text(),
-        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n# CONFIG_PREEMPT_NONE is not set\n# CONFIG_PREEMPT_RT is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n"
+        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_NONE is not set\n# CONFIG_PREEMPT_RT is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n"
     );
     assert_eq!(
         two[1].own.text(),
-        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_RT=y\n# CONFIG_PREEMPT_VOLUNTARY is not set\nCONFIG_RCU_BOOST=y\n"
+        "# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_RT=y\n# CONFIG_PREEMPT_VOLUNTARY is not set\nCONFIG_RCU_BOOST=y\n"
     );
+    // In the patches for 6.1 PREEMPT_LAZY is a part of PREEMPT_RT.
+    let part = format!("config HAVE_PREEMPT_LAZY\n\tbool\n\nconfig PREEMPT_LAZY\n\tdef_bool y if PREEMPT_RT\n\n{CHOICE}");
+    let (again, _) = variants(&[Vary::pair()], Models::of(&part, X86), "the tree").unwrap();
+    assert_eq!(again, two);
+    assert!(labels(&["PREEMPT=lazy"], Models::of(&part, X86)).unwrap_err().to_string().contains("no PREEMPT_LAZY"));
     // Where PREEMPT_RT stands beside the choice, one of the choice is on too.
     let (two, _) = variants(&[Vary::pair()], Models::of(APART, X86), "the tree").unwrap();
     let config = Config::parse(&two[1].own.text());

@@ -93,6 +93,23 @@ impl Apt {
         self.succeed(sys::process::command("apt-get").args(["-qq", "download"]).args(wanted).current_dir(dir)).map(|_| ())
     }
 
+    /// Downloads Debian's part of a source package (its patches, without what they are for) into `dir`. apt checks it against the signed
+    /// index.
+    pub(crate) fn download_patches(
+        &self,
+        (name, version): (&str, &str),
+        dir: &Path,
+        on_step: &mut dyn FnMut(&str),
+    ) -> Result<PathBuf, DebianError> {
+        on_step(&format!("downloading the patches of the source package {name} {version}"));
+        let wanted = format!("{name}={version}");
+        let words = ["-qq", "source", "--download-only", "--diff-only", &wanted];
+        self.succeed(sys::process::command("apt-get").args(words).current_dir(dir))?;
+        let files = fs::read_dir(dir).map_err(DebianError::io(dir))?.flatten().map(|e| e.path());
+        let mut tarballs = files.filter(|p| p.to_string_lossy().contains(".debian.tar."));
+        tarballs.next().ok_or_else(|| failed(self.archive, "apt-get source", format!("it left no tarball of {name} {version}")))
+    }
+
     /// Downloads packages and all their dependencies into `dir`.
     pub(crate) fn download_closure(&self, wanted: &[&str], dir: &Path, on_step: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
         let partial = dir.join("partial");

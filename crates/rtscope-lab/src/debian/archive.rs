@@ -15,6 +15,8 @@ pub(crate) struct Archive {
     pub(crate) mirrors: &'static [(&'static [Arch], &'static str)],
     /// The environment variable that names another address.
     pub(crate) variable: &'static str,
+    /// Source packages rather than binary ones.
+    pub(crate) source: bool,
     /// Its suites: what follows the archive's address, the suite, its components.
     pub(crate) suites: &'static [(&'static str, &'static str, &'static str)],
     /// The keys that its index must be signed with.
@@ -48,9 +50,13 @@ pub(crate) const DEBIAN_12: Archive = Archive {
     vendor: "Debian",
     mirrors: &[(&Arch::ALL, DEBIAN)],
     variable: DEBIAN_VARIABLE,
+    source: false,
     suites: &[("", "bookworm", "main"), ("", "bookworm-backports", "main"), ("-security", "bookworm-security", "main")],
     keys: DEBIANS_KEYS,
 };
+
+/// Debian 12's source packages.
+pub(crate) static DEBIAN_12_SOURCES: Archive = Archive { dir: "source", source: true, ..DEBIAN_12 };
 
 /// Debian's archive.
 pub(crate) const DEBIAN: &str = "http://deb.debian.org/debian";
@@ -101,7 +107,8 @@ impl Archive {
     /// apt's list of sources.
     pub(super) fn sources(&self, arch: Arch, mirror: &str, keyring: &str) -> String {
         let line = |(beside, suite, components): &(&str, &str, &str)| {
-            format!("deb [arch={arch} signed-by={keyring}] {mirror}{beside} {suite} {components}\n")
+            let (kind, of) = if self.source { ("deb-src", String::new()) } else { ("deb", format!("arch={arch} ")) };
+            format!("{kind} [{of}signed-by={keyring}] {mirror}{beside} {suite} {components}\n")
         };
         self.suites.iter().map(line).collect()
     }
@@ -133,5 +140,7 @@ mod tests {
         assert_eq!(text.lines().count(), 3);
         assert!(text.contains("[arch=armhf signed-by=/k.gpg] http://deb.debian.org/debian-security bookworm-security main\n"));
         assert_eq!(DEBIAN_12.index_dir(Path::new("/c"), Arch::Armhf), Path::new("/c/apt/armhf"), "where it always was");
+        let text = DEBIAN_12_SOURCES.sources(Arch::Amd64, DEBIAN, "/k.gpg");
+        assert!(text.lines().all(|l| l.starts_with("deb-src [signed-by=/k.gpg] http")), "{text}");
     }
 }

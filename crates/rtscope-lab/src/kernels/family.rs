@@ -202,6 +202,7 @@ static DEBIAN_13: Archive = Archive {
     vendor: "Debian",
     mirrors: &[(&Arch::ALL, DEBIAN)],
     variable: DEBIAN_VARIABLE,
+    source: false,
     suites: &[
         ("", "trixie", "main"),
         ("", "trixie-updates", "main"),
@@ -216,6 +217,7 @@ const UBUNTU: Archive = Archive {
     vendor: "Ubuntu",
     mirrors: &[(&[Arch::Amd64], "http://archive.ubuntu.com/ubuntu"), (&Arch::ALL, "http://ports.ubuntu.com/ubuntu-ports")],
     variable: "RTSCOPE_UBUNTU_MIRROR",
+    source: false,
     suites: &[],
     keys: Keys::Packaged { package: "ubuntu-keyring", file: "usr/share/keyrings/ubuntu-archive-keyring.gpg" },
 };
@@ -239,6 +241,7 @@ static RASPBERRY_PI_13: Archive = Archive {
     vendor: "Raspberry Pi OS",
     mirrors: &[],
     variable: "RTSCOPE_RASPBERRYPI_MIRROR",
+    source: false,
     suites: &[("", "trixie", "main")],
     keys: Keys::Users("RTSCOPE_RASPBERRYPI_KEYRING"),
 };

@@ -34,7 +34,7 @@ Examples:
   rtscope kernel build debian/6.12 --vary PREEMPT=none,voluntary,full,rt
   rtscope kernel build debian/6.12 --vary PREEMPT=rt --vary HZ=100,1000   own/6.12-rt-hz100 and own/6.12-rt-hz1000
   rtscope kernel build ~/linux --name mine --arch arm64                 a tree of your own, for another architecture
-  rtscope kernel build ~/linux --base board.config --arch arm64         with a board's configuration
+  rtscope kernel build ~/linux --base board.config --arch arm64 --deb debs   with a board's configuration, as Debian packages
   rtscope kernel build debian/6.12 --profile lab --profile btf.fragment   the lab's, and more";
 
 /// Options of `kernel build`.
@@ -60,6 +60,9 @@ pub(crate) struct Build {
     /// A whole configuration to start from, such as a board's
     #[arg(long, value_name = "FILE")]
     pub base: Option<PathBuf>,
+    /// Also make Debian packages of each (image and headers), and put them into this directory
+    #[arg(long, value_name = "DIR")]
+    pub deb: Option<PathBuf>,
     /// Compilers at once [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,

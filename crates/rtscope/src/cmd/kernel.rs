@@ -29,6 +29,7 @@ fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
         profiles: a.profile.clone(),
         base: a.base.clone(),
         jobs,
+        deb: a.deb.clone(),
         update: a.update,
     };
     let stop = stop_on_signals()?;
@@ -54,9 +55,12 @@ fn text(set: &Set) -> String {
     for line in set.compiler.lines() {
         let _ = writeln!(text, "  with {line}");
     }
-    for Built { kernel, seconds } in &set.kernels {
+    for Built { kernel, seconds, packages } in &set.kernels {
         let took = seconds.map_or("built before".into(), |s| format!("in {} min {:02} s", s / 60, s % 60));
         let _ = writeln!(text, "{} {} {took}, sha256 {}", kernel.name, kernel.release, kernel.vmlinuz_sha256);
+        for package in packages {
+            let _ = writeln!(text, "  {}", package.display());
+        }
     }
     for difference in &set.differences {
         let _ = write!(text, "\n{difference}");

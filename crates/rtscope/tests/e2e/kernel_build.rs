@@ -18,6 +18,8 @@ bzImage Image zImage:
 	echo "6.13.0$(LOCALVERSION)" > $(O)/include/config/kernel.release
 	touch $(O)/Makefile
 modules:
+bindeb-pkg:
+	for p in image headers libc-dev; do echo "$(KDEB_PKGVERSION)" > $(O)/../linux-$$p-6.13.0$(LOCALVERSION)_1_amd64.deb; done
 modules_install:
 	mkdir -p "$(INSTALL_MOD_PATH)/lib/modules/6.13.0$(LOCALVERSION)"
 	touch "$(INSTALL_MOD_PATH)/lib/modules/6.13.0$(LOCALVERSION)/modules.order"
@@ -55,6 +57,25 @@ fn a_pair_is_built_and_its_difference_printed() {
     assert_eq!((&set["kernels"][1]["kernel"]["rt"], &set["kernels"][1]["seconds"]), (&true.into(), &Value::Null));
     assert_eq!(set["differences"][0]["options"][0]["option"], "PREEMPT_RT");
     assert!(w.line("lab kernels").ends_with(0).out.contains("6.13.0-rt"));
+}
+
+#[test]
+fn debian_packages_are_made_where_they_are_asked_for() {
+    let Some(w) = world() else { return };
+    w.file("go", "");
+    let line = "kernel build linux --profile profile --vary PREEMPT=rt --name mine --deb debs";
+    let lacks = ["dpkg-buildpackage", "dh_listpackages", "rsync", "depmod", "cpio"].into_iter().find(|p| !installed(p));
+    if let Some(lacks) = lacks {
+        // Said before anything is compiled.
+        w.line(line).ends_with(3).complains(&[lacks, "apt-get install"]);
+        return;
+    }
+    let said = w.line(line).ends_with(0);
+    for package in ["image", "headers"] {
+        let file = format!("debs/linux-{package}-6.13.0-rt_1_amd64.deb");
+        assert!(said.out.contains(&file) && w.path(&file).is_file(), "{}", said.out);
+    }
+    assert_eq!(std::fs::read_dir(w.path("debs")).unwrap().count(), 2, "libc's headers are of no use");
 }
 
 #[test]
