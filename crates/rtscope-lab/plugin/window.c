@@ -70,7 +70,7 @@ static uint64_t wanted[WINDOWS_MAX], width[WINDOWS_MAX];
 static unsigned int windows, done;
 
 static plugin_id self;
-static uint64_t first_expiry;
+static uint64_t first_expiry, latest_expiry;
 static bool first_known, armed, is_translating_all;
 static uint64_t last_task, written;
 static uint32_t last_preempt;
@@ -194,9 +194,22 @@ static uint64_t now(void)
 	return (uint64_t)at;
 }
 
+/* Where a CPU's variables are: since the kernel's start always there, and each read costs a walk through the guest's page tables. */
+static uint64_t per_cpu_base(unsigned int cpu)
+{
+	enum { KNOWN = 64 };
+	static uint64_t known[KNOWN];
+
+	if (cpu >= KNOWN)
+		return read_memory(settings.per_cpu + 8 * cpu, 8);
+	if (!known[cpu])
+		known[cpu] = read_memory(settings.per_cpu + 8 * cpu, 8);
+	return known[cpu];
+}
+
 static uint64_t per_cpu(unsigned int cpu, uint64_t variable, size_t size)
 {
-	return read_memory(read_memory(settings.per_cpu + 8 * cpu, 8) + variable, size);
+	return read_memory(per_cpu_base(cpu) + variable, size);
 }
 
 static bool is_arm(void)
@@ -247,6 +260,22 @@ static uint32_t preempt_count(const struct entry *block)
 	/* Its upper half is 0 when a switch is due. */
 	last_preempt = ((uint32_t)count & ~NO_SWITCH_DUE) | (count >> 32 ? NO_SWITCH_DUE : 0);
 	return last_preempt;
+}
+
+/* Both, of a block. On x86 they lie side by side since 6.2 (struct pcpu_hot): one read. */
+static void read_task_and_preempt(struct entry *block)
+{
+	uint32_t both[3];
+
+	if (is_arm() || settings.preempt != settings.current + 8) {
+		block->task = running_task(block);
+		block->preempt = preempt_count(block);
+		return;
+	}
+	if (cpu_memory_rw_debug(current_cpu, per_cpu_base(block->cpu) + settings.current, both, sizeof(both), false))
+		memset(both, 0, sizeof(both));
+	memcpy(&block->task, both, 8);
+	block->preempt = both[2];
 }
 
 /* What is known of a block when it is translated. Never freed: QEMU may still run it. */
@@ -322,11 +351,19 @@ static void translates_anew(plugin_id id)
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
 }
 
-/* Has blocks translated as `armed` says: with a callback each, or without. */
+/*
+ * Has blocks translated as `armed` says: with a callback each, or without. Translating a guest's blocks anew takes as long as some 100 ms of it
+ * with callbacks that do nothing: before a window that comes earlier they stay.
+ */
+enum { NEAR_NS = 100000000 };
+
 static void translate(void)
 {
-	if (armed != is_translating_all) {
-		is_translating_all = armed;
+	bool is_near = done < windows && first_expiry + wanted[done] < latest_expiry + NEAR_NS;
+	bool all = armed || (is_translating_all && is_near);
+
+	if (all != is_translating_all) {
+		is_translating_all = all;
 		qemu_plugin_reset(self, translates_anew);
 	}
 }
@@ -359,8 +396,7 @@ static void executes(unsigned int cpu, void *data)
 	e.at = now();
 	e.sp = read_register(machine->sp);
 	e.flags = (interrupts_are_on() ? INTERRUPTS_ON : 0) | (block->halts ? HALTS : 0);
-	e.task = running_task(&e);
-	e.preempt = preempt_count(&e);
+	read_task_and_preempt(&e);
 	put_task(e.task);
 	put_stack(&e);
 	put(&e);
@@ -390,6 +426,7 @@ static void awaits(unsigned int cpu, uint64_t task, uint64_t expiry)
 		first_known = true;
 		first_expiry = expiry;
 	}
+	latest_expiry = expiry;
 	if (armed && settings.end) {
 		pending = expiry;
 		return;

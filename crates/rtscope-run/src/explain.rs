@@ -114,6 +114,7 @@ pub fn again(
         target: record.parts().target.clone(),
         settings: record.parts().settings.clone(),
         progress_ms: 0,
+        picture: false,
         trace: None,
     };
     let repeated = lab::measure(&looked_into, &plan, stop, on_step)?;
@@ -133,21 +134,41 @@ pub fn again(
     log.rewind().or_machine("the log of what ran", "report this")?;
     let mut log = BufReader::new(log);
     let (mut symbols, layout, unwinder) = (inside.symbols, &inside.layout, &inside.unwinder);
-    // Window by window: together they may be larger than memory.
-    while let Some(bytes) = log::next_window(&mut log).or_machine("the log of what ran", "is memory free?")? {
-        let Log { windows, functions } = log::parse(&bytes)?;
-        symbols.add(functions);
-        for (window, sample) in windows.iter().zip(wanted.get(all.len()..).unwrap_or_default()) {
+    // A few windows at once: all of them together may be larger than memory.
+    let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
+    loop {
+        let mut texts = Vec::new();
+        while texts.len() < at_once {
+            match log::next_window(&mut log).or_machine("the log of what ran", "is memory free?")? {
+                Some(bytes) => texts.push(bytes),
+                None => break,
+            }
+        }
+        if texts.is_empty() {
+            break;
+        }
+        let logs = side_by_side(texts, |bytes| log::parse(&bytes)).into_iter().collect::<Result<Vec<Log>, _>>()?;
+        let mut windows = Vec::new();
+        for log in logs {
+            // They were logged when their module was loaded, before it ran; what ran before can't have been in them.
+            symbols.add(log.functions);
+            windows.extend(log.windows);
+        }
+        let subject = watched.subject(&symbols)?;
+        let samples = wanted.get(all.len()..).unwrap_or_default().iter().copied();
+        let told = side_by_side(windows.into_iter().zip(samples).collect(), |(window, sample)| {
             let latency = match sample.edge {
                 Some(edge) => Some(watched.late(window.expiry, edge)?),
                 None => sample.value,
             };
-            let subject = watched.subject(&symbols)?;
             let question = Question { subject, latency, instruction_ns, symbols: &symbols, layout, unwinder };
-            let mut explanation = explain(window, &question)?;
+            let mut explanation = explain(&window, &question)?;
             explanation.jitter = sample.value.filter(|_| sample.edge.is_some());
             let at = watched.taken(window.expiry, sample.after, explanation.latency);
-            all.push(Explained::new(record.id(), d.label(), at, explanation));
+            Ok::<_, Failure>(Explained::new(record.id(), d.label(), at, explanation))
+        });
+        for explained in told {
+            all.push(explained?);
         }
     }
     if all.len() != wanted.len() && wanted.iter().any(|w| w.value.is_none()) {
@@ -165,6 +186,15 @@ pub fn again(
     let recorded = |e: &Explained| e.explanation.jitter.unwrap_or(e.explanation.latency);
     all.sort_by_key(|e| (std::cmp::Reverse(recorded(e)), e.at));
     Ok(all)
+}
+
+/// Works on each item in a thread of its own; the results in the items' order.
+fn side_by_side<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
 
 /// Where things are in the guest's memory: asked of the guest itself, in a run of its own, once for each state that runs start from.
