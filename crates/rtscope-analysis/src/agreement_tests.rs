@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use proptest::prelude::*;
 use rtscope_record::Worst;
-use rtscope_record::lines::Instrument;
+use rtscope_record::lines::InstrumentFacts;
 
 /// A record of an instrument that saw these pulses (moment of the stimulus, latency) as rising edges, keeping all of them
 /// or none.
@@ -17,7 +17,7 @@ fn seen(id: &str, what: &str, pulses: &[(u64, u64)], kept: bool) -> Record {
         d.worst.sort_by(|x, y| y.value.cmp(&x.value).then(x.at.cmp(&y.at)));
     }
     b.0.distributions.push(Distribution::new(d).unwrap());
-    b.0.instrument = Some(Instrument { what: what.into(), ..Instrument::default() });
+    b.0.instrument = Some(InstrumentFacts { what: what.into(), ..InstrumentFacts::default() });
     b.record()
 }
 
@@ -92,7 +92,7 @@ fn it_takes_two_instruments_of_one_test() {
 fn jitter_has_a_sign_here_too() {
     let wave = |id: &str, what: &str, late: &[u64], early: &[u64]| {
         let mut b = Build::lines(id, Test::Periodic, &[("rising late", late, 0), ("rising early", early, 0)]);
-        b.0.instrument = Some(Instrument { what: what.into(), ..Instrument::default() });
+        b.0.instrument = Some(InstrumentFacts { what: what.into(), ..InstrumentFacts::default() });
         b.record()
     };
     let o = rising(&wave("a", "software", &[100], &[100]), &wave("b", "scope", &[160], &[40]));
@@ -111,7 +111,7 @@ fn kept(test: Test, what: &str, parts: &[(&str, &[(u64, u64)])]) -> Record {
         p.worst.sort_by_key(|w| std::cmp::Reverse(w.value));
         *d = Distribution::new(p).unwrap();
     }
-    b.0.instrument = Some(Instrument { what: what.into(), ..Instrument::default() });
+    b.0.instrument = Some(InstrumentFacts { what: what.into(), ..InstrumentFacts::default() });
     b.record()
 }
 
@@ -211,12 +211,12 @@ fn what_a_witness_says_of_itself() {
         };
         let calibration = rtscope_record::lines::Phase { median: Some(uncertainty / 2), ..Default::default() };
         let mut b = Build::lines("x", Test::Response, &[("rising", &[1], 0)]);
-        b.0.instrument = Some(Instrument {
+        b.0.instrument = Some(InstrumentFacts {
             what: what.into(),
             uncertainty,
             stimulus: stimulus.then_some(line),
             calibration: Some(calibration),
-            ..Instrument::default()
+            ..InstrumentFacts::default()
         });
         b
     };
@@ -243,7 +243,7 @@ fn two_tests_are_not_one_run() {
         assert_eq!(agreement("none", &[a], &[b], true), Ok(None));
     }
     let mut timer = Build::new("none").cpu(0, 1_000, &[1]);
-    timer.0.instrument = Some(Instrument { what: "scope".into(), ..Instrument::default() });
+    timer.0.instrument = Some(InstrumentFacts { what: "scope".into(), ..InstrumentFacts::default() });
     let bare = Build::new("none").cpu(0, 1_000, &[1]).record();
     assert_eq!(agreement("none", &[&bare], &[&timer.record()], true), Ok(None));
     assert_eq!((agreement("none", &[], &[&wave], true), agreement("none", &[&wave], &[], true)), (Ok(None), Ok(None)));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixtures::Build;
 use crate::share::ShareBelow;
-use rtscope_record::lines::Instrument;
+use rtscope_record::lines::InstrumentFacts;
 use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Effect};
 
@@ -56,7 +56,7 @@ fn runs_of_one_kernel_are_merged_and_rows_are_in_the_papers_order() {
     let stock = response("s", "6.12.95-arm64", Preemption::Voluntary, Space::User, &[50_000], &[360_000]).record();
     let mut kernel = response("k", "6.12.95-rt-arm64", Preemption::Rt, Space::Kernel, &[1_000], &[1_100]);
     kernel.0.instrument =
-        Some(Instrument { dut: "kernel module rtscope_response, handler hardirq".into(), ..Instrument::default() });
+        Some(InstrumentFacts { dut: "kernel module rtscope_response, handler hardirq".into(), ..InstrumentFacts::default() });
     let bad =
         response("i", "6.12.95-rt-arm64", Preemption::Rt, Space::User, &[999_000], &[]).warn("lost", Effect::Invalid).record();
     let timer = Build::new("full").cpu(0, 1_000_000, &[5]).record();
@@ -81,7 +81,7 @@ fn another_instrument_stands_beside_the_runs_it_saw() {
     let scope = |id: &str, space| {
         let mut b = Build::lines(id, Test::Response, &[("rising", &[9_000, 31_000], 0)]);
         b.0.space = space;
-        b.0.instrument = Some(Instrument { what: "an oscilloscope".into(), ..Instrument::default() });
+        b.0.instrument = Some(InstrumentFacts { what: "an oscilloscope".into(), ..InstrumentFacts::default() });
         b.record()
     };
     let a = line_tests(&[rt("a", &[10_000, 30_000])], &[scope("o", Space::User)], &[]).unwrap();
@@ -158,10 +158,10 @@ fn a_late_answer_is_above_a_threshold_that_its_time_out_reaches() {
 #[test]
 fn a_row_says_what_it_is_of() {
     let mut user = response("a", "6.12.95", Preemption::Unknown, Space::User, &[1], &[2]);
-    user.0.instrument = Some(Instrument { dut: "a thread".into(), what: "a clock".into(), ..Instrument::default() });
+    user.0.instrument = Some(InstrumentFacts { dut: "a thread".into(), what: "a clock".into(), ..InstrumentFacts::default() });
     user.0.system.hostname = "host".into();
     let mut kernel = response("b", "6.12.95", Preemption::Unknown, Space::Kernel, &[1], &[2]);
-    kernel.0.instrument = Some(Instrument { dut: "a handler".into(), ..Instrument::default() });
+    kernel.0.instrument = Some(InstrumentFacts { dut: "a handler".into(), ..InstrumentFacts::default() });
     (kernel.0.system.board, kernel.0.system.cpu.model) = (Some(String::new()), Some("a processor".into()));
     let mut board = response("c", "6.12.95", Preemption::Unknown, Space::User, &[1], &[2]);
     (board.0.system.board, board.0.clock) = (Some("a board".into()), Clock::Virtual);
@@ -181,7 +181,7 @@ fn a_row_says_what_it_is_of() {
 fn another_instruments_records_need_one_row_to_be_of() {
     let scope = |id: &str, change: &dyn Fn(&mut Build)| {
         let mut b = Build::lines(id, Test::Response, &[("rising", &[9_000], 0)]);
-        b.0.instrument = Some(Instrument { what: id.into(), ..Instrument::default() });
+        b.0.instrument = Some(InstrumentFacts { what: id.into(), ..InstrumentFacts::default() });
         change(&mut b);
         b.record()
     };

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Samples that were late by the same cause at the same place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Group {
+pub struct SampleGroup {
     /// What it was: the cause, and what the kernel was about or the function that it was in.
     pub what: String,
     /// How many samples.
@@ -15,13 +15,13 @@ pub struct Group {
 }
 
 /// Groups samples, the largest group first.
-pub fn groups<'a>(all: impl IntoIterator<Item = &'a Explanation>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn groups<'a>(all: impl IntoIterator<Item = &'a Explanation>) -> Vec<SampleGroup> {
+    let mut groups: Vec<SampleGroup> = Vec::new();
     for e in all {
         let what = what(e);
         match groups.iter_mut().find(|g| g.what == what) {
             Some(g) => (g.samples, g.highest) = (g.samples + 1, g.highest.max(e.latency)),
-            None => groups.push(Group { what, samples: 1, highest: e.latency }),
+            None => groups.push(SampleGroup { what, samples: 1, highest: e.latency }),
         }
     }
     groups.sort_by(|a, b| b.samples.cmp(&a.samples).then(b.highest.cmp(&a.highest)).then_with(|| a.what.cmp(&b.what)));

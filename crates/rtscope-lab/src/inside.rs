@@ -107,25 +107,25 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> InsideError {
 
 /// Whose timers are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum WatchedTimer {
     /// The sleeps of the thread with this id.
     Thread(u32),
     /// The sleeps of the thread with this name, of 8 bytes at most.
     Called(&'static str),
     /// The timer that this function of a kernel module is the callback of.
-    Callback(Place),
+    Callback(ModuleFunction),
 }
 
 /// A function of a kernel module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ModuleFunction {
     /// The module.
     pub module: &'static str,
     /// The function.
     pub function: &'static str,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ModuleFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.module, self.function)
     }
@@ -135,10 +135,10 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch<'a> {
     /// Whose timers.
-    pub who: Who,
+    pub who: WatchedTimer,
     /// In which function a sample is over, if not with the thread's read of the clock, or with the callback. It may be after the next
     /// expiry is known.
-    pub end: Option<Place>,
+    pub end: Option<ModuleFunction>,
     /// Whether a sample is seen to the begin of the next one: where it is over can't be told meanwhile.
     pub patient: bool,
     /// What `after` counts from, `CLOCK_MONOTONIC`, ns; `None`: the first expiry.
@@ -204,11 +204,11 @@ impl Inside {
         text.push(",out=");
         text.push(log);
         let mut words = match watch.who {
-            Who::Thread(thread) => format!(",thread={thread},most={MOST}"),
-            Who::Called(name) => format!(",called={name},most={MOST}"),
-            Who::Callback(place) => format!(",callback={place},most={MOST}"),
+            WatchedTimer::Thread(thread) => format!(",thread={thread},most={MOST}"),
+            WatchedTimer::Called(name) => format!(",called={name},most={MOST}"),
+            WatchedTimer::Callback(place) => format!(",callback={place},most={MOST}"),
         };
-        let of_modules = watch.end.is_some() || matches!(watch.who, Who::Callback(_));
+        let of_modules = watch.end.is_some() || matches!(watch.who, WatchedTimer::Callback(_));
         let timers = match &self.timers {
             Err(e) if of_modules => return Err(InsideError::Modules(e.clone())),
             timers => timers.as_deref().unwrap_or_default(),
@@ -402,12 +402,14 @@ mod tests {
             timers: Err("the kernel has no symbol f".into()),
         };
         let (plugin, log) = (Path::new("/a,b/window.so"), Path::new("/proc/7/fd/3"));
-        let sleeps = Watch { who: Who::Thread(145), end: None, patient: false, from: None, after: &[(1_000, 0), (2_000, 9)] };
+        let sleeps =
+            Watch { who: WatchedTimer::Thread(145), end: None, patient: false, from: None, after: &[(1_000, 0), (2_000, 9)] };
         let text = inside.plugin(plugin, log, &sleeps).unwrap();
         let expected = format!("/a,,b/window.so,out=/proc/7/fd/3,thread=145,most={MOST},sleep=0x10,window=1000,window=2000+9");
         assert_eq!(text.to_str(), Some(expected.as_str()));
-        let place = |function| Place { module: "m", function };
-        let timer = Watch { who: Who::Callback(place("f")), end: Some(place("g")), patient: true, from: Some(5), after: &[] };
+        let place = |function| ModuleFunction { module: "m", function };
+        let timer =
+            Watch { who: WatchedTimer::Callback(place("f")), end: Some(place("g")), patient: true, from: Some(5), after: &[] };
         assert!(inside.plugin(plugin, log, &timer).unwrap_err().to_string().ends_with("no symbol f"));
         let text = Inside { timers: Ok(vec![("init", 7)]), ..inside }.plugin(plugin, log, &timer).unwrap();
         let end = format!(",callback=m:f,most={MOST},sleep=0x10,init=0x7,end=m:g,from=5,patient=1");

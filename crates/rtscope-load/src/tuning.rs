@@ -27,7 +27,7 @@ pub struct Tuned {
 
 /// How it was when it was put back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct PutBack {
     /// What was not as it had been set any more, each in words.
     pub changed: Vec<String>,
     /// What could not be put back, and why.
@@ -56,10 +56,10 @@ impl Tuned {
     }
 
     /// Puts back what was, and says whether all of it had held until then.
-    pub fn end(mut self) -> Result<Ended, TuningError> {
+    pub fn end(mut self) -> Result<PutBack, TuningError> {
         self.say(keeper::END)?;
         match self.hear()? {
-            Report::Ended { changed, left } => Ok(Ended { changed, left }),
+            Report::Ended { changed, left } => Ok(PutBack { changed, left }),
             Report::Failed { message, remedy, usage } => Err(TuningError::Refused { message, remedy, usage }),
             Report::Set => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         }

@@ -1,6 +1,6 @@
 //! The result of a run, or why there is none: types shared by every test and its callers.
 
-use rtscope_record::{Distribution, Instrument, Warning};
+use rtscope_record::{Distribution, InstrumentFacts, Warning};
 
 /// Why nothing could be measured.
 pub use rtscope_failure::Failure;
@@ -17,7 +17,7 @@ pub struct Measured {
     /// The run was ended early.
     pub interrupted: bool,
     /// The instrument, for a test over lines.
-    pub instrument: Option<Instrument>,
+    pub instrument: Option<InstrumentFacts>,
     /// What the witness saw of the run.
     pub witness: Option<rtscope_record::Witness>,
 }

@@ -44,7 +44,7 @@ pub use histogram::Histogram;
 pub use lab::{GuestModule, Lab, Processor, meaning as time_model_meaning};
 pub use line_options::{DutSettings, LineOptions, LineSettings, PlanShape, Shape, Who};
 pub use linear::LinearBins;
-pub use lines::{Inject, Instrument};
+pub use lines::{Inject, InstrumentFacts};
 pub use load::{LoadCourse, LoadProcess, LoadProof, LoadWorkers};
 pub use origin::Origin;
 pub use policy::Policy;

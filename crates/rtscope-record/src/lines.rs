@@ -239,9 +239,9 @@ impl Confirmation {
 
 /// The instrument of a test over lines: it gives the stimuli and takes the time stamps.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Instrument"))]
 #[serde(default)]
-pub struct Instrument {
+pub struct InstrumentFacts {
     /// What the instrument is, in words.
     pub what: String,
     /// The instrument had no hardware: the gateware's emulator, or another program behind a serial port. Absent if false.

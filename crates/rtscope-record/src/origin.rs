@@ -57,7 +57,7 @@ pub fn warning(origin: Origin) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::record::tests::parts;
-    use crate::{Instrument, Lab, Record, RecordError, RecordParts, Source};
+    use crate::{InstrumentFacts, Lab, Record, RecordError, RecordParts, Source};
     use proptest::prelude::*;
 
     fn source() -> Source {
@@ -69,14 +69,16 @@ mod tests {
         RecordParts { warnings: Vec::new(), origin: None, ..parts() }
     }
 
-    fn emulator() -> Instrument {
-        Instrument { emulated: true, ..Instrument::default() }
+    fn emulator() -> InstrumentFacts {
+        InstrumentFacts { emulated: true, ..InstrumentFacts::default() }
     }
 
     #[test]
     fn the_origin_of_older_records_follows_from_what_they_hold() {
-        let old =
-            Instrument { what: "the FPGA instrument, emulator, at /dev/pts/3, resolution 5.05 ns".into(), ..Instrument::default() };
+        let old = InstrumentFacts {
+            what: "the FPGA instrument, emulator, at /dev/pts/3, resolution 5.05 ns".into(),
+            ..InstrumentFacts::default()
+        };
         let cases = vec![
             (clean(), Origin::Measured, Verdict::Valid),
             (RecordParts { source: Some(source()), ..clean() }, Origin::Imported, Verdict::Inconclusive),

@@ -11,7 +11,7 @@ use crate::target::Target;
 use rtscope_load::StopHandle;
 use rtscope_load::awake::Awake;
 use rtscope_load::programs::find_program;
-use rtscope_load::tuning::{Ended, Tuned};
+use rtscope_load::tuning::{PutBack, Tuned};
 use rtscope_load::{Load, LoadHandle, StartOptions};
 use rtscope_probe::protocol::{Event, ProbePlan};
 use rtscope_record::load::warnings;
@@ -73,14 +73,14 @@ pub fn measure(
     }
     if let Some(tuned) = tuned {
         // The measurement stands, also where nobody looked to its end.
-        let ended = tuned.end().unwrap_or_else(|e| Ended { changed: vec![e.to_string()], left: vec![e.to_string()] });
+        let ended = tuned.end().unwrap_or_else(|e| PutBack { changed: vec![e.to_string()], left: vec![e.to_string()] });
         parts.warnings.extend(tuning_warnings(&ended));
     }
     Ok(Record::new(parts)?)
 }
 
 /// What is to be known of a machine that was set up for a run.
-fn tuning_warnings(ended: &Ended) -> impl Iterator<Item = Warning> {
+fn tuning_warnings(ended: &PutBack) -> impl Iterator<Item = Warning> {
     let changed = (!ended.changed.is_empty()).then(|| {
         let what = ended.changed.join("; ");
         let message = format!("a setting of the machine did not last until the end of the run: {what}");

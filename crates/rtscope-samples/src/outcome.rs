@@ -2,7 +2,7 @@
 
 /// What became of a stimulus, or an edge that belongs to none. `level` is the level of the stimulus; for a spurious edge its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StimulusOutcome {
     /// Answered in time.
     Answered {
         /// Rising.
@@ -34,12 +34,12 @@ pub trait Sink {
     /// The times of worst samples count from `start`, ns.
     fn start_at(&mut self, _start: u64) {}
     /// Books one outcome. The loop calls this: no allocation.
-    fn take(&mut self, number: u64, outcome: Outcome);
+    fn take(&mut self, number: u64, outcome: StimulusOutcome);
 }
 
 /// Keeps all outcomes in order, for tests and simulations. Allocates.
-impl Sink for Vec<(u64, Outcome)> {
-    fn take(&mut self, number: u64, outcome: Outcome) {
+impl Sink for Vec<(u64, StimulusOutcome)> {
+    fn take(&mut self, number: u64, outcome: StimulusOutcome) {
         self.push((number, outcome));
     }
 }

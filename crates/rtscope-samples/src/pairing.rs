@@ -6,7 +6,7 @@
 //! this level before. Every other edge is spurious.
 
 use crate::edge::Edge;
-use crate::outcome::{Outcome, Sink};
+use crate::outcome::{Sink, StimulusOutcome};
 
 /// A stimulus, and its state so far.
 #[derive(Debug, Clone, Copy)]
@@ -88,15 +88,15 @@ impl Pairing {
     /// Takes an edge of the answer line.
     pub fn answer(&mut self, edge: Edge, sink: &mut (impl Sink + ?Sized)) {
         let Some(open) = &mut self.open else {
-            return sink.take(self.stimuli.max(1), Outcome::Spurious { level: edge.level });
+            return sink.take(self.stimuli.max(1), StimulusOutcome::Spurious { level: edge.level });
         };
         if let Some((level, number)) = self.owed.filter(|o| o.0 == edge.level) {
             self.owed = None;
-            return sink.take(number, Outcome::Late { level });
+            return sink.take(number, StimulusOutcome::Late { level });
         }
         // An edge from before the stimulus may have been waiting to be read.
         if edge.level != open.level || edge.at < open.at || open.answered || open.late || open.overtaken {
-            return sink.take(open.number, Outcome::Spurious { level: edge.level });
+            return sink.take(open.number, StimulusOutcome::Spurious { level: edge.level });
         }
         // The edge's own time counts, not when it was read: the instrument may have been woken late.
         if edge.at > open.deadline {
@@ -106,7 +106,7 @@ impl Pairing {
         open.answered = true;
         self.owed = None;
         let latency = edge.at - open.at;
-        sink.take(open.number, Outcome::Answered { level: open.level, latency, at: edge.at });
+        sink.take(open.number, StimulusOutcome::Answered { level: open.level, latency, at: edge.at });
     }
 
     /// Ends the current stimulus at `now` ns. If its time-out has not passed yet, it is withdrawn.
@@ -119,9 +119,9 @@ impl Pairing {
             self.stimuli -= 1;
             return Closed::Undecided;
         }
-        sink.take(open.number, Outcome::Missed { level: open.level });
+        sink.take(open.number, StimulusOutcome::Missed { level: open.level });
         if open.late {
-            sink.take(open.number, Outcome::Late { level: open.level });
+            sink.take(open.number, StimulusOutcome::Late { level: open.level });
         }
         self.owed = (!open.late).then_some((open.level, open.number));
         if open.late { Closed::Late } else { Closed::Missed }
@@ -144,13 +144,13 @@ mod tests {
         assert_eq!(pairing.stimulus(2000, true, &mut seen), Closed::Missed);
         pairing.answer(edge(2050, true), &mut seen);
         assert_eq!(pairing.close(3000, &mut seen), Closed::Answered);
-        let answered = Outcome::Answered { level: true, latency: 50, at: 2050 };
-        assert_eq!(seen, [(1, Outcome::Missed { level: true }), (2, answered)]);
+        let answered = StimulusOutcome::Answered { level: true, latency: 50, at: 2050 };
+        assert_eq!(seen, [(1, StimulusOutcome::Missed { level: true }), (2, answered)]);
     }
 
     #[test]
     fn answers_come_in_the_order_of_their_stimuli() {
-        use Outcome::{Answered, Late, Missed, Spurious};
+        use StimulusOutcome::{Answered, Late, Missed, Spurious};
         let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         // Nothing answers the first pulse. The rise of the second is answered twice, which takes a fall between.
         pairing.stimulus(1000, true, &mut seen);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     /// A rising stimulus at 1000 with a time-out of 100 ns, then these edges (at, level): what became of each.
-    fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<Outcome>) {
+    fn one(edges: &[(u64, bool)]) -> (Pairing, Vec<StimulusOutcome>) {
         let (mut pairing, mut seen) = (Pairing::new(100), Vec::new());
         pairing.stimulus(1000, true, &mut seen);
         for &(at, level) in edges {
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn each_way_to_be_no_answer() {
-        let answered = |latency| Outcome::Answered { level: true, latency, at: 1000 + latency };
-        let spurious = |level| Outcome::Spurious { level };
+        let answered = |latency| StimulusOutcome::Answered { level: true, latency, at: 1000 + latency };
+        let spurious = |level| StimulusOutcome::Spurious { level };
         assert_eq!(one(&[(999, true)]).1, [spurious(true)], "from before the stimulus");
         assert_eq!(one(&[(1000, true)]).1, [answered(0)], "at once");
         assert_eq!(one(&[(1050, false)]).1, [spurious(false)], "to the other level");
@@ -212,9 +212,9 @@ mod tests {
             pairing.answer(edge(1050, true), &mut seen);
             (pairing.close(1060, &mut seen), seen.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>())
         };
-        let answered = (Closed::Answered, vec![Outcome::Answered { level: true, latency: 50, at: 1050 }]);
+        let answered = (Closed::Answered, vec![StimulusOutcome::Answered { level: true, latency: 50, at: 1050 }]);
         assert_eq!((overtaken(999), overtaken(1000)), (answered.clone(), answered));
-        let missed = vec![Outcome::Spurious { level: true }, Outcome::Missed { level: true }];
+        let missed = vec![StimulusOutcome::Spurious { level: true }, StimulusOutcome::Missed { level: true }];
         assert_eq!(overtaken(1001), (Closed::Missed, missed));
     }
 
@@ -230,7 +230,7 @@ mod tests {
         // A late answer has already come: nothing more to wait for.
         let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         assert_eq!(pairing.close(1050, &mut seen), Closed::Late);
-        assert_eq!(seen, [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true })]);
+        assert_eq!(seen, [(1, StimulusOutcome::Missed { level: true }), (1, StimulusOutcome::Late { level: true })]);
         assert_eq!(pairing.close(2000, &mut seen), Closed::None);
     }
 
@@ -250,14 +250,17 @@ mod tests {
         for at in [2010, 2020] {
             pairing.answer(edge(at, true), &mut seen);
         }
-        let outcomes =
-            [(1, Outcome::Missed { level: true }), (1, Outcome::Late { level: true }), (2, Outcome::Spurious { level: true })];
+        let outcomes = [
+            (1, StimulusOutcome::Missed { level: true }),
+            (1, StimulusOutcome::Late { level: true }),
+            (2, StimulusOutcome::Spurious { level: true }),
+        ];
         assert_eq!(seen, outcomes);
         // A stimulus that already got its late answer gets no other.
         let (mut pairing, mut seen) = (one(&[(1101, true)]).0, Vec::new());
         pairing.stimulus(2000, false, &mut seen);
         pairing.answer(edge(2010, true), &mut seen);
-        assert_eq!(seen.last(), Some(&(2, Outcome::Spurious { level: true })));
+        assert_eq!(seen.last(), Some(&(2, StimulusOutcome::Spurious { level: true })));
     }
 
     #[test]
@@ -266,6 +269,6 @@ mod tests {
         pairing.answer(edge(10, true), &mut seen);
         pairing.stimulus(1000, true, &mut seen);
         assert_eq!(pairing.close(1099, &mut seen), Closed::Undecided);
-        assert_eq!((pairing.stimuli(), seen), (0, vec![(1, Outcome::Spurious { level: true })]));
+        assert_eq!((pairing.stimuli(), seen), (0, vec![(1, StimulusOutcome::Spurious { level: true })]));
     }
 }

@@ -1,7 +1,7 @@
 //! A part of a run that is summarized in a few figures: a warm-up, a calibration, a trial.
 
 use crate::memory::room;
-use crate::outcome::{Outcome, Sink};
+use crate::outcome::{Sink, StimulusOutcome};
 use rtscope_record::lines::Phase;
 
 /// Collects a part of a run that is summarized in a few figures.
@@ -30,22 +30,22 @@ impl PhaseSampler {
 }
 
 impl Sink for PhaseSampler {
-    fn take(&mut self, _: u64, outcome: Outcome) {
+    fn take(&mut self, _: u64, outcome: StimulusOutcome) {
         let p = &mut self.phase;
         match outcome {
-            Outcome::Answered { latency, .. } => {
+            StimulusOutcome::Answered { latency, .. } => {
                 p.stimuli += 1;
                 p.count += 1;
                 if self.samples.len() < self.samples.capacity() {
                     self.samples.push(latency);
                 }
             }
-            Outcome::Missed { .. } => {
+            StimulusOutcome::Missed { .. } => {
                 p.stimuli += 1;
                 p.missed += 1;
             }
-            Outcome::Late { .. } => p.late += 1,
-            Outcome::Spurious { .. } => p.spurious += 1,
+            StimulusOutcome::Late { .. } => p.late += 1,
+            StimulusOutcome::Spurious { .. } => p.spurious += 1,
         }
     }
 }
@@ -54,11 +54,11 @@ impl Sink for PhaseSampler {
 mod tests {
     use super::*;
 
-    fn answered(level: bool, latency: u64, at: u64) -> Outcome {
-        Outcome::Answered { level, latency, at }
+    fn answered(level: bool, latency: u64, at: u64) -> StimulusOutcome {
+        StimulusOutcome::Answered { level, latency, at }
     }
 
-    fn take(sink: &mut impl Sink, outcomes: &[(u64, Outcome)]) {
+    fn take(sink: &mut impl Sink, outcomes: &[(u64, StimulusOutcome)]) {
         for &(number, outcome) in outcomes {
             sink.take(number, outcome);
         }
@@ -70,9 +70,9 @@ mod tests {
         for latency in [50, 10, 90, 70] {
             brief.take(1, answered(true, latency, 0));
         }
-        let (missed, late) = (Outcome::Missed { level: true }, Outcome::Late { level: true });
+        let (missed, late) = (StimulusOutcome::Missed { level: true }, StimulusOutcome::Late { level: true });
         take(&mut brief, &[(5, missed), (5, late), (6, missed), (6, late), (7, missed)]);
-        take(&mut brief, &[(7, Outcome::Spurious { level: false }); 4]);
+        take(&mut brief, &[(7, StimulusOutcome::Spurious { level: false }); 4]);
         let expected =
             Phase { stimuli: 7, count: 4, missed: 3, late: 2, spurious: 4, min: Some(10), median: Some(50), max: Some(90) };
         assert_eq!(brief.finish(), expected);

@@ -1,6 +1,6 @@
 //! The samples of a response test for each edge, with counters for every stimulus and edge that gave no sample.
 
-use crate::outcome::{LABELS, Outcome, Sink};
+use crate::outcome::{LABELS, Sink, StimulusOutcome};
 use crate::phase::PhaseSampler;
 use crate::sampler::{LiveCell, Sampler};
 use rtscope_record::lines::Phase;
@@ -72,21 +72,21 @@ impl Sink for ResponseSampler {
         self.start = start;
     }
 
-    fn take(&mut self, number: u64, outcome: Outcome) {
+    fn take(&mut self, number: u64, outcome: StimulusOutcome) {
         if number <= self.warmups {
             return self.warmup.take(number, outcome);
         }
         match outcome {
-            Outcome::Answered { level, latency, at } => {
+            StimulusOutcome::Answered { level, latency, at } => {
                 self.sides[side(level)].sampler.record(latency, at, self.start);
             }
-            Outcome::Missed { level } => {
+            StimulusOutcome::Missed { level } => {
                 let s = &mut self.sides[side(level)];
                 s.missed += 1;
                 s.sampler.show_missed(s.missed);
             }
-            Outcome::Late { level } => self.sides[side(level)].late += 1,
-            Outcome::Spurious { level } => self.sides[side(level)].spurious += 1,
+            StimulusOutcome::Late { level } => self.sides[side(level)].late += 1,
+            StimulusOutcome::Spurious { level } => self.sides[side(level)].spurious += 1,
         }
     }
 }
@@ -96,11 +96,11 @@ mod tests {
     use super::*;
     use std::sync::atomic::Ordering::Relaxed;
 
-    fn answered(level: bool, latency: u64, at: u64) -> Outcome {
-        Outcome::Answered { level, latency, at }
+    fn answered(level: bool, latency: u64, at: u64) -> StimulusOutcome {
+        StimulusOutcome::Answered { level, latency, at }
     }
 
-    fn take(sink: &mut impl Sink, outcomes: &[(u64, Outcome)]) {
+    fn take(sink: &mut impl Sink, outcomes: &[(u64, StimulusOutcome)]) {
         for &(number, outcome) in outcomes {
             sink.take(number, outcome);
         }
@@ -116,20 +116,20 @@ mod tests {
             &mut books,
             &[
                 (1, answered(true, 900, 1_900)),
-                (2, Outcome::Missed { level: false }),
+                (2, StimulusOutcome::Missed { level: false }),
                 (3, answered(true, 20, 3_020)),
                 (4, answered(false, 40, 4_040)),
                 (5, answered(false, 60, 5_060)),
-                (6, Outcome::Missed { level: false }),
-                (6, Outcome::Late { level: false }),
-                (7, Outcome::Missed { level: true }),
-                (7, Outcome::Late { level: true }),
-                (8, Outcome::Missed { level: false }),
-                (8, Outcome::Late { level: false }),
-                (9, Outcome::Missed { level: false }),
-                (9, Outcome::Spurious { level: true }),
-                (9, Outcome::Spurious { level: false }),
-                (9, Outcome::Spurious { level: true }),
+                (6, StimulusOutcome::Missed { level: false }),
+                (6, StimulusOutcome::Late { level: false }),
+                (7, StimulusOutcome::Missed { level: true }),
+                (7, StimulusOutcome::Late { level: true }),
+                (8, StimulusOutcome::Missed { level: false }),
+                (8, StimulusOutcome::Late { level: false }),
+                (9, StimulusOutcome::Missed { level: false }),
+                (9, StimulusOutcome::Spurious { level: true }),
+                (9, StimulusOutcome::Spurious { level: false }),
+                (9, StimulusOutcome::Spurious { level: true }),
             ],
         );
         assert_eq!(live.map(|l| (l.count.load(Relaxed), l.missed.load(Relaxed))), [(2, 3), (1, 1)]);

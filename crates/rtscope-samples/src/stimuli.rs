@@ -5,7 +5,7 @@
 //! their stimuli.
 
 use crate::edge::Edge;
-use crate::outcome::{Outcome, Sink};
+use crate::outcome::{Sink, StimulusOutcome};
 use crate::pairing::{Closed, Pairing};
 use rtscope_record::Shape;
 
@@ -33,7 +33,7 @@ struct Numbered<'a, S: ?Sized> {
 }
 
 impl<S: Sink + ?Sized> Sink for Numbered<'_, S> {
-    fn take(&mut self, number: u64, outcome: Outcome) {
+    fn take(&mut self, number: u64, outcome: StimulusOutcome) {
         self.sink.take(number * self.every - self.before, outcome);
     }
 }

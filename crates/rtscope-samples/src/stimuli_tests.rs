@@ -1,5 +1,5 @@
 use super::*;
-use crate::outcome::Outcome::{Answered, Missed, Spurious};
+use crate::outcome::StimulusOutcome::{Answered, Missed, Spurious};
 use proptest::prelude::*;
 use rtscope_record::Nanos;
 
@@ -8,7 +8,7 @@ fn pulses(both_edges: bool, active_low: bool) -> Shape {
 }
 
 /// Books these edges (channel, at, level) as the instrument's run does: channel 0 is the stimulus.
-fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Outcome)>, u64, bool) {
+fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, StimulusOutcome)>, u64, bool) {
     let (mut all, mut seen) = (Stimuli::of(&shape, count, 1000), Vec::new());
     for &(channel, at, level) in edges {
         for a in &mut all {
@@ -27,7 +27,7 @@ fn booked(shape: Shape, count: u64, edges: &[(u8, u64, bool)]) -> (Vec<(u64, Out
     (seen, all.iter().map(Stimuli::stimuli).sum(), all.iter().all(Stimuli::is_complete))
 }
 
-fn answered(level: bool, latency: u64, at: u64) -> Outcome {
+fn answered(level: bool, latency: u64, at: u64) -> StimulusOutcome {
     Answered { level, latency, at }
 }
 
@@ -161,9 +161,9 @@ proptest! {
         let mut all = edges.clone();
         all.extend([(0, at + 5000, !low), (0, at + 5100, low)]);
         let (seen, stimuli, _) = booked(pulses(both, low), 0, &all);
-        let count = |f: fn(&Outcome) -> bool| seen.iter().filter(|(_, o)| f(o)).count() as u64;
+        let count = |f: fn(&StimulusOutcome) -> bool| seen.iter().filter(|(_, o)| f(o)).count() as u64;
         let (answered, missed) = (count(|o| matches!(o, Answered { .. })), count(|o| matches!(o, Missed { .. })));
-        let other = count(|o| matches!(o, Outcome::Late { .. } | Spurious { .. }));
+        let other = count(|o| matches!(o, StimulusOutcome::Late { .. } | Spurious { .. }));
         let open = if both { 2 } else { 1 };
         prop_assert_eq!(stimuli, expected_stimuli + open);
         prop_assert_eq!(answered + missed, expected_stimuli);

@@ -32,18 +32,18 @@ pub fn of_answers(distributions: &[Distribution], answer: &str, timeout: Nanos) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{Outcome, Sink};
+    use crate::outcome::{Sink, StimulusOutcome};
     use crate::responses::ResponseSampler;
 
     #[test]
     fn what_was_missed_late_spurious_or_not_there_is_said_of_its_edge() {
         let mut samples = ResponseSampler::new(4, 0);
         for (number, outcome) in [
-            (1, Outcome::Answered { level: true, latency: 20, at: 1_020 }),
-            (2, Outcome::Missed { level: true }),
-            (2, Outcome::Late { level: true }),
-            (3, Outcome::Missed { level: true }),
-            (4, Outcome::Spurious { level: false }),
+            (1, StimulusOutcome::Answered { level: true, latency: 20, at: 1_020 }),
+            (2, StimulusOutcome::Missed { level: true }),
+            (2, StimulusOutcome::Late { level: true }),
+            (3, StimulusOutcome::Missed { level: true }),
+            (4, StimulusOutcome::Spurious { level: false }),
         ] {
             samples.take(number, outcome);
         }

@@ -6,7 +6,7 @@
 //! shifted histogram would have its resolution at the semi-period: 10 us at 10 ms.
 
 use crate::edge::Edge;
-use crate::outcome::{LABELS, Outcome, Sink};
+use crate::outcome::{LABELS, Sink, StimulusOutcome};
 use crate::phase::PhaseSampler;
 use crate::sampler::{LiveCell, Sampler};
 use rtscope_record::lines::{GridError, Phase};
@@ -129,8 +129,8 @@ impl WaveSampler {
         let (points, phase) = (self.points_to(edge.at), self.phase);
         let jitter = signed(interval) - signed(self.semi_period);
         if self.intervals <= self.warmups {
-            let outcome = Outcome::Answered { level: edge.level, latency: jitter.unsigned_abs(), at: edge.at };
-            self.warmup.take(self.intervals, if lost { Outcome::Missed { level: edge.level } } else { outcome });
+            let outcome = StimulusOutcome::Answered { level: edge.level, latency: jitter.unsigned_abs(), at: edge.at };
+            self.warmup.take(self.intervals, if lost { StimulusOutcome::Missed { level: edge.level } } else { outcome });
             return lost;
         }
         let fit = self.grid.get_or_insert(Fit { first: last.at, ..Fit::default() });

@@ -5,7 +5,7 @@ use super::analog::{Analog, Threshold};
 use super::content::Capture;
 use super::error::CaptureError;
 use crate::hex::hex;
-use rtscope_record::lines::{Instrument, LineFacts, Stamp};
+use rtscope_record::lines::{InstrumentFacts, LineFacts, Stamp};
 use rtscope_record::{
     Clock, Distribution, Effect, LineSettings, Nanos, Origin, Policy, Record, RecordParts, Settings, Shape, Source, Space, System,
     Test, Warning, limits,
@@ -152,7 +152,7 @@ struct Taken {
     test: Test,
     settings: Settings,
     distributions: Vec<Distribution>,
-    instrument: Instrument,
+    instrument: InstrumentFacts,
     warnings: Vec<Warning>,
     elapsed_ns: u64,
 }
@@ -240,12 +240,12 @@ fn responses(capture: &Capture, mut stimulus: Line, mut answer: Line, a: &Readin
     let interval = Nanos(usual.unwrap_or(timeout));
     let lines = line_settings(Some(stimulus.name.clone()), answer.name.clone(), Nanos(timeout), a);
     let (driven, watched) = (Some(stimulus.facts()), Some(answer.facts()));
-    let instrument = Instrument {
+    let instrument = InstrumentFacts {
         stimulus: driven,
         answer: watched,
         warmup: r.warmup,
         narrow: stimulus.narrow + answer.narrow,
-        ..Instrument::default()
+        ..InstrumentFacts::default()
     };
     let elapsed_ns = end.saturating_sub(stimulus.edges[0].at);
     Ok(Taken {
@@ -284,12 +284,12 @@ fn wave(capture: &Capture, answer: &Line, a: &Reading<'_>) -> Result<Taken, Capt
         test: Test::Periodic,
         settings: settings(Nanos(semi_period), lines, a),
         distributions: w.distributions,
-        instrument: Instrument {
+        instrument: InstrumentFacts {
             warmup: w.warmup,
             grid: w.grid,
             answer: Some(answer.facts()),
             narrow: answer.narrow,
-            ..Instrument::default()
+            ..InstrumentFacts::default()
         },
         warnings,
         elapsed_ns,

@@ -187,7 +187,7 @@ fn an_older_archive_learns_where_its_records_came_from() {
     let lab = Some(rtscope_record::Lab::default());
     let source = rtscope_record::Source { format: "f".into(), file: "f".into(), sha256: String::new(), kept: Vec::new() };
     let what = "the FPGA instrument, emulator, at /dev/pts/1, resolution 5.05 ns".into();
-    let instrument = Some(rtscope_record::Instrument { what, ..Default::default() });
+    let instrument = Some(rtscope_record::InstrumentFacts { what, ..Default::default() });
     for parts in [
         clean("m"),
         RecordParts { lab, clock: Clock::Virtual, target: "lab:k".into(), ..clean("l") },

@@ -15,7 +15,7 @@ use crate::snapshot::Root;
 use crate::timer::conditions;
 use crate::timer::live::live;
 use crate::witness::{Post, RunningWitness};
-use rtscope_record::lines::{Instrument as Facts, LineFacts};
+use rtscope_record::lines::{InstrumentFacts, LineFacts};
 use rtscope_record::{Distribution, Effect, Nanos, Policy, Shape, Space, Test, ThreadInfo, Warning};
 use rtscope_samples::phase::PhaseSampler;
 use rtscope_samples::sampler::LiveCell;
@@ -61,7 +61,7 @@ pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(
         broken: false,
         device: None,
         module: None,
-        facts: Facts::default(),
+        facts: InstrumentFacts::default(),
         warnings,
     };
     let measured = match plan.test {
@@ -100,7 +100,7 @@ pub(super) struct Bench<'a> {
     witness: Option<RunningWitness>,
     /// The post of the instrument's thread, once there was one.
     posted: Option<Arc<Post>>,
-    pub(super) facts: Facts,
+    pub(super) facts: InstrumentFacts,
     pub(super) warnings: Vec<Warning>,
 }
 

@@ -1,7 +1,7 @@
 //! The trait of everything that stimulates and times, with its orders and reports.
 
 use crate::lines::LineError;
-use rtscope_record::{Inject, Instrument as Facts, Shape, Warning};
+use rtscope_record::{Inject, InstrumentFacts, Shape, Warning};
 use rtscope_samples::outcome::Sink;
 use rtscope_samples::wave::WaveSampler;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 /// it, with its lines at rest.
 pub trait Instrument: Send {
     /// Describes itself for the record.
-    fn describe(&self, facts: &mut Facts);
+    fn describe(&self, facts: &mut InstrumentFacts);
 
     /// Measures its own delay, with the stimuli of `order` looped straight back to its answer.
     fn calibrate(&mut self, order: &Order, stop: &AtomicBool, sink: &mut (dyn Sink + Send)) -> Result<Report, LineError>;

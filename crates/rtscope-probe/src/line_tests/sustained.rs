@@ -20,7 +20,7 @@ const SLOW: (u64, u64) = (3, 2);
 
 /// What the search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Sustained {
     /// The mean interval of the confirming run, ns; `None` when nothing held.
     pub interval: Option<u64>,
     /// Every step, in order; the last one is the confirming run, if any held.
@@ -36,8 +36,8 @@ pub trait Try<E>: FnMut(u64, bool) -> Result<Option<Trial>, E> {}
 impl<E, F: FnMut(u64, bool) -> Result<Option<Trial>, E>> Try<E> for F {}
 
 /// Searches from the interval `first` down to `shortest`, ns. `None` when told to stop.
-pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result<Option<Found>, E> {
-    let mut found = Found { interval: None, trials: Vec::new(), instrument_limited: false, confirmation: None };
+pub fn search<E>(first: u64, shortest: u64, attempt: &mut impl Try<E>) -> Result<Option<Sustained>, E> {
+    let mut found = Sustained { interval: None, trials: Vec::new(), instrument_limited: false, confirmation: None };
     let mut held = None;
     let mut failed = 0;
     let mut interval = first.max(shortest);
@@ -126,7 +126,7 @@ mod tests {
 
     /// A device that needs `service` ns for each edge, one after the other. The instrument gives a stimulus at most
     /// every `limit` ns.
-    fn found(service: u64, first: u64, limit: u64) -> Found {
+    fn found(service: u64, first: u64, limit: u64) -> Sustained {
         let mut attempt = |interval: u64, confirming| {
             let mut busy = 0;
             let mut wires = Simulated::new(|at, level| {

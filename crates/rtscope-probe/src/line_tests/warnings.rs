@@ -5,7 +5,7 @@ use super::instrument::{Ended, RunCounts};
 use crate::lines::LineSpec;
 use crate::measured::Failure;
 use rtscope_record::lines::{LineFacts, Stamp};
-use rtscope_record::{Distribution, Effect, Instrument, Nanos, Policy, Settings, Test, Warning};
+use rtscope_record::{Distribution, Effect, InstrumentFacts, Nanos, Policy, Settings, Test, Warning};
 use rtscope_sys::rt;
 
 /// The kernel refused the instrument its CPU or priority.
@@ -21,7 +21,7 @@ fn refused(what: &str) -> Warning {
 /// All warnings about what the figures alone do not show.
 pub(super) fn of(
     test: &LineTest<'_>,
-    facts: &Instrument,
+    facts: &InstrumentFacts,
     distributions: &[Distribution],
     own: RunCounts,
     ended: Ended,

@@ -8,6 +8,8 @@ use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
 /// One of the worst samples.
+// In memory as it is written here: a live picture reads it while a loop writes.
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worst {

@@ -6,7 +6,7 @@ use crate::lines::{LineFacts, Trial};
 use crate::record::tests::parts;
 use crate::witness::Witness;
 use crate::{
-    Clock, DutSettings, Handler, Inject, Instrument, Lab, LineSettings, LoadProof, Nanos, Settings, Source, System, ThreadInfo,
+    Clock, DutSettings, Handler, Inject, InstrumentFacts, Lab, LineSettings, LoadProof, Nanos, Settings, Source, System, ThreadInfo,
 };
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ fn what_the_content_says_needs_no_warning() {
         ("samples-lost", |p| thread(p, |d| (d.dropped, d.expected) = (1, Some(1001)))),
         ("virtual-machine", |p| p.system.virtualization = Some("kvm".into())),
         ("machine-unknown", |p| p.system = System::default()),
-        ("edges-lost", |p| p.instrument = Some(Instrument { lost: 1, ..Instrument::default() })),
+        ("edges-lost", |p| p.instrument = Some(InstrumentFacts { lost: 1, ..InstrumentFacts::default() })),
         ("lab-host-clock", |p| (p.lab, p.clock) = (Some(Lab::default()), Clock::Host)),
     ];
     for (code, change) in cases {
@@ -342,15 +342,15 @@ fn lost_samples_have_a_code_of_their_own_in_imports() {
 
 #[test]
 fn what_an_instrument_says_of_itself() {
-    let of = |instrument: Instrument, own: &[&str]| {
+    let of = |instrument: InstrumentFacts, own: &[&str]| {
         let warnings = own.iter().map(|code| Warning::new(code, Effect::Note, "m", "r")).collect();
         codes(of_lines(&changed(|p| (p.instrument, p.warnings) = (Some(instrument), warnings))))
     };
-    assert_eq!(of(Instrument::default(), &[]), []);
-    assert_eq!(of(Instrument { lost: 1, ..Instrument::default() }, &[]), one("edges-lost", Effect::Invalid));
+    assert_eq!(of(InstrumentFacts::default(), &[]), []);
+    assert_eq!(of(InstrumentFacts { lost: 1, ..InstrumentFacts::default() }, &[]), one("edges-lost", Effect::Invalid));
     let stamped = |stamp| {
         let answer = Some(LineFacts { name: "gpio:a/2".into(), what: String::new(), stamp });
-        of(Instrument { answer, ..Instrument::default() }, &[])
+        of(InstrumentFacts { answer, ..InstrumentFacts::default() }, &[])
     };
     assert_eq!(stamped(Stamp::Listener), one("edges-stamped-after-wake-up", Effect::Note));
     for stamp in [Stamp::Kernel, Stamp::Driver, Stamp::Outside] {
@@ -368,7 +368,7 @@ fn what_an_instrument_says_of_itself() {
             sustained,
             confirming: false,
         };
-        of(Instrument { search: held.iter().map(trial).collect(), ..Instrument::default() }, own)
+        of(InstrumentFacts { search: held.iter().map(trial).collect(), ..InstrumentFacts::default() }, own)
     };
     let limited = one("search-limited", Effect::Inconclusive);
     assert_eq!(search(&[true, true], &[]), limited);

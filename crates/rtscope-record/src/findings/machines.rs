@@ -88,7 +88,7 @@ mod tests {
     use crate::fixtures;
     use crate::record::tests::parts;
     use crate::system::System;
-    use crate::{DutSettings, Inject, Instrument, LineSettings, Test};
+    use crate::{DutSettings, Inject, InstrumentFacts, LineSettings, Test};
 
     fn machine(virtualization: Option<&str>, governor: &str) -> System {
         let mut s = System { virtualization: virtualization.map(Into::into), ..System::default() };
@@ -103,7 +103,7 @@ mod tests {
     fn over(answer: &str, dut: System, instrument: Option<System>) -> RecordParts {
         let device = DutSettings { input: None, output: "gpio:b/1".into(), priority: 90, cpu: Some(1), inject: Inject::default() };
         let lines = LineSettings { dut: Some(device), answer: answer.into(), ..fixtures::lines() };
-        let instrument = Some(Instrument { system: instrument.map(Box::new), ..Instrument::default() });
+        let instrument = Some(InstrumentFacts { system: instrument.map(Box::new), ..InstrumentFacts::default() });
         let settings = Settings { lines: Some(lines), cpus: vec![0], ..Settings::default() };
         RecordParts { test: Test::Response, system: dut, instrument, settings, warnings: Vec::new(), ..parts() }
     }

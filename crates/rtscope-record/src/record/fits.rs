@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn each_part_has_its_limit() {
         use crate::witness::{OtherRun, Witness};
-        use crate::{Effect, Instrument, Lab, Signature, Source, Warning};
+        use crate::{Effect, InstrumentFacts, Lab, Signature, Source, Warning};
         type Put = fn(&mut RecordParts, String);
         let cases: [(&str, usize, Put); 10] = [
             ("the bytes of a distribution's label", LABEL, |p, text| {
@@ -66,7 +66,9 @@ mod tests {
             ("the bytes of a text", TEXT, |p, text| {
                 p.source = Some(Source { format: String::new(), file: String::new(), sha256: String::new(), kept: vec![text] });
             }),
-            ("the bytes of a text", TEXT, |p, text| p.instrument = Some(Instrument { what: text, ..Instrument::default() })),
+            ("the bytes of a text", TEXT, |p, text| {
+                p.instrument = Some(InstrumentFacts { what: text, ..InstrumentFacts::default() });
+            }),
             ("the bytes of a text", TEXT, |p, text| p.system.hostname = text),
             ("the bytes of a text", TEXT, |p, text| {
                 p.witness =

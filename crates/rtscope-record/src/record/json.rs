@@ -7,7 +7,7 @@ use crate::correction::Corrected;
 use crate::distribution::{self, Distribution};
 use crate::fingerprint::Fingerprint;
 use crate::lab::Lab;
-use crate::lines::Instrument;
+use crate::lines::InstrumentFacts;
 use crate::load::LoadProof;
 use crate::origin::Origin;
 use crate::settings::Settings;
@@ -96,7 +96,7 @@ struct Wire<'a> {
     lab: Option<Cow<'a, Lab>>,
     /// The instrument, in tests over lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    instrument: Option<Cow<'a, Instrument>>,
+    instrument: Option<Cow<'a, InstrumentFacts>>,
     /// Observations of the threads and the machine before, during and after the run; absent in imports and older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     witness: Option<Cow<'a, Witness>>,

@@ -2,7 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::lab::Lab;
-use crate::lines::Instrument;
+use crate::lines::InstrumentFacts;
 use crate::load::LoadProof;
 use crate::origin::Origin;
 use crate::settings::Settings;
@@ -99,7 +99,7 @@ pub struct RecordParts {
     /// The lab's virtual machine.
     pub lab: Option<Lab>,
     /// For tests over lines: the instrument, which gave the stimuli and stamped the edges.
-    pub instrument: Option<Instrument>,
+    pub instrument: Option<InstrumentFacts>,
     /// Observations of the witness; `None` for imports and older records.
     pub witness: Option<Witness>,
     /// Statement of a key owner that rtscope measured the record.
@@ -111,7 +111,7 @@ impl Origin {
     ///
     /// Older records of the FPGA instrument identify the emulator only in the instrument's description.
     pub fn derived(of: &RecordParts) -> Self {
-        let emulated = |i: &Instrument| i.emulated || i.what.contains("FPGA instrument, emulator");
+        let emulated = |i: &InstrumentFacts| i.emulated || i.what.contains("FPGA instrument, emulator");
         if of.source.is_some() || of.target == "import" {
             Self::Imported
         } else if of.lab.is_some() || of.target.starts_with("lab:") {

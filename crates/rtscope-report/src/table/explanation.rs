@@ -6,7 +6,7 @@ use crate::format::{clean, us_whole};
 use crate::sheets::explanation as sheets;
 use rtscope_explain::explained::Explained;
 use rtscope_explain::explanation::{Explanation, Share};
-use rtscope_explain::groups::Group;
+use rtscope_explain::groups::SampleGroup;
 use rtscope_record::Record;
 
 /// One sample of a record, explained.
@@ -37,9 +37,9 @@ pub fn explanation_whose(record: &Record, e: &Explained) -> String {
 }
 
 /// What several samples were, each kind once: "14 of 20: softirq: network receive, up to 33.28 us".
-pub fn explanation_groups(groups: &[Group]) -> String {
+pub fn explanation_groups(groups: &[SampleGroup]) -> String {
     let all: usize = groups.iter().map(|g| g.samples).sum();
-    let line = |g: &Group| format!("{} of {all}: {}, up to {} us\n", g.samples, clean(&g.what), us_whole(g.highest));
+    let line = |g: &SampleGroup| format!("{} of {all}: {}, up to {} us\n", g.samples, clean(&g.what), us_whole(g.highest));
     groups.iter().map(line).collect()
 }
 

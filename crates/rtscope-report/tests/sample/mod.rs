@@ -4,7 +4,7 @@
 pub(crate) mod explained;
 
 use rtscope_record::fixtures;
-use rtscope_record::lines::{GridError, Instrument, LineFacts, Phase, Stamp, Trial};
+use rtscope_record::lines::{GridError, InstrumentFacts, LineFacts, Phase, Stamp, Trial};
 use rtscope_record::system::{Cpu, IdleState, Kernel, Preemption, Temperature};
 use rtscope_record::{
     Clock, Distribution, DistributionParts, Effect, LineSettings, LoadProcess, LoadProof, Moments, Nanos, Policy, Record,
@@ -333,7 +333,7 @@ pub(crate) fn over_lines(test: Test, id: &str, rt: bool, space: Space, device: &
         ..fixtures::lines()
     });
     let line = |name: &str| LineFacts { name: name.into(), what: "a line of gpiochip0".into(), stamp: Stamp::Kernel };
-    p.instrument = Some(Instrument {
+    p.instrument = Some(InstrumentFacts {
         what: "a task in user space on this machine".into(),
         stimulus: (test != Test::Periodic).then(|| line("gpio:gpiochip0/5")),
         answer: Some(line("gpio:gpiochip0/6")),
@@ -348,7 +348,7 @@ pub(crate) fn over_lines(test: Test, id: &str, rt: bool, space: Space, device: &
             max: Some(90_000),
             ..Phase::default()
         }),
-        ..Instrument::default()
+        ..InstrumentFacts::default()
     });
     p
 }

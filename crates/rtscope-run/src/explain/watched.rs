@@ -4,31 +4,31 @@ use rtscope_explain::executed::ExplainError;
 use rtscope_explain::path::{Path, Subject};
 use rtscope_explain::symbols::Symbols;
 use rtscope_failure::Failure;
-use rtscope_lab::inside::{Place, Who};
+use rtscope_lab::inside::{ModuleFunction, WatchedTimer};
 use rtscope_load::kernel_modules::{PERIODIC, RESPONSE, TIMER, WIRE};
 use rtscope_record::{Clock, Distribution, Record, Space, Test};
 
 /// The timer test's callback in the kernel.
-const EXPIRED: Place = Place { module: TIMER, function: "expired" };
+const EXPIRED: ModuleFunction = ModuleFunction { module: TIMER, function: "expired" };
 /// Drives a stimulus.
-const STIMULUS: Place = Place { module: WIRE, function: "stimulus_fire" };
+const STIMULUS: ModuleFunction = ModuleFunction { module: WIRE, function: "stimulus_fire" };
 /// Stamps an edge of the answer line.
-const EDGE: Place = Place { module: WIRE, function: "wire_run_edge" };
+const EDGE: ModuleFunction = ModuleFunction { module: WIRE, function: "wire_run_edge" };
 /// The handler that answers.
-const HANDLER: Place = Place { module: RESPONSE, function: "answer" };
+const HANDLER: ModuleFunction = ModuleFunction { module: RESPONSE, function: "answer" };
 /// The callback that toggles a wave.
-const TOGGLE: Place = Place { module: PERIODIC, function: "toggle" };
+const TOGGLE: ModuleFunction = ModuleFunction { module: PERIODIC, function: "toggle" };
 /// The thread of the probe that makes a wave.
 const DUT: &str = "rts-dut";
 
 /// How the samples of a record are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Watched {
-    pub(super) who: Who,
-    end: Option<Place>,
+    pub(super) who: WatchedTimer,
+    end: Option<ModuleFunction>,
     path: Path,
-    driver: Option<Place>,
-    task: Option<Place>,
+    driver: Option<ModuleFunction>,
+    task: Option<ModuleFunction>,
     /// What the times of samples count from, on the guest's clock; `None`: see [`Watched::first`].
     pub(super) began: Option<u64>,
     /// The first grid point, ns since the start of the run.
@@ -48,18 +48,19 @@ impl Watched {
         let thread = d.parts().thread.as_ref();
         let first = || thread.and_then(|t| t.first_at).ok_or_else(unsaid);
         let began = || p.instrument.as_ref().and_then(|i| i.began).map(Some).ok_or_else(unsaid);
-        let none = Self { who: Who::Called(DUT), end: None, path: Path::WakeUp, driver: None, task: None, began: None, first: 0 };
+        let none =
+            Self { who: WatchedTimer::Called(DUT), end: None, path: Path::WakeUp, driver: None, task: None, began: None, first: 0 };
         let kernel = p.space == Space::Kernel;
         Ok(match p.test {
             Test::Timer if kernel => {
-                Self { who: Who::Callback(EXPIRED), path: Path::Callback, task: Some(EXPIRED), first: first()?, ..none }
+                Self { who: WatchedTimer::Callback(EXPIRED), path: Path::Callback, task: Some(EXPIRED), first: first()?, ..none }
             }
             Test::Timer => {
                 let tid = thread.map(|t| t.tid).filter(|tid| *tid > 0).ok_or_else(unsaid)?;
-                Self { who: Who::Thread(tid), first: first()?, ..none }
+                Self { who: WatchedTimer::Thread(tid), first: first()?, ..none }
             }
             Test::Response => Self {
-                who: Who::Callback(STIMULUS),
+                who: WatchedTimer::Callback(STIMULUS),
                 end: Some(EDGE),
                 path: Path::Answer,
                 driver: Some(STIMULUS),
@@ -68,7 +69,7 @@ impl Watched {
                 ..none
             },
             Test::Periodic | Test::Sustained => Self {
-                who: if kernel { Who::Callback(TOGGLE) } else { Who::Called(DUT) },
+                who: if kernel { WatchedTimer::Callback(TOGGLE) } else { WatchedTimer::Called(DUT) },
                 end: Some(EDGE),
                 path: Path::Edge,
                 task: kernel.then_some(TOGGLE),
@@ -79,7 +80,7 @@ impl Watched {
     }
 
     /// Where an answer is over, which may come long after its stimulus.
-    pub(super) fn answer(&self) -> Option<Place> {
+    pub(super) fn answer(&self) -> Option<ModuleFunction> {
         self.end.filter(|_| self.path == Path::Answer)
     }
 
@@ -92,8 +93,8 @@ impl Watched {
 
     /// What a sample is of, with the functions where the run had them.
     pub(super) fn subject(&self, symbols: &Symbols) -> Result<Subject, Failure> {
-        let at = |place: Option<Place>| {
-            let found = |p: Place| {
+        let at = |place: Option<ModuleFunction>| {
+            let found = |p: ModuleFunction| {
                 symbols.in_module(p.module, p.function).ok_or_else(|| {
                     Failure::machine(
                         format!("the kernel module {} was not seen with its function {}", p.module, p.function),

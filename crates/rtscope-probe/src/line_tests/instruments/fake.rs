@@ -10,7 +10,7 @@ use crate::line_tests::wires::Simulated;
 use crate::lines::LineError;
 use crate::measured::Failure;
 use crate::protocol::ProbePlan;
-use rtscope_record::Instrument as Facts;
+use rtscope_record::InstrumentFacts;
 use rtscope_samples::Edge;
 use rtscope_samples::outcome::Sink;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Fake {
 }
 
 impl Instrument for Fake {
-    fn describe(&self, facts: &mut Facts) {
+    fn describe(&self, facts: &mut InstrumentFacts) {
         facts.what = "a fake: the latencies were given beforehand".into();
     }
 

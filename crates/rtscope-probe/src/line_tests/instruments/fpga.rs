@@ -8,7 +8,7 @@ use crate::protocol::ProbePlan;
 use rtscope_failure::Problem;
 use rtscope_fpga::instrument::{ANSWER, CHANNELS, STIMULUS};
 use rtscope_fpga::{FpgaError, Item, Losses, SerialPort, Stimulus};
-use rtscope_record::{Effect, Instrument as Facts, Shape, Warning};
+use rtscope_record::{Effect, InstrumentFacts, Shape, Warning};
 use rtscope_samples::Edge;
 use rtscope_samples::narrow::{Narrow, Of};
 use rtscope_samples::outcome::Sink;
@@ -105,7 +105,7 @@ pub(super) fn entry(_: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn
 }
 
 impl Instrument for AtPort {
-    fn describe(&self, facts: &mut Facts) {
+    fn describe(&self, facts: &mut InstrumentFacts) {
         let who = self.fpga.identity();
         facts.emulated = self.emulated;
         let (name, ps) = (who.board_name(), who.resolution_ps());

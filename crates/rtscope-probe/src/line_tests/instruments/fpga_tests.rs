@@ -1,5 +1,5 @@
 use super::*;
-use rtscope_samples::outcome::Outcome;
+use rtscope_samples::outcome::StimulusOutcome;
 
 /// Stimuli or edges, no device.
 fn order(capture: bool, count: u64) -> Order {
@@ -33,10 +33,10 @@ fn seen(items: &[Item], count: u64) -> (Vec<String>, RunCounts) {
     }
     let counts = run.counts(&Losses::default(), 6, &mut collector);
     let words = sink.iter().map(|(n, o)| match o {
-        Outcome::Answered { latency, .. } => format!("{n} {latency}"),
-        Outcome::Missed { .. } => format!("{n} missed"),
-        Outcome::Late { .. } => format!("{n} late"),
-        Outcome::Spurious { .. } => format!("{n} spurious"),
+        StimulusOutcome::Answered { latency, .. } => format!("{n} {latency}"),
+        StimulusOutcome::Missed { .. } => format!("{n} missed"),
+        StimulusOutcome::Late { .. } => format!("{n} late"),
+        StimulusOutcome::Spurious { .. } => format!("{n} spurious"),
     });
     (words.collect(), counts)
 }

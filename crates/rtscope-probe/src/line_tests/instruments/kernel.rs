@@ -6,9 +6,9 @@ use crate::line_tests::instrument::{Answers, Collector, Ended, Instrument, Order
 use crate::lines::LineError;
 use crate::measured::Failure;
 use crate::protocol::ProbePlan;
-use rtscope_record::Instrument as Facts;
+use rtscope_record::InstrumentFacts;
 use rtscope_samples::Edge;
-use rtscope_samples::outcome::{Outcome, Sink};
+use rtscope_samples::outcome::{Sink, StimulusOutcome};
 use rtscope_sys::rt::now;
 use rtscope_sys::wire_device::{ABI, CPU_ANY, DEVICE, Wire, WireConfig, WireEvent, WireInject, WireStatus, inject, kind, mode};
 use std::io;
@@ -66,7 +66,7 @@ pub(super) fn open(_: &ProbePlan, test: &LineTest<'_>) -> Option<Result<Box<dyn 
 }
 
 impl Instrument for Kernel {
-    fn describe(&self, facts: &mut Facts) {
+    fn describe(&self, facts: &mut InstrumentFacts) {
         facts.what = "the kernel module rtscope_wire on this machine, in hard-IRQ context".into();
     }
 
@@ -168,10 +168,12 @@ impl Tally {
             self.span_max = self.span_max.max(span);
         }
         let outcome = match e.kind {
-            kind::ANSWERED => Outcome::Answered { level, latency: e.answer_ns.saturating_sub(e.programmed_ns), at: e.answer_ns },
-            kind::MISSED => Outcome::Missed { level },
-            kind::LATE => Outcome::Late { level },
-            kind::SPURIOUS => Outcome::Spurious { level },
+            kind::ANSWERED => {
+                StimulusOutcome::Answered { level, latency: e.answer_ns.saturating_sub(e.programmed_ns), at: e.answer_ns }
+            }
+            kind::MISSED => StimulusOutcome::Missed { level },
+            kind::LATE => StimulusOutcome::Late { level },
+            kind::SPURIOUS => StimulusOutcome::Spurious { level },
             kind::EDGE => {
                 if let Collector::Wave(samples) = collector {
                     samples.take(Edge { level, at: e.answer_ns, lost: gap });

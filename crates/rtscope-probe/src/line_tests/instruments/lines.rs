@@ -9,7 +9,7 @@ use crate::line_tests::wires::{Real, Wires};
 use crate::lines::{LineError, LineSpec, Output};
 use crate::measured::Failure;
 use crate::protocol::ProbePlan;
-use rtscope_record::Instrument as Facts;
+use rtscope_record::InstrumentFacts;
 use rtscope_samples::outcome::Sink;
 use rtscope_sys::rt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -49,7 +49,7 @@ impl Lines {
 }
 
 impl Instrument for Lines {
-    fn describe(&self, facts: &mut Facts) {
+    fn describe(&self, facts: &mut InstrumentFacts) {
         facts.what = "a task in user space on this machine".into();
     }
 
