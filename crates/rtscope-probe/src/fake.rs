@@ -6,7 +6,7 @@ use crate::measured::{Failure, Measured};
 use crate::protocol::ProbePlan;
 use crate::timer::check;
 use crate::timer::grid::Grid;
-use crate::timer::sampling::{Fake, Until, sample};
+use crate::timer::sampling::{Fake, LoopLimits, sample};
 use rtscope_record::{Effect, ThreadInfo, Warning};
 use rtscope_samples::sampler::Sampler;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub fn run(plan: &ProbePlan, file: &str) -> Result<Measured, Failure> {
         }
         let mut grid = Grid::new(interval, interval, points);
         let mut sampler = Sampler::new(s.worst, s.linear_bins, false).on_grid(interval).in_blocks();
-        let until = Until { samples: &limit, break_above: u64::MAX };
+        let until = LoopLimits { samples: &limit, break_above: u64::MAX };
         sample(&mut Fake::new(Arc::clone(&latencies)), &mut grid, &mut sampler, 0, &until);
         elapsed_ns = elapsed_ns.max(grid.next() - interval);
         let distribution = sampler.finish(|p| {

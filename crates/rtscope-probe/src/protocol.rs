@@ -30,6 +30,9 @@ pub struct ProbePlan {
     /// Send a progress event this often, ms; 0 for never.
     #[serde(default)]
     pub progress_ms: u32,
+    /// Put [`Live::histogram`] and [`Live::worst`] into progress events: of the timer test in user space.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub picture: bool,
     /// Stop the kernel's tracer at the first latency above [`Settings::trace_above`]: the directory of the tracing instance, which the
     /// driver has armed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,13 @@ pub struct Live {
     pub sum: u64,
     /// Highest latency so far, ns.
     pub max: u64,
+    /// The histogram so far, in eighths of an octave: the lowest value of each, ns, and its samples, ascending, without empty ones. Empty
+    /// unless the plan asks for a [`ProbePlan::picture`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<(u64, u64)>,
+    /// The worst samples so far, the highest first: latency, and when it was taken since the start, ns. Empty as `histogram` is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worst: Vec<(u64, u64)>,
 }
 
 /// A latency above the limit of a traced run.

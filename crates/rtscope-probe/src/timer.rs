@@ -76,7 +76,7 @@ pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(
     let limit = Arc::new(AtomicU64::new(s.loops.unwrap_or(u64::MAX)));
     let witness = RunningWitness::start(Root::of_this_machine(), &WitnessOrder::of(s, &allowed).for_plan(plan))?;
     let tracer = Tracer::of(plan)?.map(Arc::new);
-    let mut workers = thread::prepare(s, &limit, &witness, tracer.as_ref())?;
+    let mut workers = thread::prepare(s, &limit, &witness, tracer.as_ref(), plan.picture)?;
     // After the samplers exist, so that they are locked too; before the loops, so that these touch no page for the
     // first time.
     if s.mlockall {

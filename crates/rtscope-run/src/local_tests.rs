@@ -19,6 +19,7 @@ pub(crate) fn plan() -> ProbePlan {
         target: "local".into(),
         settings: Settings::default(),
         progress_ms: 10,
+        picture: false,
         trace: None,
     }
 }

@@ -63,6 +63,7 @@ fn measured(world: &World, fake: &Fake<'_>) -> (Record, u32) {
         target: "local".into(),
         settings: Settings::default(),
         progress_ms: 100,
+        picture: false,
         trace: None,
     };
     let mut died = 0;

@@ -99,6 +99,20 @@ impl Ring {
     }
 }
 
+/// Where a sampler keeps what a live picture shows, as addresses in this process: the loop writes there with plain instructions, so that a
+/// reader must have the kernel copy it (`process_vm_readv`). The memory stays until the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Picture {
+    /// Address of the 32-bit counters, one a slot from slot 0 on.
+    pub counts: usize,
+    /// How many there are.
+    pub slots: usize,
+    /// Address of the worst samples: pairs of 64-bit numbers, latency and time since the start, ns. All that were not taken yet are zero.
+    pub worst: usize,
+    /// How many pairs there is room for.
+    pub keep: usize,
+}
+
 /// Everything that one thread measures.
 #[derive(Debug)]
 pub struct Sampler {
@@ -129,6 +143,8 @@ pub struct Sampler {
     linear: Option<Linear>,
     ring: Option<Arc<Ring>>,
     live: Arc<LiveCell>,
+    /// Somebody may be reading [`Picture`].
+    pictured: bool,
 }
 
 impl Sampler {
@@ -162,6 +178,7 @@ impl Sampler {
             linear,
             ring: ring.then(|| Arc::new(Ring::new(16))),
             live,
+            pictured: false,
         }
     }
 
@@ -198,6 +215,17 @@ impl Sampler {
     /// The ring of samples, for the reporter.
     pub fn ring(&self) -> Option<Arc<Ring>> {
         self.ring.clone()
+    }
+
+    /// Where the histogram and the worst samples are, for a live picture.
+    pub fn picture(&mut self) -> Picture {
+        self.pictured = true;
+        Picture {
+            counts: self.counts.as_ptr() as usize,
+            slots: self.counts.len(),
+            worst: self.worst.as_ptr() as usize,
+            keep: self.keep,
+        }
     }
 
     /// Samples so far.
@@ -334,7 +362,10 @@ impl Sampler {
         p.spurious = self.early;
         p.blocks = self.blocks.finish();
         self.worst.sort_by(|a, b| b.value.cmp(&a.value).then(a.at.cmp(&b.at)));
-        p.worst = self.worst;
+        p.worst.clone_from(&self.worst);
+        if self.pictured {
+            std::mem::forget((self.counts, self.worst));
+        }
         p.linear = self.linear.map(|l| LinearBins {
             unit_ns: l.unit,
             size: l.bins.len() as u64,

@@ -133,6 +133,17 @@ pub fn tid() -> u32 {
     u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
 }
 
+/// Copies this process' own memory from the address `at` on: what another thread is writing to, as the kernel finds it. Returns how many
+/// bytes could be read. `ENOSYS` from a kernel without `CONFIG_CROSS_MEMORY_ATTACH`.
+pub fn read_own_memory(at: usize, into: &mut [u8]) -> io::Result<usize> {
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(at), iov_len: into.len() };
+    let own = libc::pid_t::try_from(std::process::id()).map_err(io::Error::other)?;
+    // SAFETY: the kernel writes at most `into.len()` bytes to `into`, and it checks the other address itself (EFAULT).
+    let read = unsafe { libc::process_vm_readv(own, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
 /// Pins the calling thread to one CPU.
 pub fn pin(cpu: u32) -> io::Result<()> {
     pin_to(&[cpu])

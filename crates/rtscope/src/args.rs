@@ -93,6 +93,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Is this machine fit to measure? Every finding with its remedy
     Check(Check),
+    /// See what rtscope does, here and in the lab: some minutes
+    Demo(Demo),
     /// Take a measurement and keep its record
     Measure(Box<Measure>),
     /// Boards over ssh: a first look at one, and those that were measured
@@ -189,6 +191,22 @@ pub(crate) struct Check {
     /// The measuring priority to check for
     #[arg(short, long, default_value_t = crate::cmd::check::PRIORITY, value_parser = clap::value_parser!(u8).range(1..=99))]
     pub priority: u8,
+}
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rtscope demo               every command that it runs is printed
+  rtscope demo --no-lab      this machine alone: under a minute
+  rtscope demo --dir demo    archive and page in ./demo, apart from your own runs")]
+pub(crate) struct Demo {
+    /// Where its archive and its page go [default: rtscope/demo in the data directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Without the virtual machines, for which kernels are fetched the first time
+    #[arg(long)]
+    pub no_lab: bool,
 }
 
 const SELECTION: &str = "\

@@ -9,6 +9,7 @@ mod ci;
 pub(crate) use ci::NAMES as CI_FORMATS;
 mod compare_values;
 pub(crate) mod cyclictest;
+pub(crate) mod demo;
 pub(crate) mod dut;
 pub(crate) mod explain;
 pub(crate) mod explained;

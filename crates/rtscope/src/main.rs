@@ -11,6 +11,7 @@ mod error;
 mod errors_golden;
 mod hints;
 mod keys;
+mod live;
 #[cfg(test)]
 mod manual;
 mod origin;
@@ -93,6 +94,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
     let context = config::Context::new(&cli.global)?;
     match &cli.command {
         Command::Check(a) => cmd::check::run(&context, a),
+        Command::Demo(a) => cmd::demo::run(&context, a),
         Command::Measure(a) => cmd::measure::run(&context, a),
         Command::Board(a) => cmd::board::run(&context, a),
         Command::Dut(a) => cmd::dut::run(&context, a),
@@ -128,6 +130,7 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
 fn page(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Check(_) => "docs/check.md",
+        Command::Demo(_) => "docs/getting-started.md",
         Command::Measure(a) if a.target.starts_with("lab:") => "docs/lab.md",
         Command::Measure(a) if a.target.starts_with("ssh:") => "docs/targets.md",
         Command::Measure(a) if a.test != args::MeasureTest::Timer => "docs/response.md",

@@ -1,4 +1,4 @@
-//! The only module that writes to the terminal. Results go to standard output, everything else to standard error.
+//! The only module that writes to the terminal, but for the picture of `live`. Results go to standard output, everything else to standard error.
 
 use rtscope_failure::{Explain, Failure, Fault};
 use rtscope_record::text::visible;

@@ -31,7 +31,7 @@ impl Clock for MonotonicClock {
 
 /// When the loop ends before its grid does.
 #[derive(Debug)]
-pub struct Until<'a> {
+pub struct LoopLimits<'a> {
     /// After this many samples; `u64::MAX` for never. To stop the loop, the driver sets it to 0 and wakes the
     /// thread with a signal, so that one check serves both.
     pub samples: &'a AtomicU64,
@@ -41,7 +41,7 @@ pub struct Until<'a> {
 
 /// How the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum LoopEnd {
     /// The grid or the number of samples is complete.
     Complete,
     /// It was told to stop.
@@ -61,11 +61,11 @@ pub enum Ended {
 /// fewer instructions.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Ended {
+pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &LoopLimits<'_>) -> LoopEnd {
     loop {
         let ended = sample_block(clock, grid, sampler, start, until);
         grid.end_blocks(sampler);
-        if let Some(ended) = ended.or(grid.done().then_some(Ended::Complete)) {
+        if let Some(ended) = ended.or(grid.done().then_some(LoopEnd::Complete)) {
             return ended;
         }
     }
@@ -74,7 +74,13 @@ pub fn sample(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, st
 /// Samples the grid until its block ends, or it does. `None` at the end of the block.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn sample_block(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, start: u64, until: &Until<'_>) -> Option<Ended> {
+fn sample_block(
+    clock: &mut impl Clock,
+    grid: &mut Grid,
+    sampler: &mut Sampler,
+    start: u64,
+    until: &LoopLimits<'_>,
+) -> Option<LoopEnd> {
     while !grid.pauses() {
         let due = grid.next();
         let slept = clock.sleep_until(due);
@@ -84,7 +90,7 @@ fn sample_block(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, 
                 // Points that passed during the sleep of a stopped thread have no sample.
                 grid.pass_over(now, &mut sampler.passed);
                 sampler.show_missed(grid.missed());
-                return Some(Ended::Stopped);
+                return Some(LoopEnd::Stopped);
             }
             continue;
         }
@@ -99,11 +105,11 @@ fn sample_block(clock: &mut impl Clock, grid: &mut Grid, sampler: &mut Sampler, 
         }
         // The first latency above the limit is the highest so far, so other samples need no check.
         if highest && latency > until.break_above {
-            return Some(Ended::Broken { due, latency });
+            return Some(LoopEnd::Broken { due, latency });
         }
         let samples = until.samples.load(Relaxed);
         if sampler.count() >= samples {
-            return Some(if samples == 0 { Ended::Stopped } else { Ended::Complete });
+            return Some(if samples == 0 { LoopEnd::Stopped } else { LoopEnd::Complete });
         }
     }
     None
@@ -150,9 +156,9 @@ mod tests {
     fn run(latencies: &[u64], interval: u64, points: u64) -> Distribution {
         let mut grid = Grid::new(interval, interval, points);
         let mut sampler = Sampler::new(8, None, false).on_grid(interval).in_blocks();
-        let until = Until { samples: &FOREVER, break_above: u64::MAX };
+        let until = LoopLimits { samples: &FOREVER, break_above: u64::MAX };
         let ended = sample(&mut Fake::new(Arc::from(latencies)), &mut grid, &mut sampler, 0, &until);
-        assert_eq!(ended, Ended::Complete);
+        assert_eq!(ended, LoopEnd::Complete);
         sampler
             .finish(|p| {
                 p.missed = grid.missed();
@@ -270,26 +276,26 @@ mod tests {
     fn a_latency_above_the_limit_breaks_the_run() {
         let mut grid = Grid::new(1_000, 1_000, 100);
         let mut sampler = Sampler::new(1, None, false);
-        let until = Until { samples: &FOREVER, break_above: 50 };
+        let until = LoopLimits { samples: &FOREVER, break_above: 50 };
         let ended = sample(&mut Fake::new(Arc::from([10, 20, 60, 5])), &mut grid, &mut sampler, 0, &until);
-        assert!(matches!(ended, Ended::Broken { latency: 60, .. }) && sampler.count() == 3, "{ended:?}");
+        assert!(matches!(ended, LoopEnd::Broken { latency: 60, .. }) && sampler.count() == 3, "{ended:?}");
     }
 
     #[test]
     fn loops_count_samples() {
         let mut grid = Grid::new(1_000, 1_000, u64::MAX);
         let mut sampler = Sampler::new(1, None, false);
-        let until = Until { samples: &AtomicU64::new(5), break_above: u64::MAX };
-        assert_eq!(sample(&mut Fake::new(Arc::from([2_500])), &mut grid, &mut sampler, 0, &until), Ended::Complete);
+        let until = LoopLimits { samples: &AtomicU64::new(5), break_above: u64::MAX };
+        assert_eq!(sample(&mut Fake::new(Arc::from([2_500])), &mut grid, &mut sampler, 0, &until), LoopEnd::Complete);
         assert_eq!((sampler.count(), grid.missed()), (5, 10));
     }
 
     #[test]
     fn only_a_latency_above_the_limit_breaks_the_run() {
         let (mut grid, mut sampler) = (Grid::new(1_000, 1_000, 4), Sampler::new(1, None, false));
-        let until = Until { samples: &FOREVER, break_above: 50 };
+        let until = LoopLimits { samples: &FOREVER, break_above: 50 };
         let ended = sample(&mut Fake::new(Arc::from([20, 50])), &mut grid, &mut sampler, 0, &until);
-        assert_eq!((ended, sampler.count()), (Ended::Complete, 4));
+        assert_eq!((ended, sampler.count()), (LoopEnd::Complete, 4));
     }
 
     /// Successive wake-ups: whether the sleep was complete, and the time then.
@@ -307,9 +313,9 @@ mod tests {
         }
     }
 
-    fn woken(wakes: Vec<(bool, u64)>, samples: u64, points: u64) -> (Ended, Grid, Sampler) {
+    fn woken(wakes: Vec<(bool, u64)>, samples: u64, points: u64) -> (LoopEnd, Grid, Sampler) {
         let (mut grid, mut sampler) = (Grid::new(1_000, 1_000, points), Sampler::new(8, None, false).on_grid(1_000));
-        let until = Until { samples: &AtomicU64::new(samples), break_above: u64::MAX };
+        let until = LoopLimits { samples: &AtomicU64::new(samples), break_above: u64::MAX };
         let ended = sample(&mut Wakes(wakes.into_iter(), 0), &mut grid, &mut sampler, 0, &until);
         (ended, grid, sampler)
     }
@@ -317,27 +323,27 @@ mod tests {
     #[test]
     fn a_signal_that_stops_nothing_is_slept_over() {
         let (ended, grid, sampler) = woken(vec![(false, 400), (true, 1_007), (false, 1_500), (true, 2_003)], 9, 2);
-        assert_eq!((ended, grid.missed(), sampler.count()), (Ended::Complete, 0, 2));
+        assert_eq!((ended, grid.missed(), sampler.count()), (LoopEnd::Complete, 0, 2));
         assert_eq!(sampler.finish(|_| ()).unwrap().max(), Some(7));
     }
 
     #[test]
     fn a_thread_that_is_stopped_in_its_sleep_has_missed_what_passed_meanwhile() {
         let (ended, grid, sampler) = woken(vec![(false, 3_200)], 0, 10);
-        assert_eq!((ended, grid.missed(), grid.next(), sampler.count()), (Ended::Stopped, 3, 4_000, 0));
+        assert_eq!((ended, grid.missed(), grid.next(), sampler.count()), (LoopEnd::Stopped, 3, 4_000, 0));
         assert_eq!(sampler.live().missed.load(Relaxed), 3);
     }
 
     #[test]
     fn a_thread_that_is_told_to_stop_ends_with_its_next_sample() {
         let (ended, grid, sampler) = woken(vec![(true, 1_007)], 0, 10);
-        assert_eq!((ended, grid.next(), sampler.count()), (Ended::Stopped, 2_000, 1));
+        assert_eq!((ended, grid.next(), sampler.count()), (LoopEnd::Stopped, 2_000, 1));
     }
 
     #[test]
     fn a_wake_up_before_its_time_is_no_sample() {
         let (ended, grid, sampler) = woken(vec![(true, 999), (true, 1_000), (true, 2_500)], 9, 2);
-        assert_eq!((ended, grid.missed(), sampler.count()), (Ended::Complete, 0, 2));
+        assert_eq!((ended, grid.missed(), sampler.count()), (LoopEnd::Complete, 0, 2));
         let d = sampler.finish(|_| ()).unwrap();
         assert_eq!((d.parts().spurious, d.min(), d.max()), (1, Some(0), Some(500)));
     }
@@ -345,7 +351,7 @@ mod tests {
     #[test]
     fn missed_points_are_shown_while_the_run_goes_on() {
         let (ended, grid, sampler) = woken(vec![(true, 3_500), (true, 4_001)], 2, 10);
-        assert_eq!((ended, grid.missed(), sampler.live().missed.load(Relaxed)), (Ended::Complete, 2, 2));
+        assert_eq!((ended, grid.missed(), sampler.live().missed.load(Relaxed)), (LoopEnd::Complete, 2, 2));
     }
 
     #[test]

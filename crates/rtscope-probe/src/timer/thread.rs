@@ -1,14 +1,14 @@
 //! The measuring threads: their roles (policy, priority, CPU, grid), their common start, and their results.
 
 use super::grid::Grid;
-use super::live::live;
-use super::sampling::{Ended, MonotonicClock, Until, sample};
+use super::live::{add_picture, live};
+use super::sampling::{LoopEnd, LoopLimits, MonotonicClock, sample};
 use super::trace::Tracer;
 use crate::measured::Failure;
 use crate::protocol::{Late, Live};
 use crate::witness::{Post, RunningWitness};
 use rtscope_record::{Distribution, Effect, Policy, Settings, ThreadInfo, Warning};
-use rtscope_samples::sampler::{LiveCell, Ring, Sampler};
+use rtscope_samples::sampler::{LiveCell, Picture, Ring, Sampler};
 use rtscope_sys::rt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -90,6 +90,7 @@ pub(super) struct Worker {
     line: Arc<Line>,
     handle: Option<JoinHandle<Result<Outcome, Failure>>>,
     live: Arc<LiveCell>,
+    picture: Option<Picture>,
     pub(super) ring: SharedRing,
     tid: Arc<AtomicU32>,
     pub(super) broken: Arc<AtomicBool>,
@@ -105,7 +106,11 @@ impl Worker {
     }
 
     pub(super) fn live(&self) -> Live {
-        live(&self.live, &self.role.label, self.tid(), self.role.priority, self.role.interval)
+        let mut figures = live(&self.live, &self.role.label, self.tid(), self.role.priority, self.role.interval);
+        if let Some(picture) = self.picture {
+            add_picture(picture, &mut figures);
+        }
+        figures
     }
 
     pub(super) fn join(&mut self) -> Result<Outcome, Failure> {
@@ -120,6 +125,7 @@ pub(super) fn prepare(
     limit: &Arc<AtomicU64>,
     witness: &RunningWitness,
     tracer: Option<&Arc<Tracer>>,
+    pictures: bool,
 ) -> Result<Vec<Worker>, Failure> {
     let line = Arc::new(Line {
         ready: Barrier::new(s.threads as usize + 1),
@@ -131,10 +137,11 @@ pub(super) fn prepare(
     let sampler = |i| Sampler::new(s.worst, s.linear_bins, s.samples).on_grid(role(s, i).interval).in_blocks();
     let samplers: Vec<Sampler> = (0..s.threads).map(sampler).collect();
     let mut workers = Vec::new();
-    for (i, sampler) in (0..).zip(samplers) {
+    for (i, mut sampler) in (0..).zip(samplers) {
         let role = role(s, i);
         let (live, ring, tid) = (sampler.live(), sampler.ring(), Arc::new(AtomicU32::new(0)));
         let broken = Arc::new(AtomicBool::new(false));
+        let picture = pictures.then(|| sampler.picture());
         let job = Job {
             role: role.clone(),
             line: Arc::clone(&line),
@@ -152,7 +159,7 @@ pub(super) fn prepare(
             // The threads started so far wait at a line that is never complete; the process ends with this error.
             Err(e) => return Err(Failure::machine(format!("thread {i} of {}: {e}", s.threads), "ask for fewer threads")),
         };
-        workers.push(Worker { role, line: Arc::clone(&line), handle, live, ring, tid, broken });
+        workers.push(Worker { role, line: Arc::clone(&line), handle, live, picture, ring, tid, broken });
     }
     // At the line, all threads are set up, with their stacks mapped and touched.
     line.ready.wait();
@@ -208,7 +215,7 @@ impl Job {
         let first = start + self.role.offset + self.role.interval;
         let mut grid = Grid::new(first, self.role.interval, self.role.points);
         let above = self.tracer.as_ref().map_or(u64::MAX, |t| t.above);
-        let until = Until { samples: &self.limit, break_above: self.break_above.min(above) };
+        let until = LoopLimits { samples: &self.limit, break_above: self.break_above.min(above) };
         let ended = sample(&mut MonotonicClock, &mut grid, &mut sampler, start, &until);
         let mut late = (ended, None);
         if let Some(tracer) = &self.tracer {
@@ -217,11 +224,11 @@ impl Job {
         let (ended, traced) = late;
         self.post.leave();
         let broken = match ended {
-            Ended::Broken { latency, .. } => {
+            LoopEnd::Broken { latency, .. } => {
                 self.broken.store(true, Relaxed);
                 Some(latency)
             }
-            Ended::Complete | Ended::Stopped => None,
+            LoopEnd::Complete | LoopEnd::Stopped => None,
         };
         // Back to an ordinary thread: what follows is not measured and must not starve others.
         if self.role.policy != Policy::Other && !self.post.is_emergency() {
@@ -261,21 +268,21 @@ impl Job {
     fn stop_tracer(
         &self,
         tracer: &Tracer,
-        ended: Ended,
+        ended: LoopEnd,
         mut grid: Grid,
         sampler: &mut Sampler,
         start: u64,
-    ) -> (Grid, (Ended, Option<(u64, u64)>)) {
-        let Ended::Broken { due, latency } = ended else { return (grid, (ended, None)) };
+    ) -> (Grid, (LoopEnd, Option<(u64, u64)>)) {
+        let LoopEnd::Broken { due, latency } = ended else { return (grid, (ended, None)) };
         let traced = (latency > tracer.above && tracer.stop(due, latency)).then_some((due, latency));
         let samples = self.limit.load(Relaxed);
         let ended = if latency > self.break_above {
             ended
         } else if sampler.count() >= samples {
             // The sample may have been the last one.
-            if samples == 0 { Ended::Stopped } else { Ended::Complete }
+            if samples == 0 { LoopEnd::Stopped } else { LoopEnd::Complete }
         } else {
-            let until = Until { samples: &self.limit, break_above: self.break_above };
+            let until = LoopLimits { samples: &self.limit, break_above: self.break_above };
             sample(&mut MonotonicClock, &mut grid, sampler, start, &until)
         };
         (grid, (ended, traced))

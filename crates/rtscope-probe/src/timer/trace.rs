@@ -72,6 +72,7 @@ mod tests {
             target: "local".into(),
             settings: Settings { trace_above: Some(Nanos(5)), ..Settings::default() },
             progress_ms: 0,
+            picture: false,
             trace: None,
         };
         assert!(Tracer::of(&plan).unwrap().is_none(), "nobody has armed it");

@@ -66,6 +66,8 @@ pub(crate) struct Measure {
     /// Where the measured task runs
     #[arg(long, default_value = "user", value_name = "SPACE", value_parser = ["user", "kernel"], help_heading = WHERE)]
     pub space: String,
+    #[arg(long, help_heading = RESULTS, help = "A picture on the terminal while it measures", long_help = "A picture on the terminal while it measures: a table and a histogram of each thread, the worst samples; keys to pause, to change the scale, to end the run")]
+    pub live: bool,
     #[arg(long, help_heading = RESULTS, help = "The record as JSON on standard output", long_help = "The record as JSON on standard output (several runs: one a line)")]
     pub json: bool,
     #[arg(long, value_name = "FILE", help_heading = RESULTS, help = "Write every raw sample to this CSV file", long_help = "Write every raw sample (thread,cycle,latency_ns) to this CSV file")]

@@ -51,6 +51,7 @@ fn add(context: &Context, a: &AddBoard) -> Result<Code, Failure> {
         lab: None,
         dut: None,
         settings: &settings,
+        picture: false,
     };
     let progress = Progress::new("first run", a.duration.0, context.quiet);
     let outcome = machine.execute(request, &stop, &mut |step| progress.step(&step));

@@ -225,6 +225,7 @@ impl Executor for Bench {
             lab,
             dut: None,
             settings: &settings,
+            picture: false,
         };
         self.machine.execute(request, stop, on_step)
     }

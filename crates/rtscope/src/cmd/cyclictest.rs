@@ -104,6 +104,7 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
         lab: None,
         dut: None,
         settings: &settings,
+        picture: false,
     };
     let measured = Machine::new(&context, None)?.execute(request, &stop, &mut |step| {
         if let SessionStep::Event(event) = step {

@@ -14,6 +14,7 @@ use crate::args::values::name;
 use crate::args::{Measure, MeasureTest};
 use crate::config::Context;
 use crate::error::Code;
+use crate::live::{self, LiveView};
 use crate::output;
 use crate::progress::Progress;
 use rtscope_analysis::assertion::{Assertion, Evaluation, Outcome};
@@ -21,7 +22,7 @@ use rtscope_analysis::confidence::{Bounded, Confidence, bounded};
 use rtscope_failure::{Explain, Failure, Problem};
 use rtscope_files::Replacement;
 use rtscope_lab::vm::LabOptions;
-use rtscope_load::Load;
+use rtscope_load::{Load, StopHandle};
 use rtscope_probe::protocol::Event;
 use rtscope_record::text::visible_line;
 use rtscope_record::units::{micros, seconds};
@@ -62,6 +63,16 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     };
     let space = a.space.parse::<Space>().or_usage("--space", "user or kernel")?;
     traced::check(a, test, space, &target)?;
+    if a.live {
+        if lab.is_some() {
+            let message = "--live shows a run while it goes on, and a virtual machine of the lab tells its figures at the end";
+            return Err(Failure::usage(message, "leave --live out"));
+        }
+        if context.quiet {
+            return Err(Failure::usage("--live and --quiet exclude each other", "leave one of them out"));
+        }
+        live::check()?;
+    }
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
     let dut = dut_at.zip(lines::take_dut(a, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
@@ -75,9 +86,10 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     for (turn, load) in turns {
         let lab = lab.clone().map(|lab| LabOptions { seed: lab.seed.wrapping_add(turn), ..lab });
         let dut = dut.as_ref().map(|(address, plan)| (address, plan));
-        let request = Request { id: fresh_id(), test, space, load, target: &target, lab, dut, settings: &settings };
+        let request =
+            Request { id: fresh_id(), test, space, load, target: &target, lab, dut, settings: &settings, picture: a.live };
         let end = settings.duration.map_or(settings.loops.unwrap_or(0).saturating_mul(settings.interval.0), |d| d.0);
-        let progress = Progress::new(load.name(), end, context.quiet);
+        let progress = Shown::new(context, a, &request, end, &stop)?;
         let mut trace = None;
         let outcome = machine.execute(request, &stop, &mut |step| {
             if let SessionStep::Traced(of) = &step {
@@ -88,7 +100,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
             }
             progress.step(&step);
         });
-        progress.clear();
+        progress.close();
         let record = match outcome {
             Ok(record) => record,
             Err(e) if e.is_interrupted() => return ended(context, &records, &limits, a, Code::Interrupted),
@@ -136,6 +148,38 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     baseline::written(&records, &held, compared.as_ref().map(|c| &c.0), a)?;
     last(context, &records, a)?;
     Ok(if code == Code::Done { compared.map_or(code, |c| c.1) } else { code })
+}
+
+/// How a run is shown while it goes on.
+enum Shown {
+    Line(Progress),
+    Picture(LiveView),
+}
+
+impl Shown {
+    fn new(context: &Context, a: &Measure, of: &Request<'_>, end_ns: u64, stop: &StopHandle) -> Result<Self, Failure> {
+        if !a.live {
+            return Ok(Self::Line(Progress::new(of.load.name(), end_ns, context.quiet)));
+        }
+        let s = of.settings;
+        let title =
+            format!("{}  {}  load {}  interval {}  {} {}", of.test, of.target, of.load.name(), s.interval, s.policy, s.priority);
+        LiveView::open(&title, end_ns, stop).map(Self::Picture)
+    }
+
+    fn step(&self, step: &SessionStep<'_>) {
+        match self {
+            Self::Line(line) => line.step(step),
+            Self::Picture(picture) => picture.step(step),
+        }
+    }
+
+    fn close(self) {
+        match self {
+            Self::Line(line) => line.clear(),
+            Self::Picture(picture) => picture.close(),
+        }
+    }
 }
 
 /// Prints the results and judges them. An interruption, or a record that could not be kept, takes precedence over the verdict.

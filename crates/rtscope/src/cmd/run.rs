@@ -46,6 +46,8 @@ pub(crate) struct Request<'a> {
     pub dut: Option<(&'a Address, &'a DutPlan)>,
     /// All other settings.
     pub settings: &'a Settings,
+    /// Progress with histograms, for a live picture.
+    pub picture: bool,
 }
 
 /// This machine, ready to take runs, several at once if need be.
@@ -128,6 +130,7 @@ impl Machine {
             target: request.target.into(),
             settings: request.settings.clone(),
             progress_ms: EVERY_MS,
+            picture: request.picture,
             trace: None,
         };
         let wanted = modules::wanted(plan.test, plan.space, &plan.settings)?;

@@ -6,8 +6,9 @@ use crate::world::World;
 use serde_json::Value;
 use std::fs;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 30] = [
     "check",
+    "demo",
     "measure",
     "board",
     "dut",

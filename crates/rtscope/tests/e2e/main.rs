@@ -19,6 +19,7 @@ mod hunt;
 mod kernel_build;
 mod lab_kernels;
 mod lines;
+mod live;
 mod loads;
 mod mishaps;
 mod reference;

@@ -125,6 +125,7 @@ fn once(
         target: "lab".into(),
         settings: settings.clone(),
         progress_ms: 0,
+        picture: false,
         trace: None,
     };
     let progress = Progress::new(what, 0, context.quiet);

@@ -1,0 +1,163 @@
+//! `rtscope demo`: shows on this machine and in the lab what rtscope does, by its own commands, which it prints.
+
+use crate::args::Demo;
+use crate::cmd::stop::stop_on_signals;
+use crate::config::{self, Context};
+use crate::error::Code;
+use crate::output;
+use rtscope_failure::{Explain as _, Failure};
+use rtscope_lab::kernels::Arch;
+use rtscope_load::StopHandle;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+/// A command of the demo that did not end as it should.
+struct Stopped(Code);
+
+/// Runs commands of this very program with the demo's archive, and keeps how long they took.
+struct Stage<'a> {
+    context: &'a Context,
+    dir: &'a Path,
+    stop: &'a StopHandle,
+    took: Vec<(&'static str, u64)>,
+    /// Runs that were taken.
+    runs: u32,
+}
+
+impl Stage<'_> {
+    /// What comes next, in a sentence.
+    fn say(&self, what: &str) {
+        self.context.say(&format!("rtscope: {what}"));
+    }
+
+    /// Runs a command, which takes `runs` runs. An INVALID run (exit code 4) is still worth a look: the table says why.
+    fn run(&mut self, part: &'static str, words: &str, runs: u32) -> Result<(), Stopped> {
+        self.command(part, words, Stdio::inherit()).and_then(|code| match code {
+            0 | 4 => {
+                self.runs += runs;
+                Ok(())
+            }
+            2 => Err(Stopped(Code::Usage)),
+            130 => Err(Stopped(Code::Interrupted)),
+            _ => Err(Stopped(Code::Failed)),
+        })
+    }
+
+    /// Runs a command with its results to `out`. Returns its exit code.
+    fn command(&mut self, part: &'static str, words: &str, out: Stdio) -> Result<i32, Stopped> {
+        self.context.say(&format!("\n$ rtscope {words}"));
+        let began = Instant::now();
+        let mut command = rtscope_sys::process::command("/proc/self/exe");
+        command.args(words.split(' ')).env("RTSCOPE_ARCHIVE", self.dir.join("archive.db"));
+        if self.context.quiet {
+            command.arg("--quiet");
+        }
+        let status = command.stdin(Stdio::null()).stdout(out).spawn().and_then(|mut child| {
+            // Ctrl-C is for it too, a signal to this process alone is not.
+            let pid = Pid::from_child(&child);
+            self.stop.on_stop(move || {
+                let _ = kill_process(pid, Signal::INT);
+            });
+            let status = child.wait();
+            self.stop.on_stop(|| {});
+            status
+        });
+        if self.stop.is_stopped() {
+            return Err(Stopped(Code::Interrupted));
+        }
+        let seconds = began.elapsed().as_secs();
+        match self.took.iter_mut().find(|(p, _)| *p == part) {
+            Some((_, s)) => *s += seconds,
+            None => self.took.push((part, seconds)),
+        }
+        match status {
+            // A signal that ended it was for this process too.
+            Ok(status) => Ok(status.code().unwrap_or(130)),
+            Err(e) => {
+                output::failure(&Failure::machine(format!("rtscope can't start itself: {e}"), "is /proc mounted?"));
+                Err(Stopped(Code::Failed))
+            }
+        }
+    }
+}
+
+/// Runs the demo.
+pub(crate) fn run(context: &Context, a: &Demo) -> Result<Code, Failure> {
+    let dir = match &a.dir {
+        Some(dir) => dir.clone(),
+        None => config::data_dir()?.join("demo"),
+    };
+    rtscope_files::output_dir(&dir).or_machine(dir.display(), "name another one: --dir DIR")?;
+    let dir = dir.canonicalize().or_machine(dir.display(), "name another one: --dir DIR")?;
+    // Ctrl-C ends the command under way, which keeps what it has; this process sees it end.
+    let stop = stop_on_signals()?;
+    let mut stage = Stage { context, dir: &dir, stop: &stop, took: Vec::new(), runs: 0 };
+    let shown = this_machine(&mut stage).and_then(|()| if a.no_lab { Ok(()) } else { lab(&mut stage) });
+    let code = match shown {
+        Ok(()) => Code::Done,
+        Err(Stopped(code)) => code,
+    };
+    if stage.runs > 0 && code != Code::Interrupted {
+        let page = dir.join("report.html");
+        let last = format!("last={}", stage.runs);
+        let took: Vec<String> = stage.took.iter().map(|(part, s)| format!("{part} {s} s")).collect();
+        stage.say(&format!("took: {}; all of it on one page:", took.join(", ")));
+        let mut report = rtscope_sys::process::command("/proc/self/exe");
+        report.args(["report", &last, "--title", "rtscope demo", "-o"]).arg(&page).env("RTSCOPE_ARCHIVE", dir.join("archive.db"));
+        let made = report.stdin(Stdio::null()).status().is_ok_and(|s| s.success());
+        if code == Code::Done && !made {
+            return Ok(Code::Failed);
+        }
+    }
+    Ok(code)
+}
+
+/// This machine: every CPU, then under the loads, then from an edge to its answer.
+fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
+    const HERE: &str = "this machine";
+    stage.say("wake-up latency on every CPU, 5 s");
+    stage.run(HERE, "measure timer -D 5s", 1)?;
+    stage.say("the same under five loads, 5 s each");
+    stage.run(HERE, "measure timer -D 5s --load background,calculation,disk,network,full", 5)?;
+    stage.say("response over software lines: from the edge that one task drives to the answer of another, 5 s");
+    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 5s", 1)
+}
+
+/// The lab: Debian's stock kernel against its PREEMPT_RT sister.
+fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
+    const FETCHED: &str = "kernels fetched";
+    const LAB: &str = "lab";
+    let kernels = ["debian/6.12", "debian/6.12-rt"].map(|k| format!("{k}/{}", Arch::host()));
+    stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
+    stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache)");
+    for kernel in &kernels {
+        match stage.command(FETCHED, &format!("lab kernels fetch {kernel}"), Stdio::null())? {
+            0 => {}
+            130 => return Err(Stopped(Code::Interrupted)),
+            _ => {
+                stage.say(
+                    "the lab's part is left out: what it needs can't be had here (see above); the same command tries it again",
+                );
+                return Ok(());
+            }
+        }
+    }
+    for kernel in &kernels {
+        stage.run(LAB, &format!("measure timer --target lab:{kernel} -D 2s --load none,network"), 2)?;
+        stage.say("why the worst of these was so late");
+        // Where it can't be explained the error says why, and the rest stands.
+        if stage.command(LAB, "explain", Stdio::inherit())? == 130 {
+            return Err(Stopped(Code::Interrupted));
+        }
+    }
+    stage.run(LAB, "compare last=4", 0)?;
+    stage.say("response over a GPIO in the same kernels: a task in user space, and an interrupt handler in the kernel");
+    for kernel in &kernels {
+        for space in ["user", "kernel"] {
+            stage.run(LAB, &format!("measure response --target lab:{kernel} --space {space} -D 2s"), 1)?;
+        }
+    }
+    stage.run(LAB, "compare last=4", 0)
+}
