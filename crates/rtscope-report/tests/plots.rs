@@ -2,9 +2,11 @@
 
 mod sample;
 
+use sample::explained::explained;
+
 use proptest::prelude::*;
 use rtscope_record::{Distribution, Record};
-use rtscope_report::svg::{Axis, Use, latency, overview, percentile, response_ranges, response_worst, versus, worst};
+use rtscope_report::svg::{Axis, Use, latency, overview, pair, percentile, response_ranges, response_worst, versus, worst};
 
 /// Every plot of a record, parsed as XML.
 fn all(r: &Record) -> Vec<(&'static str, String)> {
@@ -115,6 +117,17 @@ fn worst_samples_over_time() {
 #[test]
 fn runs_at_a_glance() {
     insta::assert_snapshot!(overview(&sample::board(400), Use::Page).unwrap());
+}
+
+#[test]
+fn the_same_grid_point_in_two_runs() {
+    let records = sample::virtual_machine(40);
+    let two = [explained(&records[0], 0, "<load>\u{1b}[2J"), explained(&records[1], 9, "load")];
+    let text = pair([(&records[0], &two[0]), (&records[1], &two[1])], Use::File);
+    // A bar of two causes each, and both answers.
+    assert_eq!(text.matches("class=\"cell ").count(), 4);
+    assert!(text.contains("&lt;load&gt;") && text.matches("function_with_a_name_7").count() >= 2, "{text}");
+    check(&[("pair", text)]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub fn flame(e: &Explanation, sub: &str, usage: Use) -> String {
 }
 
 /// `text` on lines of at most `longest` characters, broken between words.
-fn wrapped(text: &str, longest: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

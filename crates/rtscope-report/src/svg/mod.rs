@@ -1,5 +1,6 @@
 //! The field's plots as SVG: latency histogram, percentile chart, worst samples over time, overview of runs, stock
-//! against RT, comparisons of response tests, return levels of tails, published latencies beside one's own, and flame charts of explained samples.
+//! against RT, comparisons of response tests, return levels of tails, published latencies beside one's own, flame charts of explained samples, and
+//! two of these on one axis.
 //!
 //! Written by hand instead of with the plotters crate: the plots follow the reader's dark or light theme through CSS
 //! variables, which a back end with fixed colours cannot do, and need no font metrics, which plotters takes from fonts
@@ -10,6 +11,7 @@ pub(crate) mod flame;
 mod forest;
 mod latency;
 mod overview;
+mod pair;
 pub(crate) mod percentile;
 mod published;
 mod response;
@@ -23,6 +25,7 @@ pub use flame::flame;
 pub use forest::{forest, run_maxima};
 pub use latency::latency;
 pub use overview::overview;
+pub use pair::pair;
 pub use percentile::percentile;
 pub use published::published;
 pub use response::{response_ranges, response_worst};

@@ -65,6 +65,10 @@ pub(crate) fn run(context: &Context, a: &Explain) -> Result<Code, Failure> {
     if let Some(dir) = &a.files {
         explained.iter().try_for_each(|e| write_files(dir, of(e), e))?;
         kept_traces(context, record)?.iter().try_for_each(|t| write_trace(dir, record, t))?;
+        if let (Some(other), [first, second]) = (&other, &explained[..]) {
+            let picture = svg::pair([(record, first), (other, second)], svg::Use::File);
+            write(&dir.join(format!("{}-{}.svg", record.id(), other.id())), picture.as_bytes())?;
+        }
     }
     if a.json {
         output::json(&explained)?;
