@@ -67,6 +67,37 @@ step() {
 
 bare() {
     debootstrap --variant=minbase "$suite" "$root" "$mirror"
+    settle_archives
+}
+
+# foreign ARCH: the same for another architecture, whose programs QEMU's user emulation runs from now on until `forget`. The kernel keeps
+# the emulator open, so that it need not be in the root.
+foreign() {
+    case $1 in
+    arm64) emulator=qemu-aarch64-static machine='\xb7\x00' class='\x02' ;;
+    armhf) emulator=qemu-arm-static machine='\x28\x00' class='\x01' ;;
+    *) say "error: no emulator for $1"; return 1 ;;
+    esac
+    formats=/proc/sys/fs/binfmt_misc
+    mountpoint -q $formats || mount -t binfmt_misc binfmt_misc $formats
+    registered=rtscope-$1
+    if ! [ -e "$formats/$registered" ]; then
+        # Magic and mask of an ELF program, little-endian, executable or shared (see elf(5)).
+        magic="\x7fELF$class\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00$machine"
+        mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+        printf '%s' ":$registered:M::$magic:$mask:$(command -v $emulator):F" >$formats/register
+    fi
+    debootstrap --arch="$1" --foreign --variant=minbase "$suite" "$root" "$mirror"
+    chroot "$root" /debootstrap/debootstrap --second-stage
+    settle_archives
+}
+
+# forget ARCH: the kernel runs no more programs of this architecture.
+forget() {
+    [ ! -e "/proc/sys/fs/binfmt_misc/rtscope-$1" ] || echo -1 >"/proc/sys/fs/binfmt_misc/rtscope-$1"
+}
+
+settle_archives() {
     cat >"$root/etc/apt/sources.list" <<TEXT
 deb $mirror $suite main
 deb $mirror $suite-updates main

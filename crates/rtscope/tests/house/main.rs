@@ -1,4 +1,4 @@
-//! The order of the sources: no circles among the files of a crate, and crates that only depend on those below them.
+//! The order of the sources: no circles among the files of a crate, crates that only depend on those below them, one home for a name.
 //!
 //! A file takes a name from another if its code uses the name in a `use` line or in a path, including paths in macro calls and
 //! attributes. A re-exported name counts at every file that passes it on and where it is defined, so that no re-export hides a
@@ -9,6 +9,7 @@
 mod arrows;
 mod circles;
 mod made;
+mod names;
 mod rooms;
 mod tree;
 
@@ -63,6 +64,14 @@ fn no_files_of_a_crate_form_a_circle() {
 }
 
 #[test]
+fn a_public_types_name_has_one_home() {
+    assert_eq!(names::shared(&sources()), [""; 0], "rename all but one");
+    let file = |crate_name: &str, text: &str| (format!("{crate_name}/src/a.rs"), text.to_owned());
+    let made = [file("a", "pub struct One; pub(crate) enum Two {}"), file("b", "pub enum One {} pub type Two = u8;")];
+    assert_eq!(names::shared(&made.into()), ["One: a/src/a.rs, b/src/a.rs"]);
+}
+
+#[test]
 fn crates_know_only_what_is_below_them() {
     let mut manifests = BTreeMap::new();
     texts(&crates(), "", "/Cargo.toml", &mut manifests);
@@ -79,4 +88,19 @@ fn the_order_is_the_one_that_is_written_down() {
         "ARCHITECTURE.md and `ORDER` in rooms.rs are to say the same, in these words: {}",
         rooms::WRITTEN
     );
+}
+
+#[test]
+fn workflows_run_commands_that_there_are() {
+    let read = |file: &str| fs::read_to_string(crates().join("..").join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let script = read("x");
+    for file in [".github/workflows/ci.yml", ".gitlab-ci.yml"] {
+        let text = read(file);
+        assert!(text.contains(".ci/run"), "{file}");
+        let commands: Vec<&str> = text.split("./x ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+        assert!(!commands.is_empty(), "{file}");
+        for command in commands {
+            assert!(script.contains(&format!("\n./x {command}")), "{file}: ./x has no command {command}");
+        }
+    }
 }
