@@ -91,7 +91,8 @@ readings() {
     done
 }
 
-static='statically-linked-binary'
+# A static program that is independent of its position is taken for a library too.
+static=statically-linked-binary pie=shared-library-lacks-prerequisites
 for arch in "$@"; do
     begin rtscope-probe 'MIT or Apache-2.0'
     put "$programs/rtscope-probe-$arch" 755 usr/bin/rtscope-probe
@@ -110,7 +111,7 @@ TEXT
     readings
     put "$checkout/packaging/files/60-rtscope.rules" 644 usr/lib/udev/rules.d/60-rtscope.rules
     put "$checkout/packaging/files/rtscope-campaign@.service" 644 usr/lib/systemd/system/rtscope-campaign@.service
-    permit '# One program for every release of Debian and Ubuntu; SQLite is a part of it.' "$name: $static [usr/bin/rtscope]" \
+    permit '# One program for every release of Debian and Ubuntu; SQLite is a part of it.' "$name: $static [usr/bin/rtscope]" "$name: $pie *" \
         "$name: embedded-library *"
     finish "$arch" "rtscope-probe (= $version)" 'openssh-client, stress-ng, iperf3, fio, iproute2' \
         'rtscope-lab, rtscope-boards, rtscope-dkms' <<'TEXT'
@@ -141,7 +142,7 @@ for arch in "$@"; do
     put "$programs/rtscope-probe-$arch" 755 "usr/lib/rtscope/rtscope-probe-$arch"
     put "$programs/rtscope-board-$arch" 755 "usr/lib/rtscope/rtscope-board-$arch"
 done
-permit '# Programs for other machines, which rtscope copies there.' "$name: $static *" "$name: arch-independent-package-contains-binary-or-object *" \
+permit '# Programs for other machines, which rtscope copies there.' "$name: $static *" "$name: $pie *" "$name: arch-independent-package-contains-binary-or-object *" \
     "$name: binary-from-other-architecture *" "$name: unstripped-binary-or-object *"
 finish all "rtscope (>= $version)" '' '' <<'TEXT'
 Description: measures latencies of real-time Linux (programs for boards)
@@ -153,7 +154,7 @@ begin rtscope-lab 'MIT or Apache-2.0'
 for arch in "$@"; do
     put "$programs/rtscope-guest-$arch" 755 "usr/lib/rtscope/rtscope-guest-$arch"
 done
-permit '# The first process of virtual machines, of several architectures.' "$name: $static *" \
+permit '# The first process of virtual machines, of several architectures.' "$name: $static *" "$name: $pie *" \
     "$name: arch-independent-package-contains-binary-or-object *" "$name: binary-from-other-architecture *" "$name: unstripped-binary-or-object *"
 finish all "rtscope (>= $version), qemu-system-x86 | qemu-system-arm, debian-archive-keyring, gcc, make, libc6-dev" \
     'qemu-system-arm, stress-ng, iperf3' 'gcc-12' <<'TEXT'
