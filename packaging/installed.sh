@@ -46,7 +46,11 @@ prepare() {
 }
 
 # What Debian's own checker says of the packages.
-check() { lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb; }
+# And what a tool for containers says of the image: it reads every digest.
+check() {
+    skopeo copy --quiet "oci-archive:$packages/rtscope-$version-$arch.oci.tar" "dir:$dir/$suite/image"
+    lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb
+}
 
 # All files, but for those of dpkg, apt and others that keep notes on what came and went.
 files() {

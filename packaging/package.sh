@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debian packages and a tarball for each architecture, from programs that are built already. Started by `./x package`.
+# Debian packages, a tarball and an image for containers for each architecture, from programs that are built already. Started by `./x package`.
 #   package.sh CHECKOUT DIRECTORY RTSCOPE ARCH...
 # DIRECTORY/programs has the programs by name and architecture (rtscope-amd64 ...); RTSCOPE, one that runs here, makes man pages and
 # completions. The same programs and commit give the same bytes: all times are the commit's.
@@ -73,6 +73,48 @@ finish() {
     echo "$out/${name}_${version}_$1.deb"
 }
 
+# sum FILE: its SHA-256.
+sum() { sha256sum "$1" | cut -d' ' -f1; }
+
+# blob TYPE FILE: moves a file into the image that is being made in $image, and prints its descriptor.
+blob() {
+    digest=$(sum "$2") size=$(wc -c <"$2")
+    mv "$2" "$image/blobs/sha256/$digest"
+    printf '{"mediaType":"application/vnd.oci.image.%s","digest":"sha256:%s","size":%s}' "$1" "$digest" "$size"
+}
+
+# oci ARCH: an image for containers with the programs alone, as an archive in OCI's layout (image-spec 1.1), which needs no daemon to be made.
+oci() {
+    case $1 in
+    armhf) platform='"architecture":"arm","variant":"v7","os":"linux"' ;;
+    *) platform="\"architecture\":\"$1\",\"os\":\"linux\"" ;;
+    esac
+    tree=$out/trees/oci image=$out/trees/oci-image created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+    rm -rf "$tree" "$image"
+    mkdir -p "$tree/tmp" "$tree/root" "$tree/work" "$image/blobs/sha256"
+    chmod 1777 "$tree/tmp"
+    for name in rtscope rtscope-probe; do
+        put "$programs/$name-$1" 755 "usr/bin/$name"
+    done
+    for name in rtscope-guest rtscope-board rtscope-probe; do
+        put "$programs/$name-$1" 755 "usr/lib/rtscope/$name-$1"
+    done
+    tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$image/layer" .
+    diff=$(sum "$image/layer")
+    gzip -9n "$image/layer"
+    layer=$(blob layer.v1.tar+gzip "$image/layer.gz")
+    printf '{"created":"%s",%s,"config":{"Entrypoint":["/usr/bin/rtscope"],"Env":["PATH=/usr/bin","HOME=/root"],"WorkingDir":"/work"},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' \
+        "$created" "$platform" "$diff" >"$image/config"
+    config=$(blob config.v1+json "$image/config")
+    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":%s,"layers":[%s]}' "$config" "$layer" >"$image/manifest"
+    manifest=$(blob manifest.v1+json "$image/manifest")
+    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[%s,"platform":{%s},"annotations":{"org.opencontainers.image.ref.name":"%s"}}]}' \
+        "${manifest%\}}" "$platform" "$version" >"$image/index.json"
+    printf '{"imageLayoutVersion":"1.0.0"}' >"$image/oci-layout"
+    tar -C "$image" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$out/rtscope-$version-$1.oci.tar" .
+    echo "$out/rtscope-$version-$1.oci.tar"
+}
+
 # What a person reads: man pages, completions, the manual, the plans.
 readings() {
     rm -rf "$out/man"
@@ -135,6 +177,7 @@ TEXT
     done
     tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$top" | xz -T1 -6 >"$out/$top.tar.xz"
     echo "$out/$top.tar.xz"
+    oci "$arch"
 done
 
 begin rtscope-boards 'MIT or Apache-2.0'
