@@ -1,4 +1,5 @@
-//! Bundles the report's script (web/) into OUT_DIR with npm and esbuild, so that the repository holds no generated file.
+//! Bundles the report's script (web/) into OUT_DIR with npm and esbuild, so that the repository holds no generated file. In a release's
+//! source tarball it is there already, in `prebuilt/`: that needs neither.
 #![allow(clippy::disallowed_methods)] // at build time, children may inherit any signal state
 
 use std::fs;
@@ -19,15 +20,17 @@ fn main() -> ExitCode {
 }
 
 fn bundle() -> Result<(), String> {
-    let web = PathBuf::from(env("CARGO_MANIFEST_DIR")?).join("../../web");
-    let web = web.canonicalize().map_err(|e| format!("the folder web/ beside crates/ is missing ({}): {e}", web.display()))?;
-    for name in ["src", "package.json", "package-lock.json", "build.mjs"] {
-        println!("cargo::rerun-if-changed={}", web.join(name).display());
-    }
     let out = env("OUT_DIR")?;
-    install(&web)?;
-    run(Command::new("node").arg(web.join("build.mjs")).arg(&out).current_dir(&web), "nodejs")?;
-    for name in ["report.js", "report.css"] {
+    let prebuilt = PathBuf::from(env("CARGO_MANIFEST_DIR")?).join("prebuilt");
+    if prebuilt.is_dir() {
+        println!("cargo::rerun-if-changed={}", prebuilt.display());
+        for name in FILES {
+            fs::copy(prebuilt.join(name), Path::new(&out).join(name)).map_err(|e| format!("{}: {e}", prebuilt.join(name).display()))?;
+        }
+    } else {
+        build(&out)?;
+    }
+    for name in FILES {
         let text = fs::read_to_string(Path::new(&out).join(name)).map_err(|e| format!("web/build.mjs left no {name}: {e}"))?;
         // The page inlines both files, and the browser would end the element at such a tag.
         if text.contains("</script") || text.contains("</style") {
@@ -35,6 +38,20 @@ fn bundle() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What the page inlines.
+const FILES: [&str; 2] = ["report.js", "report.css"];
+
+/// Bundles both files into `out`.
+fn build(out: &str) -> Result<(), String> {
+    let web = PathBuf::from(env("CARGO_MANIFEST_DIR")?).join("../../web");
+    let web = web.canonicalize().map_err(|e| format!("the folder web/ beside crates/ is missing ({}): {e}", web.display()))?;
+    for name in ["src", "package.json", "package-lock.json", "build.mjs"] {
+        println!("cargo::rerun-if-changed={}", web.join(name).display());
+    }
+    install(&web)?;
+    run(Command::new("node").arg(web.join("build.mjs")).arg(out).current_dir(&web), "nodejs")
 }
 
 fn env(name: &str) -> Result<String, String> {
