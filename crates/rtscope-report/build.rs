@@ -25,7 +25,8 @@ fn bundle() -> Result<(), String> {
     if prebuilt.is_dir() {
         println!("cargo::rerun-if-changed={}", prebuilt.display());
         for name in FILES {
-            fs::copy(prebuilt.join(name), Path::new(&out).join(name)).map_err(|e| format!("{}: {e}", prebuilt.join(name).display()))?;
+            fs::copy(prebuilt.join(name), Path::new(&out).join(name))
+                .map_err(|e| format!("{}: {e}", prebuilt.join(name).display()))?;
         }
     } else {
         build(&out)?;
