@@ -14,6 +14,22 @@ passed='^(RTSCOPE_DEBIAN_MIRROR|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?
 settings=$(env | grep -E "$passed" | grep -v ' ' | tr '\n' ' ' || true)
 took=''
 
+# common WORD: takes an argument that all these scripts have; 1 if it is another one.
+keep='' suites=''
+common() {
+    case $1 in
+    --keep) keep=yes ;;
+    bookworm | trixie) suites="$suites $1" ;;
+    *) return 1 ;;
+    esac
+}
+
+# refuse WORD OTHERS: WORD is no argument; OTHERS are those that the script has besides.
+refuse() {
+    say "error: '$1' is neither a suite (bookworm, trixie) nor --keep, $2"
+    exit 2
+}
+
 # enter SUITE: what follows is about a bare root directory of this suite. What a killed run left there goes first: nothing is
 # mounted below it, since mounts end with their namespace.
 enter() {

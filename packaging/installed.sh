@@ -10,7 +10,7 @@ shift 3
 . "$checkout/packaging/bare.sh"
 
 host=$(dpkg --print-architecture)
-arch=$host keep='' suites=''
+arch=$host
 while [ $# -gt 0 ]; do
     case $1 in
     --arch)
@@ -18,12 +18,7 @@ while [ $# -gt 0 ]; do
         arch=$2
         shift
         ;;
-    --keep) keep=yes ;;
-    bookworm | trixie) suites="$suites $1" ;;
-    *)
-        say "error: '$1' is neither a suite (bookworm, trixie) nor --arch ARCH, --keep"
-        exit 2
-        ;;
+    *) common "$1" || refuse "$1" '--arch ARCH' ;;
     esac
     shift
 done
@@ -40,13 +35,12 @@ prepare() {
     inside root apt-get update
     mkdir "$root/debs"
     cp "$packages"/*_"$arch".deb "$packages"/*_all.deb "$root/debs/"
-    # What they depend on, so that what is theirs can be told apart; stress-ng for a run under a load, dbus for nothing.
+    # What they depend on, so that what is theirs can be told apart; stress-ng for a run under a load.
     apt_install openssh-client stress-ng iperf3 iproute2 ca-certificates
     [ "$arch" != "$host" ] || apt_install qemu-system-x86 debian-archive-keyring gcc make libc6-dev
 }
 
-# What Debian's own checker says of the packages.
-# And what a tool for containers says of the image: it reads every digest.
+# What a tool for containers says of the image (it reads every digest), and Debian's own checker of the packages.
 check() {
     skopeo copy --quiet "oci-archive:$packages/rtscope-$version-$arch.oci.tar" "dir:$dir/$suite/image"
     lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb

@@ -7,17 +7,12 @@ checkout=$1 dir=$2
 shift 2
 . "$checkout/packaging/bare.sh"
 
-who=root demo_only='' keep='' suites=''
+who=root demo_only=''
 for word in "$@"; do
     case $word in
     --user) who=newcomer ;;
     --demo-only) demo_only=yes ;;
-    --keep) keep=yes ;;
-    bookworm | trixie) suites="$suites $word" ;;
-    *)
-        say "error: '$word' is neither a suite (bookworm, trixie) nor --user, --demo-only, --keep"
-        exit 2
-        ;;
+    *) common "$word" || refuse "$word" '--user, --demo-only' ;;
     esac
 done
 

@@ -133,7 +133,6 @@ readings() {
     done
 }
 
-# A static program that is independent of its position is taken for a library too.
 # The source, with the page's script as it is bundled: `cargo install --path crates/rtscope` from it needs no npm.
 begin rtscope-source 'MIT or Apache-2.0'
 rm -rf "$tree/DEBIAN" "$tree/usr"
@@ -145,6 +144,7 @@ done
 tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$top" | xz -T1 -6 >"$out/$top.tar.xz"
 echo "$out/$top.tar.xz"
 
+# lintian's words for the programs; one that is static and independent of its position is taken for a library too.
 static=statically-linked-binary pie=shared-library-lacks-prerequisites
 for arch in "$@"; do
     begin rtscope-probe 'MIT or Apache-2.0'

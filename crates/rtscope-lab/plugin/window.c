@@ -4,8 +4,8 @@
  * thread's sleep, or a timer of a kernel module. The guest is not changed by it: in instruction-counted time its run stays the same to
  * the last bit.
  */
+#include "log.h"
 #include "qemu.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -61,7 +61,6 @@ static struct {
 	const char *callback, *end;	/* MODULE:FUNCTION; a sample is over with `end`, else with the callback */
 	bool patient;			/* it is over when the next one begins */
 	uint64_t most;			/* of the log, bytes */
-	int out;
 } settings;
 
 #define WINDOWS_MAX 64
@@ -72,7 +71,7 @@ static unsigned int windows, done;
 static plugin_id self;
 static uint64_t first_expiry, latest_expiry;
 static bool first_known, armed, is_translating_all;
-static uint64_t last_task, written;
+static uint64_t last_task;
 static uint32_t last_preempt;
 /* The tasks of the window whose stacks were logged; more than these are not. Blocks in the kernel since the last copy of a stack. */
 static uint64_t seen_tasks[256];
@@ -96,68 +95,6 @@ static uint64_t written_before;
 /* So many more are logged: it may have to read the clock again, if the kernel was just changing it. */
 enum { AFTER_READ = 64 };
 static GByteArray *scratch;
-
-/* An entry of the log, 48 bytes, little-endian as the host is. */
-struct entry {
-	uint64_t at;		/* virtual ns */
-	uint64_t pc;		/* of kind BLOCK; else what the kind says */
-	uint64_t sp;
-	uint64_t task;
-	uint32_t insns;
-	uint32_t preempt;
-	uint32_t flags;		/* INTERRUPTS_ON, as in EFLAGS */
-	uint16_t kind;
-	uint16_t cpu;
-};
-enum kind {
-	BLOCK = 1,
-	OPEN = 2,		/* pc: the expiry of the sleep that begins, CLOCK_MONOTONIC ns; insns: length of the counter's tick, ns */
-	CLOSE = 3,		/* what belongs to that sleep is over */
-	CLOCK = 4,		/* the counter that is the kernel's clock is read; at: virtual ns */
-	TIMEKEEPER = 5,		/* insns: bytes that follow, padded to entries */
-	FULL = 6,		/* the log was cut off here */
-	TASK = 7,		/* a task that was not seen right before: pc and sp its name, insns its id, at: its stack's begin */
-	STACK = 8,		/* the stack from sp on; at: the frame pointer; insns: bytes that follow, padded to entries; preempt and
-				   flags: the low and high half of where a call returns to, if that is a register */
-	FUNCTION = 9,		/* at: a function of a module that was loaded; pc, sp and task: the module's name; insns: bytes of the
-				   function's name that follow, padded to entries */
-};
-/* Of `flags`, whose other bits are 0. */
-enum {
-	INTERRUPTS_ON = 1 << 9,
-	HALTS = 1 << 30,	/* the last instruction waits for an interrupt: until then time goes on by itself */
-};
-/* preempt_count as it is on x86: this bit is clear when a switch is due. */
-#define NO_SWITCH_DUE (UINT32_C(1) << 31)
-
-static struct entry buffer[4096];
-static size_t buffered;
-
-static void write_out(void)
-{
-	const char *from = (const char *)buffer;
-	size_t left = buffered * sizeof(buffer[0]);
-
-	while (left) {
-		ssize_t n = write(settings.out, from, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			_exit(97);
-		from += n;
-		left -= (size_t)n;
-	}
-	buffered = 0;
-}
-
-static void put(const struct entry *entry)
-{
-	if (buffered == sizeof(buffer) / sizeof(buffer[0]))
-		write_out();
-	buffer[buffered++] = *entry;
-	written += sizeof(*entry);
-}
 
 static uint64_t read_register(int number)
 {
@@ -437,7 +374,7 @@ static void awaits(unsigned int cpu, uint64_t task, uint64_t expiry)
 	if (armed && expiry <= first_expiry + wanted[done - 1] + width[done - 1]) {
 		buffered = 0;
 		written = written_before;
-		if (ftruncate(settings.out, opened) || lseek(settings.out, opened, SEEK_SET) < 0)
+		if (ftruncate(log_file, opened) || lseek(log_file, opened, SEEK_SET) < 0)
 			_exit(97);
 		armed = false;
 		done--;
@@ -448,7 +385,7 @@ static void awaits(unsigned int cpu, uint64_t task, uint64_t expiry)
 		done++;
 	if (done < windows && expiry >= first_expiry + wanted[done]) {
 		write_out();
-		opened = lseek(settings.out, 0, SEEK_CUR);
+		opened = lseek(log_file, 0, SEEK_CUR);
 		written_before = written;
 		called_back = false;
 		done++;
@@ -744,7 +681,6 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 	if (argc == 1 && !strncmp(argv[0], "ask=", 4))
 		answer(info, hidden);
 	scratch = g_byte_array_new();
-	settings.out = -1;
 	for (int i = 0; i < argc; i++) {
 		char *value = strchr(argv[i], '=');
 		uint64_t number;
@@ -754,7 +690,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 		*value++ = 0;
 		number = strtoull(value, NULL, 0);
 		if (!strcmp(argv[i], "out"))
-			settings.out = open(value, O_WRONLY | O_CLOEXEC);
+			log_file = open(value, O_WRONLY | O_CLOEXEC);
 		else if (!strcmp(argv[i], "sleep"))
 			settings.sleep = number;
 		else if (!strcmp(argv[i], "percpu"))
@@ -791,7 +727,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, con
 		return refuse("not a machine of x86-64 or aarch64");
 	if (*hidden)
 		return refuse("this QEMU does not let its functions be seen");
-	if (settings.out < 0)
+	if (log_file < 0)
 		return refuse("the log can't be opened");
 	if (settings.timekeeper_size > STACK_SIZE)
 		return refuse("the timekeeper is larger than expected");

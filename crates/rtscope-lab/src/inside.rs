@@ -23,7 +23,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The plugin's source, file by file.
-const SOURCE: [(&str, &str); 2] = [("window.c", include_str!("../plugin/window.c")), ("qemu.h", include_str!("../plugin/qemu.h"))];
+const SOURCE: [(&str, &str); 3] = [
+    ("window.c", include_str!("../plugin/window.c")),
+    ("log.h", include_str!("../plugin/log.h")),
+    ("qemu.h", include_str!("../plugin/qemu.h")),
+];
 /// Most of a log, bytes, which is kept in memory: some twenty million blocks, 40 to 80 virtual ms.
 const MOST: u64 = 1 << 30;
 

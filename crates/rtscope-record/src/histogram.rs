@@ -34,6 +34,17 @@ pub const fn slot_highest(slot: usize) -> u64 {
     slot_lowest(slot) + ((1u64 << doublings(slot)) - 1)
 }
 
+/// The number of the eighth of an octave that a value is in, for pictures, which need no finer slots; values below 8 have one each.
+pub fn eighth_of(value: u64) -> u64 {
+    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    u64::from(shift) * 8 + (value >> shift)
+}
+
+/// The lowest value of an eighth of an octave.
+pub fn eighth_lowest(eighth: u64) -> u64 {
+    if eighth < 16 { eighth } else { (eighth % 8 + 8) << (eighth / 8 - 1).min(60) }
+}
+
 /// Calls `take` with each slot and the number of values in it, for the values `first`, `first - step`, `first - 2 step` ...
 /// (`points` values, none below 0). One call for each point, or for each slot where slots are wider than the step.
 #[inline]
@@ -340,6 +351,16 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn eighths_of_octaves_follow_one_another() {
+        for eighth in 0..400 {
+            let lowest = eighth_lowest(eighth);
+            assert_eq!(eighth_of(lowest), eighth);
+            assert!(eighth == 0 || eighth_of(lowest - 1) == eighth - 1, "{eighth}");
+        }
+        assert_eq!((eighth_of(u64::MAX), eighth_lowest(eighth_of(u64::MAX))), (60 * 8 + 15, 15 << 60));
+    }
 
     #[test]
     fn the_slots_tile_the_whole_range() {

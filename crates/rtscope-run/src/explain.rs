@@ -154,13 +154,13 @@ pub fn again(
             symbols.add(log.functions);
             windows.extend(log.windows);
         }
-        let subject = watched.subject(&symbols)?;
         let samples = wanted.get(all.len()..).unwrap_or_default().iter().copied();
         let told = side_by_side(windows.into_iter().zip(samples).collect(), |(window, sample)| {
             let latency = match sample.edge {
                 Some(edge) => Some(watched.late(window.expiry, edge)?),
                 None => sample.value,
             };
+            let subject = watched.subject(&symbols)?;
             let question = Question { subject, latency, instruction_ns, symbols: &symbols, layout, unwinder };
             let mut explanation = explain(&window, &question)?;
             explanation.jitter = sample.value.filter(|_| sample.edge.is_some());

@@ -1,7 +1,7 @@
 //! Live figures of one measuring thread, and its histogram while it measures.
 
 use crate::protocol::Live;
-use rtscope_record::histogram::slot_lowest;
+use rtscope_record::histogram::{eighth_lowest, eighth_of, slot_lowest};
 use rtscope_samples::sampler::{LiveCell, Picture};
 use rtscope_sys::rt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,7 +34,7 @@ pub(crate) fn add_picture(of: Picture, live: &mut Live) {
     };
     let counts = words(of.counts, of.slots, 4);
     for (slot, count) in counts.chunks_exact(4).map(number).enumerate().filter(|&(_, n)| n > 0) {
-        let eighth = eighth_of_octave(slot_lowest(slot));
+        let eighth = eighth_lowest(eighth_of(slot_lowest(slot)));
         match live.histogram.last_mut() {
             Some((lowest, n)) if *lowest == eighth => *n += count,
             _ => live.histogram.push((eighth, count)),
@@ -52,12 +52,6 @@ fn number(bytes: &[u8]) -> u64 {
         [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
         _ => 0,
     }
-}
-
-/// The lowest value of the eighth of an octave that a value is in; values below 8 are their own.
-fn eighth_of_octave(value: u64) -> u64 {
-    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(3);
-    value >> shift << shift
 }
 
 #[cfg(test)]
@@ -90,12 +84,5 @@ mod tests {
         let mut live = Live::default();
         add_picture(Picture { counts: 8, slots: 100, worst: 8, keep: 3 }, &mut live);
         assert_eq!(live, Live::default());
-    }
-
-    #[test]
-    fn an_octave_has_eight_parts() {
-        let all: Vec<u64> = (16..32).map(eighth_of_octave).collect();
-        assert_eq!(all, [16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30]);
-        assert_eq!((eighth_of_octave(0), eighth_of_octave(7), eighth_of_octave(u64::MAX)), (0, 7, 15 << 60));
     }
 }

@@ -1,6 +1,7 @@
 //! The columns of a histogram: eighths of an octave, several columns each where there is room, several to a column where there is not.
 
 use rtscope_probe::protocol::Live;
+use rtscope_record::histogram::{eighth_lowest, eighth_of};
 
 /// The axis that all histograms of a picture share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,17 +13,6 @@ pub(super) struct Axis {
     /// Columns to an eighth, or eighths to a column.
     by: u64,
     wide: bool,
-}
-
-/// The number of the eighth of an octave that a value, ns, is in; values below 8 have one each.
-fn eighth_of(value: u64) -> u64 {
-    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(3);
-    u64::from(shift) * 8 + (value >> shift)
-}
-
-/// The lowest value of an eighth, ns.
-fn lowest_of(eighth: u64) -> u64 {
-    if eighth < 16 { eighth } else { (eighth % 8 + 8) << (eighth / 8 - 1).min(60) }
 }
 
 impl Axis {
@@ -55,7 +45,7 @@ impl Axis {
 
     /// The lowest value of a column, ns.
     pub(super) fn value(self, column: u64) -> u64 {
-        lowest_of(self.first + if self.wide { column / self.by } else { column * self.by })
+        eighth_lowest(self.first + if self.wide { column / self.by } else { column * self.by })
     }
 }
 
@@ -73,16 +63,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn eighths_follow_one_another() {
-        for eighth in 0..400 {
-            let lowest = lowest_of(eighth);
-            assert_eq!(eighth_of(lowest), eighth);
-            assert!(eighth == 0 || eighth_of(lowest - 1) == eighth - 1, "{eighth}");
-        }
-        assert_eq!(eighth_of(u64::MAX), 60 * 8 + 15);
-    }
-
-    #[test]
     fn a_bar_is_seen_however_low() {
         assert_eq!(heights(&[0, 1, 1_000_000], true, 16), [0, 1, 16]);
         assert_eq!(heights(&[0, 1, 1_000, 1_000_000], false, 100), [0, 5, 50, 100]);
@@ -92,7 +72,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_sample_has_a_column(values in prop::collection::vec((0u64..40_000_000_000, 1u64..1_000), 1..40), width in 1u16..200) {
-            let mut histogram: Vec<(u64, u64)> = values.into_iter().map(|(v, n)| (lowest_of(eighth_of(v)), n)).collect();
+            let mut histogram: Vec<(u64, u64)> = values.into_iter().map(|(v, n)| (eighth_lowest(eighth_of(v)), n)).collect();
             histogram.sort_unstable();
             let threads = [Live { histogram: histogram.clone(), ..Live::default() }];
             let axis = Axis::of(&threads, width).unwrap();
