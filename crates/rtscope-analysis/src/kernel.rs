@@ -95,6 +95,29 @@ impl KernelModel {
     }
 }
 
+/// Gives kernels that the short form does not tell apart longer names: the whole release, and where that is the same too, the preemption
+/// model. Kernels that one tree was built into for several preemption models are all stock but for PREEMPT_RT.
+pub(crate) fn tell_apart(kernels: &mut [KernelModel]) {
+    let longer: [fn(&KernelModel) -> Vec<String>; 2] = [
+        |k| vec![k.release.clone(), k.role.as_str().to_owned()],
+        |k| vec![k.release.clone(), k.preemption.clone()],
+    ];
+    for words in longer {
+        let labels: Vec<String> = kernels.iter().map(|k| k.label.clone()).collect();
+        for i in 0..kernels.len() {
+            let k = &kernels[i];
+            let shared = kernels.iter().zip(&labels).any(|(other, label)| {
+                *label == labels[i] && (&other.release, &other.preemption) != (&k.release, &k.preemption)
+            });
+            if shared && !k.release.is_empty() {
+                let mut words = words(k);
+                words.extend(added(&k.parameters, &k.tuning));
+                kernels[i].label = words.join(" ");
+            }
+        }
+    }
+}
+
 fn added(parameters: &[String], tuning: &Tuning) -> Vec<String> {
     let set = if tuning.is_empty() { Vec::new() } else { [vec!["with".to_owned()], tuning.words()].concat() };
     parameters.iter().cloned().chain(set).collect()
@@ -163,6 +186,35 @@ mod tests {
         }
         assert!(Version::of("6.12.95-amd64") < Version::of("6.12.107-amd64"), "by number, not by letter");
         assert_ne!(Version::of("6.12.95+deb12-amd64"), Version::of("6.12.95+deb13-amd64"));
+    }
+
+    #[test]
+    fn kernels_of_one_tree_are_told_apart() {
+        let kernel = |release: &str, preemption: Preemption| {
+            let mut parts = rtscope_record::fixtures::parts();
+            (parts.system.kernel.release, parts.system.kernel.preemption) = (release.into(), preemption);
+            KernelModel::of(&Record::new(parts).unwrap())
+        };
+        let labels = |mut kernels: Vec<KernelModel>| {
+            tell_apart(&mut kernels);
+            kernels.into_iter().map(|k| k.label).collect::<Vec<_>>()
+        };
+        // A kernel at two places is still one; another series keeps its short name.
+        let none = kernel("6.17.13-none", Preemption::None);
+        let of_one_tree = vec![
+            none.clone(),
+            kernel("6.17.13-lazy", Preemption::Lazy),
+            kernel("6.17.13-rt", Preemption::Rt),
+            none,
+            kernel("6.12.95+deb12-amd64", Preemption::Voluntary),
+        ];
+        assert_eq!(
+            labels(of_one_tree),
+            ["6.17.13-none stock", "6.17.13-lazy stock", "6.17.13 RT", "6.17.13-none stock", "6.12.95+deb12 stock"]
+        );
+        // `preempt=` of a kernel that can be told.
+        let dynamic = vec![kernel("6.12.95+deb12-amd64", Preemption::Voluntary), kernel("6.12.95+deb12-amd64", Preemption::Full)];
+        assert_eq!(labels(dynamic), ["6.12.95+deb12-amd64 PREEMPT_VOLUNTARY", "6.12.95+deb12-amd64 PREEMPT"]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::replicates::{self, Question};
 use rtscope_record::{Clock, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use tally::{Group, Place};
+use tally::{Named, Place};
 
 /// Stock kernels against PREEMPT_RT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -86,7 +86,7 @@ pub fn versus_tally(tally: &VersusTally) -> Result<Versus, VersusError> {
 }
 
 /// Whole runs as replicates, for the pairs among the blocks: all intervals hold together.
-fn compare_runs(sets: &[Vec<&Group>], blocks: &mut [KernelPair], found: &mut Vec<Finding>) {
+fn compare_runs(sets: &[Vec<Named<'_>>], blocks: &mut [KernelPair], found: &mut Vec<Finding>) {
     let (mut questions, mut of_block) = (Vec::new(), Vec::new());
     for (i, set) in sets.iter().enumerate() {
         let [stock, rt] = set.as_slice() else { continue };
@@ -132,7 +132,7 @@ fn bands(blocks: &[KernelPair]) -> Vec<Band> {
 
 /// Pairs stock kernels with their RT partners: pairs first, then kernels without a partner; older series before newer
 /// ones.
-fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
+fn pairs(mut groups: Vec<Named<'_>>) -> Vec<Vec<Named<'_>>> {
     groups.sort_by(|a, b| (&a.place, &a.version, a.kernel.role).cmp(&(&b.place, &b.version, b.kernel.role)));
     let (mut stock, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.kernel.role == Role::Stock);
     let (mut found, mut alone) = (Vec::new(), Vec::new());
@@ -162,7 +162,7 @@ fn pairs(mut groups: Vec<&Group>) -> Vec<Vec<&Group>> {
     found
 }
 
-fn block(set: &[&Group]) -> Result<KernelPair, VersusError> {
+fn block(set: &[Named<'_>]) -> Result<KernelPair, VersusError> {
     let first = &set[0];
     let mut seen = BTreeSet::new();
     let loads = set.iter().flat_map(|g| g.loads()).filter(|&load| seen.insert(load));

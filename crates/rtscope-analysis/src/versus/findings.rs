@@ -2,7 +2,7 @@
 
 use super::block::KernelPair;
 use super::figures::LoadFigures;
-use super::tally::Group;
+use super::tally::Named;
 use crate::differences::{Aspects, differences};
 use crate::finding::{Finding, NAMED, finding, first_of};
 use crate::kernel::Role;
@@ -21,7 +21,7 @@ pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
 }
 
 /// All findings about one block.
-pub(super) fn of_block(block: &KernelPair, set: &[&Group]) -> Vec<Finding> {
+pub(super) fn of_block(block: &KernelPair, set: &[Named<'_>]) -> Vec<Finding> {
     let mut found = Vec::new();
     match set {
         [stock, rt] if stock.version != rt.version => {
@@ -57,7 +57,7 @@ pub(super) fn of_block(block: &KernelPair, set: &[&Group]) -> Vec<Finding> {
     found
 }
 
-fn alone(g: &Group) -> Finding {
+fn alone(g: &Named<'_>) -> Finding {
     let (name, clock) = (&g.kernel.label, &g.place.clock_words);
     let (what, remedy) = match g.kernel.role {
         Role::Stock => ("no PREEMPT_RT kernel", "measure the RT kernel of the same series on the same machine"),
@@ -71,7 +71,7 @@ fn alone(g: &Group) -> Finding {
     finding("no-partner", message, remedy)
 }
 
-fn of_load(block: &KernelPair, l: &LoadFigures, set: &[&Group]) -> Vec<Finding> {
+fn of_load(block: &KernelPair, l: &LoadFigures, set: &[Named<'_>]) -> Vec<Finding> {
     let mut found = Vec::new();
     let used: Vec<Option<&Aspects>> = set.iter().map(|g| g.under(&l.load).map(|there| &there.merged().aspects)).collect();
     match used.as_slice() {

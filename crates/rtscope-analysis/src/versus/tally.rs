@@ -3,13 +3,14 @@
 
 use crate::brief::{Brief, Sum};
 use crate::differences::Aspects;
-use crate::kernel::{KernelModel, Version};
+use crate::kernel::{KernelModel, Version, tell_apart};
 use crate::replicates::{Kept, Run};
 use crate::seeds::Maxima;
 use crate::summary::{clock_words, time_model};
 use rtscope_record::correction::Corrected;
 use rtscope_record::{Clock, Record, Space, Test, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What all records of a block have in common besides the kernel's series.
@@ -93,11 +94,33 @@ impl VersusTally {
         self.groups.entry(key).or_insert_with(|| Group::new(at, &entry)).add(at, entry);
     }
 
-    /// The groups in the order of their first records.
-    pub(super) fn groups(&self) -> Vec<&Group> {
-        let mut groups: Vec<&Group> = self.groups.values().collect();
+    /// The groups in the order of their first records, their kernels by names that tell those of one place apart.
+    pub(super) fn groups(&self) -> Vec<Named<'_>> {
+        let all: Vec<&Group> = self.groups.values().collect();
+        let mut groups = Vec::new();
+        // Sorted by place.
+        for at_one_place in all.chunk_by(|a, b| a.place == b.place) {
+            let mut kernels: Vec<KernelModel> = at_one_place.iter().map(|g| g.kernel.clone()).collect();
+            tell_apart(&mut kernels);
+            groups.extend(at_one_place.iter().zip(kernels).map(|(&group, kernel)| Named { group, kernel }));
+        }
         groups.sort_unstable_by_key(|g| g.at);
         groups
+    }
+}
+
+/// A group of a selection. No two kernels at one place have the same name.
+#[derive(Debug, Clone)]
+pub(super) struct Named<'a> {
+    group: &'a Group,
+    pub(super) kernel: KernelModel,
+}
+
+impl Deref for Named<'_> {
+    type Target = Group;
+
+    fn deref(&self) -> &Group {
+        self.group
     }
 }
 
@@ -106,7 +129,7 @@ impl VersusTally {
 pub(super) struct Group {
     pub(super) place: Place,
     pub(super) version: Version,
-    pub(super) kernel: KernelModel,
+    kernel: KernelModel,
     pub(super) virtual_machine: bool,
     /// How many records of the selection came before the first of this group.
     at: usize,

@@ -4,7 +4,7 @@
 use super::error::VersusError;
 use super::figures::Figures;
 use super::findings;
-use super::tally::{Group, VersusTally};
+use super::tally::{Named, VersusTally};
 use crate::finding::Finding;
 use crate::kernel::KernelModel;
 use crate::replicates::{self, LoadRuns, Question};
@@ -55,8 +55,9 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
     if groups.is_empty() {
         return Err(VersusError::Empty);
     }
-    let mut sets: Vec<Vec<&Group>> = Vec::new();
-    for g in &groups {
+    let mut sets: Vec<Vec<Named<'_>>> = Vec::new();
+    let first = groups[0].kernel.label.clone();
+    for g in groups {
         match sets.iter_mut().find(|s| s[0].place == g.place) {
             Some(set) => set.push(g),
             None => sets.push(vec![g]),
@@ -64,12 +65,12 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
     }
     sets.retain(|s| s.len() > 1);
     if sets.is_empty() {
-        return Err(VersusError::OneKernel(groups[0].kernel.label.clone()));
+        return Err(VersusError::OneKernel(first));
     }
     for set in &mut sets {
         set.sort_by_key(|g| (g.kernel.role, g.version.clone(), g.kernel.parameters.clone(), g.kernel.tuning.clone()));
-        let named = |g: &&Group| base.is_some_and(|b| g.kernel.label.contains(b));
-        let plain = |g: &&Group| g.kernel.role == crate::kernel::Role::Stock && g.kernel.is_plain();
+        let named = |g: &Named<'_>| base.is_some_and(|b| g.kernel.label.contains(b));
+        let plain = |g: &Named<'_>| g.kernel.role == crate::kernel::Role::Stock && g.kernel.is_plain();
         let first = set.iter().position(named).or_else(|| set.iter().position(plain)).unwrap_or(0);
         if let (Some(b), false) = (base, set.iter().any(named)) {
             return Err(VersusError::NoBase(b.into(), set.iter().map(|g| g.kernel.label.clone()).collect::<Vec<_>>().join(", ")));
@@ -115,7 +116,7 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
 }
 
 /// The loads of a set, in the order of their first records.
-fn loads<'a>(set: &[&'a Group]) -> Vec<&'a str> {
+fn loads<'a>(set: &'a [Named<'_>]) -> Vec<&'a str> {
     let mut all: Vec<&str> = Vec::new();
     for load in set.iter().flat_map(|g| g.loads()) {
         if !all.contains(&load) {
