@@ -98,17 +98,16 @@ impl KernelModel {
 /// Gives kernels that the short form does not tell apart longer names: the whole release, and where that is the same too, the preemption
 /// model. Kernels that one tree was built into for several preemption models are all stock but for PREEMPT_RT.
 pub(crate) fn tell_apart(kernels: &mut [KernelModel]) {
-    let longer: [fn(&KernelModel) -> Vec<String>; 2] = [
-        |k| vec![k.release.clone(), k.role.as_str().to_owned()],
-        |k| vec![k.release.clone(), k.preemption.clone()],
-    ];
+    let longer: [fn(&KernelModel) -> Vec<String>; 2] =
+        [|k| vec![k.release.clone(), k.role.as_str().to_owned()], |k| vec![k.release.clone(), k.preemption.clone()]];
     for words in longer {
         let labels: Vec<String> = kernels.iter().map(|k| k.label.clone()).collect();
         for i in 0..kernels.len() {
             let k = &kernels[i];
-            let shared = kernels.iter().zip(&labels).any(|(other, label)| {
-                *label == labels[i] && (&other.release, &other.preemption) != (&k.release, &k.preemption)
-            });
+            let shared = kernels
+                .iter()
+                .zip(&labels)
+                .any(|(other, label)| *label == labels[i] && (&other.release, &other.preemption) != (&k.release, &k.preemption));
             if shared && !k.release.is_empty() {
                 let mut words = words(k);
                 words.extend(added(&k.parameters, &k.tuning));

@@ -115,7 +115,8 @@ impl Load {
             },
             What::Named(entry) => {
                 let job = |run: &table::Run| {
-                    let words: Vec<&str> = run.args.split(' ').collect();
+                    let args = if cpus == 1 { run.on_one_cpu.unwrap_or(run.args) } else { run.args };
+                    let words: Vec<&str> = args.split(' ').collect();
                     let per_cpu = u32::try_from(words.iter().filter(|w| **w == "N").count()).unwrap_or(u32::MAX);
                     ToolJob {
                         role: run.tool.into(),

@@ -24,6 +24,7 @@ fn dewit_is_all_stressors_and_a_hundred_streams() {
     assert_eq!(sized.tools.len(), 1);
     assert_eq!(sized.tools[0].args, ["--all", "1", "--exclude", "cpu-online,swap,reboot"]);
     assert_eq!(sized.tools[0].workers, 1);
+    assert_eq!(args("dewit", 1), ["--all 1 --exclude cpu-online,swap,reboot,softlockup"]);
     assert_eq!(sized.iperf3, Some(Iperf3Job { streams: 100, window: Some("64K".into()) }));
 }
 

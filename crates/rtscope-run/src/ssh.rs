@@ -8,6 +8,7 @@ mod address;
 mod connection;
 mod dut;
 mod host;
+mod kernel;
 mod losses;
 mod probe;
 mod remote_work;
@@ -17,6 +18,7 @@ pub use address::{Address, AddressError, is_ssh};
 pub use connection::Way;
 pub use dut::RemoteDut;
 pub use host::{Ssh, SshOptions};
+pub use kernel::{Removal, Running};
 
 use crate::target::{Target, TargetError};
 use losses::lost;

@@ -22,6 +22,8 @@ pub(crate) struct Run {
     pub(crate) tool: &'static str,
     /// Its arguments, separated by blanks. The word `N` stands for the number of CPUs; each `N` adds that many workers.
     pub(crate) args: &'static str,
+    /// The arguments on a machine with one CPU, where they are others.
+    pub(crate) on_one_cpu: Option<&'static str>,
     /// It is meant to write to a disk, so its directory must not lie in memory.
     pub(crate) on_disk: bool,
     /// Upper bound of its disk space at any time, MiB: per CPU, and fixed.
@@ -44,18 +46,24 @@ const STRESS_NG: &str = "stress-ng";
 /// Scheduler work found on any machine: context switches over a pipe (`switch`), bulk data and wake-ups
 /// (`pipe`), semaphores (`sem`), event counters (`eventfd`), local sockets (`sockpair`). All of it is short
 /// kernel work that ends in a wake-up.
-const SCHEDULING: Run =
-    Run { tool: STRESS_NG, args: "--switch N --pipe N --sem N --eventfd N --sockpair N", on_disk: false, disk_mib: (0, 1) };
+const SCHEDULING: Run = Run {
+    tool: STRESS_NG,
+    args: "--switch N --pipe N --sem N --eventfd N --sockpair N",
+    on_one_cpu: None,
+    on_disk: false,
+    disk_mib: (0, 1),
+};
 
 /// Integer, floating-point and bit operations (`cpu` cycles through all its methods), and cache and memory
 /// traffic (`matrix`).
-const CALCULATION: Run = Run { tool: STRESS_NG, args: "--cpu N --matrix N", on_disk: false, disk_mib: (0, 1) };
+const CALCULATION: Run = Run { tool: STRESS_NG, args: "--cpu N --matrix N", on_one_cpu: None, on_disk: false, disk_mib: (0, 1) };
 
 /// Writes that wait for the disk: `O_SYNC` and `O_DIRECT` writes (`hdd`), `sync_file_range` (`sync-file`), and
 /// allocation (`fallocate`).
 const DISK: Run = Run {
     tool: STRESS_NG,
     args: "--hdd N --hdd-bytes 64M --hdd-opts direct,sync --sync-file N --sync-file-bytes 16M --fallocate 1 --fallocate-bytes 16M",
+    on_one_cpu: None,
     on_disk: true,
     disk_mib: (64 + 16, 16),
 };
@@ -63,9 +71,15 @@ const DISK: Run = Run {
 const MANY_STREAMS: Iperf3 = Iperf3 { streams_per_cpu: 8, bounds: (16, 128), window: None };
 
 /// Dewit 2024: one worker of every stressor, but for three: `cpu-online`, `swap` and `reboot` change the
-/// machine for good when they are killed midway, or take CPUs away from the measuring threads.
-const EVERYTHING: Run =
-    Run { tool: STRESS_NG, args: "--all 1 --exclude cpu-online,swap,reboot", on_disk: true, disk_mib: (0, 8192) };
+/// machine for good when they are killed midway, or take CPUs away from the measuring threads. Where there is one CPU, `softlockup` goes
+/// too: it is a loop of the highest real-time priority, and holds the only CPU for ever (a guest of the lab then hangs).
+const EVERYTHING: Run = Run {
+    tool: STRESS_NG,
+    args: "--all 1 --exclude cpu-online,swap,reboot",
+    on_one_cpu: Some("--all 1 --exclude cpu-online,swap,reboot,softlockup"),
+    on_disk: true,
+    disk_mib: (0, 8192),
+};
 
 /// Every load by name, mildest first.
 pub(crate) const LOADS: &[Entry] = &[

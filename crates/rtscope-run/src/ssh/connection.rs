@@ -15,6 +15,8 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// A shell that is root's, whatever shell the login has; sudo asks nothing.
+const ROOT: &str = "sh -c 'if test \"$(id -u)\" = 0; then exec sh; else exec sudo -n -- sh; fi'";
 /// Prefix of the scripts' lines that are meant for us.
 const MARK: &str = "rtscope-ssh/1 ";
 /// Most lines that a login may print before the first marked line.
@@ -48,7 +50,8 @@ pub struct Way {
 }
 
 impl Way {
-    fn command(&self, to: &Address) -> Command {
+    /// ssh, with `shell` at the other end.
+    fn command(&self, to: &Address, shell: &str) -> Command {
         let mut command = sys::process::command("ssh");
         command.arg("-T");
         if let Some(config) = &self.config {
@@ -63,7 +66,7 @@ impl Way {
         if let Some(user) = &to.user {
             command.arg("-l").arg(user);
         }
-        command.args(["--", &to.host, "sh"]);
+        command.args(["--", &to.host, shell]);
         command
     }
 }
@@ -132,7 +135,16 @@ impl Breaker {
 impl Connection {
     /// Starts ssh and sends the script.
     pub(super) fn open(way: &Way, to: &Address, script: &str) -> Result<Self, TargetError> {
-        let mut command = way.command(to);
+        Self::with_shell(way, to, "sh", script)
+    }
+
+    /// The same for a script that root carries out, who is logged in or becomes so by sudo.
+    pub(super) fn open_as_root(way: &Way, to: &Address, script: &str) -> Result<Self, TargetError> {
+        Self::with_shell(way, to, ROOT, script)
+    }
+
+    fn with_shell(way: &Way, to: &Address, shell: &str, script: &str) -> Result<Self, TargetError> {
+        let mut command = way.command(to, shell);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A terminal's Ctrl-C is for us alone: we ask the other end to stop over this connection.
         command.process_group(0);
@@ -246,6 +258,8 @@ impl Connection {
                     "rtscope asks for no password: `ssh-copy-id {host}`, or `ssh-add` for a key with a passphrase; try `ssh -o BatchMode=yes {host} true`"
                 ),
             )
+        } else if has("sudo: ") {
+            (format!("nobody may become root on {at} without a password"), "log in as root, or allow it to sudo (NOPASSWD)".into())
         } else if has("Could not resolve") {
             (format!("{at} is not known by name"), "give its address, or a Host in ~/.ssh/config".into())
         } else if ["Connection refused", "timed out", "No route to host", "Network is unreachable"].iter().any(|p| has(p)) {

@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use rtscope_lab::build::Vary;
 use rtscope_lab::kernels::Arch;
+use rtscope_record::Nanos;
+use rtscope_record::units::seconds;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -22,6 +24,78 @@ pub(crate) struct Kernel {
 pub(crate) enum KernelCommand {
     /// Build kernels that differ in the preemption model, or in another option, and in nothing else
     Build(Box<Build>),
+    /// Install a kernel's package on a board, for one boot: the boot after that is the old kernel's again
+    Install(Install),
+    /// Reboot a board into the kernel that was installed there, for one boot, and wait until it answers
+    Try(Reboot),
+    /// Make the installed kernel, which runs, the one of every boot
+    Keep(To),
+    /// Remove the installed kernel from a board, and put its boot loader back
+    Remove(Remove),
+}
+
+const INSTALL: &str = "\
+The board must be booted by GRUB or by a Raspberry Pi's firmware, and have dpkg; as root, or with sudo that asks for no password. The new
+kernel boots once: whether it panics (it reboots after 30 s), hangs and is switched off, or works, the boot after it is the old kernel's,
+until `rtscope kernel keep`. What fails on the way is undone. docs/kernels.md says what is changed on the board.
+
+Examples:
+  rtscope kernel build debian/6.12 --base board.config --arch arm64 --deb debs
+  rtscope kernel install debs/linux-image-6.12.95-rt_1_arm64.deb --to ssh:root@board --reboot
+  rtscope board add ssh:root@board                     measure it
+  rtscope kernel keep --to ssh:root@board              or: rtscope kernel remove --to ssh:root@board --reboot";
+
+/// Options of `kernel install`.
+#[derive(Debug, Args)]
+#[command(after_help = INSTALL)]
+pub(crate) struct Install {
+    /// The package: linux-image-RELEASE_VERSION_ARCH.deb
+    #[arg(value_name = "FILE")]
+    pub package: PathBuf,
+    #[command(flatten)]
+    pub to: To,
+    /// Reboot into it at once, and wait until the board answers
+    #[arg(long)]
+    pub reboot: bool,
+    #[command(flatten)]
+    pub wait: Wait,
+}
+
+/// Options of `kernel try`.
+#[derive(Debug, Args)]
+pub(crate) struct Reboot {
+    #[command(flatten)]
+    pub to: To,
+    #[command(flatten)]
+    pub wait: Wait,
+}
+
+/// Options of `kernel remove`.
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    #[command(flatten)]
+    pub to: To,
+    /// If it runs, reboot into the old one first
+    #[arg(long)]
+    pub reboot: bool,
+    #[command(flatten)]
+    pub wait: Wait,
+}
+
+/// Which board.
+#[derive(Debug, Args)]
+pub(crate) struct To {
+    /// The board: ssh:[USER@]HOST[:PORT], or a name in ~/.ssh/config
+    #[arg(long, value_name = "BOARD")]
+    pub to: String,
+}
+
+/// How long a reboot may take.
+#[derive(Debug, Args)]
+pub(crate) struct Wait {
+    /// How long to wait until it answers after a reboot
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
+    pub wait: Nanos,
 }
 
 const BUILD: &str = "\

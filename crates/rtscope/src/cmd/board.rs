@@ -16,6 +16,7 @@ use rtscope_failure::{Failure, Problem as _};
 use rtscope_load::Load;
 use rtscope_record::{Record, Settings, Space, Test, Verdict};
 use rtscope_report::table::{self, BoardRow};
+use rtscope_run::ssh::Address;
 use std::collections::BTreeMap;
 
 /// Does what is asked about boards.
@@ -26,10 +27,15 @@ pub(crate) fn run(context: &Context, a: &Board) -> Result<Code, Failure> {
     }
 }
 
+/// A board by its address over ssh, with or without `ssh:` before it.
+pub(super) fn address(board: &str) -> Result<Address, Failure> {
+    let named = if rtscope_run::ssh::is_ssh(board) { board.into() } else { format!("ssh:{board}") };
+    Ok(named.parse::<Address>()?)
+}
+
 /// Measures once on a board, and says what it is and what would spoil a measurement there.
 fn add(context: &Context, a: &AddBoard) -> Result<Code, Failure> {
-    let board = if rtscope_run::ssh::is_ssh(&a.board) { a.board.clone() } else { format!("ssh:{}", a.board) };
-    let target = target_name(&board)?;
+    let target = target_name(&address(&a.board)?.to_string())?;
     let machine = Machine::new(context, None)?;
     let stop = stop_on_signals()?;
     let cpus = cpus_of(&target, None)?;

@@ -13,10 +13,15 @@ const BOARD: &str = r#"set -e
 root=$1
 mkdir -p "$root/bin" "$root/etc" "$root/proc" "$root/dev" "$root/tmp" "$root/var/tmp" "$root/run"
 cp "$(command -v busybox)" "$root/bin/busybox"
-for name in sh sed cut id mktemp rm chmod head wc uname cat sha256sum mkdir kill; do
+for name in sh sed cut id mktemp rm chmod head wc uname cat sha256sum mkdir kill awk cmp cp grep ls mv sleep sync tail tr; do
     ln -sf busybox "$root/bin/$name"
 done
-for file in $(ldd "$root/bin/busybox" /usr/sbin/dropbear | grep -o '/[^ :]*' | grep -v "^$root") /usr/sbin/dropbear; do
+# Busybox's shell prefers its own applets to the programs that a test put there.
+if [ -e "$root/usr/bin/tools" ]; then
+    rm "$root/bin/sh"
+    cp -L "$(command -v dash)" "$root/bin/sh"
+fi
+for file in $(ldd "$root/bin/busybox" "$root/bin/sh" /usr/sbin/dropbear | grep -o '/[^ :]*' | grep -v "^$root") /usr/sbin/dropbear; do
     mkdir -p "$root/$(dirname "$file")"
     cp -L "$file" "$root/$file"
 done
@@ -31,6 +36,7 @@ for node in null zero urandom ptmx; do
     : >"$root/dev/$node"
     mount --bind "/dev/$node" "$root/dev/$node"
 done
+[ ! -f "$root/run/boot_id" ] || mount --bind "$root/run/boot_id" "$root/proc/sys/kernel/random/boot_id"
 mkdir "$root/dev/shm"
 mount -t tmpfs -o size=1m none "$root/tmp"
 mount -t tmpfs -o noexec none "$root/var/tmp"
@@ -38,13 +44,31 @@ mount -t tmpfs -o size=16m none "$root/dev/shm"
 exec chroot "$root" /usr/sbin/dropbear -F -E -s -p "127.0.0.1:$2" -r /root/host -P /run/dropbear.pid
 "#;
 
-struct Board {
+pub(crate) struct Board {
     child: Child,
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
+/// Why there can be no such board here; says so.
+pub(crate) fn cannot() -> bool {
+    let why = if !root() {
+        "only root can make the board's root directory"
+    } else if !["dropbear", "dropbearkey", "busybox", "ssh"].iter().all(|p| installed(p)) {
+        "busybox or dropbear is not installed (apt-get install busybox-static dropbear-bin openssh-client)"
+    } else if !Command::new("unshare").args(MOUNTS).stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
+        "nothing can be mounted in this container"
+    } else {
+        return false;
+    };
+    skip(why);
+    true
+}
+
+const MOUNTS: [&str; 6] = ["--mount", "--pid", "--fork", "sh", "-c", "mount -t tmpfs none /mnt && mount -t proc proc /mnt"];
+
 impl Board {
-    fn start(w: &World, probe: &Path) -> Self {
+    /// The board, with the probe that goes there, and what else is put into its root directory.
+    pub(crate) fn start(w: &World, probe: Option<&Path>, more: impl FnOnce(&Path)) -> Self {
         let dir = w.path("board");
         let login = dir.join("root/root/.ssh");
         for made in [&login, &dir.join("probes")] {
@@ -55,9 +79,10 @@ impl Board {
         let host = Command::new("dropbearkey").args(["-t", "ed25519", "-f"]).arg(dir.join("root/root/host")).output().unwrap();
         let public = String::from_utf8(host.stdout).unwrap();
         let public = public.lines().find(|l| l.starts_with("ssh-")).unwrap_or_else(|| panic!("{public}"));
-        for arch in ["amd64", "arm64", "armhf"] {
+        for (arch, probe) in ["amd64", "arm64", "armhf"].iter().filter_map(|arch| probe.map(|p| (arch, p))) {
             fs::copy(probe, dir.join(format!("probes/rtscope-probe-{arch}"))).unwrap();
         }
+        more(&dir.join("root"));
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         fs::write(dir.join("known"), format!("[127.0.0.1]:{port} {public}\n")).unwrap();
         configure(&dir, port, "known", "key");
@@ -86,18 +111,11 @@ impl Drop for Board {
 #[test]
 fn a_board_with_busybox_and_dropbear_is_measured() {
     let Some(probe) = std::env::var_os("RTSCOPE_STATIC_PROBE") else { return skip("RTSCOPE_STATIC_PROBE is not set") };
-    if !root() {
-        return skip("only root can make the board's root directory");
-    }
-    if !["dropbear", "dropbearkey", "busybox", "ssh"].iter().all(|p| installed(p)) {
-        return skip("busybox or dropbear is not installed (apt-get install busybox-static dropbear-bin openssh-client)");
-    }
-    let mounts = ["--mount", "--pid", "--fork", "sh", "-c", "mount -t tmpfs none /mnt && mount -t proc proc /mnt"];
-    if !Command::new("unshare").args(mounts).stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
-        return skip("nothing can be mounted in this container");
+    if cannot() {
+        return;
     }
     let w = World::new();
-    let board = Board::start(&w, Path::new(&probe));
+    let board = Board::start(&w, Some(Path::new(&probe)), |_| ());
     let said = end_of(command(&board.dir, &w, "board add board -D 500ms").spawn().unwrap()).ends_with(0);
     assert!(said.out.contains("Next: ") && said.out.contains("max us"), "{}", said.out);
     let [record] = &w.records()[..] else { panic!("one run") };

@@ -17,6 +17,7 @@ mod fpga;
 mod golden;
 mod hunt;
 mod kernel_build;
+mod kernel_install;
 mod lab_kernels;
 mod lines;
 mod live;

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
 #![allow(clippy::print_stdout)] // says which cases are left out
 
+mod board;
 mod compare;
 mod explain;
 mod hunt;
@@ -16,6 +17,9 @@ mod module;
 mod papers;
 mod pins;
 mod runs;
+#[path = "../e2e/sshd.rs"]
+#[allow(dead_code)] // the board needs its keys and configuration
+mod sshd;
 mod trace;
 mod tuning;
 #[path = "../e2e/world.rs"]
