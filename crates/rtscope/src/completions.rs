@@ -59,6 +59,10 @@ pub(crate) fn script(shell: &str) -> Result<Vec<u8>, Failure> {
     completer
         .write_registration(ASKED, NAME, NAME, NAME, &mut script)
         .map_err(|e| Failure::machine(e.to_string(), "report this"))?;
+    if shell == "zsh" {
+        // From a directory of completions zsh loads the file at the first question, which this is to answer too.
+        script.extend_from_slice(b"[[ $funcstack[1] != _rtscope ]] || _clap_dynamic_completer_rtscope \"$@\"\n");
+    }
     Ok(script)
 }
 

@@ -218,6 +218,36 @@ fn man_pages_and_completions() {
     w.line("completions nonsense").ends_with(2);
 }
 
+/// fish and zsh themselves, at the first question.
+#[test]
+fn fish_and_zsh_complete_too() {
+    // The line editor writes only what it adds.
+    const ZSH: &str = r#"zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1=; fpath=($PWD $fpath); autoload -U compinit; compinit -u -D; stty cols 200; print re""ady'
+while zpty -r z line; do [[ $line == *ready* ]] && break; done
+zpty -w -n z $'rtscope measure timer --load calcu\t'
+while zpty -r z line '*lation*'; do print -r -- calculation; break; done"#;
+    let w = World::new();
+    let program = std::path::Path::new(crate::world::PROGRAM).parent().unwrap().to_owned();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    for (shell, file, words) in [
+        ("fish", "rtscope.fish", "source ./rtscope.fish; complete -C 'rtscope measure timer --load calcu'"),
+        ("zsh", "_rtscope", ZSH),
+    ] {
+        if !crate::world::installed(shell) {
+            crate::world::skip(&format!("{shell} is not installed"));
+            continue;
+        }
+        w.file(file, w.line(&format!("completions {shell}")).ends_with(0).out);
+        let mut c = std::process::Command::new("timeout");
+        c.args(["60", shell, "-c", words]).current_dir(w.path("")).env("PATH", &path).env("HOME", w.path(""));
+        let out = c.stdin(std::process::Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(said.contains("calculation"), "{shell}: {said} {}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
 /// bash itself, with the script that it gets, completes what this user has.
 #[test]
 fn bash_completes_what_there_is() {
