@@ -77,7 +77,7 @@ impl Ssh {
                 (what, of) if what == "installing" => {
                     say(format!("installing {of}: dpkg, and what the board does after it (minutes on a slow one)"));
                 }
-                _ => {}
+                (what, _) => return Err(garbled(&what)),
             }
         }
     }
@@ -113,7 +113,8 @@ impl Ssh {
         let (what, rest) = self.told(&mut there, stop)?;
         Ok(match rest.split_once(' ') {
             Some((release, old)) if what == "running" => Removal::StillRuns { release: release.into(), old: old.into() },
-            _ => Removal::Removed(rest),
+            _ if what == "removed" => Removal::Removed(rest),
+            _ => return Err(garbled(&what)),
         })
     }
 
@@ -132,10 +133,6 @@ impl Ssh {
         let mut there = Connection::open_as_root(&self.options.way, &self.address, SCRIPT)?;
         let breaker = there.breaker();
         stop.on_stop(move || breaker.cut());
-        let garbled = |line: &str| TargetError::Garbled {
-            line: line.chars().take(LONGEST).collect(),
-            reason: "it is not the script's".into(),
-        };
         let first = Self::line(&mut there, stop)?;
         let words: Vec<&str> = first.split(' ').collect();
         let ["machine", boot, release, loader] = words[..] else { return Err(garbled(&first)) };
@@ -151,11 +148,9 @@ impl Ssh {
 
     /// The rest of the line that begins with `word`.
     fn answer(&self, there: &mut Connection, stop: &StopHandle, word: &str) -> Result<String, TargetError> {
-        loop {
-            let (what, rest) = self.told(there, stop)?;
-            if what == word {
-                return Ok(rest);
-            }
+        match self.told(there, stop)? {
+            (what, rest) if what == word => Ok(rest),
+            (what, _) => Err(garbled(&what)),
         }
     }
 
@@ -167,11 +162,8 @@ impl Ssh {
             let line: String = line.chars().take(LONGEST).collect();
             let (what, rest) = line.split_once(' ').unwrap_or((&line, ""));
             match what {
-                "log" => {
-                    if log.len() < MOST_LOG {
-                        log.push(rest.into());
-                    }
-                }
+                "log" if log.len() < MOST_LOG => log.push(rest.into()),
+                "log" => return Err(garbled(&line)),
                 "error" => return Err(self.refused(rest, &log)),
                 _ => return Ok((what.into(), rest.into())),
             }
@@ -281,5 +273,13 @@ impl Ssh {
                 }
             }
         }
+    }
+}
+
+fn garbled(line: &str) -> TargetError {
+    let shown: String = line.chars().take(LONGEST).collect();
+    TargetError::Probe {
+        message: format!("the board answers what it was not asked: `{}`", shown.escape_debug()),
+        remedy: "log in there once: does its shell say or change something by itself?".into(),
     }
 }
