@@ -18,6 +18,11 @@ use std::time::{Duration, Instant};
 /// A message and its remedy.
 type Failure = (String, String);
 
+/// Streams from which on the client is waited for before the other tools start.
+const MANY_STREAMS: u32 = 64;
+/// How long that may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
 /// How long the iperf3 server may take to end by itself after its client.
 const SERVER_GRACE: Duration = Duration::from_millis(500);
 
@@ -142,7 +147,19 @@ impl<'a> LoadTools<'a> {
         })?;
         self.launch(&Client, 1, &Client::args(&iperf3, &place.address, place.port), None)?;
         self.place = Some(place.clone());
+        if iperf3.streams >= MANY_STREAMS {
+            self.connects();
+        }
         Ok(())
+    }
+
+    /// Waits until the client sends, as long as that takes at most on an idle machine: beside hundreds of stressors that want the same CPU, it
+    /// takes minutes to make a hundred connections. If it is not there by then, it goes on.
+    fn connects(&self) {
+        let end = Instant::now() + CONNECT_LIMIT;
+        while Instant::now() < end && self.tools.last().is_some_and(|t| t.not_at_work(&process_tree::all()).is_some()) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The path of the network traffic, as text; empty when there is none.
