@@ -32,4 +32,5 @@ mod tail;
 mod timer;
 mod trace;
 mod tuning;
+mod upgrade;
 mod world;
