@@ -36,6 +36,29 @@ fn labels(v: &Versus) -> Vec<Vec<&str>> {
 }
 
 #[test]
+fn kernels_of_one_tree_have_names_of_their_own_at_each_place() {
+    let of = |id: &str, release: &str, preemption: Preemption, arch: &str| {
+        let mut b = build(id, release, "none", &[4_000; 1000]);
+        b.0.system.kernel.preemption = preemption;
+        b.0.system.kernel.arch = arch.into();
+        b.record()
+    };
+    let records = [
+        of("1", "6.17.13-none", Preemption::None, "x86_64"),
+        of("2", "6.17.13-lazy", Preemption::Lazy, "x86_64"),
+        of("3", "6.17.13-rt", Preemption::Rt, "x86_64"),
+        // Another place: nothing there has the same short name.
+        of("4", "6.17.13-none", Preemption::None, "aarch64"),
+        of("5", "6.17.13-rt", Preemption::Rt, "aarch64"),
+    ];
+    let tally = VersusTally::of(&records);
+    let all = variants(&tally, None).unwrap();
+    let names: Vec<Vec<&str>> = all.places.iter().map(|p| p.rows.iter().map(|r| r.kernel.label.as_str()).collect()).collect();
+    let wanted: [&[&str]; 2] = [&["6.17.13-none stock", "6.17.13-lazy stock", "6.17.13 RT"], &["6.17.13 stock", "6.17.13 RT"]];
+    assert_eq!(names, wanted);
+}
+
+#[test]
 fn a_pair_under_two_loads() {
     let records = [
         run("r1", RT, "none", &[4_000; 1000]),

@@ -175,7 +175,7 @@ impl Ssh {
         let at = &self.address;
         let (code, rest) = said.split_once(' ').unwrap_or((said, ""));
         let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
-        let usage = matches!(code, "not-a-kernel" | "architecture" | "there-already" | "none" | "not-running" | "there");
+        let usage = matches!(code, "not-a-kernel" | "architecture" | "there-already" | "none" | "not-running" | "there" | "kept");
         let remove = format!("rtscope kernel remove --to {at}");
         let as_it_was = format!("{at} is as it was");
         let (message, remedy) = match code {
@@ -220,6 +220,7 @@ impl Ssh {
             "none" => {
                 (format!("{at} has no kernel of rtscope kernel install"), format!("rtscope kernel install FILE.deb --to {at}"))
             }
+            "kept" => (format!("{rest} is already the kernel of every boot on {at}"), format!("rtscope board add {at}")),
             "not-running" => (format!("{at} runs {first}, not {second}"), format!("try it first: rtscope kernel try --to {at}")),
             _ => (format!("{at}: {said}"), remove),
         };

@@ -1,5 +1,5 @@
-# The board's side of `rtscope kernel install`: one action of install, reboot, keep and remove, for any POSIX shell, as root.
-# A line names the action. $state says how to undo it, and is written before anything is changed.
+# The board's side of `rtscope kernel install`: for any POSIX shell, as root.
+# A line names the action: install, try, keep, remove or restart. $state says how to undo it, and is written before anything is changed.
 rtscope() {
     umask 022
     LC_ALL=C
@@ -43,7 +43,7 @@ rtscope() {
     loader() {
         if [ -n "$(firmware)" ]; then
             echo raspberry-pi
-        elif [ -f $grubcfg ] && has grub-reboot && has grub-set-default && has grub-editenv && has update-grub; then
+        elif [ -f $grubcfg ] && has grub-probe && has grub-editenv && has update-grub; then
             echo grub
         else
             echo none
@@ -247,7 +247,7 @@ rtscope() {
     once() {
         case $(get loader) in
         grub) grub-editenv $grubenv set "next_entry=$(get new)" ;;
-        raspberry-pi) [ -f "$(get place)/tryboot.txt" ] || [ -e "$state/kept" ] ;;
+        raspberry-pi) [ -f "$(get place)/tryboot.txt" ] ;;
         esac
     }
 
@@ -264,8 +264,9 @@ rtscope() {
 
     try() {
         [ -e "$state/undo" ] || fail none
+        [ ! -e "$state/kept" ] || fail "kept $(get release)"
         once || fail once
-        if [ "$(get loader)" = raspberry-pi ] && ! [ -e "$state/kept" ]; then
+        if [ "$(get loader)" = raspberry-pi ]; then
             restart tryboot
         else
             restart
@@ -312,7 +313,7 @@ rtscope() {
             return
         fi
         if [ -e "$state/undo" ]; then undo; else rm -rf "$state"; fi
-        tell "removed $release"
+        tell "removed ${release:-what was sent}"
     }
 
     tell "machine $(cat /proc/sys/kernel/random/boot_id) $(uname -r) $(loader)"

@@ -53,49 +53,38 @@ pub(crate) struct Install {
     #[arg(value_name = "FILE")]
     pub package: PathBuf,
     #[command(flatten)]
-    pub to: To,
+    pub board: Reboot,
     /// Reboot into it at once, and wait until the board answers
     #[arg(long)]
     pub reboot: bool,
-    #[command(flatten)]
-    pub wait: Wait,
-}
-
-/// Options of `kernel try`.
-#[derive(Debug, Args)]
-pub(crate) struct Reboot {
-    #[command(flatten)]
-    pub to: To,
-    #[command(flatten)]
-    pub wait: Wait,
 }
 
 /// Options of `kernel remove`.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     #[command(flatten)]
-    pub to: To,
+    pub board: Reboot,
     /// If it runs, reboot into the old one first
     #[arg(long)]
     pub reboot: bool,
-    #[command(flatten)]
-    pub wait: Wait,
 }
 
-/// Which board.
+/// A board that may be rebooted; options of `kernel try`.
+#[derive(Debug, Args)]
+pub(crate) struct Reboot {
+    #[command(flatten)]
+    pub to: To,
+    /// How long to wait until it answers after a reboot
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
+    pub wait: Nanos,
+}
+
+/// A board; options of `kernel keep`.
 #[derive(Debug, Args)]
 pub(crate) struct To {
     /// The board: ssh:[USER@]HOST[:PORT], or a name in ~/.ssh/config
     #[arg(long, value_name = "BOARD")]
     pub to: String,
-}
-
-/// How long a reboot may take.
-#[derive(Debug, Args)]
-pub(crate) struct Wait {
-    /// How long to wait until it answers after a reboot
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
-    pub wait: Nanos,
 }
 
 const BUILD: &str = "\

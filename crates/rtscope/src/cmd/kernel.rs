@@ -21,7 +21,7 @@ pub(crate) fn run(context: &Context, a: &Kernel) -> Result<Code, Failure> {
         KernelCommand::Build(a) => build(context, a),
         KernelCommand::Install(a) => install(context, a),
         KernelCommand::Try(a) => told(context, &a.to, |there, stop, say| {
-            let now = there.try_kernel(a.wait.wait.into(), stop, say)?;
+            let now = there.try_kernel(a.wait.into(), stop, say)?;
             Ok(tried(&now, &a.to.to))
         }),
         KernelCommand::Keep(to) => told(context, to, |there, stop, _| {
@@ -64,13 +64,13 @@ fn build(context: &Context, a: &Build) -> Result<Code, Failure> {
 }
 
 fn install(context: &Context, a: &Install) -> Result<Code, Failure> {
-    told(context, &a.to, |there, stop, say| {
+    let to = &a.board.to.to;
+    told(context, &a.board.to, |there, stop, say| {
         let (release, old) = there.install_kernel(&a.package, stop, say)?;
         if a.reboot {
-            let now = there.try_kernel(a.wait.wait.into(), stop, say)?;
-            return Ok(tried(&now, &a.to.to));
+            let now = there.try_kernel(a.board.wait.into(), stop, say)?;
+            return Ok(tried(&now, to));
         }
-        let to = &a.to.to;
         Ok(format!(
             "{release} is installed on {to}. One boot will be its own, the one after that is {}'s again.\nNext: rtscope kernel try --to {to}\n",
             old.release
@@ -79,12 +79,12 @@ fn install(context: &Context, a: &Install) -> Result<Code, Failure> {
 }
 
 fn remove(context: &Context, a: &Remove) -> Result<Code, Failure> {
-    let to = &a.to.to;
-    told(context, &a.to, |there, stop, say| {
+    let to = &a.board.to.to;
+    told(context, &a.board.to, |there, stop, say| {
         let mut removal = there.remove_kernel(stop)?;
         if let (Removal::StillRuns { old, .. }, true) = (&removal, a.reboot) {
             say(format!("back to {old}"));
-            there.reboot(a.wait.wait.into(), stop, say)?;
+            there.reboot(a.board.wait.into(), stop, say)?;
             removal = there.remove_kernel(stop)?;
         }
         match removal {
