@@ -172,10 +172,15 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
     t
 }
 
+/// What XML 1.0 (section 2.2) forbids besides controls and surrogates: replaced, since a library that leaves controls out lets them pass.
+pub(crate) fn xml_characters(text: &str) -> String {
+    text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
 /// Escapes text for the content or an attribute of XML or HTML. Characters that would reorder or hide text are written
 /// out, as on a terminal; other characters that XML 1.0 forbids are replaced.
 pub(crate) fn escape(text: &str) -> String {
-    let text = rtscope_record::text::visible(text);
+    let text = xml_characters(&rtscope_record::text::visible(text));
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
@@ -184,7 +189,6 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -95,7 +95,7 @@ fn metrics(text: &str) -> usize {
 
 proptest! {
     #[test]
-    fn hostile_texts(text in "(?s).{0,40}|[\\x00-\\x1f<>&\"']{0,20}|]]>") {
+    fn hostile_texts(text in "(?s).{0,40}|[\\x00-\\x1f<>&\"'\u{fffe}\u{ffff}]{0,20}|]]>") {
         let mut parts = sample::virtual_machine(50).remove(0).into_parts();
         (parts.load, parts.target) = (text.clone(), text.clone());
         if let Ok(r) = rtscope_record::Record::new(parts) {
