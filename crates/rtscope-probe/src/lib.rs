@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // what a test starts for itself may take signals as it likes
 
 pub mod build;
+mod by_hand;
 pub mod fake;
 pub mod line_tests;
 pub mod lines;

@@ -1,6 +1,6 @@
 //! The command line of `rtscope-probe`.
 
-use crate::{build, serve, spool};
+use crate::{build, by_hand, serve, spool};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +10,8 @@ rtscope-probe: takes a measurement on the machine it runs on (part of rtscope)
 
 Usage: rtscope-probe             one plan (a line of JSON) on standard input; its end ends the run early
        rtscope-probe PLAN.json   the plan from a file; SIGINT or SIGTERM ends the run early
+       rtscope-probe timer SECONDS
+                                 by hand, where rtscope is not: wake-up latency on every CPU, as a table
        rtscope-probe --version
 
 Events go to standard output, one JSON object a line; the last is the record or the error.
@@ -28,6 +30,7 @@ pub fn main(arguments: &[OsString]) -> u8 {
         [] => serve::serve(std::io::stdin(), &mut out, false),
         ["--version" | "-V"] => say(&mut out, &format!("rtscope-probe {}\n", build::described()), 0),
         ["--help" | "-h"] => say(&mut out, HELP, 0),
+        ["timer", seconds] => by_hand::timer(seconds, &mut out),
         // Requests of a driver on another machine, explained in `spool`.
         ["keep", dir] => spool::keep(Path::new(dir), std::io::stdin(), &mut out),
         ["follow", dir, at] => match at.parse() {

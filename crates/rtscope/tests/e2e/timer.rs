@@ -145,6 +145,7 @@ fn both_ways_to_the_probe_measure() {
         copy_program(&beside, &w.path("a-probe"));
         let named: crate::world::Said = w.command(&measure).env("RTSCOPE_PROBE", w.path("a-probe")).output().unwrap().into();
         adds_up(&named.measured().record(), |_| 200);
+        by_hand(&w);
     } else {
         crate::world::skip("rtscope-probe is not built: cargo test --workspace builds it");
     }
@@ -154,6 +155,22 @@ fn both_ways_to_the_probe_measure() {
     garbage.ends_with(3).complains(&["not an event", "one version"]);
     let silent: crate::world::Said = w.command(&measure).env("RTSCOPE_PROBE", "/bin/true").output().unwrap().into();
     silent.ends_with(3).complains(&["ended without a record"]);
+}
+
+/// The probe alone, for a person: its table adds up.
+fn by_hand(w: &World) {
+    let said: crate::world::Said = w.command_of(w.path("a-probe")).args(["timer", "1"]).output().unwrap().into();
+    let text = said.ends_with(0).out;
+    let rows: Vec<Vec<&str>> = text.lines().skip(2).map(|l| l.split_whitespace().collect()).collect();
+    let rows: Vec<_> = rows.iter().take_while(|row| row.len() == 8 && (row[0].starts_with("cpu") || row[0] == "all")).collect();
+    let number = |row: &[&str], at: usize| row[at].parse::<u64>().unwrap();
+    for row in &rows {
+        assert_eq!(number(row, 1) + number(row, 3), number(row, 2), "{text}");
+    }
+    assert!(!rows.is_empty() && rows.iter().all(|row| number(row, 1) > 0), "{text}");
+    assert!(["VALID", "INCONCLUSIVE", "INVALID"].contains(&text.lines().last().unwrap()), "{text}");
+    let said: crate::world::Said = w.command_of(w.path("a-probe")).args(["timer", "soon"]).output().unwrap().into();
+    said.ends_with(2).complains(&["`soon` is not a number of seconds", "1 to 86400"]);
 }
 
 #[test]
