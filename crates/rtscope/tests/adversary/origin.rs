@@ -1,6 +1,6 @@
 //! Things that pose as a measurement of a machine: a forged record, an emulator, an invented capture.
 
-use crate::world::{Said, World, codes};
+use crate::world::{World, codes};
 use rtscope_record::{Distribution, Origin, Record, RecordParts, Verdict};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
@@ -70,18 +70,13 @@ fn measured(w: &World, more: &str) -> Record {
     said.record()
 }
 
-/// What `show` says of a record with the exit code that its verdict gives: a run without root's rights is INVALID.
-fn shown(w: &World, words: &str) -> Said {
-    let said = w.line(&format!("show {words}"));
-    let wanted = if said.out.contains("INVALID") { 4 } else { 0 };
-    said.ends_with(wanted)
-}
-
 /// The record that `import` makes of `text` in a new archive, which must equal what `show` makes of the file without importing
 /// it.
 fn imported(w: &World, text: &str) -> Record {
     w.file("given.json", text);
-    let shown = shown(w, "given.json --json").record();
+    let shown = w.line("show given.json --json");
+    let invalid = shown.record().verdict() == Verdict::Invalid;
+    let shown = shown.ends_with(if invalid { 4 } else { 0 }).record();
     let said = w.line("import given.json --json").ends_with(0);
     assert_eq!(said.record(), shown, "a file is worth no more than what is imported from it");
     shown
@@ -159,7 +154,7 @@ fn a_signature_is_believed_from_whom_one_trusts_and_for_what_was_signed() {
     let (one, two) = (measured(&alice, "--sign"), measured(&alice, "--sign"));
     assert_eq!(one.origin(), Origin::Measured);
     assert!(alice.line("verify").ends_with(0).out.contains("signed by alice"));
-    assert!(shown(&alice, "").out.contains("signed by alice"));
+    assert!(alice.line("show").measured().out.contains("signed by alice"));
     let json = serde_json::to_string(&one).unwrap();
     // The key is still unknown to bob.
     let said = bob.line("import -").code;

@@ -47,7 +47,7 @@ fn a_response_is_measured_kept_and_shown() {
     assert_eq!((i.stimulus.as_ref().unwrap().name.clone(), i.lost), (a.clone(), 0));
     assert!(codes(&r).contains(&"software-line"));
     assert!(!file(&a).exists() && !file(&b).exists());
-    let shown = w.line("show").ends_with(0).out;
+    let shown = w.line("show").measured().out;
     assert!(
         ["rising", "falling", "Instrument", "software line", "null wire", "uncertainty"].iter().all(|t| shown.contains(t)),
         "{shown}"
