@@ -2,7 +2,7 @@
 
 use super::running::Running;
 use crate::process_tree::{self, Family, Process};
-use crate::tools::tool::Workers;
+use crate::tools::tool::{Part, Workers};
 use rtscope_record::load::{LoadCourse, LoadCpu, LoadStep, LoadWorkers};
 use rtscope_sys as sys;
 use std::collections::HashMap;
@@ -31,6 +31,8 @@ struct Worker {
     cpu_ns: u64,
     nice: i64,
     policy: u64,
+    /// It answers another worker, and waits where that one gets no CPU: the other one is judged.
+    serves: bool,
     reniced: bool,
     gone: bool,
     quiet_looks: u32,
@@ -140,7 +142,7 @@ impl Watch {
                 Workers::Itself => vec![main],
             };
             for p in direct.into_iter().filter(|p| !p.ended) {
-                self.join(number, p, &family, &times);
+                self.join((number, tool.tool.part() == Part::Server), p, &family, &times);
             }
         }
         let looked = Looked { family: &family, times: &times, ns, early };
@@ -151,8 +153,8 @@ impl Watch {
         self.next = Instant::now() + LOOK.max(now.elapsed() * 100);
     }
 
-    /// Adds a worker that was not known yet.
-    fn join(&mut self, tool: usize, p: &Process, family: &Family<'_>, times: &HashMap<Id, (u64, u64)>) {
+    /// Adds a worker that was not known yet, of tool number `tool`.
+    fn join(&mut self, (tool, serves): (usize, bool), p: &Process, family: &Family<'_>, times: &HashMap<Id, (u64, u64)>) {
         if self.workers.contains_key(&id(p)) {
             return;
         }
@@ -164,8 +166,18 @@ impl Watch {
         });
         kinds[kind].seen.count += 1;
         let cpu_ns = family.with_descendants(p).into_iter().filter_map(|p| times.get(&id(p))).map(|t| t.0 + t.1).sum();
-        let worker =
-            Worker { tool, kind, cpu_ns, nice: p.nice, policy: p.policy, reniced: false, gone: false, quiet_looks: 0, quiet_ns: 0 };
+        let worker = Worker {
+            tool,
+            kind,
+            cpu_ns,
+            nice: p.nice,
+            policy: p.policy,
+            serves,
+            reniced: false,
+            gone: false,
+            quiet_looks: 0,
+            quiet_ns: 0,
+        };
         self.workers.insert(id(p), worker);
     }
 
@@ -292,7 +304,7 @@ impl Worker {
             self.reniced = true;
             kind.seen.reniced += 1;
         }
-        match (active, stopped) {
+        match (active || (self.serves && !stopped), stopped) {
             (true, _) => Did::Work,
             (false, true) => Did::Ended,
             (false, false) => Did::Nothing,
@@ -345,6 +357,41 @@ mod tests {
         assert_eq!(idle_in("cpu12 1 2 3 40 5 6 7"), Some((12, 450_000_000)));
         assert_eq!(idle_in("cpu0 1 2 3 40"), Some((0, 400_000_000)));
         assert_eq!(idle_in("intr 1 2 3 40 5 6 7"), None);
+    }
+
+    /// A server waits as long as its client gets no CPU, which is no fault of the load: 24 s beside all of stress-ng's stressors on one
+    /// CPU. One that was stopped is seen nevertheless.
+    #[test]
+    fn a_server_that_waits_is_at_work_and_a_stopped_one_is_not() {
+        let process = |state| Process {
+            pid: 7,
+            parent: 1,
+            name: "iperf3".into(),
+            state,
+            ended: false,
+            ticks: 0,
+            collected_ticks: 0,
+            nice: 0,
+            cpu: 0,
+            policy: 0,
+            start: 1,
+        };
+        let did = |state, serves| {
+            let processes = [process(state)];
+            let (family, times) = (Family::of(&processes), HashMap::from([((7, 1), (0, 0))]));
+            let mut watch = Watch::new(&[], false);
+            watch.join((0, serves), &processes[0], &family, &times);
+            watch.judge(&Looked { family: &family, times: &times, ns: 500_000_000, early: false });
+            watch.times = times.clone();
+            for _ in 0..QUIET_LOOKS {
+                watch.judge(&Looked { family: &family, times: &times, ns: 500_000_000, early: false });
+            }
+            watch.workers(0)[0].longest_idle_ns > 0
+        };
+        assert_eq!(
+            [(b'S', true), (b'S', false), (b'T', true), (b'R', false)].map(|(s, serves)| did(s, serves)),
+            [false, true, true, false]
+        );
     }
 
     #[test]
