@@ -21,7 +21,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Its exact version.
     pub(crate) version: String,
-    /// Debian's name of its architecture, or `all`.
+    /// The archive's name of its architecture, or `all`.
     pub(crate) arch: String,
     /// SHA-256 of the `.deb` file.
     pub(crate) sha256: String,
@@ -167,7 +167,7 @@ impl Package {
     }
 }
 
-fn output(command: &mut Command) -> Result<Output, DebianError> {
+pub(super) fn output(command: &mut Command) -> Result<Output, DebianError> {
     command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
     let program = PathBuf::from(command.get_program());
     command.output().map_err(DebianError::io(&program))
@@ -178,9 +178,13 @@ fn succeed(archive: &Archive, command: &mut Command) -> Result<String, DebianErr
     if out.status.success() {
         return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
     }
+    Err(failed(archive, words_of(command), last_words(&out)))
+}
+
+/// The beginning of a command, for messages.
+pub(super) fn words_of(command: &Command) -> String {
     let words: Vec<_> = command.get_args().take(2).map(|a| a.to_string_lossy()).collect();
-    let program = format!("{} {}", command.get_program().to_string_lossy(), words.join(" "));
-    Err(failed(archive, program, last_words(&out)))
+    format!("{} {}", command.get_program().to_string_lossy(), words.join(" "))
 }
 
 fn failed(archive: &Archive, program: impl Into<String>, said: String) -> DebianError {
@@ -205,13 +209,13 @@ fn total(uris: &str) -> u64 {
     uris.lines().filter_map(|l| l.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
 }
 
-fn installed(program: &str) -> bool {
+pub(super) fn installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|d| d.join(program).is_file())
 }
 
 /// The file with the keys of an archive, for apt: fetched if it is in a package that the cache has not got.
-fn keyring(archive: &Archive, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<String, DebianError> {
+pub(super) fn keyring(archive: &Archive, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Result<String, DebianError> {
     let file = match &archive.keys {
         Keys::Host { file, package } => {
             if !Path::new(file).is_file() {
@@ -220,11 +224,11 @@ fn keyring(archive: &Archive, cache: &Path, on_step: &mut dyn FnMut(&str)) -> Re
             PathBuf::from(file)
         }
         Keys::Packaged { package, file } => packaged_keyring(package, file, cache, on_step)?,
-        Keys::Users(variable) => {
+        Keys::Users(variable, what) => {
             let named = std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
             named.ok_or_else(|| {
                 let why = format!("packages of {} are taken only if they are signed; name the keys", archive.vendor);
-                DebianError::Unusable(format!("{why}: {variable}=FILE (a keyring as gpg --export writes it)"))
+                DebianError::Unusable(format!("{why}: {variable}=FILE ({what})"))
             })?
         }
     };

@@ -15,12 +15,24 @@ pub(crate) struct Archive {
     pub(crate) mirrors: &'static [(&'static [Arch], &'static str)],
     /// The environment variable that names another address.
     pub(crate) variable: &'static str,
+    /// What fetches its packages.
+    pub(crate) format: Format,
     /// Source packages rather than binary ones.
     pub(crate) source: bool,
-    /// Its suites: what follows the archive's address, the suite, its components.
+    /// Its suites: what follows the archive's address, the suite, its components. For dnf its repositories: nothing, the path below the
+    /// address with `*` for the machine, the name.
     pub(crate) suites: &'static [(&'static str, &'static str, &'static str)],
     /// The keys that its index must be signed with.
     pub(crate) keys: Keys,
+}
+
+/// The format of an archive's packages.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Debian's, by apt.
+    Deb,
+    /// Fedora's, by dnf.
+    Rpm,
 }
 
 /// Where the keys come from that an archive's index must be signed with.
@@ -40,8 +52,8 @@ pub(crate) enum Keys {
         /// The file, relative to the root.
         file: &'static str,
     },
-    /// A file that the user names by this environment variable.
-    Users(&'static str),
+    /// A file that the user names by this environment variable, and what it is, for people.
+    Users(&'static str, &'static str),
 }
 
 /// Debian 12: the guests' tools, and the kernels built with its compiler.
@@ -50,6 +62,7 @@ pub(crate) const DEBIAN_12: Archive = Archive {
     vendor: "Debian",
     mirrors: &[(&Arch::ALL, DEBIAN)],
     variable: DEBIAN_VARIABLE,
+    format: Format::Deb,
     source: false,
     suites: &[("", "bookworm", "main"), ("", "bookworm-backports", "main"), ("-security", "bookworm-security", "main")],
     keys: DEBIANS_KEYS,

@@ -1,7 +1,7 @@
 //! Families of kernels that can be fetched: the one table of their names, packages, archives and compilers.
 
 use super::arch::Arch;
-use crate::debian::{Archive, DEBIAN, DEBIAN_12, DEBIAN_VARIABLE, DEBIANS_KEYS, Keys};
+use crate::debian::{Archive, DEBIAN, DEBIAN_12, DEBIAN_VARIABLE, DEBIANS_KEYS, Format, Keys};
 
 /// A family of kernels: `VENDOR/SERIES` and `VENDOR/SERIES-rt`.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub(crate) archive: &'static Archive,
     /// The flavour of its packages for each architecture, stock and PREEMPT_RT, where there are any.
     pub(crate) flavours: &'static [Flavour],
-    /// The packages that lead to its newest kernel, with `*` for the flavour.
+    /// The packages that lead to its newest kernel, with `*` for the flavour; Fedora's are the kernel's own, the first with its image.
     pub(crate) metapackages: &'static [&'static str],
     /// Which versions of these packages count.
     pub(crate) versions: Versions,
@@ -141,6 +141,9 @@ const TABLE: &[Entry] = &[
         }),
         ..OF_UBUNTU_24_04
     },
+    Entry { series: "43", archive: &FEDORA_43, ..OF_FEDORA },
+    Entry { series: "44", archive: &FEDORA_44, ..OF_FEDORA },
+    Entry { series: "rawhide", archive: &FEDORA_RAWHIDE, ..OF_FEDORA },
     Entry {
         vendor: "raspberrypi",
         archive: &RASPBERRY_PI_13,
@@ -183,6 +186,17 @@ const OF_UBUNTU_24_04: Entry = Entry {
     ..OF_DEBIAN_12
 };
 
+/// Its headers are not fetched: they want Fedora's own compiler.
+const OF_FEDORA: Entry = Entry {
+    vendor: "fedora",
+    flavours: &[
+        Flavour { arch: Arch::Amd64, rt: false, name: "x86_64" },
+        Flavour { arch: Arch::Arm64, rt: false, name: "aarch64" },
+    ],
+    metapackages: &["kernel-core", "kernel-modules-core", "kernel-modules"],
+    ..OF_DEBIAN_12
+};
+
 const ANY: Versions = Versions { begin: "", have: "", lack: None };
 /// What the headers' programs are linked with (`modpost`, `objtool`, `sign-file`).
 const LIBRARIES: &[&str] = &["libelf1t64", "libdw1t64", "libssl3t64", "zlib1g"];
@@ -202,6 +216,7 @@ static DEBIAN_13: Archive = Archive {
     vendor: "Debian",
     mirrors: &[(&Arch::ALL, DEBIAN)],
     variable: DEBIAN_VARIABLE,
+    format: Format::Deb,
     source: false,
     suites: &[
         ("", "trixie", "main"),
@@ -217,6 +232,7 @@ const UBUNTU: Archive = Archive {
     vendor: "Ubuntu",
     mirrors: &[(&[Arch::Amd64], "http://archive.ubuntu.com/ubuntu"), (&Arch::ALL, "http://ports.ubuntu.com/ubuntu-ports")],
     variable: "RTSCOPE_UBUNTU_MIRROR",
+    format: Format::Deb,
     source: false,
     suites: &[],
     keys: Keys::Packaged { package: "ubuntu-keyring", file: "usr/share/keyrings/ubuntu-archive-keyring.gpg" },
@@ -241,10 +257,38 @@ static RASPBERRY_PI_13: Archive = Archive {
     vendor: "Raspberry Pi OS",
     mirrors: &[],
     variable: "RTSCOPE_RASPBERRYPI_MIRROR",
+    format: Format::Deb,
     source: false,
     suites: &[("", "trixie", "main")],
-    keys: Keys::Users("RTSCOPE_RASPBERRYPI_KEYRING"),
+    keys: Keys::Users("RTSCOPE_RASPBERRYPI_KEYRING", "a keyring as gpg --export writes it"),
 };
+
+/// No mirror and no keys: whoever wants these kernels names both.
+const FEDORA: Archive = Archive {
+    dir: "",
+    vendor: "Fedora",
+    mirrors: &[],
+    variable: "RTSCOPE_FEDORA_MIRROR",
+    format: Format::Rpm,
+    source: false,
+    suites: &[],
+    keys: Keys::Users("RTSCOPE_FEDORA_KEYS", "its keys as text, such as RPM-GPG-KEY-fedora-44-primary"),
+};
+
+static FEDORA_43: Archive = Archive {
+    dir: "fedora-43",
+    suites: &[("", "releases/43/Everything/*/os", "fedora"), ("", "updates/43/Everything/*", "updates")],
+    ..FEDORA
+};
+
+static FEDORA_44: Archive = Archive {
+    dir: "fedora-44",
+    suites: &[("", "releases/44/Everything/*/os", "fedora"), ("", "updates/44/Everything/*", "updates")],
+    ..FEDORA
+};
+
+static FEDORA_RAWHIDE: Archive =
+    Archive { dir: "fedora-rawhide", suites: &[("", "development/rawhide/Everything/*/os", "rawhide")], ..FEDORA };
 
 #[cfg(test)]
 #[path = "family_tests.rs"]

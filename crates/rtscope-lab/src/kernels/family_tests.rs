@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 fn every_row_is_complete() {
     for family in Family::all() {
         let e = family.entry();
-        let name = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b".-".contains(&b));
+        let name =
+            |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b".-_".contains(&b));
         // These become parts of paths.
         assert!(name(e.vendor) && name(e.series) && e.vendor != "own", "{e:?}");
         assert!(!e.series.ends_with("-rt") && !e.series.starts_with('.'), "{e:?}");
@@ -16,7 +17,10 @@ fn every_row_is_complete() {
         let cells: BTreeSet<_> = e.flavours.iter().map(|f| (f.arch, f.rt)).collect();
         assert_eq!(cells.len(), e.flavours.len(), "one flavour for each: {e:?}");
         assert!(!e.metapackages.is_empty());
-        assert!(e.metapackages.iter().all(|m| m.starts_with("linux-image-") && m.matches('*').count() == 1), "{e:?}");
+        let rpm = e.archive.format == Format::Rpm;
+        let leads =
+            |m: &str| if rpm { m.starts_with("kernel-") } else { m.starts_with("linux-image-") && m.matches('*').count() == 1 };
+        assert!(e.metapackages.iter().all(|m| leads(m)), "{e:?}");
         for f in e.flavours {
             assert!(e.archive.mirrors.is_empty() || e.archive.mirrors.iter().any(|(archs, _)| archs.contains(&f.arch)), "{f:?}");
         }

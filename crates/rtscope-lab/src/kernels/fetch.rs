@@ -4,7 +4,7 @@ use super::candidate::{Candidate, Chosen, is_name, version_of};
 use super::family::{Entry, Family};
 use super::place::place;
 use super::{Arch, CachedKernel, KernelError, KernelName, headers};
-use crate::debian::{Apt, DebianError, Package, Paragraph, compare_versions};
+use crate::debian::{Apt, DebianError, Dnf, Format, Package, Paragraph, compare_versions};
 use std::fs;
 use std::path::Path;
 
@@ -22,6 +22,9 @@ pub(super) fn fetch(
 ) -> Result<CachedKernel, KernelError> {
     let (arch, of) = (name.arch(), family.entry());
     let flavour = family.flavour(arch, rt).unwrap_or_default();
+    if of.archive.format == Format::Rpm {
+        return fetch_rpm(cache, work, name, (of, flavour), on_step);
+    }
     let apt = Apt::open_archive(of.archive, cache, arch, on_step)?;
     let names: Vec<String> = of.metapackages.iter().map(|m| m.replace('*', flavour)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -52,6 +55,27 @@ pub(super) fn fetch(
     }
     on_step("computing checksums");
     CachedKernel::enter(work, name, release, packages, fetched)
+}
+
+/// The same by dnf. Its packages are named after what they have, and their version is the release.
+fn fetch_rpm(
+    cache: &Path,
+    work: &Path,
+    name: &KernelName,
+    (of, machine): (&'static Entry, &'static str),
+    on_step: &mut dyn FnMut(&str),
+) -> Result<CachedKernel, KernelError> {
+    let dnf = Dnf::open(of.archive, cache, (name.arch(), machine), on_step)?;
+    let version = dnf.newest(of.metapackages[0], on_step)?;
+    let release = format!("{version}.{machine}");
+    let root = work.join("root");
+    fs::create_dir(&root).map_err(KernelError::io(&root))?;
+    let packages = dnf.fetch(of.metapackages, &version, (work, &root), on_step)?;
+    place(&root, work, &release)?;
+    fs::remove_dir_all(&root).map_err(KernelError::io(&root))?;
+    on_step("its headers are not fetched: they want Fedora's own compiler, so there are no tests in kernel space with it");
+    on_step("computing checksums");
+    CachedKernel::enter(work, name, &release, packages, None)
 }
 
 /// The newest candidate that can be downloaded: an index may list files that the mirror no longer has.

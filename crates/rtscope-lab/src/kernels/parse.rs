@@ -52,7 +52,7 @@ impl FromStr for KernelName {
             }
             ("own", Some(name), None) => Self::own(name, arch),
             _ => Err(wrong(
-                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, ubuntu/SERIES/ARCH or own/NAME/ARCH; the architecture may be left out",
+                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, ubuntu/SERIES/ARCH, fedora/SERIES/ARCH or own/NAME/ARCH; the architecture may be left out",
             )),
         }
     }
