@@ -87,6 +87,9 @@ fn a_guest_with_busybox_and_dropbear_is_a_board() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     fs::write(dir.join("known"), format!("[127.0.0.1]:{port} {public}\n")).unwrap();
     configure(&dir, port, "known", "key");
+    // Whoever runs the tests, there is only root on the board. The last block is for every host.
+    let mut config = fs::OpenOptions::new().append(true).open(dir.join("config")).unwrap();
+    config.write_all(b"  User root\n").unwrap();
     image(&dir, &kernel);
 
     let console = fs::File::create(dir.join("console")).unwrap();
