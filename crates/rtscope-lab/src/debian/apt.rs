@@ -51,11 +51,7 @@ impl Apt {
         arch: Arch,
         on_step: &mut dyn FnMut(&str),
     ) -> Result<Self, DebianError> {
-        for (program, package) in [("apt-get", "apt"), ("apt-cache", "apt"), ("dpkg-deb", "dpkg")] {
-            if !installed(program) {
-                return Err(DebianError::Missing { what: format!("the program {program}"), package });
-            }
-        }
+        require([("apt-get", "apt"), ("apt-cache", "apt"), ("dpkg-deb", "dpkg")])?;
         let mirror = archive.mirror(arch, std::env::var(archive.variable).ok().as_deref())?;
         let keyring = keyring(archive, cache, on_step)?;
         let dir = archive.index_dir(cache, arch);
@@ -209,7 +205,15 @@ fn total(uris: &str) -> u64 {
     uris.lines().filter_map(|l| l.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
 }
 
-pub(super) fn installed(program: &str) -> bool {
+/// Programs that this host must have, each with the Debian package that contains it.
+pub(super) fn require(programs: [(&str, &'static str); 3]) -> Result<(), DebianError> {
+    match programs.into_iter().find(|(program, _)| !installed(program)) {
+        Some((program, package)) => Err(DebianError::Missing { what: format!("the program {program}"), package }),
+        None => Ok(()),
+    }
+}
+
+fn installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|d| d.join(program).is_file())
 }
@@ -236,7 +240,7 @@ pub(super) fn keyring(archive: &Archive, cache: &Path, on_step: &mut dyn FnMut(&
     let whole = file.canonicalize().map_err(unusable)?;
     let plain = |p: &&str| !p.contains(|c: char| c.is_whitespace() || c.is_control() || "[]\"\\,".contains(c));
     whole.to_str().filter(plain).map(str::to_owned).ok_or_else(|| {
-        DebianError::Unusable(format!("apt can't read a keyring with blanks, commas or brackets in its path: {}", whole.display()))
+        DebianError::Unusable(format!("{}: apt and dnf read no keys from a path with blanks, commas or brackets", whole.display()))
     })
 }
 

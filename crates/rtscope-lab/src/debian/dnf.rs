@@ -1,6 +1,6 @@
 //! Fedora's packages by a private dnf, as `apt` does it for Debian's: a configuration of its own, no root, nothing of the host's.
 
-use super::apt::{Package, installed, keyring, output, words_of};
+use super::apt::{Package, keyring, output, require, words_of};
 use super::archive::Archive;
 use super::error::DebianError;
 use crate::cache;
@@ -33,11 +33,7 @@ impl Dnf {
         (arch, machine): (Arch, &'static str),
         on_step: &mut dyn FnMut(&str),
     ) -> Result<Self, DebianError> {
-        for (program, package) in [("dnf", "dnf dnf-plugins-core"), ("rpmkeys", "rpm"), ("bsdtar", "libarchive-tools")] {
-            if !installed(program) {
-                return Err(DebianError::Missing { what: format!("the program {program}"), package });
-            }
-        }
+        require([("dnf", "dnf dnf-plugins-core"), ("rpmkeys", "rpm"), ("bsdtar", "libarchive-tools")])?;
         let mirror = archive.mirror(arch, std::env::var(archive.variable).ok().as_deref())?;
         let keys = keyring(archive, cache, on_step)?;
         let dir = cache.join("dnf").join(archive.dir).join(arch.as_str());

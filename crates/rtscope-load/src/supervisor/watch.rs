@@ -304,9 +304,10 @@ impl Worker {
             self.reniced = true;
             kind.seen.reniced += 1;
         }
-        match (active || (self.serves && !stopped), stopped) {
+        match (active, stopped) {
             (true, _) => Did::Work,
             (false, true) => Did::Ended,
+            (false, false) if self.serves => Did::Work,
             (false, false) => Did::Nothing,
         }
     }
