@@ -277,6 +277,12 @@ pub(crate) fn load_achieved(p: &LoadProcess) -> String {
     [achieved, workers].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
+/// What a process of a load left out by itself; empty if nothing.
+pub(crate) fn load_left_out(p: &LoadProcess) -> String {
+    let all: Vec<String> = p.left_out.iter().map(|(name, reason)| format!("{name} ({reason})")).collect();
+    if all.is_empty() { String::new() } else { format!("left out {}: {}", all.len(), all.join(", ")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,5 +304,8 @@ mod tests {
         let mut done = p(Some(0), None, false);
         done.achieved = BTreeMap::from([("cpu.bogo_ops".into(), 12_345.0), ("gbit_per_s".into(), 9.5)]);
         assert_eq!(load_achieved(&done), "cpu.bogo_ops 12,345, gbit_per_s 9.500");
+        assert_eq!(load_left_out(&done), "");
+        done.left_out = BTreeMap::from([("apparmor".into(), "AppArmor is not enabled".into()), ("smi".into(), "no MSR".into())]);
+        assert_eq!(load_left_out(&done), "left out 2: apparmor (AppArmor is not enabled), smi (no MSR)");
     }
 }

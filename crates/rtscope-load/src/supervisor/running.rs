@@ -13,6 +13,9 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// How much of the end of a log is kept, bytes.
 const TAIL: u64 = 2048;
+/// How much of a log and of a file of figures is read, bytes: iperf3 -P 128 writes some 150 kB, stress-ng --all less.
+const LOG_READ: u64 = 4 << 20;
+const FIGURES_READ: u64 = 16 << 20;
 
 /// The tool's files.
 #[derive(Debug, Clone)]
@@ -107,10 +110,7 @@ impl Running {
     }
 
     fn figures(&self) -> String {
-        // Bounded: iperf3 -P 128 writes some 150 kB.
-        let mut text = Vec::new();
-        let read = File::open(&self.files.figures).and_then(|f| f.take(16 << 20).read_to_end(&mut text));
-        read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&text).into_owned())
+        head(&self.files.figures, FIGURES_READ)
     }
 
     fn complaint(&self) -> String {
@@ -144,10 +144,18 @@ impl Running {
             signal: self.ended.and_then(|s| s.signal()),
             died_early: self.early,
             achieved,
+            left_out: self.tool.left_out(&head(&self.files.log, LOG_READ)),
             workers: self.workers.clone(),
             stderr: if wrong { self.complaint() } else { String::new() },
         }
     }
+}
+
+/// The first `most` bytes of a file; nothing if it cannot be read.
+fn head(file: &Path, most: u64) -> String {
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|f| f.take(most).read_to_end(&mut text));
+    read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The last lines of a log, without the tool's figures.

@@ -1,6 +1,7 @@
 //! stress-ng: any number of stressors, one or more workers for each.
 
 use super::tool::{Achieved, ArgumentsJob, Paths, Refused, Said, Seen, Tool, WithArguments, Workers, figure};
+use std::collections::BTreeMap;
 
 /// The run time given to stress-ng, s. Not 0 (endless): with that, some stressors of 0.15 end at once (fpunch).
 const A_YEAR: &str = "31536000";
@@ -9,6 +10,10 @@ const AT_WORK_NS: u64 = 20_000_000;
 /// Free space needed for a user's own stressors, MiB. What they write is not known in advance; they are ended
 /// when too little space is left.
 const OWN_DISK_MIB: u64 = 128;
+
+/// How many left out stressors are kept, and how much of a reason, characters: stress-ng has some 350 stressors.
+const LEFT_OUT: usize = 1024;
+const REASON: usize = 160;
 
 /// Long options that are refused, with the reason. getopt accepts any unambiguous abbreviation, so
 /// abbreviations are refused too.
@@ -90,6 +95,10 @@ impl Tool for StressNg {
         Said { achieved: figures(text), error: None }
     }
 
+    fn left_out(&self, log: &str) -> BTreeMap<String, String> {
+        log.lines().filter_map(skipped).take(LEFT_OUT).collect()
+    }
+
     fn ends_with(&self, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
     }
@@ -164,6 +173,20 @@ pub(super) fn figures(yaml: &str) -> Achieved {
         }
     }
     achieved
+}
+
+/// A line of the log by which stress-ng (0.15 to 0.19) says that it leaves a stressor out: its name and the reason.
+fn skipped(line: &str) -> Option<(String, String)> {
+    let (_, said) = line.split_once(" info: ")?;
+    let (_, said) = said.split_once("] ")?;
+    // Before it starts them: what it cannot run here, and what may hang the machine.
+    let (name, reason) = said
+        .split_once(" stressor will be skipped, ")
+        .or_else(|| said.strip_prefix("disabled '")?.split_once("' as "))
+        // Once started: "NAME: REASON, skipping stressor" or "skipping stress test".
+        .or_else(|| said.rsplit_once(", skipping stress")?.0.split_once(": "))?;
+    let is_name = !name.is_empty() && name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    is_name.then(|| (name.to_owned(), reason.chars().take(REASON).collect()))
 }
 
 #[cfg(test)]

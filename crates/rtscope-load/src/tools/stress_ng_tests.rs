@@ -68,3 +68,36 @@ proptest! {
         prop_assert!(check(&["--cpu".into(), "1".into(), word]).is_err());
     }
 }
+
+/// As 0.15.06 said it on a Debian 12.
+#[test]
+fn what_stress_ng_leaves_out_is_read_from_its_log() {
+    let log = "\
+stress-ng: info:  [551] apparmor stressor will be skipped, AppArmor is not enabled
+stress-ng: info:  [551] disabled 'smi' as it may hang or reboot the machine (enable it with the --pathological option)
+stress-ng: info:  [551] dispatching hogs: 1 binderfs, 1 umount, 1 uprobe
+stress-ng: info:  [552] binderfs: binderfs not supported, errno=19 (No such device), skipping stress test
+stress-ng: info:  [554] uprobe: cannot set uprobe_event: errno=2 (No such file or directory), skipping stressor
+stress-ng: warn:  [551] process [554] (uprobe) aborted early, out of system resources
+stress-ng: info:  [551] \u{1b}[31mred stressor will be skipped, a name that is none
+stress-ng: info:  [551] successful run completed in 2.04s
+";
+    let expected = [
+        ("apparmor", "AppArmor is not enabled"),
+        ("binderfs", "binderfs not supported, errno=19 (No such device)"),
+        ("smi", "it may hang or reboot the machine (enable it with the --pathological option)"),
+        ("uprobe", "cannot set uprobe_event: errno=2 (No such file or directory)"),
+    ];
+    let expected = expected.map(|(name, reason)| (name.to_owned(), reason.to_owned()));
+    assert_eq!(StressNg.left_out(log), BTreeMap::from(expected));
+    let endless = format!("stress-ng: info:  [1] a stressor will be skipped, {}\n", "x".repeat(1 << 20));
+    assert_eq!(StressNg.left_out(&endless)["a"].len(), REASON);
+}
+
+proptest! {
+    #[test]
+    fn any_log_is_read(log in any::<String>(), line in "stress-ng: info:  \\[1\\] .*, skipping stress.*") {
+        StressNg.left_out(&log);
+        StressNg.left_out(&line);
+    }
+}

@@ -51,6 +51,11 @@ pub(crate) trait Tool: Debug + Sync {
     /// Reads its figures, which may be damaged or missing.
     fn said(&self, figures: &str) -> Said;
 
+    /// What its log says that it left out, by name, with the reason.
+    fn left_out(&self, _log: &str) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
     /// Whether this is its exit status after a request to end.
     fn ends_with(&self, exit_code: Option<i32>) -> bool;
 

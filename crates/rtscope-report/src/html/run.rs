@@ -5,7 +5,7 @@ use super::parts::{Tile, clock_of, facts, picture, tiles, verdict_badge, warning
 use super::table::table;
 use crate::format::{count, time};
 use crate::names::{Group, Run};
-use crate::properties::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
+use crate::properties::{load_achieved, load_course, load_left_out, process_end, settings_facts, system_facts, witness_facts};
 use crate::svg::{self, Axis, Use};
 use crate::{ReportError, instrument, sheets, summarize, words};
 use maud::{Markup, html};
@@ -247,6 +247,8 @@ fn load_proof(record: &Record) -> Markup {
                 code { (crate::format::command(&p.command)) } " "
                 span class={ "badge " (if bad { "bad" } else { "plain" }) } { (end) } " " (load_achieved(p))
             }
+            @let left_out = load_left_out(p);
+            @if !left_out.is_empty() { p { (left_out) } }
             @if !p.stderr.is_empty() { pre tabindex="0" { (p.stderr) } }
         }
     }

@@ -5,7 +5,7 @@ use super::findings::one;
 use super::grid;
 use super::text::{Paint, Style, blanks, verdict_paint, wrap, wrapped};
 use crate::format::{clean, time};
-use crate::properties::{load_achieved, load_course, process_end, settings_facts, system_facts, witness_facts};
+use crate::properties::{load_achieved, load_course, load_left_out, process_end, settings_facts, system_facts, witness_facts};
 use crate::{ReportError, sheets, summarize};
 use rtscope_analysis::{Summary, virtual_machine};
 use rtscope_record::{Clock, Effect, Record, Verdict, Warning};
@@ -159,6 +159,10 @@ fn load_proof(record: &Record, style: Style) -> String {
         let _ = writeln!(out, "    {}", if bad { style.paint(Paint::Bad, &text) } else { text });
         if !process.achieved.is_empty() || !process.workers.is_empty() {
             out += &wrapped(style, "    ", &load_achieved(process));
+        }
+        let left_out = load_left_out(process);
+        if !left_out.is_empty() {
+            out += &wrapped(style, "    ", &left_out);
         }
         if !process.stderr.is_empty() {
             out += &wrapped(style, "    stderr: ", &process.stderr);
