@@ -23,6 +23,7 @@ pub use arch::Arch;
 pub use cache::{Kernels, Listed};
 pub(crate) use compiler::FetchedCompiler;
 pub use error::KernelError;
+pub(crate) use family::DEBIAN_13;
 pub use manifest::CachedKernel;
 pub use name::KernelName;
 pub(crate) use name::Source;

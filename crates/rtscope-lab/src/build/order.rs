@@ -1,6 +1,7 @@
 //! What is to be built, as it is asked for, and what is told meanwhile.
 
 use super::error::BuildError;
+use super::source::SERIES;
 use super::vary::Vary;
 use crate::kernels::Arch;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 /// Where a kernel's source comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildSource {
-    /// Debian's package `linux-source-SERIES`, by the series as in `debian/6.12`.
+    /// Debian's package with a kernel's source, by its name without `debian/`: `6.12`, `13-backports`.
     Debian(String),
     /// A directory with a kernel's tree.
     Tree(PathBuf),
@@ -17,22 +18,20 @@ pub enum BuildSource {
     Tarball(PathBuf),
 }
 
-/// The series of Debian 12's source packages.
-const SOURCES: [&str; 2] = ["6.1", "6.12"];
-
 impl FromStr for BuildSource {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
         // The command line's parser shows the message alone.
         let wrong = |what: String| {
+            let known: Vec<String> = SERIES.iter().map(|s| format!("debian/{}", s.name)).collect();
             let message =
-                format!("`{text}`: {what}; name debian/6.1, debian/6.12, a directory with a kernel's tree, or a tarball of one");
+                format!("`{text}`: {what}; name {}, a directory with a kernel's tree, or a tarball of one", known.join(", "));
             BuildError::ask(message, "")
         };
         let path = PathBuf::from(text);
         if let Some(series) = text.strip_prefix("debian/").filter(|_| !path.exists()) {
-            let known = SOURCES.contains(&series);
+            let known = SERIES.iter().any(|s| s.name == series);
             return if known { Ok(Self::Debian(series.to_owned())) } else { Err(wrong("Debian has no such source".into())) };
         }
         match std::fs::metadata(&path) {
@@ -91,6 +90,7 @@ mod tests {
     #[test]
     fn sources_are_debians_directories_and_tarballs() {
         assert_eq!("debian/6.12".parse::<BuildSource>().unwrap(), BuildSource::Debian("6.12".into()));
+        assert_eq!("debian/13-backports".parse::<BuildSource>().unwrap(), BuildSource::Debian("13-backports".into()));
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("linux.tar.xz");
         std::fs::write(&file, "").unwrap();

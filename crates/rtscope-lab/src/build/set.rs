@@ -75,7 +75,7 @@ pub fn build(
     fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
     let cache = fs::canonicalize(cache).map_err(BuildError::io(cache))?;
     let vary = if order.vary.is_empty() { &[Vary::pair()][..] } else { &order.vary };
-    let wanted = Wanted { source: &order.source, rt: vary.iter().any(Vary::has_rt), update: order.update };
+    let wanted = Wanted { source: &order.source, rt: vary.iter().any(Vary::has_rt), arch: order.arch, update: order.update };
     let tree = source::tree(&cache, &wanted, stop, &mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
     let base = order.base.as_deref().map(whole).transpose()?;
     let all = plan(&cache, order, vary, &tree, &tools, base.as_deref())?;

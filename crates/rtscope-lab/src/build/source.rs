@@ -4,8 +4,8 @@ use super::error::BuildError;
 use super::order::BuildSource;
 use super::process;
 use crate::cache;
-use crate::debian::{Apt, DEBIAN_12_SOURCES, Package, compare_versions};
-use crate::kernels::Arch;
+use crate::debian::{Apt, Archive, DEBIAN_12, DEBIAN_12_SOURCES, DebianError, Package, Paragraph, compare_versions};
+use crate::kernels::{Arch, DEBIAN_13};
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
 use rtscope_load::programs::find_program;
@@ -32,8 +32,62 @@ pub(super) struct Tree {
 /// Which package the name of a series meant when it was fetched last.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Fetched {
+    /// The package, such as `linux-source-6.12`. Notes of an older rtscope have none.
+    #[serde(default)]
+    package: String,
     version: String,
     sha256: String,
+}
+
+/// Debian's source packages by the names that users give them: `debian/NAME`.
+pub(super) struct Series {
+    pub(super) name: &'static str,
+    /// The package with the tree, or one that depends on it.
+    package: &'static str,
+    archive: &'static Archive,
+    /// The architectures for which the tree has no PREEMPT_RT, and Debian's source package `linux` of the same version has the patches
+    /// that add it. (Mainline has it from 6.12 on, for amd64 and arm64.)
+    patched: &'static [Arch],
+}
+
+/// All of them.
+pub(super) const SERIES: [Series; 3] = [
+    Series { name: "6.1", package: "linux-source-6.1", archive: &DEBIAN_12, patched: &Arch::ALL },
+    Series { name: "6.12", package: "linux-source-6.12", archive: &DEBIAN_12, patched: &[Arch::Armhf] },
+    Series { name: "13-backports", package: "linux-source", archive: &DEBIAN_13, patched: &[] },
+];
+
+/// The tree's package in one version.
+struct Candidate {
+    package: String,
+    version: String,
+    /// The source package that it is built from.
+    source: String,
+}
+
+/// Every version of a package that the archive lists, newest first. A package that only depends on the one with the tree (Debian's
+/// `linux-source`) stands for that one.
+fn candidates(apt: &Apt, package: &str) -> Result<Vec<Candidate>, DebianError> {
+    let newest_first = |name: &str| {
+        apt.show(&[name]).map(|mut all| {
+            all.sort_by(|a, b| compare_versions(b.get("Version"), a.get("Version")));
+            all
+        })
+    };
+    let mut found = newest_first(package)?;
+    let whole = format!("{package}-");
+    let tree =
+        found.first().and_then(|p| p.depends().into_iter().find(|(name, _)| name.starts_with(&whole))).map(|(n, _)| n.to_owned());
+    if let Some(tree) = &tree {
+        found = newest_first(tree)?;
+    }
+    let package = tree.unwrap_or_else(|| package.to_owned());
+    // "linux-6.12", "linux (6.12.1-1)", or nothing where it has the package's own name.
+    let source = |p: &Paragraph| p.get("Source").split_whitespace().next().unwrap_or("linux").to_owned();
+    Ok(found
+        .iter()
+        .map(|p| Candidate { package: package.clone(), version: p.get("Version").to_owned(), source: source(p) })
+        .collect())
 }
 
 /// Which tree is wanted.
@@ -43,12 +97,11 @@ pub(super) struct Wanted<'a> {
     pub(super) source: &'a BuildSource,
     /// A kernel with PREEMPT_RT is to be built from it.
     pub(super) rt: bool,
+    /// For which architecture.
+    pub(super) arch: Arch,
     /// Take Debian's newest even if one is in the cache.
     pub(super) update: bool,
 }
-
-/// Series without PREEMPT_RT of which Debian's source package `linux` has the patches that add it.
-const PATCHED: [&str; 1] = ["6.1"];
 
 /// The tree that is wanted.
 pub(super) fn tree(
@@ -101,23 +154,25 @@ fn debian(
     stop: &StopHandle,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Tree, BuildError> {
-    let package = format!("linux-source-{series}");
-    let patched = wanted.rt && PATCHED.contains(&series);
+    let Some(of_name) = SERIES.iter().find(|s| s.name == series) else {
+        return Err(BuildError::ask(format!("Debian has no source debian/{series}"), ""));
+    };
+    let patched = wanted.rt && of_name.patched.contains(&wanted.arch);
     let (suffix, with) = if patched { ("-rt", " with Debian's PREEMPT_RT patches") } else { ("", "") };
-    let note = sources.join(format!("{package}{suffix}.json"));
+    let note = sources.join(format!("linux-source-{series}{suffix}.json"));
     let known = rtscope_files::read(&note, rtscope_files::SMALL).ok().and_then(|t| serde_json::from_slice::<Fetched>(&t).ok());
     let of = |f: &Fetched| {
         let home = sources.join(f.sha256.get(..32).unwrap_or("none"));
+        let package = if f.package.is_empty() { format!("linux-source-{series}") } else { f.package.clone() };
         let tree = of_dir(&home, f.sha256.clone(), format!("{package} {}{with}", f.version))?;
-        Ok(Tree { name: series.to_owned(), ..tree })
+        Ok(Tree { name: package.trim_start_matches("linux-source-").to_owned(), ..tree })
     };
     if let Some(tree) = known.filter(|_| !wanted.update).and_then(|f| of(&f).ok()) {
         return Ok(tree);
     }
-    let apt = Apt::open(cache, Arch::host(), on_step)?;
+    let apt = Apt::open_archive(of_name.archive, cache, Arch::host(), on_step)?;
     let source_apt = patched.then(|| Apt::open_archive(&DEBIAN_12_SOURCES, cache, Arch::host(), on_step)).transpose()?;
-    let mut versions: Vec<String> = apt.show(&[&package])?.iter().map(|p| p.get("Version").to_owned()).collect();
-    versions.sort_by(|a, b| compare_versions(b, a));
+    let candidates = candidates(&apt, of_name.package)?;
     // Only the holder of the lock uses this name. What a killed process left there is removed.
     let work = sources.join("fetched");
     clear(&work)?;
@@ -127,12 +182,12 @@ fn debian(
     }
     let mut failed = None;
     let mut patches = None;
-    for version in &versions {
+    for Candidate { package, version, source } in &candidates {
         if stop.is_stopped() {
             return Err(BuildError::Interrupted);
         }
         // The patches first: they are small, and of a version that has none the tree is of no use.
-        let got = source_apt.as_ref().map(|a| a.download_patches(("linux", version), &work, on_step)).transpose();
+        let got = source_apt.as_ref().map(|a| a.download_patches((source, version), &work, on_step)).transpose();
         match got.and_then(|of| apt.download(&[format!("{package}={version}")], &debs, on_step).map(|()| of)) {
             Ok(of) => {
                 (failed, patches) = (None, of);
@@ -149,12 +204,13 @@ fn debian(
         return Err(e.into());
     }
     let packages = Package::unpack_all(&debs, &root, on_step)?;
-    let found = packages.first().ok_or_else(|| apt.not_found(&package))?;
+    let found = packages.first().ok_or_else(|| apt.not_found(of_name.package))?;
     let sha256 = match &patches {
         Some(file) => digest::bytes(format!("{} {}", found.sha256, digest::file(file).map_err(BuildError::io(file))?).as_bytes()),
         None => found.sha256.clone(),
     };
-    let fetched = Fetched { version: found.version.clone(), sha256 };
+    let package = found.name.clone();
+    let fetched = Fetched { package: package.clone(), version: found.version.clone(), sha256 };
     let home = sources.join(&fetched.sha256[..32]);
     if !home.is_dir() {
         unpack(sources, &root.join(format!("usr/src/{package}.tar.xz")), patches.as_deref(), &home, stop, on_step)?;

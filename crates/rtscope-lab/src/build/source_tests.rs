@@ -15,7 +15,7 @@ fn plant(dir: &Path) {
 }
 
 fn of(cache: &Path, source: &BuildSource) -> Result<Tree, BuildError> {
-    tree(cache, &Wanted { source, rt: false, update: false }, &StopHandle::new(), &mut |_| {})
+    tree(cache, &Wanted { source, rt: false, arch: Arch::host(), update: false }, &StopHandle::new(), &mut |_| {})
 }
 
 #[test]

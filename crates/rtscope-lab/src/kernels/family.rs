@@ -211,7 +211,7 @@ const GENERIC: Flavour = Flavour { arch: Arch::Amd64, rt: false, name: "generic"
 const GENERIC_ARM64: Flavour = Flavour { arch: Arch::Arm64, rt: false, name: "generic" };
 const REALTIME: Flavour = Flavour { arch: Arch::Amd64, rt: true, name: "realtime" };
 
-static DEBIAN_13: Archive = Archive {
+pub(crate) static DEBIAN_13: Archive = Archive {
     dir: "debian-13",
     vendor: "Debian",
     mirrors: &[(&Arch::ALL, DEBIAN)],
