@@ -211,7 +211,7 @@ done
 permit '# The first process of virtual machines, of several architectures.' "$name: $static *" "$name: $pie *" \
     "$name: arch-independent-package-contains-binary-or-object *" "$name: binary-from-other-architecture *" "$name: unstripped-binary-or-object *"
 finish all "rtscope (>= $version), qemu-system-x86 | qemu-system-arm, debian-archive-keyring, gcc, make, libc6-dev" \
-    'qemu-system-arm, stress-ng, iperf3' 'gcc-12' <<'TEXT'
+    'qemu-system-arm, stress-ng, iperf3' '' <<'TEXT'
 Description: measures latencies of real-time Linux (virtual machines)
  Real Debian kernels, stock and PREEMPT_RT, under QEMU in time that is counted
  in instructions: a latency measured today is the same tomorrow, on any

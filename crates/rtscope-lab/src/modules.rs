@@ -7,7 +7,7 @@ mod kernel;
 mod load;
 mod wanted;
 
-pub(crate) use build::{Target, build};
+pub(crate) use build::{Target, build, built_last};
 pub use error::ModuleError;
 pub use kernel::insert;
 pub use load::Loaded;

@@ -3,10 +3,12 @@
 use super::arch::Arch;
 use super::compiler::FetchedCompiler;
 use super::error::KernelError;
+use super::family::Toolchain;
 use super::manifest::CachedKernel;
 use super::name::{KernelName, Source};
 use super::{fetch, own};
 use rtscope_files::Lock;
+use rtscope_load::programs::find_program;
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -130,8 +132,7 @@ impl Kernels {
         name: &KernelName,
         on_step: &mut dyn FnMut(&str),
     ) -> Result<Option<FetchedCompiler>, KernelError> {
-        let Source::Archive { family, .. } = *name.source() else { return Ok(None) };
-        family.toolchain().map(|t| t.fetch(&self.cache, name.arch(), on_step)).transpose()
+        toolchain(name).map(|t| t.fetch(&self.cache, name.arch(), on_step)).transpose()
     }
 
     /// Fetches the compiler for modules of a kernel that has headers, if the host's won't do and it is not in the cache.
@@ -144,8 +145,7 @@ impl Kernels {
 
     /// The directory of that compiler's programs, for `PATH`, if it is in the cache.
     pub fn compiler_dir(&self, name: &KernelName) -> Option<PathBuf> {
-        let Source::Archive { family, .. } = *name.source() else { return None };
-        Some(family.toolchain()?.get(&self.cache, name.arch())?.programs())
+        Some(toolchain(name)?.get(&self.cache, name.arch())?.programs())
     }
 
     /// Copies a user's own kernel into the cache as `own/NAME/ARCH`, replacing any of that name. `modules` is its
@@ -209,6 +209,12 @@ impl Kernels {
         made?;
         self.get(name)
     }
+}
+
+/// The compiler to fetch for modules of the kernel `name`; `None` if the host's is taken.
+fn toolchain(name: &KernelName) -> Option<&'static Toolchain> {
+    let Source::Archive { family, .. } = *name.source() else { return None };
+    family.toolchain(name.arch(), |program| find_program(program).is_some())
 }
 
 fn clear(dir: &Path) -> Result<(), KernelError> {

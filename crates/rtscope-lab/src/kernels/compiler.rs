@@ -1,10 +1,10 @@
 //! Compilers of other releases than the host's, in the cache: modules for a kernel are built with the compiler that
-//! built the kernel, and its headers' programs run with that release's libraries.
+//! built the kernel, and its headers' programs may run with that release's libraries.
 
 use super::arch::Arch;
 use super::error::KernelError;
 use super::family::Toolchain;
-use super::wrap::wrap_all;
+use super::wrap::{keep_links_within, wrap_all};
 use crate::cache;
 use crate::debian::{Apt, Package};
 use rtscope_files::digest;
@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "manifest.json";
 /// The root directory of the unpacked packages.
 const ROOT: &str = "root";
-/// Where a toolchain's programs are, relative to its root. Libraries are elsewhere.
-const PROGRAMS: [&str; 2] = ["usr/bin", "usr/libexec"];
+/// Where a toolchain's programs are, relative to its root: the first is for `PATH`. Before gcc 13 those that gcc itself starts were
+/// beside its libraries.
+const PROGRAMS: [&str; 4] = ["usr/bin", "usr/libexec", "usr/lib/gcc", "usr/lib/gcc-cross"];
 
 /// A compiler in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FetchedCompiler {
-    /// The program, such as `gcc-14`; a cross compiler's has the architecture before it.
+    /// The compiler, such as `gcc-14`; a cross compiler's program has the architecture before it.
     pub(crate) name: String,
     /// All packages that were fetched for it.
     pub(crate) packages: Vec<Package>,
@@ -109,6 +110,7 @@ impl Toolchain {
         let packages = Package::unpack_all(&debs, &root, &mut |_| {})?;
         // What only people read.
         let _ = fs::remove_dir_all(root.join("usr/share"));
+        keep_links_within(&root).map_err(KernelError::io(&root))?;
         for dir in PROGRAMS.iter().filter(|d| root.join(d).is_dir()) {
             wrap_all(&root, Path::new(dir), Path::new("")).map_err(KernelError::io(&root))?;
         }
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn a_compiler_is_whole_or_not_there() {
         let cache = tempfile::tempdir().unwrap();
-        let toolchain = Family::of("debian", "13").unwrap().toolchain().unwrap();
+        let toolchain = Family::of("debian", "13").unwrap().runtime().unwrap();
         let target = Arch::host();
         assert!(toolchain.get(cache.path(), target).is_none());
         let root = cache.path().join(toolchain.root(target));
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn another_architecture_takes_the_cross_compiler() {
-        let toolchain = Family::of("debian", "13").unwrap().toolchain().unwrap();
+        let toolchain = Family::of("debian", "13").unwrap().runtime().unwrap();
         assert_eq!(toolchain.wanted(Arch::host())[0], "gcc-14");
         let other = Arch::ALL.into_iter().find(|a| *a != Arch::host()).unwrap();
         assert_eq!(toolchain.wanted(other)[0], format!("gcc-14-{}", other.triple()));

@@ -44,9 +44,11 @@ pub(crate) struct Versions {
 /// What compiles modules for a family, and where the programs come from that its headers bring along.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CompilerFor {
-    /// Debian 12's, as installed on the host.
-    Host,
-    /// One of the family's own release, fetched into the cache.
+    /// Nothing: its headers are not fetched.
+    Nothing,
+    /// The host's of the same name, else this one, fetched into the cache. The headers' programs run with the host's libraries.
+    HostsOr(&'static Toolchain),
+    /// This one of the family's own release, fetched into the cache. The headers' programs run with its libraries.
     Fetched(&'static Toolchain),
 }
 
@@ -59,7 +61,7 @@ pub(crate) struct Toolchain {
     pub(crate) archive: &'static Archive,
     /// The compiler, such as `gcc-14`: name of the program and of the package.
     pub(crate) compiler: &'static str,
-    /// Packages of the libraries.
+    /// Packages of the libraries that the headers' programs need.
     pub(crate) libraries: &'static [&'static str],
 }
 
@@ -88,12 +90,29 @@ impl Family {
         self.entry().flavours.iter().find(|f| (f.arch, f.rt) == (arch, rt)).map(|f| f.name)
     }
 
-    /// The compiler to fetch for its modules; `None` if they take the host's.
-    pub(crate) fn toolchain(self) -> Option<&'static Toolchain> {
+    /// The compiler to fetch for modules of its kernels for `target`; `None` if the host has it, as `installed` says of a program by its
+    /// name, or if there is none.
+    pub(crate) fn toolchain(self, target: Arch, installed: impl Fn(&str) -> bool) -> Option<&'static Toolchain> {
         match self.entry().compiler {
-            CompilerFor::Host => None,
+            CompilerFor::Nothing => None,
+            CompilerFor::HostsOr(toolchain) => (!installed(&toolchain.program(target))).then_some(toolchain),
             CompilerFor::Fetched(toolchain) => Some(toolchain),
         }
+    }
+
+    /// The toolchain whose libraries its headers' programs run with; `None` if they run with the host's.
+    pub(crate) fn runtime(self) -> Option<&'static Toolchain> {
+        match self.entry().compiler {
+            CompilerFor::Nothing | CompilerFor::HostsOr(_) => None,
+            CompilerFor::Fetched(toolchain) => Some(toolchain),
+        }
+    }
+}
+
+impl Toolchain {
+    /// The program that compiles for `target`: the compiler, for another architecture than the host's its cross compiler.
+    pub(crate) fn program(&self, target: Arch) -> String {
+        if target == Arch::host() { self.compiler.to_owned() } else { format!("{}-{}", target.triple(), self.compiler) }
     }
 }
 
@@ -164,7 +183,7 @@ const OF_DEBIAN_12: Entry = Entry {
     flavours: &[AMD64, RT_AMD64, ARM64, RT_ARM64, ARMMP, RT_ARMMP],
     metapackages: &["linux-image-*"],
     versions: ANY,
-    compiler: CompilerFor::Host,
+    compiler: CompilerFor::HostsOr(&Toolchain { dir: "debian-12", archive: &DEBIAN_12, compiler: "gcc-12", libraries: &[] }),
 };
 
 const OF_DEBIAN_13: Entry = Entry {
@@ -194,6 +213,7 @@ const OF_FEDORA: Entry = Entry {
         Flavour { arch: Arch::Arm64, rt: false, name: "aarch64" },
     ],
     metapackages: &["kernel-core", "kernel-modules-core", "kernel-modules"],
+    compiler: CompilerFor::Nothing,
     ..OF_DEBIAN_12
 };
 

@@ -24,7 +24,7 @@ fn every_row_is_complete() {
         for f in e.flavours {
             assert!(e.archive.mirrors.is_empty() || e.archive.mirrors.iter().any(|(archs, _)| archs.contains(&f.arch)), "{f:?}");
         }
-        if let Some(t) = family.toolchain() {
+        if let Some(t) = family.toolchain(Arch::host(), |_| false) {
             assert!(name(t.dir) && name(t.compiler) && t.libraries.iter().all(|l| name(l)), "{t:?}");
         }
     }
@@ -36,7 +36,7 @@ fn archives_and_compilers_have_their_own_directories() {
     let mut toolchains: Vec<&Toolchain> = Vec::new();
     for family in Family::all() {
         archives.push(family.entry().archive);
-        toolchains.extend(family.toolchain());
+        toolchains.extend(family.toolchain(Arch::host(), |_| false));
     }
     for (i, a) in archives.iter().enumerate() {
         assert!(Arch::ALL.iter().all(|arch| a.dir != arch.as_str()), "Debian 12's are there");
@@ -61,4 +61,21 @@ fn versions_tell_the_families_of_an_archive_apart() {
         assert!(of(series).fit(version), "{version}");
     }
     assert!(!of("6.1").fit("6.12.95-1~bpo12+1") && !of("13").fit("7.3.4-1~bpo13+1") && !of("13-backports").fit("6.12.117-1"));
+}
+
+#[test]
+fn a_compiler_is_fetched_where_the_host_has_another_one() {
+    let of = |vendor, series, target, host: &[&str]| {
+        Family::of(vendor, series).unwrap().toolchain(target, |program| host.contains(&program)).map(|t| t.compiler)
+    };
+    let (host, other) = (Arch::host(), Arch::ALL.into_iter().find(|a| *a != Arch::host()).unwrap());
+    for series in ["6.1", "6.12"] {
+        assert_eq!(of("debian", series, host, &["gcc", "gcc-12"]), None);
+        assert_eq!(of("debian", series, host, &["gcc", "gcc-14"]), Some("gcc-12"), "Debian 13's default");
+        assert_eq!(of("debian", series, other, &["gcc-12"]), Some("gcc-12"), "no cross compiler");
+        assert_eq!(of("debian", series, other, &[&format!("{}-gcc-12", other.triple())]), None);
+        assert_eq!(Family::of("debian", series).unwrap().runtime(), None, "its headers' programs are the host's business");
+    }
+    assert_eq!(of("debian", "13", host, &["gcc-14"]), Some("gcc-14"), "with the libraries of its headers' programs");
+    assert_eq!(of("fedora", "44", host, &[]), None, "no headers");
 }

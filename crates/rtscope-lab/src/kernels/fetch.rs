@@ -49,7 +49,7 @@ pub(super) fn fetch(
         };
         if let Some(programs) = headers::fetch_programs(&apt, &wanted, arch, work, &root, on_step)? {
             packages.extend(programs);
-            fetched = Some(headers::place(&root, work, &wanted, name, family.toolchain())?);
+            fetched = Some(headers::place(&root, work, &wanted, name, family.runtime())?);
         }
         fs::remove_dir_all(&root).map_err(KernelError::io(&root))?;
     }

@@ -8,7 +8,7 @@ use elf::ElfBytes;
 use elf::endian::AnyEndian;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Follows the name of a program that was replaced.
@@ -32,6 +32,20 @@ pub(crate) fn wrap_all(base: &Path, dir: &Path, runtime: &Path) -> io::Result<()
         fs::rename(&path, &program)?;
         fs::write(&path, script(&up.join(runtime), &linker))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+/// Makes the absolute links below `root` relative, so that they stay within it: Debian 12 has one to its linker, which would lead to
+/// the host's.
+pub(crate) fn keep_links_within(root: &Path) -> io::Result<()> {
+    for path in rtscope_files::digest::files(root)? {
+        let Ok(to) = fs::read_link(&path) else { continue };
+        let Ok(below) = to.strip_prefix("/") else { continue };
+        let within = path.strip_prefix(root).unwrap_or(&path);
+        let up = PathBuf::from("../".repeat(within.components().count() - 1));
+        fs::remove_file(&path)?;
+        symlink(up.join(below), &path)?;
     }
     Ok(())
 }
@@ -78,7 +92,6 @@ exec "$linker" --argv0 "$0" --library-path "${{libraries#:}}" "$self{PROGRAM}" "
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
     use std::process::Command;
 
     #[test]
@@ -109,6 +122,23 @@ mod tests {
         fs::remove_file(at(&format!("two/runtime{asked}"))).unwrap();
         let out = Command::new(at("two/kernel/scripts/tool")).output().unwrap();
         assert!(String::from_utf8_lossy(&out.stderr).contains("fetch the compiler"), "{out:?}");
+    }
+
+    #[test]
+    fn a_root_has_no_links_to_the_host() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |p: &str| dir.path().join(p);
+        for below in ["lib/x-linux-gnu", "lib64", "usr/bin"] {
+            fs::create_dir_all(at(below)).unwrap();
+        }
+        fs::write(at("lib/x-linux-gnu/ld-2.so"), "its own").unwrap();
+        symlink("/lib/x-linux-gnu/ld-2.so", at("lib64/ld.so")).unwrap();
+        symlink("/lib64/ld.so", at("usr/bin/ld.so")).unwrap();
+        symlink("ld.so", at("usr/bin/again")).unwrap();
+        keep_links_within(dir.path()).unwrap();
+        assert_eq!(fs::read_link(at("lib64/ld.so")).unwrap(), Path::new("../lib/x-linux-gnu/ld-2.so"));
+        assert_eq!(fs::read_link(at("usr/bin/again")).unwrap(), Path::new("ld.so"));
+        assert_eq!(fs::read_to_string(at("usr/bin/again")).unwrap(), "its own", "through all three");
     }
 
     #[test]

@@ -63,17 +63,10 @@ pub(crate) struct Target<'a> {
 pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&str)) -> Result<PathBuf, ModuleError> {
     let key = recipe(target);
     let root = cache.join("modules");
-    // Names the directory built last for this kernel from these sources, by any compiler.
-    let last = root.join(format!("{}.last", short(&key)));
     let compiler = Compiler::of(target);
     let version = match compiler.version(target) {
         Ok(version) => version,
-        Err(e) => {
-            let dir = rtscope_files::read_text(&last, rtscope_files::SMALL)
-                .ok()
-                .filter(|name| name.bytes().all(|b| b.is_ascii_hexdigit()));
-            return dir.map(|name| root.join(name)).filter(|dir| whole(dir)).ok_or(e);
-        }
+        Err(e) => return built_last(cache, target).ok_or(e),
     };
     let name = short(&format!("{key}{version}\n"));
     let dir = root.join(&name);
@@ -114,8 +107,22 @@ pub(crate) fn build(cache: &Path, target: &Target<'_>, on_step: &mut dyn FnMut(&
     clear(&dir)?;
     fs::rename(&ready, &dir).map_err(ModuleError::io(&dir))?;
     clear(&work)?;
+    let last = root.join(last(&key));
     rtscope_files::write(&last, name.as_ref(), 0o600).map_err(ModuleError::io(&last))?;
     Ok(dir)
+}
+
+/// The directory with the modules that were built last for this kernel from these sources, by any compiler, if it is in the cache.
+pub(crate) fn built_last(cache: &Path, target: &Target<'_>) -> Option<PathBuf> {
+    let root = cache.join("modules");
+    let name = rtscope_files::read_text(&root.join(last(&recipe(target))), rtscope_files::SMALL).ok()?;
+    let plain = name.bytes().all(|b| b.is_ascii_hexdigit());
+    plain.then(|| root.join(name)).filter(|dir| whole(dir))
+}
+
+/// The file that names that directory.
+fn last(recipe: &str) -> String {
+    format!("{}.last", short(recipe))
 }
 
 /// What the modules were built for and by, for people: the manifest beside them.
@@ -296,7 +303,7 @@ mod tests {
         for name in ALL {
             fs::write(built.join(format!("{name}.ko")), "").unwrap();
         }
-        let last = cache.path().join(format!("modules/{}.last", short(&recipe(&target))));
+        let last = cache.path().join("modules").join(last(&recipe(&target)));
         fs::write(&last, "abc123").unwrap();
         assert_eq!(build(cache.path(), &target, &mut |_| {}).unwrap(), built);
         for nothing in ["../modules/abc123", "abc124", ""] {

@@ -84,15 +84,14 @@ impl Guests {
             };
             return Err(ModuleError::NoHeaders { kernel: shown, remedy }.into());
         };
-        let compiler = self.kernels().compiler(name, on_step)?;
-        let target = modules::Target {
-            kernel: &shown,
-            identity: &kernel.vmlinuz_sha256,
-            arch: kernel.arch,
-            headers: &headers,
-            compiler: compiler.as_ref(),
+        let (identity, arch) = (&kernel.vmlinuz_sha256, kernel.arch);
+        let target = modules::Target { kernel: &shown, identity, arch, headers: &headers, compiler: None };
+        let compiler = match self.kernels().compiler(name, on_step) {
+            Ok(compiler) => compiler,
+            // A cache from another host, where there is no network: it may have what that host's compiler built.
+            Err(e) => return modules::built_last(&self.cache, &target).ok_or_else(|| e.into()),
         };
-        Ok(modules::build(&self.cache, &target, on_step)?)
+        Ok(modules::build(&self.cache, &modules::Target { compiler: compiler.as_ref(), ..target }, on_step)?)
     }
 
     /// Adds the modules that a run needs to the options of its guest, built if need be, but for those that the user brought.

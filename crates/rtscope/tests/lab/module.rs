@@ -18,7 +18,12 @@ pub(crate) fn build(lab: &Lab, kernel: &str, name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel/test").join(format!("{name}.c"));
     fs::copy(source, dir.join(format!("{name}.c"))).unwrap();
     fs::write(dir.join("Makefile"), format!("obj-m := {name}.o\n")).unwrap();
+    // The compiler that rtscope fetched for it, if the host has another one.
+    let host = std::env::var_os("PATH").unwrap_or_default();
+    let fetched = kernel["compiler_dir"].as_str().map(PathBuf::from);
+    let path = std::env::join_paths(fetched.into_iter().chain(std::env::split_paths(&host))).unwrap();
     let made = Command::new("make")
+        .env("PATH", path)
         .args(["-C", headers, "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
         .arg(format!("M={}", dir.display()))
         .output()
