@@ -53,3 +53,21 @@ pub fn main(arguments: &[OsString]) -> u8 {
 fn say(to: &mut impl Write, text: &str, code: u8) -> u8 {
     if to.write_all(text.as_bytes()).is_ok() { code } else { 3 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::HELP;
+
+    #[test]
+    fn the_man_page_has_every_call_of_the_help() {
+        let page = include_str!("../../../packaging/files/rtscope-probe.1").replace("\\-", "-");
+        // Without roff's requests for bold and italic it is plain text.
+        let words: Vec<&str> = page.split_whitespace().filter(|w| ![".B", ".I", ".br"].contains(w)).collect();
+        let page = words.join(" ");
+        let calls: Vec<&str> = HELP.lines().filter_map(|l| l.split("rtscope-probe ").nth(1)?.split("  ").next()).collect();
+        assert_eq!(calls.len(), 4, "{calls:?}");
+        for call in calls {
+            assert!(page.contains(format!("rtscope-probe {call}").trim_end()), "{call}: {page}");
+        }
+    }
+}
