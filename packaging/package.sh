@@ -125,15 +125,23 @@ readings() {
     "$rtscope" completions bash | text 644 usr/share/bash-completion/completions/rtscope
     "$rtscope" completions zsh | text 644 usr/share/zsh/vendor-completions/_rtscope
     "$rtscope" completions fish | text 644 usr/share/fish/vendor_completions.d/rtscope.fish
-    for page in "$checkout"/docs/*.md "$checkout"/docs/*.svg "$checkout/CHANGELOG.md"; do
-        put "$page" 644 "usr/share/doc/$name/${page##*/}"
+    for page in "$checkout"/docs/*.md "$checkout/CHANGELOG.md"; do
+        # What pages link to elsewhere in the source lies beside them here.
+        for link in $(grep -o '](\.\./[^)#]*' "$page" | cut -c 6-); do
+            put "$checkout/$link" 644 "usr/share/doc/$name/${link##*/}"
+        done
+        sed 's,](\.\./[^)#]*/,](,g' "$page" | text 644 "usr/share/doc/$name/${page##*/}"
+    done
+    for file in "$checkout"/docs/*.svg "$checkout"/docs/*.json; do
+        put "$file" 644 "usr/share/doc/$name/${file##*/}"
     done
     for plan in "$checkout"/campaigns/*.toml; do
         put "$plan" 644 "usr/share/doc/$name/examples/${plan##*/}"
     done
 }
 
-# The source, with the page's script as it is bundled: `cargo install --path crates/rtscope` from it needs no npm.
+# The source, with the page's script as it is bundled: `cargo install --path crates/rtscope` from it needs no npm. What is built from it
+# knows its commit, as what is built from a registry's crate does.
 begin rtscope-source 'MIT or Apache-2.0'
 rm -rf "$tree/DEBIAN" "$tree/usr"
 top=rtscope-$version-source
@@ -141,6 +149,8 @@ git -C "$checkout" archive --prefix="$top/" HEAD | tar -C "$tree" -xf -
 for file in report.js report.css; do
     put "$out/page/$file" 644 "$top/crates/rtscope-report/prebuilt/$file"
 done
+printf '{"git":{"sha1":"%s"},"path_in_vcs":"crates/rtscope-probe"}\n' "$(git -C "$checkout" rev-parse HEAD)" |
+    text 644 "$top/crates/rtscope-probe/.cargo_vcs_info.json"
 tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$top" | xz -T1 -6 >"$out/$top.tar.xz"
 echo "$out/$top.tar.xz"
 

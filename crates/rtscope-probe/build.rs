@@ -1,7 +1,7 @@
 //! Finds the commit that is built, for `--version` and for what driver and probe tell each other; empty if there is none to find.
 //!
-//! `$RTSCOPE_COMMIT` says it for packages, `.cargo_vcs_info.json` in a crate from a registry, else the checkout. A checkout is asked
-//! only for optimized builds: while one works on rtscope, a commit would recompile half of it.
+//! `$RTSCOPE_COMMIT` says it, `.cargo_vcs_info.json` in a crate from a registry and in a release's source, else the checkout. A checkout is
+//! asked only for optimized builds: while one works on rtscope, a commit would recompile half of it.
 #![allow(clippy::disallowed_methods)] // at build time, children may inherit any signal state
 
 use std::fs;
@@ -27,7 +27,7 @@ fn main() {
     println!("cargo::rustc-env={VARIABLE}={commit}");
 }
 
-/// What `cargo package` wrote beside the manifest: `{"git": {"sha1": "..."}}`.
+/// What `cargo package` or packaging/package.sh wrote beside the manifest: `{"git": {"sha1": "..."}}`.
 fn packaged(here: &Path) -> Option<String> {
     let text = fs::read_to_string(here.join(".cargo_vcs_info.json")).ok()?;
     hash(text.split("\"sha1\"").nth(1)?.split('"').nth(1)?)
