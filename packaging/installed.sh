@@ -1,9 +1,9 @@
 #!/bin/sh
-# What the packages do to a machine: a bare Debian, the packages installed, a run of everything, the kernel modules by DKMS, and all removed again.
-# Started by `./x installed`.
+# What the packages do to a machine: a bare Debian, the packages installed, a run of everything, all removed again, the kernel modules by DKMS;
+# and rtscope from the source tarball. Started by `./x installed`.
 #   installed.sh CHECKOUT DIRECTORY PACKAGES [--arch ARCH] [--keep] [SUITE...]
-# PACKAGES is the directory with the packages. Another architecture than this machine's is run by QEMU's user emulation: without the lab
-# and DKMS.
+# PACKAGES is the directory with the packages. Another architecture than this machine's is run by QEMU's user emulation: without the lab,
+# DKMS and the source.
 set -eu
 checkout=$1 dir=$2 packages=$3
 shift 3
@@ -36,8 +36,8 @@ prepare() {
     mkdir "$root/debs"
     cp "$packages"/*_"$arch".deb "$packages"/*_all.deb "$root/debs/"
     # What they depend on, so that what is theirs can be told apart; stress-ng for a run under a load.
-    apt_install openssh-client stress-ng iperf3 iproute2 ca-certificates
-    [ "$arch" != "$host" ] || apt_install qemu-system-x86 debian-archive-keyring gcc make libc6-dev
+    apt_install openssh-client stress-ng iperf3 fio iproute2 ca-certificates
+    [ "$arch" != "$host" ] || apt_install qemu-system-x86 debian-archive-keyring gcc make libc6-dev systemd
 }
 
 # What a tool for containers says of the image (it reads every digest), and Debian's own checker of the packages.
@@ -65,19 +65,75 @@ install_all() {
     inside root dpkg --audit
 }
 
-measure() {
-    inside root rtscope --version
-    # 4: measured, but INVALID on such a machine.
+# taken COMMAND...: runs what takes a run. 4: it was taken, but is INVALID on such a machine.
+taken() {
     code=0
-    inside root rtscope measure timer -D 1s --load 'none,calculation' || code=$?
-    [ "$code" -eq 0 ] || [ "$code" -eq 4 ] || return 1
+    "$@" || code=$?
+    [ "$code" -eq 0 ] || [ "$code" -eq 4 ]
+}
+
+measure() {
+    inside root rtscope --version >"$dir/$suite/version.txt"
+    cat "$dir/$suite/version.txt"
+    taken inside root rtscope measure timer -D 1s --load 'none,calculation'
     inside root rtscope list
     inside root rtscope report -o /tmp/report.html
     inside root grep -q '</html>' /tmp/report.html
-    [ -s "$root/usr/share/man/man1/rtscope.1.gz" ] && [ -s "$root/usr/share/bash-completion/completions/rtscope" ]
+    [ -s "$root/usr/share/man/man1/rtscope.1.gz" ]
+    [ -s "$root/usr/share/bash-completion/completions/rtscope" ]
+    links
 }
 
-lab() { inside root rtscope measure timer -D 1s --target lab:debian/6.12; }
+# Every link of an installed page to another file leads to one.
+links() {
+    pages=$root/usr/share/doc/rtscope
+    grep -oh ']([^)# ]*' "$pages"/*.md | cut -c 3- | grep -v '://' | sort -u >"$dir/$suite/links"
+    [ -s "$dir/$suite/links" ]
+    while read -r link; do
+        [ -z "$link" ] || [ -e "$pages/$link" ] || { echo "an installed page links to $link, which is not there"; return 1; }
+    done <"$dir/$suite/links"
+}
+
+# What `rtscope demo` shows of this machine.
+demo() {
+    inside root rtscope demo --no-lab --dir /tmp/demo
+    inside root grep -q '</html>' /tmp/demo/report.html
+}
+
+# The lab's cache, where a campaign that systemd starts has it.
+cache=RTSCOPE_CACHE=/var/cache/rtscope
+
+# In user space, then by a kernel module: there is no gcc-12 on Debian 13, so that it is fetched.
+lab() {
+    for space in user kernel; do
+        inside root env $cache rtscope measure timer -D 1s --target lab:debian/6.12 --space $space
+    done
+    inside root env $cache rtscope measure response -D 1s --target lab:debian/6.12 --space kernel
+}
+
+# A campaign in the lab as the unit starts it: its command with its environment alone, since no systemd runs here.
+unit() {
+    file=$root/usr/lib/systemd/system/rtscope-campaign@.service
+    inside root systemd-analyze verify --man=no rtscope-campaign@night.service
+    said() { sed -n "s/^$1=//p" "$file" | sed 's,%i,night,g; s,%C,/var/cache,g; s,%S,/var/lib,g'; }
+    inside root mkdir -p /etc/rtscope /var/lib/rtscope
+    cat >"$root/etc/rtscope/night.toml" <<TEXT
+name = "night"
+title = "one run"
+targets = ["lab:debian/6.12"]
+clock = "virtual"
+loads = ["none"]
+
+[[tests]]
+test = "timer"
+interval = "1ms"
+duration = "1s"
+TEXT
+    # shellcheck disable=SC2046 # words of the unit
+    taken inside root env -i PATH=/usr/local/bin:/usr/bin:/bin $(said Environment) $(said ExecStart)
+    inside root rtscope --archive /var/lib/rtscope/archive.db list | grep lab:debian/6.12
+    inside root rm -r /etc/rtscope /var/lib/rtscope
+}
 
 # The modules for every kernel that the suite and its backports have.
 dkms_all() {
@@ -92,6 +148,22 @@ dkms_all() {
     inside root dkms status | tee "$dir/$suite/dkms.txt"
     inside root apt-get purge -y rtscope-dkms
     [ -z "$(inside root find /usr/src /lib/modules /var/lib/dkms -name '*rtscope*')" ]
+}
+
+# As somebody does it who has neither the packages nor npm: the program is of the same commit.
+source_tarball() {
+    # Debian's older releases have a Rust that is new enough for browsers.
+    if inside root apt-cache show cargo-web rustc-web >/dev/null 2>&1; then rust='cargo-web rustc-web'; else rust='cargo rustc'; fi
+    # shellcheck disable=SC2086 # a list
+    apt_install $rust
+    if inside root sh -c 'command -v npm || command -v node'; then
+        echo 'npm or node is installed here: this would not show that it does without'
+        return 1
+    fi
+    tar -C "$root/root" --no-same-owner -xf "$packages/rtscope-$version-source.tar.xz"
+    inside root cargo install --locked --root /root/built --path "rtscope-$version-source/crates/rtscope"
+    inside root /root/built/bin/rtscope --version | diff "$dir/$suite/version.txt" -
+    grep 'commit [0-9a-f]' "$dir/$suite/version.txt"
 }
 
 purge() {
@@ -114,9 +186,12 @@ for suite in ${suites:-bookworm trixie}; do
     step install install_all
     step measure measure
     if [ "$arch" = "$host" ]; then
+        step demo demo
         step lab lab
+        step unit unit
         step purge purge
         step dkms dkms_all
+        step source source_tarball
     else
         step purge purge
     fi
