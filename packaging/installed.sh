@@ -114,7 +114,7 @@ lab() {
 # A campaign in the lab as the unit starts it: its command with its environment alone, since no systemd runs here.
 unit() {
     file=$root/usr/lib/systemd/system/rtscope-campaign@.service
-    inside root systemd-analyze verify --man=no rtscope-campaign@night.service
+    inside root systemd-analyze verify --man=no /usr/lib/systemd/system/rtscope-campaign@night.service
     said() { sed -n "s/^$1=//p" "$file" | sed 's,%i,night,g; s,%C,/var/cache,g; s,%S,/var/lib,g'; }
     inside root mkdir -p /etc/rtscope /var/lib/rtscope
     cat >"$root/etc/rtscope/night.toml" <<TEXT

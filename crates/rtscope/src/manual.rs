@@ -214,3 +214,24 @@ fn pages_that_failures_point_to_exist() {
         assert!(root().join(page).is_file(), "{page}");
     }
 }
+
+/// A release has one version, wherever it is written (CONTRIBUTING.md).
+#[test]
+fn the_version_is_the_same_everywhere() {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let is_version = |w: &str| w.split('.').count() == 3 && w.split('.').all(|n| n.parse::<u32>().is_ok());
+    for (file, before, after) in [
+        ("web/package.json", "\"version\": \"", "\""),
+        ("web/package-lock.json", "\"version\": \"", "\""),
+        ("kernel/dkms.conf", "PACKAGE_VERSION=\"", "\""),
+        ("kernel/README.md", "/usr/src/rtscope-", " "),
+        ("CHANGELOG.md", "\n## ", " "),
+    ] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let said = text.split_once(before).and_then(|(_, rest)| rest.split(after).next());
+        assert_eq!(said, Some(VERSION), "{file}, behind {before}");
+    }
+    let page = page("packages.md");
+    let names: Vec<&str> = page.split("rtscope").flat_map(|rest| rest.split(['-', '_'])).filter(|w| is_version(w)).collect();
+    assert!(names.len() > 4 && names.iter().all(|n| *n == VERSION), "docs/packages.md: {names:?}");
+}
