@@ -26,7 +26,8 @@ rtscope; exit
 
 /// Makes a private directory where programs may run, if possible with room for any of them; prints the architecture and the
 /// directory; reads the probe's size and SHA-256 (one line) and the probe itself; checks it and prints its version; and, when told
-/// to go on, becomes the probe as a keeper. Whatever fails, the directory is removed.
+/// to go on, becomes the probe as a keeper. Whatever fails, the directory is removed. (PIPE is what the shell gets when it prints to a
+/// connection that is gone; it would end it without the trap on EXIT.)
 pub(super) const KEEP: &str = r#"rtscope() {
     umask 077
     LC_ALL=C
@@ -34,7 +35,7 @@ pub(super) const KEEP: &str = r#"rtscope() {
     user=$(id -u)
     d=''
     trap '[ -z "$d" ] || rm -rf "$d"' EXIT
-    trap 'exit 1' HUP INT TERM
+    trap 'exit 1' HUP INT TERM PIPE
     for room in 8000000 0; do
         for place in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm "$HOME"; do
             d=$(mktemp -d "$place/rtscope-ssh-$user-XXXXXXXX" 2>/dev/null) || { d=''; continue; }
@@ -90,3 +91,25 @@ pub(super) const FOLLOW: &str = r#"rtscope() {
 }
 rtscope; exit
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::Stdio;
+
+    #[test]
+    fn nothing_is_left_where_the_connection_is_gone_before_the_directory_is_told() {
+        let there = tempfile::tempdir().unwrap();
+        let mut shell = rtscope_sys::process::command("sh");
+        shell.env("TMPDIR", there.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = shell.spawn().unwrap();
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(KEEP.as_bytes()).unwrap();
+        assert!(!child.wait().unwrap().success());
+        drop(input);
+        let left: Vec<_> = std::fs::read_dir(there.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
