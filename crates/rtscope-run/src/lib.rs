@@ -15,3 +15,4 @@ pub mod session;
 pub mod ssh;
 pub mod stress_ng;
 pub mod target;
+pub mod targets;

@@ -55,22 +55,20 @@ fn main() -> ExitCode {
     }
     match args::parse(std::env::args_os()) {
         Ok(cli) => finish(run(&cli)),
-        // Help and version are results; a wrong command line is an error.
-        Err(e) if e.use_stderr() => refused(&e, &words),
-        Err(e) => match e.print() {
-            Err(error) => finish(output::written(Err(error)).map(|()| Code::Done)),
-            Ok(()) => Code::Done.into(),
-        },
+        Err(e) => refused(&e, &words),
     }
 }
 
-/// Says what is wrong with a command line.
+/// Answers a command line that is none to carry out. Help and version are results; a wrong command line is an error.
 fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
     match hints::hint(error, words) {
-        Some(failure) => output::failure(&failure),
-        None => output::note(harmless(error).trim_end()),
+        Some(failure) => finish(Err(failure)),
+        None if error.use_stderr() => {
+            output::note(harmless(error).trim_end());
+            Code::Usage.into()
+        }
+        None => finish(output::written(error.print()).map(|()| Code::Done)),
     }
-    Code::Usage.into()
 }
 
 /// The text of an error. If the command line has characters that a terminal would act on, it is parsed again without them, since

@@ -113,8 +113,7 @@ impl Kernels {
     /// there; two processes that fetch it take turns.
     pub fn fetch(&self, name: &KernelName, update: bool, on_step: &mut dyn FnMut(&str)) -> Result<CachedKernel, KernelError> {
         let Source::Archive { family, rt } = *name.source() else {
-            let why = "a kernel of one's own is added, not fetched: rtscope lab kernels add --help";
-            return Err(KernelError::Name { name: name.to_string(), why: why.into() });
+            return Err(KernelError::Own(format!("`{name}` is a kernel of your own, to be added: use rtscope lab kernels add")));
         };
         self.sweep();
         let _lock = self.lock(name, on_step)?;
@@ -164,8 +163,7 @@ impl Kernels {
     /// Copies a kernel into the cache as [`Self::add_own`] does, with further files beside it.
     pub(crate) fn add(&self, name: &KernelName, files: &own::Files<'_>) -> Result<CachedKernel, KernelError> {
         if !matches!(name.source(), Source::Own(_)) {
-            let why = "a kernel of one's own is named own/NAME/ARCH";
-            return Err(KernelError::Name { name: name.to_string(), why: why.into() });
+            return Err(KernelError::Own(format!("`{name}` is not a kernel of your own: use a name such as own/NAME/ARCH")));
         }
         let _lock = self.lock(name, &mut |_| {})?;
         self.make(name, |work| own::add(work, name, files))

@@ -17,6 +17,9 @@ pub enum KernelError {
         /// Why, with the names that there are.
         why: String,
     },
+    /// This is not an architecture (usage error, exit code 2).
+    #[error("`{0}` is not an architecture: use amd64, arm64 or armhf")]
+    Arch(String),
     /// The kernel is known, but not in the cache.
     #[error("the kernel {name} is not in the cache")]
     NotFetched {
@@ -53,14 +56,14 @@ impl Problem for KernelError {
     fn remedy(&self) -> String {
         match self {
             Self::NotFetched { remedy, .. } => remedy.clone(),
-            // These messages already contain the remedy.
             Self::Name { name, .. } => {
                 let all: Vec<String> = KernelName::all_fetchable().iter().map(ToString::to_string).collect();
                 // Mostly the architecture is left out.
                 let short = all.iter().filter_map(|n| n.rsplit_once('/')).map(|(name, _)| name);
-                did_you_mean(name, short.chain(all.iter().map(String::as_str)), "")
+                did_you_mean(name, short.chain(all.iter().map(String::as_str)), "`rtscope lab kernels` lists them")
             }
-            Self::Damaged { .. } | Self::Own(_) => String::new(),
+            // These messages already contain the remedy.
+            Self::Arch(_) | Self::Damaged { .. } | Self::Own(_) => String::new(),
             Self::Debian(e) => e.remedy(),
             Self::Io { .. } => "make it accessible, or name another cache: RTSCOPE_CACHE=DIR".into(),
         }
@@ -68,7 +71,7 @@ impl Problem for KernelError {
 
     fn fault(&self) -> Fault {
         match self {
-            Self::Name { .. } | Self::Own(_) => Fault::Usage,
+            Self::Name { .. } | Self::Arch(_) | Self::Own(_) => Fault::Usage,
             Self::Debian(e) => e.fault(),
             Self::NotFetched { .. } | Self::Damaged { .. } | Self::Io { .. } => Fault::Machine,
         }

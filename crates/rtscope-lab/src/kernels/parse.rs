@@ -10,10 +10,7 @@ impl FromStr for Arch {
     type Err = KernelError;
 
     fn from_str(text: &str) -> Result<Self, KernelError> {
-        Self::ALL
-            .into_iter()
-            .find(|a| a.as_str() == text)
-            .ok_or_else(|| KernelError::Name { name: text.to_owned(), why: "the architectures are amd64, arm64 and armhf".into() })
+        Self::ALL.into_iter().find(|a| a.as_str() == text).ok_or_else(|| KernelError::Arch(text.to_owned()))
     }
 }
 
@@ -26,9 +23,9 @@ impl KernelName {
         if starts && name.len() <= 64 && name.bytes().all(fit) {
             return Ok(Self { source: Source::Own(name.to_owned()), arch });
         }
-        let why =
-            "a kernel's own name has letters, digits, `.`, `_` and `-`, begins with a letter or digit, and is at most 64 long";
-        Err(KernelError::Name { name: name.to_owned(), why: why.into() })
+        Err(KernelError::Own(format!(
+            "`{name}` can't be the name of a kernel of your own: use letters, digits, `.`, `_` and `-`, a letter or digit first, at most 64"
+        )))
     }
 }
 

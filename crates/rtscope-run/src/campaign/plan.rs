@@ -3,6 +3,7 @@
 use super::test_plan::TestPlan;
 use crate::ssh::Address;
 use crate::target::is_lab;
+use crate::targets;
 use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_lab::vm::TimeModel;
 use rtscope_load::Load;
@@ -48,14 +49,17 @@ pub enum CampaignPlanError {
         line: usize,
         /// What is wrong, and what is allowed.
         message: String,
+        /// What was probably meant; empty if the message says all.
+        remedy: String,
     },
 }
 
 impl Problem for CampaignPlanError {
     fn remedy(&self) -> String {
         match self {
-            // The messages of these contain the remedy.
-            Self::Read { .. } | Self::Value { .. } => String::new(),
+            // The message contains the remedy.
+            Self::Read { .. } => String::new(),
+            Self::Value { remedy, .. } => remedy.clone(),
             Self::Syntax { .. } => "correct that line of the plan".into(),
         }
     }
@@ -159,15 +163,16 @@ impl CampaignPlan {
 
     fn parse_with(text: &str, path: &Path, dir: &Path, hunted: Hunted<'_>) -> Result<Self, CampaignPlanError> {
         let file: File = toml::from_str(text).map_err(|e| CampaignPlanError::Syntax { path: path.into(), source: Box::new(e) })?;
-        let wrong = |at: std::ops::Range<usize>, message: String| {
+        let refused = |at: std::ops::Range<usize>, Failure { message, remedy, .. }: Failure| {
             let line = 1 + text.as_bytes().iter().take(at.start).filter(|&&b| b == b'\n').count();
-            CampaignPlanError::Value { path: path.into(), line, message }
+            CampaignPlanError::Value { path: path.into(), line, message, remedy }
         };
+        let wrong = |at, message: String| refused(at, Failure::usage(message, ""));
         check_name(file.name.get_ref()).map_err(|m| wrong(file.name.span(), m))?;
 
         let mut targets = Vec::new();
         for t in file.targets.get_ref() {
-            let target = target(t.get_ref(), dir).map_err(|m| wrong(t.span(), m))?;
+            let target = target(t.get_ref(), dir).map_err(|f| refused(t.span(), f))?;
             distinct(&mut targets, target, "target").map_err(|m| wrong(t.span(), m))?;
         }
         if targets.is_empty() {
@@ -222,7 +227,7 @@ impl CampaignPlan {
         for l in file.loads.iter().flat_map(Spanned::get_ref) {
             let names = hunted(l.get_ref(), &targets).map_err(|m| wrong(l.span(), m))?;
             for name in names.unwrap_or_else(|| vec![l.get_ref().clone()]) {
-                let load = Load::parse(&name).map_err(|e| wrong(l.span(), e.to_string()))?;
+                let load = Load::parse(&name).map_err(|e| refused(l.span(), e.into()))?;
                 distinct(&mut loads, load.name().to_owned(), "load").map_err(|m| wrong(l.span(), m))?;
             }
         }
@@ -339,16 +344,17 @@ fn check_name(name: &str) -> Result<(), String> {
     Err(format!("`{name}` is not a name of a campaign: letters, digits and dashes, at most {LONGEST_NAME}"))
 }
 
-fn target(text: &str, dir: &Path) -> Result<String, String> {
+fn target(text: &str, dir: &Path) -> Result<String, Failure> {
     match text.split_once(':') {
         None if text == "local" => Ok(text.into()),
         Some(("lab", kernel)) if !kernel.is_empty() => Ok(text.into()),
-        Some(("ssh", _)) => text.parse::<Address>().map(|a| a.to_string()).map_err(|e| e.to_string()),
+        Some(("ssh", _)) => Ok(text.parse::<Address>()?.to_string()),
         Some(("fake", file)) if !file.is_empty() => {
             let path = dir.join(file);
-            path.to_str().map(|p| format!("fake:{p}")).ok_or_else(|| format!("the path of `{text}` is not UTF-8"))
+            let utf8 = path.to_str().map(|p| format!("fake:{p}"));
+            utf8.ok_or_else(|| Failure::usage(format!("the path of `{text}` is not UTF-8"), "move the file"))
         }
-        _ => Err(format!("`{text}` is not a target: use local, ssh:HOST, lab:KERNEL or fake:FILE")),
+        _ => Err(targets::unknown(text)),
     }
 }
 

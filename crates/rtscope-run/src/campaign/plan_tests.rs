@@ -166,6 +166,20 @@ fn what_is_wrong_is_told_with_its_line() {
 }
 
 #[test]
+fn a_misspelt_word_is_told_with_what_was_meant() {
+    for (targets, loads, meant) in [
+        ("locl", "none", "did you mean `local`?"),
+        ("root@board", "none", "did you mean `ssh:root@board`?"),
+        ("ssh:", "none", "write ssh:[USER@]HOST"),
+        ("local", "dsik", "did you mean `disk`?"),
+    ] {
+        let e = parse(&format!("name = \"a\"\ntargets = [\"{targets}\"]\nloads = [\"{loads}\"]\ntests = [{{ test = \"timer\" }}]"))
+            .unwrap_err();
+        assert!(e.is_usage() && e.remedy().starts_with(meant), "{e}: {}", e.remedy());
+    }
+}
+
+#[test]
 fn the_digest_is_of_the_runs_and_the_name() {
     let digest = |text: &str| parse(text).unwrap().digest();
     let same = [

@@ -18,6 +18,7 @@ use rtscope_run::session::SessionStep;
 use rtscope_run::session::{self, MeasureError};
 use rtscope_run::ssh::{self, Address, RemoteDut, Ssh, SshOptions};
 use rtscope_run::target::{Target, TargetError};
+use rtscope_run::targets;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -254,34 +255,15 @@ pub(crate) fn check_target(text: &str) -> Result<(), Failure> {
         (Some(""), _) => Err(Failure::usage("`fake:` names no file", "--target fake:FILE with one latency in ns a line")),
         (Some(_), _) => Ok(()),
         (None, Some(kernel)) => {
-            let known = kernel.parse::<ToBoot>();
-            known.map(|_| ()).map_err(|e| {
-                let e = Failure::from(e);
-                Failure { remedy: format!("{} `rtscope lab kernels` lists them", e.remedy).trim().to_owned(), ..e }
-            })
+            kernel.parse::<ToBoot>()?;
+            Ok(())
         }
         (None, None) if text == "local" => Ok(()),
         (None, None) if ssh::is_ssh(text) => {
             text.parse::<Address>()?;
             Ok(())
         }
-        (None, None) => {
-            let meant = meant_target(text).map_or_else(String::new, |t| format!("did you mean `{t}`? "));
-            let remedy = meant + "use local, ssh:HOST, lab:KERNEL such as lab:debian/6.12-rt/amd64, or fake:FILE";
-            Err(Failure::usage(format!("`{text}` is not a target"), remedy))
-        }
-    }
-}
-
-/// The target that a word was probably meant to be.
-fn meant_target(text: &str) -> Option<String> {
-    if text.parse::<ToBoot>().is_ok() {
-        return Some(format!("lab:{text}"));
-    }
-    match text.split_once(':') {
-        Some((kind, rest)) => rtscope_failure::meant(kind, ["ssh", "lab", "fake"]).map(|k| format!("{k}:{rest}")),
-        None if text.contains('@') => Some(format!("ssh:{text}")),
-        None => rtscope_failure::meant(text, ["local"]).map(str::to_owned),
+        (None, None) => Err(targets::unknown(text)),
     }
 }
 

@@ -121,6 +121,7 @@ fn of_the_lab(told: &mut Told) {
     variants!(told, KernelError:
         Name => ["debian/7".parse::<KernelName>().unwrap_err()],
         NotFetched => [KernelError::NotFetched { name: kernel(), remedy: "rtscope lab kernels fetch debian/6.12-rt/amd64".into() }],
+        Arch => [KernelError::Arch("riscv64".into())],
         Damaged => [KernelError::Damaged { name: kernel(), why: "vmlinuz has another checksum".into() }],
         Own => [KernelError::Own("/tmp/x has no Makefile: name a kernel's build directory".into())],
         Debian => [KernelError::Debian(unusable())],
@@ -248,7 +249,7 @@ fn of_campaigns(told: &mut Told) {
     variants!(told, CampaignPlanError:
         Read => [CampaignPlanError::Read { path: path(), source: absent() }],
         Syntax => [CampaignPlanError::Syntax { path: path(), source: Box::new(toml::from_str::<toml::Table>("loads = ").unwrap_err()) }],
-        Value => [CampaignPlanError::Value { path: path(), line: 3, message: "`quake` is not a load: use none, disk or full".into() }],
+        Value => [CampaignPlanError::Value { path: path(), line: 3, message: "`quake` is not a load: use none, disk or full".into(), remedy: "`rtscope loads` lists them".into() }],
     );
     let busy = || StateError::Busy { who: "process 4711".into() };
     variants!(told, StateError:

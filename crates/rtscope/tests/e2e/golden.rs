@@ -107,6 +107,7 @@ fn errors() {
     let plan = |name: &str, text: &str| w.file(name, format!("name = \"a\"\n{text}\n[[tests]]\ntest = \"timer\"\n"));
     plan("lab.toml", "targets = [\"lab:debian/5.4/amd64\"]");
     plan("load.toml", "targets = [\"local\"]\nloads = [\"none\", \"nonsense\"]");
+    plan("locl.toml", "targets = [\"locl\"]");
     plan("key.toml", "target = [\"local\"]");
     plan("twice.toml", "targets = [\"local\", \"local\"]");
     w.file("half.json", "{\"schema\":\"rtscope-record/1\",\"id\":\"x\"");
@@ -119,6 +120,12 @@ fn errors() {
         "measure timer --export-json x.json",
         "measure timer --output x",
         "measure timer --json=x",
+        "measure timer -Sp90 -i200 -h400",
+        "measure timer -t -a",
+        "measure timer -a --quiet",
+        "-Sp90 -i200 -q",
+        "timer -D 10s",
+        "show --csv",
         "measure timer --load dsik",
         "measure timer --target locl",
         "measure timer --target debian/6.12-rt",
@@ -146,6 +153,7 @@ fn errors() {
         "campaign run words.txt",
         "campaign run lab.toml",
         "campaign run load.toml",
+        "campaign run locl.toml",
         "campaign run key.toml",
         "campaign status twice.toml",
         "campaign run lab.toml --jobs 0",
@@ -178,6 +186,8 @@ fn errors() {
         "lab kernels fetch",
         "lab kernels fetch debian/5.10/amd64",
         "lab kernels fetch own/mine/amd64",
+        "lab shell debian/6.21-rt",
+        "lab boot --vmlinuz x --arch riscv64",
         "lab kernels remove debian/6.1/armhf",
         "lab kernels verify own/mine/amd64",
         "lab kernels add ../x --arch amd64 --vmlinuz words.txt",
