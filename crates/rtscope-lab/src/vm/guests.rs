@@ -35,6 +35,13 @@ impl Guests {
         States::at(self.cache.join("states"))
     }
 
+    /// Whether this host has what every guest of an architecture needs and no fetching brings: QEMU and the guest program.
+    pub fn check_host(arch: Arch) -> Result<(), GuestError> {
+        Qemu::find(arch)?;
+        program(arch)?;
+        Ok(())
+    }
+
     /// What a guest with the kernel `name` needs from the network, for a message before the download; `None` when
     /// all is in the cache.
     pub fn to_fetch(&self, name: &KernelName) -> Option<String> {

@@ -7,6 +7,7 @@ use crate::error::Code;
 use crate::output;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::Arch;
+use rtscope_lab::vm::Guests;
 use rtscope_load::StopHandle;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
@@ -94,7 +95,8 @@ pub(crate) fn run(context: &Context, a: &Demo) -> Result<Code, Failure> {
     // Ctrl-C ends the command under way, which keeps what it has; this process sees it end.
     let stop = stop_on_signals()?;
     let mut stage = Stage { context, dir: &dir, stop: &stop, took: Vec::new(), runs: 0 };
-    let shown = this_machine(&mut stage).and_then(|()| if a.no_lab { Ok(()) } else { lab(&mut stage) });
+    let with_lab = !a.no_lab && has_lab(&stage);
+    let shown = this_machine(&mut stage).and_then(|()| if with_lab { lab(&mut stage) } else { Ok(()) });
     let code = match shown {
         Ok(()) => Code::Done,
         Err(Stopped(code)) => code,
@@ -123,6 +125,19 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     stage.run(HERE, "measure timer -D 5s --load background,calculation,disk,network,full", 5)?;
     stage.say("response over software lines: from the edge that one task drives to the answer of another, 5 s");
     stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 5s", 1)
+}
+
+/// Whether virtual machines can be started here. Asked before kernels are fetched, which would be for nothing otherwise.
+fn has_lab(stage: &Stage<'_>) -> bool {
+    let missing = Guests::check_host(Arch::host()).err();
+    if let Some(e) = &missing {
+        stage.say(&e.to_string());
+        stage.say(&format!(
+            "so the lab's part is left out, and nothing is fetched for it: it comes with the package rtscope-lab (in a checkout: ./x guest {})",
+            Arch::host()
+        ));
+    }
+    missing.is_none()
 }
 
 /// The lab: Debian's stock kernel against its PREEMPT_RT sister.
