@@ -196,6 +196,9 @@ TEXT
     for file in README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE; do
         put "$checkout/$file" 644 "$top/$file"
     done
+    for page in "$checkout"/docs/*.md "$checkout"/docs/*.svg; do
+        put "$page" 644 "$top/share/doc/rtscope/${page##*/}"
+    done
     tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$top" | xz -T1 -6 >"$out/$top.tar.xz"
     echo "$out/$top.tar.xz"
     oci "$arch"

@@ -5,6 +5,7 @@ use rtscope_record::text::visible;
 use rtscope_report::table::PAINTS;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -177,8 +178,17 @@ pub(crate) fn about(page: &'static str) {
 
 /// Writes a failure to standard error.
 pub(crate) fn failure(f: &Failure) {
-    let page = PAGE.get().filter(|_| f.fault != Fault::Interrupted).map_or_else(String::new, |p| format!("\n  see: {p}"));
-    note(&(told(f) + &page));
+    let page = PAGE.get().filter(|_| f.fault != Fault::Interrupted).map(|p| {
+        let program = std::env::current_exe().unwrap_or_default();
+        format!("\n  see: {}", installed(p, &program).map_or_else(|| (*p).to_owned(), |p| p.display().to_string()))
+    });
+    note(&(told(f) + page.as_deref().unwrap_or_default()));
+}
+
+/// Where a package put a page of the manual, seen from the program; `None` in a checkout, where it has the same path everywhere.
+fn installed(page: &str, program: &Path) -> Option<PathBuf> {
+    let file = Path::new(page).file_name()?;
+    Some(program.parent()?.parent()?.join("share/doc/rtscope").join(file)).filter(|p| p.is_file())
 }
 
 /// The text of a failure for users: message and remedy, one line each.
@@ -203,6 +213,18 @@ pub(crate) fn width() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_where_the_package_put_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (program, docs) = (dir.path().join("bin/rtscope"), dir.path().join("share/doc/rtscope"));
+        assert_eq!(installed("docs/lab.md", &program), None);
+        std::fs::create_dir_all(&docs).unwrap();
+        std::fs::write(docs.join("lab.md"), "# The lab").unwrap();
+        assert_eq!(installed("docs/lab.md", &program), Some(docs.join("lab.md")));
+        assert_eq!(installed("docs/board.md", &program), None);
+        assert_eq!(installed("docs/lab.md", Path::new("rtscope")), None);
+    }
 
     #[test]
     fn only_the_tables_own_colours_reach_a_terminal() {

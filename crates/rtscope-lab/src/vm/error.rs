@@ -56,9 +56,7 @@ pub enum VmError {
         file: PathBuf,
     },
     /// A message of the guest was not understood.
-    #[error(
-        "the guest said something that is not understood ({0}); rtscope and its guest must be of one version: ./x guest builds it"
-    )]
+    #[error("the guest said something that is not understood ({0}); rtscope and its guest program must be of one version")]
     Garbled(String),
     /// The guest could not do the work.
     #[error("{message}")]
@@ -86,8 +84,11 @@ pub enum VmError {
 impl Problem for VmError {
     fn remedy(&self) -> String {
         match self {
-            // These messages already contain the remedy.
-            Self::NoQemu { .. } | Self::Garbled(_) => String::new(),
+            // The message already contains the remedy.
+            Self::NoQemu { .. } => String::new(),
+            Self::Garbled(_) => {
+                "install the packages rtscope and rtscope-lab of one version; in a checkout: ./x build, ./x guest".into()
+            }
             Self::Start { .. } => "does it start by itself? `qemu-system-x86_64 --version` or the like; is memory free?".into(),
             Self::Control(_) => "start it again; was QEMU ended by somebody else?".into(),
             Self::Refused(_) => "boot anew: --fresh-boot".into(),
@@ -138,10 +139,7 @@ pub enum GuestError {
     #[error(transparent)]
     Vm(#[from] VmError),
     /// The guest program, its first process, is missing.
-    #[error(
-        "there is no guest program for {arch}: {name} is looked for in ${GUESTS} and beside {me}; build it: ./x guest {arch}",
-        me = me.display()
-    )]
+    #[error("there is no guest program for {arch}: {name} is looked for in ${GUESTS}, beside {me} and in ../lib/rtscope", me = me.display())]
     NoProgram {
         /// The guest's architecture.
         arch: Arch,
@@ -159,8 +157,7 @@ impl Problem for GuestError {
             Self::Image(e) => e.remedy(),
             Self::Module(e) => e.remedy(),
             Self::Vm(e) => e.remedy(),
-            // The message already contains the remedy.
-            Self::NoProgram { .. } => String::new(),
+            Self::NoProgram { arch, .. } => format!("install the package rtscope-lab; in a checkout: ./x guest {arch}"),
         }
     }
 

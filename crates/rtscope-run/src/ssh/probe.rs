@@ -34,7 +34,9 @@ impl Probe {
             let looked: Vec<String> = dirs.iter().map(|d| d.display().to_string()).collect();
             return Err(failure(
                 format!("there is no probe for {target} ({machine}): {name} is not in {}", looked.join(", ")),
-                format!("build it: ./x probe {arch}; or name its directory: RTSCOPE_PROBES=DIR"),
+                format!(
+                    "install the package rtscope-boards; in a checkout: ./x probe {arch}; or name its directory: RTSCOPE_PROBES=DIR"
+                ),
             ));
         };
         let bytes = rtscope_files::read(&path, rtscope_files::LARGE)

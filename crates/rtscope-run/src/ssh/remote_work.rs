@@ -136,7 +136,7 @@ impl RemoteWork {
             "there" => {
                 let message = format!("{} is `{rest}`, this is rtscope {}", probe.path.display(), build::described());
                 let remedy = format!(
-                    "take both of one build: ./x build, ./x probe {}; of packages: rtscope and rtscope-probe of one version",
+                    "take both of one build: the packages rtscope and rtscope-boards of one version; in a checkout: ./x build, ./x probe {}",
                     probe.arch
                 );
                 Err(probe_failure(message, remedy))
@@ -146,7 +146,10 @@ impl RemoteWork {
                 let message = format!("{} does not run on {name} (in {dir})", probe.path.display());
                 Err(probe_failure(
                     message,
-                    format!("is it a static program for {}? Build it: ./x probe {}", probe.arch, probe.arch),
+                    format!(
+                        "is it a static program for {0}? Install the package rtscope-boards; in a checkout: ./x probe {0}",
+                        probe.arch
+                    ),
                 ))
             }
             _ => {
@@ -314,7 +317,8 @@ fn hello(connection: &mut Connection) -> Result<Vec<Unattended>, TargetError> {
         Ok(Event::Hello { protocol, unattended, .. }) if protocol == PROTOCOL => Ok(unattended),
         Ok(Event::Hello { protocol, .. }) => {
             let message = format!("the probe speaks `{protocol}`, this is rtscope with {PROTOCOL}");
-            Err(probe_failure(message, "build it anew: ./x probe"))
+            let remedy = "take both of one build: the packages rtscope and rtscope-boards of one version; in a checkout: ./x build, ./x probe";
+            Err(probe_failure(message, remedy))
         }
         _ => Err(garbled(&line, "it is not the probe's greeting")),
     }
