@@ -8,6 +8,7 @@ pub(crate) mod hunt;
 pub(crate) mod intervals;
 pub(crate) mod kernels;
 pub(crate) mod lab;
+pub(crate) mod lab_kernels;
 pub(crate) mod line_tests;
 pub(crate) mod line_tests_by_load;
 pub(crate) mod list;

@@ -27,6 +27,11 @@ fn an_own_kernel_goes_in_and_out() {
     assert_eq!((&kernel["rt"], &kernel["release"], &kernel["version"]), (&true.into(), &"6.15.0-mine".into(), &Value::Null));
     let vmlinuz = kernel["vmlinuz"].as_str().unwrap();
     assert!(vmlinuz.starts_with(w.path("cache").to_str().unwrap()));
+    let said: Said = w.command(&["lab", "kernels"]).env("COLUMNS", "80").output().unwrap().into();
+    let out = said.ends_with(0).out;
+    let own = out.lines().find(|l| l.starts_with("own/mine/armhf")).unwrap_or_default();
+    assert!(own.contains("6.15.0-mine") && own.contains(" rt ") && own.ends_with(" MB"), "{out}");
+    assert!(out.lines().all(|l| l.chars().count() <= 80), "{out}");
     w.line("lab kernels verify").ends_with(0);
     std::fs::write(vmlinuz, "linux version 6.15.0-mine (me)").unwrap();
     w.line("lab kernels verify").ends_with(3).complains(&["damaged", "not what was fetched"]);

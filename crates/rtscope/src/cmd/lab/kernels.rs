@@ -1,12 +1,14 @@
 //! `rtscope lab kernels`: list, fetch, remove, add, verify.
 
 use crate::args::lab::{Add, Fetch, Kernels as Options, KernelsCommand};
+use crate::cmd::style;
 use crate::config::{self, Context};
 use crate::error::Code;
 use crate::output;
 use rtscope_failure::Failure;
 use rtscope_lab::image::Tools;
 use rtscope_lab::kernels::{Arch, CachedKernel, KernelError, KernelName, Kernels, Listed};
+use rtscope_report::table::{self, LabKernelRow};
 use serde_json::json;
 
 /// Carries out a command of `lab kernels`.
@@ -43,18 +45,20 @@ fn list(kernels: &Kernels, json: bool) -> Result<(), Failure> {
             .collect();
         return output::json(&rows);
     }
-    let width = all.iter().map(|l| l.name.to_string().len()).max().unwrap_or_default();
-    let mut text = format!("{:<width$} {:<24} {:<28} {:<6} {}\n", "name", "version", "release", "rt", "in the cache");
-    for l in &all {
-        text += &row(l, width);
-    }
-    output::result(&text)
+    let rows: Vec<LabKernelRow> = all.iter().map(row).collect();
+    output::result(&table::lab_kernels(&rows, style()))
 }
 
-fn row(l: &Listed, width: usize) -> String {
-    let Some(k) = &l.fetched else { return format!("{:<width$} {:<24} {:<28} {:<6} {}\n", l.name, "-", "-", "-", state(l)) };
-    let rt = k.rt.map_or("?", |rt| if rt { "rt" } else { "stock" });
-    format!("{:<width$} {:<24} {:<28} {rt:<6} {}\n", l.name, k.version().unwrap_or("-"), k.release, state(l))
+fn row(l: &Listed) -> LabKernelRow {
+    let known = l.fetched.as_ref();
+    let or_none = |text: Option<&str>| text.unwrap_or("-").to_owned();
+    LabKernelRow {
+        name: l.name.to_string(),
+        version: or_none(known.and_then(CachedKernel::version)),
+        release: or_none(known.map(|k| k.release.as_str())),
+        rt: or_none(known.map(|k| k.rt.map_or("?", |rt| if rt { "rt" } else { "stock" }))),
+        cached: state(l),
+    }
 }
 
 fn state(l: &Listed) -> String {
