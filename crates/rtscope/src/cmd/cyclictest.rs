@@ -45,8 +45,9 @@ Usage: rtscope cyclictest [OPTIONS]
   -t [N]      --threads         number of threads [1; without N one for each CPU]
   -v          --verbose         every sample as thread:cycle:latency
 
-Taken, without effect: -M -n -o -R -u --mainaffinity --tracemark --dbg_cyclictest, and words that are no options.
-Not provided: -r -s -x -F --smi --spike --secaligned. -V: the version.
+Taken, without effect: -M -n -o -R -u --dbg_cyclictest --mainaffinity --secaligned --tracemark, and words that are
+no options. -V: the version.
+Not provided: -F -r -s -U -x -X --deepest-idle-state --numa --smi --spike --spike-nodes.
 Added: --rtscope-dialect=A|B   text as up to rt-tests 2.6 (A, the default) or as from 2.7 (B)
        --rtscope-load=NAME     name of the load to write into the record
 

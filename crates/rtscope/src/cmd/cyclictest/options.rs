@@ -170,6 +170,25 @@ const LONG: [&str; 37] = [
     "verbose",
 ];
 
+/// cyclictest's options that are refused, with other names of them after a short one.
+const NOT_PROVIDED: [&str; 15] = [
+    "F",
+    "fifo",
+    "r",
+    "relative",
+    "s",
+    "system",
+    "U",
+    "x",
+    "posix_timers",
+    "X",
+    "deepest-idle-state",
+    "numa",
+    "smi",
+    "spike",
+    "spike-nodes",
+];
+
 /// The long option that `word` is the beginning of, or `word` itself.
 fn whole(word: &str) -> Result<&str, Failure> {
     let mut all = LONG.iter().filter(|l| l.starts_with(word));
@@ -309,8 +328,7 @@ impl Options {
                     let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
                     o.load = crate::args::values::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
                 }
-                known @ ("r" | "relative" | "s" | "system" | "x" | "posix_timers" | "X" | "F" | "fifo" | "smi" | "spike"
-                | "spike-nodes" | "deepest-idle-state" | "U" | "numa") => {
+                known if NOT_PROVIDED.contains(&known) => {
                     let dashes = if known.len() == 1 { "-" } else { "--" };
                     let message = format!("cyclictest's {dashes}{known} is not provided: its figures would mean something else");
                     return Err(Failure::usage(message, "leave it out, or run cyclictest and `rtscope import` its output"));
@@ -467,6 +485,28 @@ mod tests {
         assert_eq!(found.len(), 2);
         for line in found {
             settings(line);
+        }
+    }
+
+    #[test]
+    fn the_help_text_says_what_is_taken_and_what_is_not() {
+        let of = |begin: &str, end: &str| -> Vec<&str> {
+            let text = super::super::HELP.split_once(begin).unwrap().1.split_once(end).unwrap().0;
+            text.split([' ', ',']).filter(|w| w.starts_with('-')).collect()
+        };
+        let not_provided = of("Not provided: ", ".\n");
+        for word in &not_provided {
+            assert!(parse(word).unwrap_err().message.contains(&format!("{word} is not provided")), "{word}");
+        }
+        let named = |name: &&str| not_provided.iter().any(|w| w.trim_start_matches('-') == *name);
+        let unnamed: Vec<&str> = NOT_PROVIDED.into_iter().filter(|n| !named(n)).collect();
+        assert_eq!(unnamed, ["fifo", "relative", "system", "posix_timers"], "other names of -F, -r, -s and -x");
+        let taken = of("Taken, without effect: ", "words");
+        assert_eq!(taken.len(), 9);
+        for word in taken {
+            let read = parse(&format!("{word} 1")).unwrap();
+            let same = Options { notes: Vec::new(), ..read };
+            assert_eq!(same, Options::default(), "{word}");
         }
     }
 
