@@ -80,6 +80,12 @@ impl Family {
         Self::all().find(|f| (f.entry().vendor, f.entry().series) == (vendor, series))
     }
 
+    /// The family with the highest number of those of a vendor whose series are numbers.
+    pub(crate) fn newest_release(vendor: &str) -> Option<Self> {
+        let number = |f: &Self| f.entry().series.parse::<u32>().ok();
+        Self::all().filter(|f| f.entry().vendor == vendor && number(f).is_some()).max_by_key(number)
+    }
+
     /// What is known of it.
     pub(crate) fn entry(self) -> &'static Entry {
         &TABLE[self.0]

@@ -38,6 +38,9 @@ impl FromStr for KernelName {
         let (source, name, arch) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
         let arch =
             arch.map_or(Ok(Arch::host()), |a| a.parse().map_err(|_| wrong("the architectures are amd64, arm64 and armhf")))?;
+        // Its releases are numbered in order, with one kernel each. Other vendors have several.
+        let newest = || Family::newest_release("fedora").map(|f| f.entry().series);
+        let name = name.or_else(|| if source == "fedora" { newest() } else { None });
         match (source, name, parts.next()) {
             (vendor, Some(series), None) if Family::all().any(|f| f.entry().vendor == vendor) => {
                 let (plain, rt) = series.strip_suffix("-rt").map_or((series, false), |s| (s, true));
@@ -49,7 +52,7 @@ impl FromStr for KernelName {
             }
             ("own", Some(name), None) => Self::own(name, arch),
             _ => Err(wrong(
-                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, ubuntu/SERIES/ARCH, fedora/SERIES/ARCH or own/NAME/ARCH; the architecture may be left out",
+                "names are debian/SERIES/ARCH, such as debian/6.12-rt/amd64, ubuntu/SERIES/ARCH, fedora/SERIES/ARCH, raspberrypi/SERIES/ARCH or own/NAME/ARCH; the architecture may be left out",
             )),
         }
     }
@@ -109,6 +112,13 @@ mod tests {
     }
 
     #[test]
+    fn fedora_alone_is_its_newest_release() {
+        let name: KernelName = "fedora".parse().unwrap();
+        assert_eq!(name.to_string(), format!("fedora/44/{}", Arch::host()));
+        assert_eq!("fedora".parse::<crate::kernels::ToBoot>().unwrap().kernel, name);
+    }
+
+    #[test]
     fn what_is_no_name_is_refused_with_what_there_is() {
         for (wrong, says) in [
             ("debian/5.10/amd64", "6.12-rt"),
@@ -124,6 +134,8 @@ mod tests {
             ("debian/6.12/amd64/x", "debian/SERIES/ARCH"),
             ("debian", "debian/SERIES/ARCH"),
             ("", "debian/SERIES/ARCH"),
+            ("raspberry/13", "raspberrypi/SERIES/ARCH"),
+            ("fedora/42", "43, 44 and rawhide"),
             ("own//amd64", "letters"),
             ("own/../amd64", "letters"),
         ] {

@@ -222,13 +222,15 @@ pub(crate) fn guest_modules(texts: &[String]) -> Result<Vec<(PathBuf, Vec<String
 
 const KERNELS: &str = "\
 Names are debian/SERIES/ARCH with the series 6.1, 6.12 (both for Debian 12), 13 and 13-backports;
-ubuntu/SERIES/ARCH with 24.04, 24.04-hwe and 26.04; raspberrypi/13/ARCH; or own/NAME/ARCH. With -rt
+ubuntu/SERIES/ARCH with 24.04, 24.04-hwe and 26.04; fedora/SERIES/ARCH with 43, 44 and rawhide
+(fedora alone is the newest release); raspberrypi/13/ARCH; or own/NAME/ARCH. With -rt
 after the series it is the PREEMPT_RT kernel. The architectures are amd64, arm64 and armhf; without
 one the host's is meant. The list has every name. A fetched kernel stays as it is until fetched
 with --update. Kernels are kept in $RTSCOPE_CACHE, else $XDG_CACHE_HOME/rtscope, else
 ~/.cache/rtscope. $RTSCOPE_DEBIAN_MIRROR and $RTSCOPE_UBUNTU_MIRROR name other mirrors than
 http://deb.debian.org/debian and http://archive.ubuntu.com/ubuntu. For Raspberry Pi OS,
-$RTSCOPE_RASPBERRYPI_MIRROR and $RTSCOPE_RASPBERRYPI_KEYRING must name a mirror and its keys.
+$RTSCOPE_RASPBERRYPI_MIRROR and $RTSCOPE_RASPBERRYPI_KEYRING must name a mirror and its keys; for
+Fedora, $RTSCOPE_FEDORA_MIRROR and $RTSCOPE_FEDORA_KEYS.
 
 Examples:
   rtscope lab kernels
