@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long a booting guest may take.
 const BOOT: Duration = Duration::from_secs(240);
+/// How long a user may wait for the table of a board that is up; it has 5 s of measuring in it.
+const FIRST_TABLE: Duration = Duration::from_secs(60);
 /// The first process: mounts, the network card with QEMU's address for guests, and the ssh server.
 const INIT: &str = "#!/bin/sh
 mount -t proc proc /proc
@@ -132,7 +134,9 @@ fn a_guest_with_busybox_and_dropbear_is_a_board() {
 
     let began = Instant::now();
     let said = end_of(command(&dir, &lab.0, "board add board").spawn().unwrap()).ends_with(0);
-    println!("board add: first table after {:.1} s", began.elapsed().as_secs_f64());
+    let took = began.elapsed();
+    println!("board add: first table after {:.1} s", took.as_secs_f64());
+    assert!(took < FIRST_TABLE, "{took:?}");
     assert!(said.out.contains("Next: ") && said.out.contains("max us"), "{}", said.out);
     let [record] = &lab.0.records()[..] else { panic!("one run") };
     let threads = record.distributions();
