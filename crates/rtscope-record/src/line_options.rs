@@ -84,8 +84,8 @@ struct InPlan {
 #[serde(transparent)]
 pub struct PlanShape(#[serde(with = "InPlan")] pub Shape);
 
-/// What answers the stimuli.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What answers the stimuli. As JSON it is the text that the command line takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Who {
     /// A task that rtscope starts.
@@ -95,7 +95,7 @@ pub enum Who {
     /// The instrument in the kernel, to validate itself.
     Wire,
     /// A task that rtscope starts on the machine with this address, `ssh://HOST`. Its settings are those of `Own`.
-    #[serde(skip)]
+    #[serde(untagged)]
     Elsewhere(String),
 }
 
@@ -176,7 +176,7 @@ pub struct LineOptions {
     /// Who answers: `own`, a task that the probe starts, in kernel space a module that is loaded; `ssh://HOST`, a task that is started
     /// on that machine; `none`, something else; `wire`, the kernel's instrument itself, to validate it [default: own for soft lines and
     /// for the kernel's instrument]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "WHO", value_parser = <Who as FromStr>::from_str))]
     pub dut: Option<Who>,
     /// The line that the own DUT listens to, wired to the stimulus [default: the stimulus, if it is soft]
@@ -353,8 +353,14 @@ mod tests {
     fn who_answers_is_read_by_name() {
         let at = "ssh://board";
         for (text, who) in [("own", Who::Own), ("none", Who::None), ("wire", Who::Wire), (at, Who::Elsewhere(at.into()))] {
-            assert_eq!(text.parse(), Ok(who));
+            assert_eq!(text.parse(), Ok(who.clone()));
+            // The keys of a campaign's runs hold it as it was written.
+            let json = serde_json::json!({ "dut": text }).to_string();
+            let options: LineOptions = serde_json::from_str(&json).unwrap();
+            assert_eq!((&options.dut, serde_json::to_string(&options).unwrap()), (&Some(who), json));
         }
-        assert_eq!("board".parse::<Who>(), Err("it is own, none, wire, or ssh://HOST".into()));
+        let wrong = "it is own, none, wire, or ssh://HOST";
+        assert_eq!("board".parse::<Who>(), Err(wrong.into()));
+        assert!(serde_json::from_str::<LineOptions>(r#"{"dut":"board"}"#).unwrap_err().to_string().contains(wrong));
     }
 }

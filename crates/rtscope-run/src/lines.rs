@@ -1,8 +1,11 @@
 //! Makes settings from the options of a test over lines, for the command line and campaigns alike.
 
-use rtscope_failure::{Fault, Problem};
+use crate::ssh::Address;
+use crate::target::is_lab;
+use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_probe::line_tests::checked::LineTest;
 use rtscope_probe::lines::LineSpec;
+use rtscope_probe::protocol::DutPlan;
 use rtscope_record::{DutSettings, Handler, LineOptions, LineSettings, Settings, Space, Test, Who};
 use std::ops::Deref;
 
@@ -69,6 +72,25 @@ pub fn settings(options: &LineOptions, about: &About<'_>) -> Result<Settings, Li
         LineTest::of(about.test, &settings).map_err(|e| LineOptionsError { message: e.message, remedy: e.remedy })?;
     }
     Ok(settings)
+}
+
+/// Address of the DUT's machine for a run on `target`, if it is another machine.
+pub fn dut_address(options: &LineOptions, target: &str) -> Result<Option<Address>, Failure> {
+    let Some(Who::Elsewhere(text)) = &options.dut else { return Ok(None) };
+    if is_lab(target) {
+        let message = format!("{text} has no wire into a virtual machine");
+        return Err(Failure::usage(message, "measure with --target local, or let the guest have its own DUT"));
+    }
+    Ok(Some(text.parse::<Address>()?))
+}
+
+/// Takes a DUT on another machine out of the settings of a run of `test`, as the probe does not run it. The load of its plan is set for
+/// each run.
+pub fn take_dut(options: &LineOptions, test: Test, settings: &mut Settings) -> Option<DutPlan> {
+    let lines = settings.lines.as_mut().filter(|_| Chosen(options).is_elsewhere())?;
+    let dut = lines.dut.take()?;
+    settings.threads = 1;
+    Some(DutPlan { settings: dut, wave: (test == Test::Periodic).then_some(settings.interval.0), load: "none".into() })
 }
 
 /// The options that were chosen.

@@ -2,10 +2,11 @@
 
 use super::plan::{CampaignPlan, GuestSize};
 use super::test_plan::TestPlan;
+use crate::ssh::is_ssh;
 use crate::target::is_lab;
 use rtscope_files::digest::hex;
 use rtscope_lab::vm::TimeModel;
-use rtscope_record::{Clock, Tuning};
+use rtscope_record::{Clock, Tuning, Who};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -67,6 +68,11 @@ impl Run {
         let mut hash = hash([digest, self.key.as_str()]);
         hash.truncate(16);
         format!("{name}-{hash}")
+    }
+
+    /// Whether its load runs on this machine: neither the target nor the DUT is another one.
+    pub fn has_its_load_here(&self) -> bool {
+        !is_lab(&self.target) && !is_ssh(&self.target) && !matches!(self.test.lines.dut, Some(Who::Elsewhere(_)))
     }
 
     /// Whether nothing else may run on this machine during the run.

@@ -7,7 +7,7 @@ use crate::targets;
 use rtscope_failure::{Failure, Fault, Problem};
 use rtscope_lab::vm::TimeModel;
 use rtscope_load::Load;
-use rtscope_record::{Clock, Tuning};
+use rtscope_record::{Clock, Tuning, Who};
 use serde::Deserialize;
 use std::io;
 use std::num::NonZeroU32;
@@ -244,6 +244,12 @@ impl CampaignPlan {
             let test = t.get_ref().clone();
             if let Some(m) = test.fault(&targets) {
                 return Err(wrong(t.span(), m));
+            }
+            let elsewhere = matches!(test.lines.dut, Some(Who::Elsewhere(_)));
+            if let Some(set) = tunings.iter().find(|set| elsewhere && !set.is_empty()) {
+                let message =
+                    format!("{set}: the machine of the DUT is not set up from here: leave `tune` out, or set it there by hand");
+                return Err(wrong(t.span(), message));
             }
             if tests.contains(&test) {
                 return Err(wrong(t.span(), "this test is there already: use `repetitions` to measure again".into()));

@@ -1,6 +1,7 @@
 //! Plans: what is read, what is refused at which line, and which plans are the same campaign.
 
 use super::*;
+use crate::lines::{dut_address, take_dut};
 use proptest::prelude::*;
 use rtscope_record::{Handler, Nanos, Settings, Shape};
 
@@ -107,6 +108,52 @@ tests = [
     let timer = parse("name = \"a\"\ntargets = [\"local\"]\ntests = [{ test = \"timer\" }]").unwrap();
     let key = &timer.runs()[0].key;
     assert!(!["stimulus", "dut", "handler", "inject", "lines", "pulse", "edges", "low"].iter().any(|k| key.contains(k)), "{key}");
+}
+
+/// A plan for a DUT on a board, with this address and these further keys of the plan and of the test.
+fn on_a_board(address: &str, of_plan: &str, of_test: &str) -> Result<CampaignPlan, CampaignPlanError> {
+    parse(&format!(
+        "name = \"a\"\ntargets = [\"local\"]\n{of_plan}\n[[tests]]\ntest = \"response\"\nstimulus = \"gpio:c/1\"\nanswer = \"gpio:c/2\"\n\
+         dut = \"{address}\"\ndut-in = \"gpio:d/3\"\ndut-out = \"gpio:d/4\"\nloops = 5\n{of_test}\n"
+    ))
+}
+
+#[test]
+fn a_plan_names_the_machine_of_its_dut_as_measure_does() {
+    let plan = on_a_board("ssh://root@board", "loads = [\"disk\"]", "").unwrap();
+    let test = &plan.tests[0];
+    assert_eq!(test.label(), "response 1ms 5 loops, DUT on ssh:root@board");
+    let mut settings = test.settings("local", &[0, 1], Vec::new()).unwrap();
+    let at = dut_address(&test.lines, "local").unwrap().map(|a| a.to_string());
+    let dut = take_dut(&test.lines, test.test, &mut settings).unwrap();
+    assert_eq!((at.as_deref(), dut.settings.input.as_deref(), dut.wave), (Some("ssh:root@board"), Some("gpio:d/3"), None));
+    // The probe here runs no DUT, and pins only the instrument.
+    assert_eq!((settings.lines.unwrap().dut, settings.threads, settings.cpus), (None, 1, vec![1]));
+    assert!(!plan.runs()[0].has_its_load_here() && parse(PLAN).unwrap().runs().iter().all(|r| !r.has_its_load_here()));
+    // Another machine is another campaign; another way to write its address is not.
+    let digest = |address| on_a_board(address, "loads = [\"disk\"]", "").unwrap().digest();
+    assert_eq!(digest("ssh:root@board"), plan.digest());
+    assert_ne!(digest("ssh:root@other"), plan.digest());
+    assert!(plan.runs()[0].key.contains(r#""dut":"ssh:root@board""#), "{}", plan.runs()[0].key);
+}
+
+#[test]
+fn a_dut_elsewhere_is_refused_as_measure_refuses_it() {
+    for (address, of_plan, of_test, line, words) in [
+        ("ssh:", "", "", 4, "names no machine"),
+        ("board", "", "", 8, "it is own, none, wire, or ssh://HOST"),
+        ("ssh:board", "", "space = \"kernel\"", 4, "started over ssh is in user space"),
+        ("ssh:board", "tune = [\"thp=never\"]", "", 4, "the machine of the DUT is not set up from here"),
+    ] {
+        let told = on_a_board(address, of_plan, of_test).unwrap_err().to_string();
+        assert!(
+            (told.contains(&format!("plan.toml:{line}: ")) || told.contains(&format!("line {line},"))) && told.contains(words),
+            "{told}"
+        );
+    }
+    let lab = "name = \"a\"\ntargets = [\"lab:k\"]\n[[tests]]\ntest = \"response\"\ndut = \"ssh:board\"\n";
+    let told = parse(lab).unwrap_err().to_string();
+    assert!(told.starts_with("plan.toml:3: ssh:board has no wire into a virtual machine"), "{told}");
 }
 
 /// Each change makes reading fail with this line number and these words.

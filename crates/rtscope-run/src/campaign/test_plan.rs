@@ -1,10 +1,11 @@
 //! One test of a campaign's plan, and the settings of its runs.
 
 use super::keyed::{Keyed, Part};
-use crate::lines::{About, LineOptionsError};
+use crate::lines::{About, LineOptionsError, dut_address};
+use crate::ssh::Address;
 use crate::target::is_lab;
 use rtscope_failure::Failure;
-use rtscope_record::{LineOptions, Nanos, PlanShape, RunOptions, Settings, Space, Test, limits};
+use rtscope_record::{LineOptions, Nanos, PlanShape, RunOptions, Settings, Space, Test, Who, limits};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::LazyLock;
@@ -43,18 +44,24 @@ impl<'de> Deserialize<'de> for TestPlan {
         let table = KEYED.read(from)?;
         let (own, mut run): (Own, RunOptions) = (table.part()?, table.part()?);
         let shape: PlanShape = table.part()?;
+        let mut lines = LineOptions { shape: shape.0, ..table.part()? };
+        if let Some(Who::Elsewhere(machine)) = &mut lines.dut {
+            // However an address is written, it is one machine and one run. `fault` refuses what is none.
+            *machine = machine.parse().map_or_else(|_| machine.clone(), |address: Address| address.to_string());
+        }
         run.fill();
         Ok(Self {
             test: own.test.ok_or_else(|| D::Error::missing_field("test"))?,
             space: own.space.unwrap_or(Space::User),
             run,
-            lines: LineOptions { shape: shape.0, ..table.part()? },
+            lines,
         })
     }
 }
 
 impl TestPlan {
-    /// Text for listings, such as `timer 1ms 5s`; includes space and handler for tests in kernel space.
+    /// Text for listings, such as `timer 1ms 5s`; includes space and handler for tests in kernel space, and the DUT's machine if it is
+    /// another one.
     pub fn label(&self) -> String {
         let handler = self.lines.handler.unwrap_or_default();
         let space = if self.space == Space::Kernel { format!(" kernel {handler}") } else { String::new() };
@@ -62,7 +69,11 @@ impl TestPlan {
             (Some(d), _) => d.to_string(),
             (None, loops) => format!("{} loops", loops.unwrap_or(0)),
         };
-        format!("{}{space} {} {end}", self.test, self.interval())
+        let machine = match &self.lines.dut {
+            Some(Who::Elsewhere(machine)) => format!(", DUT on {machine}"),
+            _ => String::new(),
+        };
+        format!("{}{space} {} {end}{machine}", self.test, self.interval())
     }
 
     /// How long a run measures, ns.
@@ -120,6 +131,9 @@ impl TestPlan {
         }
         if run.worst > limits::WORST {
             return Some(format!("worst = {} is more than {}", run.worst, limits::WORST));
+        }
+        if let Some(e) = targets.iter().find_map(|t| dut_address(&self.lines, t).err()) {
+            return Some(e.in_one());
         }
         // Which CPUs exist makes no difference to these checks.
         targets.iter().find_map(|t| self.settings(t, &[0], Vec::new()).err()).map(|e| Failure::from(e).in_one())

@@ -17,6 +17,7 @@ use rtscope_load::{Load, StopHandle};
 use rtscope_record::{Clock, Record, Settings};
 use rtscope_report::table;
 use rtscope_run::campaign::{self, CampaignPlan, Executor, KeepError, Keeper, Run, State};
+use rtscope_run::lines::{dut_address, take_dut};
 use rtscope_run::session::MeasureError;
 use rtscope_run::session::SessionStep;
 use rtscope_run::target::TargetError;
@@ -77,6 +78,10 @@ fn go(context: &Context, a: &CampaignRun) -> Result<Code, Failure> {
     let plan = planned(context, &a.plan, &a.models, a.scale)?;
     for target in &plan.targets {
         check_target(target).at(a.plan.display())?;
+    }
+    if a.load_dir.is_some() && !plan.runs().iter().any(Run::has_its_load_here) {
+        let message = "--load-dir is a directory of this machine, and no run of this plan has its load here";
+        return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
     }
     let dir = directory(a.state.as_deref(), &plan)?;
     let stop = super::stop::stop_on_signals()?;
@@ -215,7 +220,9 @@ impl Executor for Bench {
         let cpus = there.unwrap_or_else(|| lab.as_ref().map_or_else(|| self.cpus.clone(), |guest| (0..guest.cpus).collect()));
         let settings = run.test.settings(&run.target, &cpus, measure::command());
         let settings = settings.map_err(Failure::from).map_err(TargetError::from)?;
-        let settings = Settings { tuning: run.tuning.clone(), ..settings };
+        let mut settings = Settings { tuning: run.tuning.clone(), ..settings };
+        let dut_at = dut_address(&run.test.lines, &run.target).map_err(TargetError::from)?;
+        let dut = dut_at.zip(take_dut(&run.test.lines, run.test.test, &mut settings));
         let request = Request {
             id: id.into(),
             test: run.test.test,
@@ -223,7 +230,7 @@ impl Executor for Bench {
             load: &Load::parse(&run.load)?,
             target: &run.target,
             lab,
-            dut: None,
+            dut: dut.as_ref().map(|(address, plan)| (address, plan)),
             settings: &settings,
             picture: false,
         };

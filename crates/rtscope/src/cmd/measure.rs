@@ -28,6 +28,7 @@ use rtscope_record::text::visible_line;
 use rtscope_record::units::{micros, seconds};
 use rtscope_record::{Record, Settings, Space, Test, Tuning, Verdict, limits};
 use rtscope_report::table;
+use rtscope_run::lines::{dut_address, take_dut};
 use rtscope_run::session::SessionStep;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
     }
     let lab = lab_options(a)?;
     let target = target_name(&a.target)?;
-    let dut_at = lines::dut_address(a)?;
+    let dut_at = dut_address(&a.lines, &a.target)?;
     if a.load_dir.is_some() && (dut_at.is_some() || rtscope_run::ssh::is_ssh(&target)) {
         let message = "--load-dir is a directory of this machine, and the load is on another one";
         return Err(Failure::usage(message, "leave it out: a load writes in $TMPDIR or /var/tmp there"));
@@ -74,7 +75,7 @@ pub(crate) fn run(context: &Context, a: &Measure) -> Result<Code, Failure> {
         live::check()?;
     }
     let mut settings = lines::settings(a, test, space, &settings(context, a, lab.as_ref())?)?;
-    let dut = dut_at.zip(lines::take_dut(a, &mut settings));
+    let dut = dut_at.zip(take_dut(&a.lines, test, &mut settings));
     let machine = Machine::new(context, a.load_dir.clone())?;
     let machine = if a.sign { machine.signing()? } else { machine };
     let earlier = baseline::earlier(context, a, test)?;

@@ -350,3 +350,35 @@ fn a_campaign_goes_there() {
     assert_eq!(targets, ["local", "ssh:board"]);
     sshd.is_clean();
 }
+
+#[test]
+fn a_campaign_has_its_device_there() {
+    let Some((w, sshd)) = board() else { return };
+    let (a, b) = (line("pa"), line("pb"));
+    let plan = |address: &str| {
+        format!(
+            "name = \"device\"\ntargets = [\"local\"]\n[[tests]]\ntest = \"response\"\nstimulus = \"{a}\"\nanswer = \"{b}\"\n\
+             dut = \"{address}\"\ninterval = \"2ms\"\nloops = 100\nwarmup = 0\n"
+        )
+    };
+    w.file("device.toml", plan("ssh://board"));
+    // On a busy machine a soft line may lose edges, and the record is INVALID for it, but a record.
+    let said = end_of(sshd.command(&w, "campaign run device.toml").spawn().unwrap());
+    assert!(said.out.contains("local: response 2ms 100 loops, DUT on ssh:board"), "{}", said.out);
+    let records = w.records();
+    assert_eq!(records.len(), 1, "{}", said.err);
+    let r = &records[0];
+    let i = r.parts().instrument.as_ref().unwrap();
+    assert!(i.dut.starts_with("ssh:board: rtscope-probe in user space") && i.dut.contains("100 edges"), "{}", i.dut);
+    assert!(!crate::world::codes(r).contains(&"machine-unknown") && i.system.is_some());
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!((r.parts().target.as_str(), r.parts().system.kernel.release.as_str()), ("local", release.trim()));
+    sshd.is_clean();
+    // The same machine by another name for its address: the run is there already.
+    w.file("device.toml", plan("ssh:board"));
+    end_of(sshd.command(&w, "campaign run device.toml").spawn().unwrap());
+    assert_eq!(w.records().len(), 1);
+    end_of(sshd.command(&w, "campaign run device.toml --load-dir .").spawn().unwrap())
+        .ends_with(2)
+        .complains(&["no run of this plan has its load here"]);
+}
