@@ -2,11 +2,13 @@
 //! against one's own runs.
 
 mod claims;
+mod conditions;
 mod paper;
 mod run;
 mod tables;
 
 pub use claims::{Answer, Claim, Held};
+pub use conditions::OtherCondition;
 pub use paper::Paper;
 pub use run::{PaperRun, RunKind};
 pub use tables::{PaperRow, Pooled, Table};
@@ -26,6 +28,8 @@ pub struct PaperBesideRuns {
     pub conditions: &'static str,
     /// The same of one's own runs, a line for each kind of them.
     pub own_conditions: Vec<String>,
+    /// What of them is another than the paper's.
+    pub differences: Vec<OtherCondition>,
     /// Its tables.
     pub tables: Vec<Table>,
 }
@@ -52,7 +56,8 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
         paper,
         source: paper.source(),
         conditions: paper.conditions(),
-        own_conditions: tables::own_conditions(paper, &kinds),
+        own_conditions: conditions::own(paper, &kinds),
+        differences: conditions::others(paper, &kinds),
         tables: tables::tables(paper, &published, &kinds),
     };
     let counted: Vec<&PaperRun> = kinds.values().flatten().copied().collect();

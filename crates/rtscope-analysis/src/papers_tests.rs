@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::fixtures::Build;
+use rtscope_record::lines::InstrumentFacts;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Clock, Lab, Record, Verdict};
+use rtscope_record::{Clock, Lab, Nanos, Record, Space, System, Test, Verdict};
 
 /// Five runs of a kernel in the lab with these maxima, in us; the mean of all is about 5 us.
 fn kernel(rt: bool, load: &str, parameters: &[&str], maxima: [u64; 5]) -> Vec<Record> {
@@ -118,7 +119,7 @@ fn every_claim_has_a_name_of_its_own_and_every_table_published_rows() {
 fn runs_of_other_lengths_are_not_held_against_each_other() {
     let longer = |r: Record| {
         let mut p = r.into_parts();
-        p.settings.duration = Some(rtscope_record::Nanos(3_600_000_000_000));
+        p.settings.duration = Some(Nanos(3_600_000_000_000));
         Record::new(p).unwrap()
     };
     let stock = kernel(false, "network", &[], [300, 310, 305, 298, 320]);
@@ -126,4 +127,98 @@ fn runs_of_other_lengths_are_not_held_against_each_other() {
     let p = held(&[Paper::Dewit2024], &[stock, rt].concat());
     let claim = p.claims.iter().find(|c| c.id == "rt-lowers-maximum-under-load").unwrap();
     assert!(claim.held.is_empty() && claim.answer == Answer::NotEnoughData && !claim.missing.is_empty(), "{claim:?}");
+}
+
+/// A run on this board by this kernel, as long as Dewit's and with his interval and threads.
+fn on_a_board(board: &str, release: &str, load: &str) -> Record {
+    let mut b = Build::new(load).cpu(0, 100_000, &[5_000; 100]);
+    b.0.system.board = Some(board.into());
+    (b.0.system.kernel.release, b.0.system.kernel.preemption) = (release.into(), Preemption::Rt);
+    (b.0.settings.duration, b.0.settings.loops, b.0.settings.threads) = (Some(Nanos(3_600_000_000_000)), None, 4);
+    b.record()
+}
+
+fn differences(paper: Paper, records: &[Record]) -> Vec<String> {
+    held(&[paper], records).papers[0].differences.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_another_than_in_the_paper_is_listed() {
+    let lab = [kernel(true, "network", &[], [20; 5]), kernel(true, "full", &[], [21; 5])].concat();
+    let told = differences(Paper::Dewit2024, &lab);
+    for words in [
+        "in virtual time, model 2; theirs: Raspberry Pi 5",
+        "kernel: 6.12; theirs: 6.6",
+        "interval of the timer test: 100ms; theirs: 100us",
+        "threads: 1; theirs: 4",
+        "load: full, network; theirs: stress-ng --all 1, and iperf3 from another computer",
+    ] {
+        assert!(told.iter().any(|t| t.ends_with(words)), "{words}: {told:?}");
+    }
+    assert!(told.iter().any(|t| t.starts_with("length of the timer test: ") && t.ends_with("; theirs: 1h")), "{told:?}");
+    // As Dewit measured, what is left is where iperf3's client was.
+    let same = on_a_board("Raspberry Pi 5 Model B Rev 1.0", "6.6.21-v8-rt", "dewit");
+    let told = differences(Paper::Dewit2024, std::slice::from_ref(&same));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("load: dewit, whose iperf3 runs on the machine itself; theirs: "), "{told:?}");
+    // Both kinds of runs together: each of one's own values once.
+    let both = differences(Paper::Dewit2024, &[lab, vec![same]].concat());
+    let loads = both.iter().find(|t| t.starts_with("load: ")).unwrap();
+    assert!(["full", "network", "dewit, whose"].iter().all(|l| loads.matches(l).count() == 1), "{loads}");
+    // A board of nearly the same name, and one that is the same.
+    let idle = |board: &str| differences(Paper::Balci2017, &[on_a_board(board, "4.9.47-rt37", "none")]);
+    assert!(idle("Raspberry Pi 3 Model B Plus Rev 1.3")[0].starts_with("machine: Raspberry Pi 3 Model B Plus"));
+    assert!(idle("Raspberry Pi 3 Model B Rev 1.2").iter().all(|t| !t.starts_with("machine: ")));
+    assert!(differences(Paper::Balci2017, &[]).is_empty());
+}
+
+/// A run of a test over lines on a kernel in the lab.
+fn over_lines(id: &str, test: Test, space: Space, rt: bool, samples: &[u64]) -> Record {
+    let labels: [&str; 2] = if test == Test::Periodic { ["rising late", "falling late"] } else { ["rising", "falling"] };
+    let mut b = Build::lines(id, test, &labels.map(|l| (l, samples, 0)));
+    b.0.space = space;
+    b.0.system.kernel.release = "6.12.1-amd64".into();
+    b.0.system.kernel.preemption = if rt { Preemption::Rt } else { Preemption::Voluntary };
+    b.0.instrument = Some(InstrumentFacts { what: "a task in user space on this machine".into(), ..InstrumentFacts::default() });
+    b.record()
+}
+
+#[test]
+fn adams_first_table_has_the_shares_and_the_periodic_task() {
+    let samples: Vec<u64> = (1..=1000).map(|us| us * 100).collect();
+    let longer: Vec<u64> = samples.iter().map(|ns| ns * 2).collect();
+    let of = |records: &[Record], title: &str| {
+        let p = held(&[Paper::Adam2021], records);
+        p.papers[0].tables.iter().find(|t| t.title.starts_with(title)).unwrap().rows.clone()
+    };
+    let runs =
+        [over_lines("a", Test::Response, Space::User, true, &samples), over_lines("b", Test::Response, Space::User, true, &longer)];
+    let rows = of(&runs, "Table 1 and Fig. 7");
+    let own = rows.iter().find_map(|r| r.own.as_ref()).unwrap();
+    // 90 % of each run: of the run with the longer times, 180 us; within the histogram's resolution.
+    let near = |v: Option<u64>, wanted: u64| v.is_some_and(|v| v.abs_diff(wanted) <= wanted / 500);
+    assert!(own.runs == 2 && near(own.p90, 180_000) && near(own.p95, 190_000), "{own:?}");
+    let theirs: Vec<&str> = rows.iter().filter_map(|r| r.published.as_ref()?.below.as_deref()).collect();
+    assert_eq!(theirs.len(), 6, "{theirs:?}");
+    let waves = [
+        over_lines("c", Test::Periodic, Space::User, true, &[900; 50]),
+        over_lines("d", Test::Periodic, Space::Kernel, false, &[800; 50]),
+    ];
+    let rows = of(&waves, "Table 1 and section 7");
+    let conditions: Vec<&str> = rows.iter().map(|r| r.condition.as_str()).collect();
+    assert_eq!(conditions, ["RT, space not stated", "user space, RT", "kernel space, stock"]);
+    assert_eq!(rows[0].published.as_ref().map(|r| (r.id.as_str(), r.max)), Some(("adam-per", Some(0))));
+    assert_eq!(rows[2].own.as_ref().map(|o| (o.max, o.p90)), Some((Some(800), None)));
+}
+
+#[test]
+fn an_instrument_on_another_machine_is_told_from_one_on_the_board() {
+    let here = over_lines("a", Test::Response, Space::User, true, &[900; 50]);
+    let mut there = over_lines("b", Test::Response, Space::User, true, &[900; 50]).into_parts();
+    there.instrument.as_mut().unwrap().system = Some(Box::<System>::default());
+    let there = Record::new(there).unwrap();
+    let of = |r: &Record| held(&[Paper::Adam2021], std::slice::from_ref(r)).papers[0].clone();
+    let instrument = |r: &Record| of(r).differences.iter().any(|d| d.what == "instrument");
+    assert!(instrument(&here) && !instrument(&there), "the paper's is on a second board");
+    assert!(of(&there).own_conditions[0].contains("a task in user space on a machine of its own"), "{:?}", of(&there));
 }

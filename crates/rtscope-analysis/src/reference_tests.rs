@@ -20,6 +20,7 @@ fn the_data_is_sound_and_whole() {
     };
     assert_eq!((of("study=adam 2021"), of("study=vinh"), of("study=dewit 2024"), of("evidence=secondary")), (52, 30, 12, 12));
     assert_eq!((of("test=timer"), of("test=response"), of("test=periodic")), (39, 67, 19));
+    assert_eq!((get("adam-7-sw").below.as_deref(), get("dewit-rt").below), (Some("95 % far below 76"), None));
     // Wherever it is shown, a doubt of the sources must be with the figure.
     for r in rows.iter().filter(|r| r.id.starts_with("adam-") && r.id.ends_with("-sw")) {
         assert_eq!((r.max_is, r.avg), (Standing::Censored, None), "{}", r.id);
@@ -52,11 +53,11 @@ fn figures_are_whole_ns() {
 }
 
 const HEAD: &str = "id,study,where,board,kernel,rt,test,space,figure,what,tool,load,samples,min_us,avg_us,avg_is,max_us,max_is,\
-                    std_us,std_is,evidence,checked,original,caveat\n";
+                    std_us,std_is,evidence,checked,original,caveat,below\n";
 
 /// A sound row, with some of its fields replaced.
 fn row(changes: &[(&str, &str)]) -> String {
-    let sound = "a,S,W,B,6.12,yes,timer,user,latency,wake-up,cyclictest,none,1M,1,2,,3,,0.5,,primary,no,,none";
+    let sound = "a,S,W,B,6.12,yes,timer,user,latency,wake-up,cyclictest,none,1M,1,2,,3,,0.5,,primary,no,,none,";
     let names: Vec<&str> = HEAD.trim().split(',').collect();
     let mut fields: Vec<&str> = sound.split(',').collect();
     for (name, value) in changes {

@@ -373,7 +373,7 @@ fn common(spec: &Spec, a: &RunKind, b: &RunKind) -> String {
     if a.space == b.space {
         words.push(format!("{} {}", a.test, a.space));
     }
-    words.push(format!("every {}", super::tables::every(a)));
+    words.push(format!("every {}", a.every()));
     words.push(a.model.map_or_else(|| format!("{} {}", a.machine, a.clock_words), |m| format!("{} model {m}", a.machine)));
     words.join(", ")
 }

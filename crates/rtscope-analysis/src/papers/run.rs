@@ -4,7 +4,7 @@ use crate::edges::figures;
 use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
-use rtscope_record::{Clock, DistributionError, Fingerprint, Record, Space, Test, Verdict};
+use rtscope_record::{Clock, DistributionError, Fingerprint, Nanos, Record, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,8 @@ pub struct RunKind {
     pub space: Space,
     /// What answered in kernel space, or held the clock; empty for the timer test.
     pub device: String,
+    /// The instrument is on another machine than the device under test.
+    pub apart: bool,
     /// Interval or semi-period, ns.
     pub interval: u64,
     /// Longest time between two stimuli, ns; as `interval` where it does not vary.
@@ -44,6 +46,20 @@ pub struct RunKind {
 }
 
 impl RunKind {
+    /// The interval, or the range of the intervals, in words.
+    pub(super) fn every(&self) -> String {
+        range((self.interval, self.interval_max))
+    }
+
+    /// How long a run was to take, in words.
+    pub(super) fn length(&self) -> String {
+        match (self.duration, self.loops) {
+            (Some(d), _) => Nanos(d).to_string(),
+            (None, Some(n)) => format!("{n} samples"),
+            (None, None) => "until it was ended".into(),
+        }
+    }
+
     /// The same kind but for its kernel.
     pub(super) fn beside_kernel(&self) -> Self {
         let kernel = KernelModel {
@@ -56,6 +72,11 @@ impl RunKind {
         };
         Self { kernel, ..self.clone() }
     }
+}
+
+/// An interval, or a range of them, ns, in words.
+pub(super) fn range((shortest, longest): (u64, u64)) -> String {
+    if longest > shortest { format!("{} to {}", Nanos(shortest), Nanos(longest)) } else { Nanos(shortest).to_string() }
 }
 
 /// What is kept of a run; times in ns.
@@ -74,6 +95,9 @@ pub struct PaperRun {
     pub(super) max: Option<i64>,
     pub(super) mean: Option<f64>,
     pub(super) variance: Option<f64>,
+    /// 90th and 95th percentile of responses.
+    pub(super) p90: Option<u64>,
+    pub(super) p95: Option<u64>,
     /// The worst of all events, by its amount where it has a sign; `None` if an event has no known latency.
     pub(super) worst: Option<f64>,
 }
@@ -85,7 +109,10 @@ impl PaperRun {
         let device = match p.test {
             Test::Timer => String::new(),
             _ => p.instrument.as_ref().map_or_else(String::new, |i| {
-                if p.space == Space::Kernel { format!("{} · {}", i.dut, i.what) } else { i.what.clone() }
+                // What the instrument says of itself is from its own side.
+                let what =
+                    if i.system.is_some() { i.what.replace("on this machine", "on a machine of its own") } else { i.what.clone() };
+                if p.space == Space::Kernel { format!("{} · {what}", i.dut) } else { what }
             }),
         };
         let kind = RunKind {
@@ -100,6 +127,7 @@ impl PaperRun {
             test: p.test,
             space: p.space,
             device,
+            apart: p.instrument.as_ref().is_some_and(|i| i.system.is_some()),
             interval: p.settings.interval.0,
             interval_max: p.settings.lines.as_ref().and_then(|l| l.interval_max).unwrap_or(p.settings.interval).0,
             duration: p.settings.duration.map(|d| d.0),
@@ -121,6 +149,8 @@ impl PaperRun {
             max: None,
             mean: None,
             variance: None,
+            p90: None,
+            p95: None,
             worst: None,
         };
         let run = match p.test {
@@ -167,6 +197,8 @@ fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
         max: both.max,
         mean: both.mean,
         variance: both.variance,
+        p90: both.p90,
+        p95: both.p95,
         worst: furthest.filter(|_| both.missed == 0).map(|v| v as f64),
         ..run
     })

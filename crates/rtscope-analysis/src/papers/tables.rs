@@ -4,7 +4,7 @@ use super::paper::Paper;
 use super::run::{PaperRun, RunKind};
 use crate::kernel::Role;
 use crate::reference::Reference;
-use rtscope_record::{Nanos, Space, Test, Verdict};
+use rtscope_record::{Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,12 @@ pub struct Pooled {
     pub max: Option<i64>,
     /// Standard deviation (population form).
     pub stddev: Option<f64>,
+    /// In every run 90 % of the samples are at or below it; `None` for a jitter, and where a run's count does not support it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<u64>,
+    /// The same of 95 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95: Option<u64>,
     /// The worst verdict.
     pub verdict: Verdict,
     /// Ids of the records.
@@ -64,6 +70,8 @@ impl Pooled {
             Some(sum / samples as f64)
         };
         let mean = weighted(&|r| r.mean);
+        let highest =
+            |of: fn(&PaperRun) -> Option<u64>| runs.iter().map(|r| of(r)).try_fold(0, |highest: u64, v| Some(highest.max(v?)));
         let variance = mean.and_then(|all| weighted(&|r| Some(r.variance? + (r.mean? - all).powi(2))));
         Self {
             runs: runs.len(),
@@ -73,6 +81,8 @@ impl Pooled {
             mean,
             max: runs.iter().filter_map(|r| r.max).max(),
             stddev: variance.map(f64::sqrt),
+            p90: highest(|r| r.p90),
+            p95: highest(|r| r.p95),
             verdict: runs.iter().map(|r| r.verdict).max().unwrap_or(Verdict::Invalid),
             ids: runs.iter().map(|r| r.id.clone()).collect(),
         }
@@ -126,7 +136,7 @@ fn vinh_own(k: &RunKind, test: Test, space: Space, rt: bool) -> Option<(u8, Stri
     (k.test == test && k.space == space && is_rt(k) == Some(rt)).then(|| by_load(&k.load))
 }
 
-const SPECS: [Spec; 9] = [
+const SPECS: [Spec; 10] = [
     Spec {
         paper: Paper::Adam2021,
         title: "Table 1 and Fig. 7: response latency of PREEMPT_RT kernels",
@@ -137,6 +147,15 @@ const SPECS: [Spec; 9] = [
         own: |k| {
             let fits = k.test == Test::Response && is_rt(k) == Some(true);
             fits.then(|| (u8::from(k.space == Space::Kernel), format!("{} space", k.space)))
+        },
+    },
+    Spec {
+        paper: Paper::Adam2021,
+        title: "Table 1 and section 7: jitter of a periodic task, semi-periods of 15 ms",
+        published: |r| (r.id == "adam-per").then(|| (0, "RT, space not stated".to_owned())),
+        own: |k| {
+            let of = is_rt(k).filter(|_| k.test == Test::Periodic).map(|rt| space_and_role(k.space, rt));
+            of.map(|(rank, condition)| (rank + 1, condition))
         },
     },
     Spec {
@@ -192,6 +211,11 @@ const SPECS: [Spec; 9] = [
     },
 ];
 
+/// Whether runs of this kind are in a table of the paper.
+pub(super) fn has(paper: Paper, kind: &RunKind) -> bool {
+    SPECS.iter().any(|s| s.paper == paper && (s.own)(kind).is_some())
+}
+
 /// The tables of a paper. A condition of which nothing was published is there too.
 pub(super) fn tables(paper: Paper, published: &[Reference], kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Vec<Table> {
     SPECS.iter().filter(|s| s.paper == paper).map(|s| table(s, published, kinds)).collect()
@@ -223,60 +247,5 @@ fn published(r: &Reference) -> String {
 
 /// Kernel, load and interval of one's own runs.
 fn name(k: &RunKind) -> String {
-    format!("{}, load {}, every {}", k.kernel.label, k.load, every(k))
-}
-
-/// How long a run was to take.
-fn length(k: &RunKind) -> String {
-    match (k.duration, k.loops) {
-        (Some(d), _) => Nanos(d).to_string(),
-        (None, Some(n)) => format!("{n} samples"),
-        (None, None) => "until it was ended".into(),
-    }
-}
-
-/// The interval, or the range of the intervals.
-pub(super) fn every(k: &RunKind) -> String {
-    if k.interval_max > k.interval {
-        format!("{} to {}", Nanos(k.interval), Nanos(k.interval_max))
-    } else {
-        Nanos(k.interval).to_string()
-    }
-}
-
-/// What runs on one machine by one test had.
-#[derive(Default)]
-struct Conditions<'a> {
-    kernels: Vec<&'a str>,
-    loads: Vec<&'a str>,
-    runs: usize,
-}
-
-/// On what, how and how long one's own runs were taken that are in a paper's tables: a line for each machine and test.
-pub(super) fn own_conditions(paper: Paper, kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Vec<String> {
-    let mut all: BTreeMap<String, Conditions<'_>> = BTreeMap::new();
-    for (k, runs) in kinds.iter().filter(|(k, _)| SPECS.iter().any(|s| s.paper == paper && (s.own)(k).is_some())) {
-        let threads = if k.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", k.threads) };
-        let by = if k.device.is_empty() { String::new() } else { format!(", {}", k.device) };
-        let (clock, interval) = (&k.clock_words, every(k));
-        let of = all
-            .entry(format!(
-                "{} {clock}, {} test in {} space every {interval}, {}, {threads}{by}",
-                k.machine,
-                k.test,
-                k.space,
-                length(k)
-            ))
-            .or_default();
-        for (list, one) in [(&mut of.kernels, k.kernel.label.as_str()), (&mut of.loads, k.load.as_str())] {
-            if !list.contains(&one) {
-                list.push(one);
-            }
-        }
-        of.runs += runs.len();
-    }
-    let line = |(what, of): (String, Conditions<'_>)| {
-        format!("{what}; {} runs; kernels {}; loads {}", of.runs, of.kernels.join(", "), of.loads.join(", "))
-    };
-    all.into_iter().map(line).collect()
+    format!("{}, load {}, every {}", k.kernel.label, k.load, k.every())
 }

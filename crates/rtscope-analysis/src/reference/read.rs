@@ -48,6 +48,7 @@ struct Written {
     checked: Checked,
     original: String,
     caveat: String,
+    below: String,
 }
 
 /// The rows of `text`.
@@ -122,6 +123,7 @@ fn reference(w: Written) -> Result<Reference, String> {
         checked: w.checked,
         original: Some(w.original).filter(|o| !o.is_empty()),
         caveat: w.caveat,
+        below: Some(w.below).filter(|b| !b.is_empty()),
     };
     consistent(&r)?;
     Ok(r)

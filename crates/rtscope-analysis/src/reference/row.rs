@@ -178,6 +178,9 @@ pub struct Reference {
     pub original: Option<String>,
     /// What a reader must know besides.
     pub caveat: String,
+    /// Which share of the samples is below which time (us), in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<String>,
 }
 
 impl Reference {

@@ -44,6 +44,10 @@ fn beside(b: &PaperBesideRuns, there: Sections) -> Markup {
         @if b.own_conditions.is_empty() {
             p { strong { "Yours: " } "none of these runs: campaigns/" (b.paper.as_str()) "-lab.toml takes some" }
         }
+        @if !b.differences.is_empty() {
+            p { strong { "What differs:" } }
+            ul { @for d in &b.differences { li { strong { (d.what) } ": " (d.yours.join(", ")) "; theirs: " (d.theirs) } } }
+        }
         @for t in &b.tables { (table(&sheets::table(t))) }
         @if !b.own_conditions.is_empty() {
             @for (figure, place, what) in figures { p { (figure) " from your runs: " a href={ "#" (place) } { (what) } "." } }

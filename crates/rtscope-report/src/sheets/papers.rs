@@ -1,10 +1,10 @@
 //! A paper's tables with one's own runs beside the published figures, and its claims.
 
 use super::reference::marked;
-use crate::format::{NONE, clean, count, cut, us_f64};
+use crate::format::{NONE, clean, count, cut, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use crate::words::{mean, signed_us};
-use rtscope_analysis::papers::{Answer, Claim, Held, PaperRow, Table};
+use rtscope_analysis::papers::{Answer, Claim, Held, PaperRow, Pooled, Table};
 use rtscope_analysis::reference::Standing;
 use rtscope_record::Test;
 
@@ -12,8 +12,8 @@ use rtscope_record::Test;
 const LONGEST: usize = 60;
 
 /// Said below every paper's tables.
-pub(crate) const NOTE: &str = "Yours are marked >. A published figure shows an order of magnitude: board, kernel, load, length and instrument are others, as the \
-conditions say. Of a jitter yours has a sign, early below zero. Marks of published figures: ~ read off a plot, > exceeded, * censored, ? disputed, ! impossible; \
+pub(crate) const NOTE: &str = "Yours are marked >. A published figure shows an order of magnitude: what differs is listed above each paper's tables. Of a jitter yours \
+has a sign, early below zero. In every run that share of your samples is at or below the time in the column `below`. Marks of published figures: ~ read off a plot, > exceeded, * censored, ? disputed, ! impossible; \
 `rtscope reference show ID` has each row's source and caveats.";
 
 /// A table; each condition with its published rows first. One's own figures of a jitter have their sign.
@@ -21,6 +21,7 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
     let test = |r: &PaperRow| r.published.as_ref().map_or(Test::Timer, |p| p.test);
     let signed = t.rows.iter().any(|r| test(r) == Test::Periodic);
     let own_test = if signed { Test::Periodic } else { Test::Response };
+    let shares = t.rows.iter().any(|r| r.published.as_ref().is_some_and(|p| p.below.is_some()));
     let columns = Columns::new()
         .left("condition", 0, |r: &PaperRow| clean(&r.condition).into())
         .left("of", 0, |r| {
@@ -31,6 +32,7 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
         .right("mean us", 0, move |r| both(r, |p| marked(p.avg, p.avg_is), |o| mean(own_test, o.mean)))
         .right("max us", 0, move |r| both(r, |p| marked(p.max, p.max_is), |o| signed_us(own_test, o.max)))
         .right("std dev us", 1, move |r| both(r, |p| marked(p.std, p.std_is), |o| us_f64(o.stddev)))
+        .when(shares, |c| c.left("below us", 0, |r| both(r, |p| p.below.clone().unwrap_or_else(|| NONE.into()), below)))
         .right("runs", 4, |r| r.own.as_ref().map_or_else(Cell::none, |o| count(o.runs as u64).into()))
         .right("samples", 2, |r| both(r, |p| cut(&p.samples, 24), |o| count(o.samples)))
         .right("missed", 0, |r| r.own.as_ref().map_or_else(Cell::none, |o| Cell::trouble(o.missed)))
@@ -38,10 +40,17 @@ pub(crate) fn table(t: &Table) -> Sheet<'_> {
     columns.sheet(&t.rows).titled(t.title.clone())
 }
 
+/// The times at or below which 90 % and 95 % of the samples of every run are.
+fn below(o: &Pooled) -> String {
+    let of = |share: &str, ns: Option<u64>| ns.map(|ns| format!("{share} %: {}", us_opt(Some(ns))));
+    let both: Vec<String> = [of("90", o.p90), of("95", o.p95)].into_iter().flatten().collect();
+    if both.is_empty() { NONE.into() } else { both.join(", ") }
+}
+
 fn both(
     r: &PaperRow,
     published: impl Fn(&rtscope_analysis::reference::Reference) -> String,
-    own: impl Fn(&rtscope_analysis::papers::Pooled) -> String,
+    own: impl Fn(&Pooled) -> String,
 ) -> Cell<'_> {
     match (&r.own, &r.published) {
         (Some(o), _) => Cell::main(own(o)),

@@ -5,7 +5,8 @@ use super::text::{Paint, Style, wrapped};
 use crate::sheets::papers as sheets;
 use rtscope_analysis::papers::Papers;
 
-/// Each paper with its conditions and tables, then the comparisons of each claim if `comparisons` are wanted, and the claims.
+/// Each paper with its conditions, what differs between them, and tables, then the comparisons of each claim if `comparisons` are wanted,
+/// and the claims.
 pub fn papers(p: &Papers, comparisons: bool, style: Style) -> String {
     let mut out = String::new();
     for paper in &p.papers {
@@ -22,6 +23,9 @@ pub fn papers(p: &Papers, comparisons: bool, style: Style) -> String {
                 "  yours   ",
                 &format!("none of the selected runs: rtscope campaign run campaigns/{}-lab.toml takes some", paper.paper),
             );
+        }
+        for difference in &paper.differences {
+            out += &wrapped(style, "  differs ", &difference.to_string());
         }
         for table in &paper.tables {
             out += &format!("\n{}", titled(sheets::table(table), style));

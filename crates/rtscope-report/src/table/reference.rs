@@ -34,6 +34,7 @@ pub fn reference(r: &Reference, style: Style) -> String {
         ("average", figure(r.avg, r.avg_is)),
         ("max", figure(r.max, r.max_is)),
         ("std dev", figure(r.std, r.std_is)),
+        ("below", r.below.as_ref().map(|b| format!("{b} us"))),
         ("evidence", Some(r.evidence.as_str().to_owned())),
         ("original", r.original.clone()),
         ("checked", Some(r.checked.words().to_owned())),

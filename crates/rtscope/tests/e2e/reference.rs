@@ -75,12 +75,14 @@ fn the_papers_stand_beside_runs_on_a_page() {
     }
     let said = w.line("papers --paper balci-2017 --paper dewit-2024 --paper adam-2021 -o page.html").ends_with(0);
     assert!(said.err.contains("the page is in page.html") && said.out.contains("balci-2017"), "{}", said.err);
+    assert!(said.out.contains("  differs  length of the timer test: 100ms; theirs: 100 M cycles a CPU"), "{}", said.out);
     let page = std::fs::read_to_string(w.path("page.html")).unwrap();
     let (_, section) = page.split_once("id=\"papers\"").unwrap();
     let (section, rest) = section.split_once("</section>").unwrap();
     let [balci, adam] = ["<h3>balci-2017</h3>", "<h3>adam-2021</h3>"].map(|head| section.find(head).unwrap());
     // Only what one's own runs are of has figures, and these lead somewhere.
     let told = |from: usize, text: &str| section[from..].find(text).is_some();
+    assert!(section.contains("<strong>length of the timer test</strong>: 100ms; theirs: 100 M cycles a CPU"), "{section}");
     assert!(told(balci.min(adam), "Theirs: ") && section.contains("rt-lowers-maximum"), "{section}");
     assert!(section.contains("none of these runs: campaigns/adam-2021-lab.toml") && !section.contains("Figures 7 and 8"));
     for link in section.split("href=\"#").skip(1) {
