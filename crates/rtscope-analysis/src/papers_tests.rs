@@ -212,6 +212,26 @@ fn adams_first_table_has_the_shares_and_the_periodic_task() {
 }
 
 #[test]
+fn the_highest_frequency_is_held_against_ten_milliseconds() {
+    let found = |intervals: [Option<u64>; 3], rt| {
+        let of = |(nr, us): (usize, Option<u64>)| {
+            let mut p = over_lines(&format!("s{nr}"), Test::Sustained, Space::User, rt, &[900; 50]).into_parts();
+            p.instrument.as_mut().unwrap().sustained = us.map(|us| Nanos(us * 1_000));
+            Record::new(p).unwrap()
+        };
+        let p = held(&[Paper::Adam2021], &intervals.into_iter().enumerate().map(of).collect::<Vec<_>>());
+        assert!(p.papers[0].own_conditions.is_empty(), "a search is in no table");
+        p.claims.into_iter().find(|c| c.id == "rt-answers-every-10ms").unwrap()
+    };
+    let fast = found([Some(40), Some(41), Some(9_999)], true);
+    assert_eq!((fast.answer, fast.held[0].figures), (Answer::Confirmed, Some([10e6, 9.999e6])));
+    assert_eq!(found([Some(40), Some(41), Some(10_001)], true).answer, Answer::Contradicted);
+    assert_eq!(found([Some(40), None, Some(41)], true).answer, Answer::Contradicted);
+    let stock = found([Some(40); 3], false);
+    assert!(stock.held.is_empty() && !stock.missing.is_empty());
+}
+
+#[test]
 fn an_instrument_on_another_machine_is_told_from_one_on_the_board() {
     let here = over_lines("a", Test::Response, Space::User, true, &[900; 50]);
     let mut there = over_lines("b", Test::Response, Space::User, true, &[900; 50]).into_parts();

@@ -19,6 +19,8 @@ const FEWEST: usize = 3;
 /// Adam's "acceptable safety margin", ns, and the samples over which he saw it held.
 const MARGIN: f64 = 160_000.0;
 const MARGIN_SAMPLES: u64 = 1_000_000;
+/// The time between stimuli from which on Adam's RT boards answered all of them, ns.
+const ALL_ANSWERED: f64 = 10e6;
 
 /// What one's own runs say to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -309,7 +311,11 @@ const SPECS: &[Spec] = &[
         figures: &[Figure::Worst],
         bound: Bound::Below(1.0),
         sides: ["highres=off", "high resolution"],
-        is_a: |k| k.test != Test::Response && k.space == Space::User && k.kernel.parameters.iter().any(|p| p == "highres=off"),
+        is_a: |k| {
+            matches!(k.test, Test::Timer | Test::Periodic)
+                && k.space == Space::User
+                && k.kernel.parameters.iter().any(|p| p == "highres=off")
+        },
         is_b: with_high_resolution,
         lacks: "tests on a kernel with highres=off and without (lab:KERNEL+highres=off)",
     },
@@ -320,6 +326,7 @@ pub(super) fn claims(asked: &[Paper], kinds: &Kinds<'_>) -> Vec<Claim> {
     let mut all: Vec<Claim> = SPECS.iter().filter(|s| asked.contains(&s.paper)).map(|s| tried(s, kinds)).collect();
     if asked.contains(&Paper::Adam2021) {
         all.insert(2, margin(kinds));
+        all.insert(3, frequency(kinds));
     }
     if asked.contains(&Paper::VinhChau) {
         all.push(fiq());
@@ -456,6 +463,44 @@ fn margin(kinds: &Kinds<'_>) -> Claim {
         } else {
             String::new()
         },
+        held,
+    }
+}
+
+/// Adam's section 6.1.1: an RT kernel answers every stimulus if they are 10 ms apart or more.
+fn frequency(kinds: &Kinds<'_>) -> Claim {
+    let held: Vec<Held> = kinds
+        .iter()
+        .filter(|(k, _)| k.test == Test::Sustained && k.kernel.role == Role::Rt)
+        .map(|(k, runs)| {
+            let longest = runs.iter().map(|r| r.sustained).try_fold(0, |longest: u64, found| Some(longest.max(found?)));
+            let longest = longest.map(|ns| ns as f64);
+            let (answer, why) = match longest {
+                None => (Answer::Contradicted, "no interval was found at which all were answered".to_owned()),
+                Some(found) if found > ALL_ANSWERED => (Answer::Contradicted, String::new()),
+                Some(_) if runs.len() < FEWEST => (Answer::NotEnoughData, format!("{} runs: take {FEWEST}", runs.len())),
+                Some(_) => (Answer::Confirmed, String::new()),
+            };
+            Held {
+                of: format!("{}, load {}, {} space", k.kernel.label, k.load, k.space),
+                sides: ["limit".into(), "longest interval found".into()],
+                runs: [0, runs.len()],
+                figures: longest.map(|found| [ALL_ANSWERED, found]),
+                ratio: longest.map(|found| found / ALL_ANSWERED),
+                interval: None,
+                answer,
+                why,
+                verdict: worst_verdict(runs),
+            }
+        })
+        .collect();
+    Claim {
+        id: "rt-answers-every-10ms",
+        paper: Paper::Adam2021,
+        says: "A PREEMPT_RT kernel answers all stimuli that are 10 ms apart or more",
+        test: format!("the interval found by the sustained test is at most 10 ms, in each of at least {FEWEST} runs"),
+        answer: overall(&held),
+        missing: if held.is_empty() { "there are no sustained tests on a PREEMPT_RT kernel".into() } else { String::new() },
         held,
     }
 }

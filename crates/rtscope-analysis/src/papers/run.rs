@@ -95,6 +95,8 @@ pub struct PaperRun {
     pub(super) max: Option<i64>,
     pub(super) mean: Option<f64>,
     pub(super) variance: Option<f64>,
+    /// Of a search for the highest frequency, the interval that was found.
+    pub(super) sustained: Option<u64>,
     /// 90th and 95th percentile of responses.
     pub(super) p90: Option<u64>,
     pub(super) p95: Option<u64>,
@@ -103,7 +105,7 @@ pub struct PaperRun {
 }
 
 impl PaperRun {
-    /// Of a record; `None` for tests that no paper has, and for a record without samples.
+    /// Of a record; `None` for one without samples.
     pub fn of(r: &Record) -> Result<Option<Self>, DistributionError> {
         let p = r.parts();
         let device = match p.test {
@@ -149,14 +151,14 @@ impl PaperRun {
             max: None,
             mean: None,
             variance: None,
+            sustained: p.instrument.as_ref().and_then(|i| i.sustained).map(|interval| interval.0),
             p90: None,
             p95: None,
             worst: None,
         };
         let run = match p.test {
             Test::Timer => timer(r, run)?,
-            Test::Response | Test::Periodic => lines(r, run)?,
-            Test::Sustained => return Ok(None),
+            Test::Response | Test::Periodic | Test::Sustained => lines(r, run)?,
         };
         Ok((run.samples > 0).then_some(run))
     }

@@ -85,7 +85,8 @@ mod tests {
             system.kernel.preemption = if rt { Preemption::Rt } else { Preemption::Voluntary };
         }
         let apart = matches!(run.test.lines.dut, Some(Who::Elsewhere(_)));
-        let facts = InstrumentFacts { system: apart.then(Box::default), ..InstrumentFacts::default() };
+        let sustained = (run.test.test == Test::Sustained).then_some(settings.interval);
+        let facts = InstrumentFacts { system: apart.then(Box::default), sustained, ..InstrumentFacts::default() };
         Record::new(RecordParts {
             id: run.id(if rt { "rt" } else { "stock" }, ""),
             test: run.test.test,
@@ -112,7 +113,7 @@ mod tests {
             assert!(plans.len() >= 2, "{paper}: a plan for a board and one for the lab");
             for (file, plan) in plans {
                 for run in plan.runs().iter().filter(|r| r.repetition == 1) {
-                    // A search is in no table of a paper, and the timers on the tick are there for a claim.
+                    // A search, and the timers on the tick, are there for a claim.
                     if run.test.test == Test::Sustained || (paper, run.test.test) == (Paper::VinhChau, Test::Timer) {
                         continue;
                     }
