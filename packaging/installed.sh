@@ -131,7 +131,7 @@ duration = "1s"
 TEXT
     # shellcheck disable=SC2046 # words of the unit
     taken inside root env -i PATH=/usr/local/bin:/usr/bin:/bin $(said Environment) $(said ExecStart)
-    inside root rtscope --archive /var/lib/rtscope/archive.db list | grep lab:debian/6.12
+    inside root rtscope --archive /var/lib/rtscope/archive.db list --json | grep -q lab:debian/6.12
     inside root rm -r /etc/rtscope /var/lib/rtscope
 }
 
