@@ -3,12 +3,14 @@
 
 mod claims;
 mod conditions;
+mod figures;
 mod paper;
 mod run;
 mod tables;
 
 pub use claims::{Answer, Claim, Held};
 pub use conditions::OtherCondition;
+pub use figures::{LoadHistogram, LoadSamples, PaperFigure, PaperFigureError, figures};
 pub use paper::Paper;
 pub use run::{PaperRun, RunKind};
 pub use tables::{PaperRow, Pooled, Table};
