@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
         Some("explained") => sample::board(2_000)[..1].to_vec(),
-        Some("papers") => [sample::kernels(1_200), sample::responses(300)].concat(),
+        Some("papers") => [sample::kernels(1_200), sample::responses(300), sample::waves(60)].concat(),
         Some(other) => match other.parse() {
             Ok(n) if (1..=1_000).contains(&n) => many(n),
             _ => {

@@ -43,6 +43,9 @@ pub enum ReportError {
     /// Tests over lines can't be compared.
     #[error(transparent)]
     LineTests(#[from] rtscope_analysis::LineTestsError),
+    /// The papers' figures can't be drawn.
+    #[error(transparent)]
+    Papers(#[from] rtscope_analysis::papers::PaperFigureError),
     /// A record can't be written as JSON.
     #[error("record {id} can't be written as JSON: {error}")]
     Json {
@@ -69,6 +72,7 @@ impl Problem for ReportError {
             Self::Merge { error, .. } => error.remedy(),
             Self::Versus(e) => e.remedy(),
             Self::LineTests(e) => e.remedy(),
+            Self::Papers(e) => e.remedy(),
             Self::Json { .. } => "report this".into(),
             Self::Format { .. } => "export csv or json, and report this".into(),
         }

@@ -3,6 +3,7 @@
 mod sample;
 
 use rtscope_analysis::compare;
+use rtscope_analysis::papers::{Paper, PaperRun, papers};
 use rtscope_explain::explained::Explained;
 use rtscope_record::Record;
 use rtscope_report::ReportError;
@@ -154,6 +155,25 @@ fn a_virtual_machine_and_a_verdict_show() {
     {
         assert!(html.contains(wanted), "{wanted}");
     }
+}
+
+#[test]
+fn a_papers_figures_are_below_its_tables() {
+    let records = sample::waves(40);
+    let runs: Vec<PaperRun> = records.iter().filter_map(|r| PaperRun::of(r).unwrap()).collect();
+    let section = |asked: &[Paper]| {
+        let found = papers(asked, &runs).unwrap();
+        let html = page(&records, &Options { papers: Some(&found), ..Options::default() }).unwrap();
+        bodies(&html, "<section class=\"versus\" id=\"papers\"", "</section>")[0].to_owned()
+    };
+    let with = section(&[Paper::Dewit2024, Paper::VinhChau]);
+    let pictures = bodies(&with, "<figure class=\"picture\">", "</figure>");
+    assert_eq!(pictures.len(), 5);
+    for (picture, number) in pictures.iter().zip(7..) {
+        assert!(picture.contains(&format!("vinh-chau Fig. {number}: ")), "Fig. {number}");
+    }
+    assert!(with.rfind("<table").unwrap() < with.find("<figure").unwrap());
+    assert!(!section(&[Paper::Dewit2024]).contains("<figure"), "only of the papers that were asked for");
 }
 
 #[test]

@@ -5,8 +5,11 @@ mod sample;
 use sample::explained::explained;
 
 use proptest::prelude::*;
+use rtscope_analysis::papers::{PaperFigure, figures};
 use rtscope_record::{Distribution, Record};
-use rtscope_report::svg::{Axis, Use, latency, overview, pair, percentile, response_ranges, response_worst, versus, worst};
+use rtscope_report::svg::{
+    Axis, Use, by_load, latency, overview, pair, percentile, response_ranges, response_worst, versus, worst,
+};
 
 /// Every plot of a record, parsed as XML.
 fn all(r: &Record) -> Vec<(&'static str, String)> {
@@ -55,6 +58,90 @@ fn response_tests_beside_each_other() {
     check(&[("ranges", response_ranges(&a, Use::File).unwrap()), ("worst", response_worst(&a, Use::File).unwrap())]);
     let wave = rtscope_analysis::line_tests(&sample::responses(4)[5..], &[], &[]).unwrap();
     assert!(response_ranges(&wave, Use::Page).is_none() && response_worst(&wave, Use::Page).is_none());
+}
+
+/// The text of a picture, and for each load of `f` how far left and right its histogram goes.
+fn drawn(f: &PaperFigure) -> (String, Vec<(f64, f64)>) {
+    for usage in [Use::File, Use::Page] {
+        check(&[("by load", by_load(f, usage))]);
+    }
+    let svg = by_load(f, Use::Page);
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let text = document.descendants().filter_map(|n| n.text()).collect::<Vec<_>>().join("\n");
+    let areas = document.descendants().filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("line area")));
+    (text, areas.map(|n| across(n.attribute("d").unwrap())).collect())
+}
+
+/// Where a picture has this text, across.
+fn at(f: &PaperFigure, wanted: &str) -> f64 {
+    let svg = by_load(f, Use::Page);
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let tick = document.descendants().find(|n| n.attribute("class") == Some("tick") && n.text() == Some(wanted));
+    tick.unwrap_or_else(|| panic!("{wanted}")).attribute("x").unwrap().parse().unwrap()
+}
+
+#[test]
+fn jitter_that_is_early_is_left_of_zero_on_a_linear_axis() {
+    let wave = &sample::responses(4)[5];
+    let svg = latency(wave, Axis::Linear, Use::File);
+    check(&[("latency", svg.clone())]);
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let zero = document.descendants().find(|n| n.attribute("class") == Some("tick") && n.text().is_some_and(|t| t == "0"));
+    let zero: f64 = zero.unwrap().attribute("x").unwrap().parse().unwrap();
+    for d in wave.distributions() {
+        let named = |n: &roxmltree::Node<'_, '_>| n.children().any(|c| c.text() == Some(d.label()));
+        let line = document.descendants().find(|n| n.tag_name().name() == "path" && named(n)).unwrap();
+        let (left, right) = across(line.attribute("d").unwrap());
+        let early = d.label().ends_with("early");
+        assert!(if early { right <= zero } else { zero <= left }, "{}: {left} to {right}, zero at {zero}", d.label());
+        assert!(left < right, "{}", d.label());
+    }
+    assert!(svg.contains("Jitter (µs), early below zero, bins of"));
+    // Its worst is early: the mark is on that side.
+    let mark = document.descendants().find(|n| n.attribute("class") == Some("marked")).unwrap();
+    assert!(mark.text() == Some("max 6.70 µs, falling early") && mark.attribute("x").unwrap().parse::<f64>().unwrap() < zero);
+}
+
+/// How far left and right a stair line goes.
+fn across(d: &str) -> (f64, f64) {
+    let x = d.split(['M', 'H']).skip(1).map(|rest| rest.split([' ', 'V']).next().unwrap().parse::<f64>().unwrap());
+    x.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+#[test]
+fn jitter_under_each_load_on_a_signed_axis() {
+    let found = figures(&sample::waves(60)).unwrap();
+    insta::assert_snapshot!(by_load(&found[0], Use::Page));
+    let (text, areas) = drawn(&found[0]);
+    assert_eq!(areas.len(), 6, "a histogram for each load");
+    for (load, (left, right)) in sample::LOADS.iter().zip(&areas) {
+        assert!(text.contains(load) && *left < at(&found[0], "0") && at(&found[0], "0") < *right, "{load}: {left} to {right}");
+    }
+    // Up to 2 us and up to 34 ms either way.
+    assert!(at(&found[0], "-10") < areas[0].0 && areas[0].1 < at(&found[0], "10"));
+    assert!(areas[5].0 < at(&found[0], "-10k") && at(&found[0], "10k") < areas[5].1);
+    // Their Table 1, and the runs of both seeds.
+    for words in ["paper: mean 1696.15, max 9778 µs", "paper: mean 38.56, max 184 µs", "480 samples of 2 runs", "early below zero"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let earliest = found[0].loads[0].own.as_ref().unwrap().pooled.min.unwrap() as f64 / 1e3;
+    assert!(earliest < 0.0 && text.contains(&format!(", {earliest:.2} to +")), "{earliest}\n{text}");
+}
+
+#[test]
+fn a_papers_figure_without_runs_says_so() {
+    let found = figures(&sample::waves(4)).unwrap();
+    let fiq = found.iter().find(|f| f.number == 11).unwrap();
+    let (text, areas) = drawn(fiq);
+    assert!(areas.is_empty() && text.contains("none of the runs that count is of this figure"), "{text}");
+    assert!(text.matches("no runs").count() >= 6 && text.contains("paper: mean 4.31, max 12 µs"), "{text}");
+    // A latency has no axis below zero.
+    assert!(!text.contains("early") && !text.contains("\n-1\n") && text.contains("Latency (µs), logarithmic"), "{text}");
+    let mut odd = found[0].clone();
+    odd.loads[0].load = "<b>\u{202e}".into();
+    odd.of = vec!["</svg><script>".into()];
+    drawn(&odd);
 }
 
 #[test]

@@ -53,6 +53,8 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
     }
     let versus = stock_against_rt(records)?;
     let lines = over_lines(records, options)?;
+    let there = papers::Sections { versus: versus.is_some(), lines: lines.is_some(), published: !options.published.is_empty() };
+    let papers = options.papers.map(|p| papers::papers(p, records, there)).transpose()?;
     let groups = groups(records);
     let parts = [
         ("summary", "Summary", true),
@@ -63,7 +65,6 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         ("tails", "Tails", !options.tails.is_empty()),
         ("published", "Published", !options.published.is_empty()),
     ];
-    let there = papers::Sections { versus: versus.is_some(), lines: lines.is_some(), published: !options.published.is_empty() };
     let runs = groups.iter().map(|g| run::group(g, records, options.explained, groups.len() > 1)).collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
         a.skip href="#main" { "Skip to the figures" }
@@ -77,7 +78,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         @if records.len() > 1 { (navigation(&parts, &groups, records)) }
         main id="main" {
             (summary::summary(records)?)
-            @if let Some(p) = options.papers { (papers::papers(p, there)) }
+            @if let Some(p) = &papers { (p) }
             @if let Some(v) = &versus { (versus::versus(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }

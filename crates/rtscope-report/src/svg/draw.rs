@@ -50,6 +50,11 @@ pub(super) struct Scale {
 }
 
 impl Scale {
+    /// `r` from one position to another.
+    pub(super) fn new(r: Range, from: f64, to: f64) -> Self {
+        Self { low: r.low, high: r.high, from, to, log: r.log }
+    }
+
     pub(super) fn at(&self, v: f64) -> f64 {
         let (v, low, high) =
             if self.log { (v.max(self.low).log10(), self.low.log10(), self.high.log10()) } else { (v, self.low, self.high) };
@@ -150,8 +155,8 @@ impl Canvas {
                 escape(&cut(&key.text, size.longest(CHARACTER) - 6))
             );
         }
-        let scale = |r: Range, from, to| Scale { low: r.low, high: r.high, from, to, log: r.log };
-        Self { out, size, top, x: scale(x, LEFT, size.width - RIGHT), y: scale(y, top + size.inner_height, top) }
+        let (x, y) = (Scale::new(x, LEFT, size.width - RIGHT), Scale::new(y, top + size.inner_height, top));
+        Self { out, size, top, x, y }
     }
 
     /// The opening tag, the style if the SVG is a file, the background, title and sub-titles.

@@ -1,7 +1,7 @@
 //! The field's usual plot: latency across, samples up on a logarithmic axis, a stair line for each CPU, with the maximum
-//! marked.
+//! marked. Jitter has a sign: on the linear axis, what came early is below zero.
 
-use super::draw::{Canvas, Key, Range, linear_ticks, log_ticks, series_class};
+use super::draw::{Canvas, Key, Range, Scale, linear_ticks_from, log_ticks, series_class};
 use super::style::{Axis, Use};
 use crate::curve::{bin_width, bins};
 use crate::format::{coordinate, count, cut, time, us};
@@ -15,39 +15,53 @@ use std::fmt::Write as _;
 /// The plot of one record. Linear: bins of equal width; log: bins of 2 % each. The count axis is the same.
 pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     let shown: Vec<&Distribution> = record.distributions().iter().collect();
-    let top = shown.iter().filter_map(|d| d.max().map(|m| (m, d.label()))).max_by_key(|t| t.0);
+    let top = shown.iter().filter_map(|d| d.max().map(|m| (m, *d))).max_by_key(|t| t.0);
     let held: Vec<&Distribution> = shown.iter().copied().filter(|d| d.histogram().total() > 0).collect();
     let low = held.iter().filter_map(|d| d.min()).min().unwrap_or(0).max(1);
+    let below_zero = |d: &Distribution| axis == Axis::Linear && d.label().ends_with(" early");
     // Overflowed samples are beyond the histogram: the axis ends with the histogram, and the sub-title counts them.
-    let last =
-        held.iter().filter_map(|d| d.histogram().iter().next_back().map(|t| t.1.min(d.max().unwrap_or(t.1)))).max().unwrap_or(0);
+    let end_of = |below: bool| {
+        let end = |d: &Distribution| d.histogram().iter().next_back().map(|t| t.1.min(d.max().unwrap_or(t.1)));
+        held.iter().filter(|d| below_zero(d) == below).filter_map(|d| end(d)).max().unwrap_or(0)
+    };
+    let (earliest, last) = (end_of(true), end_of(false));
     let resolution = held.iter().map(|d| d.parts().resolution).max().unwrap_or(1);
-    let width = bin_width(last, resolution);
-    let stairs: Vec<Vec<(f64, f64, u64)>> = shown.iter().map(|d| steps(d, axis, width)).collect();
+    let width = bin_width(last.saturating_add(earliest), resolution);
+    let stairs_of = |d: &&Distribution| {
+        let mut stairs = steps(d, axis, width);
+        if below_zero(d) {
+            stairs.reverse();
+            stairs.iter_mut().for_each(|(from, to, _)| (*from, *to) = (-*to, -*from));
+        }
+        stairs
+    };
+    let stairs: Vec<Vec<(f64, f64, u64)>> = shown.iter().map(stairs_of).collect();
     let most = stairs.iter().flatten().map(|s| s.2).max().unwrap_or(1);
     let x = match axis {
-        Axis::Linear => Range { low: 0.0, high: (last as f64 * 1.03).max(width as f64), log: false },
+        Axis::Linear => Range { low: earliest as f64 * -1.03, high: (last as f64 * 1.03).max(width as f64), log: false },
         Axis::Log => Range { low: low as f64 / 1.2, high: (last as f64 * 1.2).max(low as f64 * 10.0), log: true },
     };
     let y = Range { low: 0.8, high: (most as f64 * 1.6).max(8.0), log: true };
-    let keys: Vec<Key> = shown.iter().enumerate().map(|(i, d)| key(i, d, top.map(|t| t.1) == Some(d.label()))).collect();
+    let keys: Vec<Key> = shown.iter().enumerate().map(|(i, d)| key(i, d, top.is_some_and(|t| t.1.label() == d.label()))).collect();
     let mut c = Canvas::open(usage, &title(record), &subtitle(record), &keys, x, y);
     let x_ticks = match axis {
-        Axis::Linear => linear_ticks(x.high, 1e3, 10.0),
+        Axis::Linear => linear_ticks_from(x.low, x.high, 1e3, 10.0),
         Axis::Log => log_ticks(x.low, x.high, 1e3),
     };
+    let early = if earliest > 0 { ", early below zero" } else { "" };
     let width_text = match axis {
-        Axis::Linear => format!("{} (µs), bins of {}", samples(record.parts().test), time(width as f64)),
+        Axis::Linear => format!("{} (µs){early}, bins of {}", samples(record.parts().test), time(width as f64)),
         Axis::Log => format!("{} (µs), logarithmic, bins of 2 %", samples(record.parts().test)),
     };
     c.axes(&x_ticks, &width_text, &log_ticks(y.low, y.high, 1.0), "Samples");
     for (i, (d, stair)) in shown.iter().zip(&stairs).enumerate() {
-        let path = stair_path(stair, &c, y.low);
+        let path = stair_path(stair, [&c.x, &c.y], y.low);
         c.path(&series_class(i), &path, d.label());
     }
     match top {
-        Some((max, label)) if !held.is_empty() => {
-            c.mark(max as f64, &format!("max {} µs, {label}", us(max as f64)));
+        Some((max, d)) if !held.is_empty() => {
+            let at = if below_zero(d) { -(max as f64) } else { max as f64 };
+            c.mark(at, &format!("max {} µs, {}", us(max as f64), d.label()));
         }
         _ => c.nothing("no samples"),
     }
@@ -129,16 +143,16 @@ pub(super) fn steps(d: &Distribution, axis: Axis, width: u64) -> Vec<(f64, f64, 
 }
 
 /// A stair line that drops to the floor between bins that are not adjacent.
-pub(super) fn stair_path(steps: &[(f64, f64, u64)], c: &Canvas, floor: f64) -> String {
+pub(super) fn stair_path(steps: &[(f64, f64, u64)], [across, up]: [&Scale; 2], floor: f64) -> String {
     let mut d = String::new();
-    let bottom = c.y.at(floor);
+    let bottom = up.at(floor);
     let mut put = |command: char, v: f64| {
         d.push(command);
         coordinate(&mut d, v);
     };
     let mut open_until: Option<f64> = None;
     for &(from, to, n) in steps {
-        let (x1, x2, y) = (c.x.at(from), c.x.at(to), c.y.at(n as f64));
+        let (x1, x2, y) = (across.at(from), across.at(to), up.at(n as f64));
         let touches = open_until.is_some_and(|end| (end - from).abs() <= (to - from) * 1e-6);
         if !touches {
             if open_until.is_some() {

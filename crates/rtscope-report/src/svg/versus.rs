@@ -61,7 +61,7 @@ pub fn versus(b: &KernelPair, l: &LoadFigures, usage: Use) -> String {
     for (role, f) in &shown {
         let Some(d) = f.all.as_ref().filter(|d| d.histogram().total() > 0) else { continue };
         let i = colour(*role);
-        let path = stair_path(&steps(d, Axis::Log, 1), &c, y.low);
+        let path = stair_path(&steps(d, Axis::Log, 1), [&c.x, &c.y], y.low);
         c.path(&format!("area f{i} s{i}"), &path, &format!("{}, {} samples", role.as_str(), count(d.count())));
         drawn = true;
     }

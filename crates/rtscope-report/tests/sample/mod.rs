@@ -395,6 +395,30 @@ pub(crate) fn responses(count: u64) -> Vec<Record> {
     records
 }
 
+/// A wave under each of [`LOADS`] on a stock kernel, two runs each: jitter of both signs, which grows with the load.
+pub(crate) fn waves(count: u64) -> Vec<Record> {
+    let mut records = Vec::new();
+    for (i, load) in LOADS.iter().enumerate() {
+        for seed in 0..2 {
+            let mut p = over_lines(Test::Periodic, &format!("20261121T1{i}000{seed}Z-{load}"), false, Space::User, "rtscope");
+            (p.load, p.settings.interval) = ((*load).into(), Nanos(20_000_000));
+            let mut noise = Noise(0x9e37_79b9 ^ ((i as u64) << 8) ^ (seed + 1));
+            let reach = 2_000 * 7u64.pow(u32::try_from(i).unwrap());
+            for label in ["rising late", "rising early", "falling late", "falling early"] {
+                // Squared, so that most samples are near zero.
+                let mut take = || {
+                    let far = noise.next() % 1_000;
+                    reach * far * far / 1_000_000
+                };
+                let samples: Vec<u64> = (0..count).map(|_| take()).collect();
+                p.distributions.push(edge(label, &samples, [0; 3]));
+            }
+            records.push(Record::new(p).unwrap());
+        }
+    }
+    records
+}
+
 /// What another instrument saw of the first two records of [`responses`]: only rising edges, 400 ns later.
 pub(crate) fn scope(count: u64) -> Vec<Record> {
     let view = |r: Record| {

@@ -4,6 +4,7 @@ use super::{Told, absent, denied};
 use rtscope_analysis::assertion::ParseAssertionError;
 use rtscope_analysis::compare::CompareError;
 use rtscope_analysis::line_tests::LineTestsError;
+use rtscope_analysis::papers::PaperFigureError;
 use rtscope_analysis::plan::PlanError;
 use rtscope_analysis::reference::ReferenceError;
 use rtscope_analysis::versus::VersusError;
@@ -252,6 +253,10 @@ fn of_analysis(told: &mut Told) {
         Unknown => [ReferenceError::Unknown("dewit".into())],
         Filter => [ReferenceError::Filter("rpi5".into())],
     );
+    variants!(told, PaperFigureError:
+        Published => [PaperFigureError::Published(ReferenceError::Row { row: "vinh-55".into(), what: "not min <= avg <= max".into() })],
+        Merge => [PaperFigureError::Merge(too_many())],
+    );
     variants!(told, TailError:
         TooFew => [
             TailError::TooFew { what: "maxima", found: 3, needed: 10 },
@@ -274,6 +279,7 @@ fn of_analysis(told: &mut Told) {
         Merge => [ReportError::Merge { id: id(), error: too_many() }],
         Versus => [ReportError::Versus(merge())],
         LineTests => [ReportError::LineTests(kernel())],
+        Papers => [ReportError::Papers(PaperFigureError::Merge(too_many()))],
         Json => [ReportError::Json { id: id(), error: "a number is not finite".into() }],
         Format => [ReportError::Format { format: "Parquet", error: "a column has too many values".into() }],
     );
