@@ -336,8 +336,8 @@ pub(crate) struct Report {
     /// Title of the page
     #[arg(long)]
     pub title: Option<String>,
-    /// Also write the latency plot of each run, of stock against RT, and of response tests beside each other, as SVG files into this
-    /// directory
+    /// Also write the latency plot of each run, of stock against RT, of response tests beside each other, and a paper's histograms
+    /// under each load, as SVG files into this directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
     /// Response and periodic tests: the share of stimuli that were answered below this; may be repeated [default: 160us]

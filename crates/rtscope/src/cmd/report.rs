@@ -9,7 +9,7 @@ use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
 use rtscope_analysis::Comparison;
-use rtscope_analysis::papers::Papers;
+use rtscope_analysis::papers::{Papers, figures};
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
 use rtscope_report::table::Caveats;
@@ -37,6 +37,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
         versus_pictures(&records, dir)?;
         response_pictures(&records, dir)?;
         published_pictures(&published, dir)?;
+        paper_pictures(&records, dir)?;
     }
     if a.output.as_os_str() != "-" {
         let path = std::path::absolute(&a.output).unwrap_or_else(|_| a.output.clone());
@@ -151,6 +152,23 @@ fn published_pictures(published: &Published, dir: &Path) -> Result<(), Failure> 
     for b in published.found() {
         if let Some(text) = svg::published(b, svg::Use::File) {
             write(&dir.join(format!("published-{}-{}.svg", b.test, b.space)), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the papers' figures with a histogram for each load, if any of them has runs among `records`.
+fn paper_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
+    let all = figures(records)?;
+    if all.iter().all(|f| f.of.is_empty()) {
+        return Ok(());
+    }
+    for same in all.chunk_by(|a, b| (a.paper, a.number) == (b.paper, b.number)) {
+        for (i, f) in same.iter().enumerate() {
+            // Other machines, kernels or lengths have a picture of their own.
+            let more = if i > 0 { format!("-{}", i + 1) } else { String::new() };
+            let name = format!("{}-fig-{}{more}.svg", f.paper, f.number);
+            write(&dir.join(name), svg::by_load(f, svg::Use::File).as_bytes())?;
         }
     }
     Ok(())

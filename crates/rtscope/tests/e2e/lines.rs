@@ -2,7 +2,8 @@
 //! do.
 
 use crate::world::{Said, World, codes, end_of, privileged, signal, wait_for};
-use rtscope_record::{Distribution, Record, Test};
+use rtscope_record::system::Preemption;
+use rtscope_record::{Distribution, Record, Test, Verdict};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,6 +82,32 @@ fn a_wave_drifts_as_it_was_made_to() {
     assert!((40_000_000..60_000_000).contains(&grid.drift_ppb), "{grid:?}");
     assert!(r.distributions().iter().all(|d| d.parts().expected == Some(d.count() + d.missed() + d.dropped())));
     assert!(!file(&b).exists());
+}
+
+#[test]
+fn a_wave_is_drawn_as_the_papers_figures() {
+    let w = World::new();
+    let (_, b) = lines("drawn");
+    let r = w.line(&format!("measure periodic --answer {b} -i 2ms -D 200ms --json")).measured().record();
+    w.line("report all --svg pictures -o page.html").ends_with(0);
+    // Without a real-time priority a run is INVALID, and of no figure; nor is one in user space on PREEMPT_RT.
+    let stock = !matches!(r.parts().system.kernel.preemption, Preemption::Rt | Preemption::Unknown);
+    let drawn = stock && r.verdict() != Verdict::Invalid;
+    for number in 7..=11 {
+        assert_eq!(w.path(&format!("pictures/vinh-chau-fig-{number}.svg")).exists(), drawn, "Fig. {number}: {:?}", r.verdict());
+    }
+    if drawn {
+        let read = |name: &str| fs::read_to_string(w.path(name)).unwrap();
+        assert!(read("pictures/vinh-chau-fig-7.svg").contains(&format!("{} samples of 1 run", sum(&r, Distribution::count))));
+        assert!(read("pictures/vinh-chau-fig-8.svg").contains("none of the runs that count is of this figure"));
+        w.line("papers --paper vinh-chau -o papers.html").ends_with(0);
+        let page = read("papers.html");
+        for number in 7..=11 {
+            assert!(page.contains(&format!("vinh-chau Fig. {number}: ")), "{number}");
+        }
+        w.line("papers --paper balci-2017 -o balci.html").ends_with(0);
+        assert!(!read("balci.html").contains("vinh-chau Fig."));
+    }
 }
 
 #[test]
