@@ -28,7 +28,25 @@ pub(super) fn commands(now: &str, back: &str) -> String {
     format!("as root: `{now}` (back: `{back}`)")
 }
 
-/// The same, and the setting that does it for one run; the manual shows what it changes.
+/// The same, and the setting that does it for one run.
 pub(super) fn commands_or(now: &str, back: &str, tune: &str) -> String {
-    format!("{}; for one run `--tune {tune}` (docs/tuning.md has what that changed)", commands(now, back))
+    format!("{}; for one run `--tune {tune}` ({})", commands(now, back), shown(tune))
+}
+
+/// What isolates CPU 1, as docs/tuning.md has it.
+pub(super) const ISOLATED: &str = "isolcpus=1 nohz_full=1 rcu_nocbs=1";
+
+/// Kernel threads above the measured one, as docs/tuning.md has them.
+pub(super) const THREADS_ABOVE: &str = "irq-priority=97";
+
+/// Of the settings and parameters that remedies name, those that docs/tuning.md has measured rows of. A test holds it against that page.
+pub(super) const MEASURED: [&str; 3] = ["preempt=full", "rt-runtime=off", THREADS_ABOVE];
+
+/// Where the manual says what a setting or parameter changes.
+pub(super) fn shown(setting: &str) -> &'static str {
+    if MEASURED.contains(&setting) {
+        "docs/tuning.md has what that changed"
+    } else {
+        "docs/tuning.md says how to measure what that changes"
+    }
 }

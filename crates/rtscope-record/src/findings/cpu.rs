@@ -1,6 +1,6 @@
 //! Findings about the processors: frequency, idle states, isolation, interrupts, SMT.
 
-use super::context::{Context, commands, commands_or};
+use super::context::{Context, ISOLATED, commands, commands_or, shown};
 use crate::system::{cpu_list, cpus};
 use crate::warning::{Effect, Warning};
 use std::collections::BTreeSet;
@@ -139,6 +139,7 @@ pub(super) fn isolation(c: &Context) -> Option<Warning> {
             "kernel parameters `isolcpus=domain,managed_irq,{list} nohz_full={list} rcu_nocbs={list}` and a restart (back: remove them)"
         )
     };
+    let remedy = format!("{remedy}; {}", shown(ISOLATED));
     Some(Warning::new(
         "cpus-not-isolated",
         Effect::Note,

@@ -1,6 +1,6 @@
 //! Findings about the machine as a whole: limits, memory, virtualization, other tasks, heat.
 
-use super::context::{Context, commands};
+use super::context::{Context, THREADS_ABOVE, commands, shown};
 use crate::policy::Policy;
 use crate::system::{RtTask, cpu_list};
 use crate::warning::{Effect, Warning};
@@ -175,12 +175,16 @@ pub(super) fn kernel_rt_threads(c: &Context) -> Option<Warning> {
         Effect::Note,
         format!("threads of the kernel come before or beside the measuring threads ({}): {}", ours(c), named(&tasks)),
         format!(
-            "measure at a higher priority; or where the thread can wait, {}",
+            "measure at a higher priority; or where the thread can wait, {} ({})",
             match first.policy {
                 Policy::Fifo | Policy::Rr =>
                     commands(&format!("chrt -f -p 1 {}", first.tid), &format!("chrt -f -p {} {}", first.priority, first.tid)),
                 Policy::Deadline | Policy::Other =>
                     "choose another frequency governor than schedutil, whose threads run as deadline tasks".into(),
+            },
+            match first.policy {
+                Policy::Fifo | Policy::Rr => shown(THREADS_ABOVE),
+                Policy::Deadline | Policy::Other => shown("governor=performance"),
             }
         ),
     ))

@@ -1,6 +1,6 @@
 //! Findings about the kernel: preemption, clock, timers, throttling, tracers.
 
-use super::context::{Context, commands, commands_or};
+use super::context::{Context, commands, commands_or, shown};
 use crate::system::{Preemption, System};
 use crate::warning::{Effect, Warning};
 
@@ -63,7 +63,7 @@ fn rt_kernel(system: &System) -> String {
         _ => "boot a kernel built with CONFIG_PREEMPT_RT=y (mainline from 6.12 on, before that with the PREEMPT_RT patch)".into(),
     };
     if system.kernel.version.contains("PREEMPT_DYNAMIC") && system.kernel.preemption != Preemption::Full {
-        command + "; nearer to it without another kernel: the kernel parameter `preempt=full`"
+        format!("{command}; nearer to it without another kernel: the kernel parameter `preempt=full` ({})", shown("preempt=full"))
     } else {
         command
     }

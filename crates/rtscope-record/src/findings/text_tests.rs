@@ -1,5 +1,6 @@
 //! The exact texts of findings, and their exact thresholds.
 
+use super::context::{ISOLATED, MEASURED};
 use super::tests::{clean, settings, task};
 use super::{findings, in_the_lab};
 use crate::policy::Policy;
@@ -42,12 +43,14 @@ fn remedies_are_commands_with_the_way_back() {
         ),
         (
             |s, _| s.cpu.isolated = vec![2],
-            "kernel parameters `isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3` and a restart (back: remove them)",
+            "kernel parameters `isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3` and a restart (back: remove them); docs/tuning.md \
+             says how to measure what that changes",
         ),
         (
             |s, _| (s.cpu.isolated, s.cpu.online) = (vec![2], vec![2, 3]),
             "where a part of the CPUs is enough for the real-time work, isolate and measure only those: kernel parameters \
-             `isolcpus=domain,managed_irq,LIST nohz_full=LIST rcu_nocbs=LIST` (back: remove them)",
+             `isolcpus=domain,managed_irq,LIST nohz_full=LIST rcu_nocbs=LIST` (back: remove them); docs/tuning.md says how to measure what \
+             that changes",
         ),
         (
             |s, _| _ = s.irq.per_cpu.insert(3, 1),
@@ -72,7 +75,8 @@ fn remedies_are_commands_with_the_way_back() {
         ),
         (
             |s, _| s.rt_tasks.push(task("a", Policy::Rr, 96, true)),
-            "measure at a higher priority; or where the thread can wait, as root: `chrt -f -p 1 777` (back: `chrt -f -p 96 777`)",
+            "measure at a higher priority; or where the thread can wait, as root: `chrt -f -p 1 777` (back: `chrt -f -p 96 777`) \
+             (docs/tuning.md has what that changed)",
         ),
         (
             |s, _| s.clocksource = Some("hpet".into()),
@@ -100,9 +104,50 @@ fn remedies_are_commands_with_the_way_back() {
             warning.remedy,
             format!(
                 "as root: `echo performance | tee {governors}` (back: `echo {governor} | tee {governors}`); for one run \
-                 `--tune governor=performance` (docs/tuning.md has what that changed)"
+                 `--tune governor=performance` (docs/tuning.md says how to measure what that changes)"
             )
         );
+    }
+}
+
+/// A remedy says that the manual has what a setting changed exactly where it has a measured row of it; a plan measures each.
+#[test]
+fn what_the_manual_is_said_to_have_measured_it_has() {
+    let page = include_str!("../../../../docs/tuning.md");
+    let plans = [
+        include_str!("../../../../campaigns/isolation-lab.toml"),
+        include_str!("../../../../campaigns/tuning-board.toml"),
+        include_str!("../../../../campaigns/tuning-lab.toml"),
+        include_str!("../../../../campaigns/tuning-rt-lab.toml"),
+    ]
+    .concat();
+    // Rows of a comparison end with a ratio, its interval and a word.
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|l| l.contains(" to ") && [") =", ") better", ") worse"].iter().any(|word| l.ends_with(word)))
+        .collect();
+    let remedies: Vec<String> = found(|s, _| {
+        s.cpu.governor.insert(2, "schedutil".into());
+        s.limits.cpu_dma_latency = false;
+        s.fair_server = Some(FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000 });
+        s.timer_migration = Some(true);
+    })
+    .into_iter()
+    .chain(found(|s, _| {
+        s.kernel.release = "6.6.20".into();
+        (s.fair_server, s.rt_runtime_us) = (None, Some(950_000));
+    }))
+    .map(|w| w.remedy)
+    .collect();
+    let mut settings: Vec<&str> =
+        remedies.iter().filter_map(|r| r.split_once("--tune ")?.1.split_once('`')).map(|(setting, _)| setting).collect();
+    assert_eq!(settings, ["governor=performance", "idle-latency=0us", "fair-server=off", "timer-migration=off", "rt-runtime=off"]);
+    settings.push(ISOLATED);
+    settings.extend(MEASURED);
+    for setting in settings {
+        let has = rows.iter().any(|row| row.contains(&format!(" {setting} ")));
+        assert_eq!(MEASURED.contains(&setting), has, "{setting}: {rows:#?}");
+        assert!(plans.contains(&format!("\"{setting}\"")), "{setting}: no plan measures it");
     }
 }
 
@@ -245,7 +290,9 @@ fn each_way_to_an_rt_kernel() {
         assert_eq!(remedy("Fedora 43", arch, "#1 SMP", Preemption::None), build);
     }
     assert_eq!(remedy("Debian GNU/Linux 13", "riscv64", "#1 SMP", Preemption::None), build);
-    let nearer = format!("{build}; nearer to it without another kernel: the kernel parameter `preempt=full`");
+    let nearer = format!(
+        "{build}; nearer to it without another kernel: the kernel parameter `preempt=full` (docs/tuning.md has what that changed)"
+    );
     assert_eq!(remedy("Fedora 43", "x86_64", "#1 SMP PREEMPT_DYNAMIC", Preemption::Voluntary), nearer);
     assert_eq!(remedy("Fedora 43", "x86_64", "#1 SMP PREEMPT_DYNAMIC", Preemption::Full), build);
 }
