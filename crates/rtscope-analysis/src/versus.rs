@@ -16,12 +16,12 @@ pub use block::KernelPair;
 pub use error::VersusError;
 pub use figures::{Figures, LoadFigures, Overall, Ratios};
 pub use tally::{VersusEntry, VersusTally};
-pub use variants::{Variant, Variants, VariantsAt, variants};
+pub use variants::{Variant, Variants, VariantsAt, settings, variants};
 
 use crate::band::Band;
 use crate::finding::Finding;
 use crate::replicates::{self, Question};
-use rtscope_record::{Clock, Record};
+use rtscope_record::{Clock, Record, Test};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tally::{Named, Place};
@@ -49,7 +49,8 @@ pub fn versus(records: &[Record]) -> Result<Versus, VersusError> {
 
 /// [`versus`] of records that were added one by one.
 pub fn versus_tally(tally: &VersusTally) -> Result<Versus, VersusError> {
-    let groups = tally.groups();
+    let mut groups = tally.groups();
+    groups.retain(|g| g.place.test == Test::Timer);
     if groups.is_empty() {
         return Err(VersusError::Empty);
     }
@@ -58,7 +59,7 @@ pub fn versus_tally(tally: &VersusTally) -> Result<Versus, VersusError> {
     if !sets.iter().any(|s| s.len() == 2) {
         return Err(VersusError::NoPair(known.join(", ")));
     }
-    let mut found = findings::of_selection(&tally.other);
+    let mut found = findings::of_selection(&tally.other(|_| true), "not of the test timer");
     let mut blocks = Vec::new();
     for set in &sets {
         let block = block(set)?;
@@ -181,7 +182,7 @@ fn block(set: &[Named<'_>]) -> Result<KernelPair, VersusError> {
         };
         rows.push(LoadFigures { load: load.into(), figures, ratios });
     }
-    let Place { clock, model, clock_words, space, machine, arch } = first.place.clone();
+    let Place { clock, model, clock_words, space, machine, arch, .. } = first.place.clone();
     Ok(KernelPair {
         series: first.kernel.series(),
         arch,

@@ -59,6 +59,58 @@ fn kernels_of_one_tree_have_names_of_their_own_at_each_place() {
 }
 
 #[test]
+fn settings_are_held_against_the_kernel_as_it_is() {
+    // Five runs each: with `preempt=full` a third of the time.
+    let of = |release: &str, tuning: &str, machine: &str, scale: u64| {
+        let run = |seed: u64| {
+            let samples: Vec<u64> = (0..2000).map(|n| (9_000 + n % 600 + 37 * seed) / scale).collect();
+            let mut b = build(&format!("{}{scale}{machine}{seed}", release.len()), release, "network", &samples);
+            b.0.lab = Some(rtscope_record::Lab { seed, ..rtscope_record::Lab::default() });
+            b.0.system.board = Some(machine.into());
+            b.0.settings.tuning = tuning.parse().unwrap();
+            b.record()
+        };
+        (0..5).map(run).collect::<Vec<Record>>()
+    };
+    let plain: Vec<Record> = [of(STOCK, "", "a", 1), of(RT, "", "b", 1), of(STOCK, "", "b", 1)].concat();
+    assert_eq!(settings(&plain).unwrap(), None, "a stock kernel beside RT has no settings");
+    assert_eq!(settings(&[]).unwrap(), None);
+    let all: Vec<Record> = [plain, of(STOCK, "preempt=full", "a", 3)].concat();
+    let found = settings(&all).unwrap().unwrap();
+    assert!(found.has_settings());
+    let [place] = found.places.as_slice() else { panic!("the machine without settings is left out: {found:?}") };
+    assert_eq!(place.machine, "a");
+    let labels: Vec<&str> = place.rows.iter().map(|r| r.kernel.label.as_str()).collect();
+    assert_eq!(labels, ["6.12.95+deb12 stock", "6.12.95+deb12 stock with preempt=full"]);
+    let mean = &place.rows[1].runs.as_ref().unwrap().rows[0];
+    assert_eq!((mean.metric, mean.difference.word), ("mean", crate::replicates::Word::Better));
+    let [low, high] = mean.difference.interval.unwrap();
+    assert!(low > 0.3 && low < 1.0 / 3.0 && high > 1.0 / 3.0 && high < 0.36, "{low} to {high}");
+    assert_eq!(found.findings, [], "that they are set up otherwise is what is asked");
+    // Tests over lines too, each test by itself.
+    let answers = |tuning: &str, n: u64| {
+        let mut b = Build::lines(&format!("answers{n}"), Test::Response, &[("rising", &[40_000 + n; 50], 0)]);
+        b.0.settings.tuning = tuning.parse().unwrap();
+        b.record()
+    };
+    let both: Vec<Record> = [all.clone(), vec![answers("", 1), answers("thp=never", 2)]].concat();
+    let found = settings(&both).unwrap().unwrap();
+    let what: Vec<(&str, usize)> = found.places.iter().map(|p| (p.what.as_str(), p.rows.len())).collect();
+    assert_eq!(what, [("", 2), ("response, user space", 2)]);
+    assert_eq!(found.places[1].rows[0].figures.max, Some(40_001));
+    let mut faster = build("faster", STOCK, "network", &[5_000; 100]);
+    faster.0.settings.tuning = "thp=never".parse().unwrap();
+    faster.0.settings.priority = 10;
+    let slower = run("slower", STOCK, "network", &[5_000; 100]);
+    let found = settings(&[slower, faster.record()]).unwrap().unwrap();
+    let codes: Vec<&str> = found.findings.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["policy-differs"], "{:?}", found.findings);
+    // With the other machine, a comparison of all kernels has both places.
+    let every = variants(&VersusTally::of(&all), None).unwrap();
+    assert_eq!((every.places.len(), every.has_settings()), (2, true));
+}
+
+#[test]
 fn a_pair_under_two_loads() {
     let records = [
         run("r1", RT, "none", &[4_000; 1000]),

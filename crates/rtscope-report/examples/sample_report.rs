@@ -89,6 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => None,
     };
     let options = Options {
+        kernels: None,
         papers: papers.as_ref(),
         tails: &[],
         title: "",

@@ -15,6 +15,7 @@ fn make(records: &[Record]) -> String {
     page(
         records,
         &Options {
+            kernels: None,
             papers: None,
             title: "",
             comparison: None,
@@ -72,6 +73,7 @@ fn the_skeleton() {
     let html = page(
         &a,
         &Options {
+            kernels: None,
             papers: None,
             title: "kvm against board",
             comparison: Some(&both),
@@ -189,6 +191,29 @@ fn stock_against_rt_has_a_section_where_there_is_a_pair() {
 }
 
 #[test]
+fn what_settings_change_has_a_section_with_intervals() {
+    let html = make(&sample::tuned(1_000));
+    let section = bodies(&html, "<section class=\"versus\" id=\"variants\"", "</section>");
+    assert_eq!((section.len(), section[0].matches("<svg").count()), (1, 1));
+    assert!(html.contains("<a href=\"#variants\">What each setting changes</a>"));
+    let row = |kernel: &str| bodies(section[0], &format!("<td class=\"word\">{kernel}</td>"), "</tr>")[0];
+    assert!(row("6.12.47 stock").contains(">base<"), "{}", row("6.12.47 stock"));
+    let (full, thp) = (row("6.12.47 stock with preempt=full"), row("6.12.47 stock with thp=never"));
+    assert!(full.contains(" to 0.") && full.contains(") better</td>") && !full.contains(") worse"), "{full}");
+    assert!(thp.contains(") =</td>") && !thp.contains("better") && !thp.contains("worse"), "{thp}");
+    // The plot names each kernel, and has each interval once more.
+    let plot = bodies(section[0], "<svg", "</svg>")[0];
+    assert!(plot.contains("load network: 6.12.47 stock with preempt=full") && plot.contains("this kernel over the base"), "{plot}");
+    // Without a setting there is no such section, unless kernels beside each other are asked for.
+    let kernels = sample::kernels(300);
+    assert!(!make(&kernels).contains("id=\"variants\""));
+    let tally = rtscope_analysis::versus::VersusTally::of(&kernels);
+    let beside = rtscope_analysis::versus::variants(&tally, Some("RT")).unwrap();
+    let html = page(&kernels, &Options { kernels: Some(&beside), ..Options::default() }).unwrap();
+    assert!(html.contains("<a href=\"#variants\">Kernels beside each other</a>"));
+}
+
+#[test]
 fn response_and_periodic_tests_have_a_section() {
     let html = make(&sample::responses(300));
     let section = bodies(&html, "<section class=\"versus\" id=\"lines\"", "</section>");
@@ -205,6 +230,7 @@ fn one_run_and_two_instruments() {
     let html = page(
         &records[..1],
         &Options {
+            kernels: None,
             papers: None,
             title: "",
             comparison: Some(&both),
@@ -278,8 +304,7 @@ fn explained_samples_are_on_the_page_of_their_run() {
     for e in &all {
         assert_eq!(Explained::read(&serde_json::to_string(e).unwrap()).as_ref(), Ok(e), "what is kept reads back");
     }
-    let options =
-        Options { papers: None, title: "", comparison: None, below: &[], published: &[], tails: &[], explained: &all, version: "" };
+    let options = Options { explained: &all, ..Options::default() };
     let html = page(&records[..1], &options).unwrap();
     let without = make(&records[..1]);
     assert!(html.len() - without.len() < 900_000 && html.len() < 1_000_000, "{} bytes", html.len());

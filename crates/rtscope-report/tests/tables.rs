@@ -6,7 +6,7 @@ use rtscope_analysis::{Assertion, Confidence, compare};
 use rtscope_record::{Effect, Nanos, Record, Warning};
 use rtscope_report::table::{
     CampaignRow, CampaignState, ListedRun, Style, bare, brief, campaign, comparison, detail, evaluations, findings, intervals,
-    kernels, last_line, line_tests, line_tests_by_load, list, loads, loads_bare, versus,
+    kernels, last_line, line_tests, line_tests_by_load, list, loads, loads_bare, settings, versus,
 };
 
 const PLAIN: Style = Style { colour: false, width: Some(140) };
@@ -59,6 +59,12 @@ fn stock_against_rt() {
 #[test]
 fn stock_against_rt_with_trouble() {
     insta::assert_snapshot!(versus(&sample::troubled_kernels(), Style { colour: false, width: Some(110) }).unwrap());
+}
+
+#[test]
+fn what_settings_change() {
+    insta::assert_snapshot!(settings(&sample::tuned(1_000), PLAIN).unwrap().unwrap());
+    assert_eq!(settings(&sample::kernels(100), PLAIN).unwrap(), None);
 }
 
 #[test]

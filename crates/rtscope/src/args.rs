@@ -372,7 +372,7 @@ pub(crate) struct Compare {
     #[arg(long, requires = "b")]
     pub same_runs: bool,
     /// All kernels of the selection in one table, each against a base, with intervals: preemption models, parameters of the command line
-    #[arg(long, conflicts_with_all = ["b", "table", "below", "edges", "fail_if", "with_reference", "html"])]
+    #[arg(long, conflicts_with_all = ["b", "table", "below", "edges", "fail_if", "with_reference"])]
     pub kernels: bool,
     /// With --kernels: the base is the kernel with this in its name [default: the first stock kernel]
     #[arg(long, value_name = "TEXT", requires = "kernels")]

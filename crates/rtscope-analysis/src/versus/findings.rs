@@ -11,12 +11,12 @@ use rtscope_record::Verdict;
 /// From this ratio of sample counts on, the maxima of two kernels had unequal chances.
 const UNEQUAL: u64 = 2;
 
-/// The records of the selection that the comparison leaves out.
-pub(super) fn of_selection(other: &[String]) -> Vec<Finding> {
+/// The records of the selection that the comparison leaves out, since they are what `why` says.
+pub(super) fn of_selection(other: &[String], why: &str) -> Vec<Finding> {
     if other.is_empty() {
         return Vec::new();
     }
-    let message = format!("left out, since not of the test timer: {}", first_of(other, NAMED));
+    let message = format!("left out, since {why}: {}", first_of(other, NAMED));
     vec![finding("other-tests", message, "compare them with rtscope compare A B")]
 }
 

@@ -22,6 +22,9 @@ pub(super) struct Place {
     pub(super) space: Space,
     pub(super) machine: String,
     pub(super) arch: String,
+    pub(super) test: Test,
+    /// Test, space and handler in words; empty for the timer in user space.
+    pub(super) what: String,
 }
 
 impl Place {
@@ -34,6 +37,20 @@ impl Place {
             space: p.space,
             machine: s.board.clone().or_else(|| s.cpu.model.clone()).unwrap_or_default(),
             arch: s.kernel.arch.clone(),
+            test: p.test,
+            what: what(r),
+        }
+    }
+}
+
+fn what(r: &Record) -> String {
+    let p = r.parts();
+    match (p.test, p.space) {
+        (Test::Timer, Space::User) => String::new(),
+        (Test::Timer, space) => format!("{}, {space} space", p.test),
+        (_, space) => {
+            let handler = p.settings.handler.map_or_else(String::new, |h| format!(", {h} handler"));
+            format!("{}, {space} space{handler}", p.test)
         }
     }
 }
@@ -42,7 +59,6 @@ impl Place {
 #[derive(Debug, Clone)]
 pub struct VersusEntry {
     brief: Brief,
-    test: Test,
     place: Place,
     sum: Sum,
     maxima: Maxima,
@@ -52,11 +68,10 @@ pub struct VersusEntry {
 impl VersusEntry {
     /// The entry for `r`.
     pub fn of(r: &Record) -> Self {
-        // For other tests only the id is reported.
-        let timer = r.parts().test == Test::Timer;
-        let sum = if timer { Sum::of(r) } else { Sum::default() };
+        // A frequency is no latency: only the id is reported.
+        let sum = if r.parts().test == Test::Sustained { Sum::default() } else { Sum::of(r) };
         let run = sum.get().ok().flatten().and_then(|all| Run::of(r, Some(all), Corrected::of_record(r).as_ref())).map(Arc::new);
-        Self { brief: Brief::of(r), test: r.parts().test, place: Place::of(r), sum, maxima: Maxima::of(r), run }
+        Self { brief: Brief::of(r), place: Place::of(r), sum, maxima: Maxima::of(r), run }
     }
 }
 
@@ -65,8 +80,8 @@ impl VersusEntry {
 pub struct VersusTally {
     /// Ids of all records given.
     ids: BTreeSet<String>,
-    /// Ids of records of other tests.
-    pub(super) other: Vec<String>,
+    /// Tests and ids of the records that are not of the test timer.
+    other: Vec<(Test, String)>,
     groups: BTreeMap<(Place, KernelModel), Group>,
 }
 
@@ -86,12 +101,19 @@ impl VersusTally {
         if !self.ids.insert(entry.brief.id.clone()) {
             return;
         }
-        if entry.test != Test::Timer {
-            self.other.push(entry.brief.id);
+        if entry.place.test != Test::Timer {
+            self.other.push((entry.place.test, entry.brief.id.clone()));
+        }
+        if entry.place.test == Test::Sustained {
             return;
         }
         let key = (entry.place.clone(), entry.brief.kernel.clone());
         self.groups.entry(key).or_insert_with(|| Group::new(at, &entry)).add(at, entry);
+    }
+
+    /// Ids of the records of tests that are `left_out`.
+    pub(super) fn other(&self, left_out: impl Fn(Test) -> bool) -> Vec<String> {
+        self.other.iter().filter(|(test, _)| left_out(*test)).map(|(_, id)| id.clone()).collect()
     }
 
     /// The groups in the order of their first records, their kernels by names that tell those of one place apart.

@@ -4,16 +4,18 @@
 use super::error::VersusError;
 use super::figures::Figures;
 use super::findings;
-use super::tally::{Named, VersusTally};
+use super::tally::{Named, Place, VersusTally};
+use crate::differences::differences;
 use crate::finding::Finding;
 use crate::kernel::KernelModel;
 use crate::replicates::{self, LoadRuns, Question};
+use rtscope_record::{Record, Space, Test};
 use serde::Serialize;
 
 /// Kernels beside each other, place by place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variants {
-    /// One for each clock, time model, space, machine and architecture that has more than one kernel.
+    /// One for each test, clock, time model, space, machine and architecture that has more than one kernel.
     pub places: Vec<VariantsAt>,
     /// What the reader must beware of.
     pub findings: Vec<Finding>,
@@ -22,6 +24,13 @@ pub struct Variants {
 /// The kernels of one place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantsAt {
+    /// The test: of timer, response and periodic.
+    pub test: Test,
+    /// Where the task ran.
+    pub space: Space,
+    /// Both and the handler in words; empty for the timer in user space.
+    #[serde(skip)]
+    pub what: String,
     /// Clock and machine in words.
     pub clock_words: String,
     /// Machine; may be empty.
@@ -48,15 +57,34 @@ pub struct Variant {
     pub runs: Option<LoadRuns>,
 }
 
-/// The kernels of timer records. The base is the first whose label contains `base`; without one, the first stock kernel without
+impl Variants {
+    /// Whether any kernel has parameters of the command line, or anything was set on its machine.
+    pub fn has_settings(&self) -> bool {
+        self.places.iter().flat_map(|p| &p.rows).any(|row| !row.kernel.is_plain())
+    }
+}
+
+/// The kernels of records of one test each. The base is the first whose label contains `base`; without one, the first stock kernel without
 /// parameters and settings, else the first stock kernel, else the first. Fails where no place has two kernels.
 pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, VersusError> {
     let groups = tally.groups();
-    if groups.is_empty() {
-        return Err(VersusError::Empty);
-    }
+    let Some(first) = groups.first().map(|g| g.kernel.label.clone()) else { return Err(VersusError::Empty) };
+    let sets = sets(groups, base)?;
+    if sets.is_empty() { Err(VersusError::OneKernel(first)) } else { beside(tally, &sets) }
+}
+
+/// What parameters of the command line and settings change: the [`variants`] at those places where a run had any; `None` where no place
+/// has both such a run and another kernel to hold it against.
+pub fn settings(records: &[Record]) -> Result<Option<Variants>, VersusError> {
+    let tally = VersusTally::of(records);
+    let mut sets = sets(tally.groups(), None)?;
+    sets.retain(|set| set.iter().any(|g| !g.kernel.is_plain()));
+    if sets.is_empty() { Ok(None) } else { beside(&tally, &sets).map(Some) }
+}
+
+/// The kernels of each place that has several, the base first.
+fn sets<'a>(groups: Vec<Named<'a>>, base: Option<&str>) -> Result<Vec<Vec<Named<'a>>>, VersusError> {
     let mut sets: Vec<Vec<Named<'_>>> = Vec::new();
-    let first = groups[0].kernel.label.clone();
     for g in groups {
         match sets.iter_mut().find(|s| s[0].place == g.place) {
             Some(set) => set.push(g),
@@ -64,9 +92,6 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
         }
     }
     sets.retain(|s| s.len() > 1);
-    if sets.is_empty() {
-        return Err(VersusError::OneKernel(first));
-    }
     for set in &mut sets {
         set.sort_by_key(|g| (g.kernel.role, g.version.clone(), g.kernel.parameters.clone(), g.kernel.tuning.clone()));
         let named = |g: &Named<'_>| base.is_some_and(|b| g.kernel.label.contains(b));
@@ -78,8 +103,13 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
         let base = set.remove(first);
         set.insert(0, base);
     }
+    Ok(sets)
+}
+
+/// The kernels of each set beside its base: all intervals hold together.
+fn beside(tally: &VersusTally, sets: &[Vec<Named<'_>>]) -> Result<Variants, VersusError> {
     let mut questions = Vec::new();
-    for set in &sets {
+    for set in sets {
         for load in loads(set) {
             for g in &set[1..] {
                 if let (Some(a), Some(b)) = (set[0].under(load), g.under(load)) {
@@ -89,17 +119,25 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
         }
     }
     let answers = replicates::answers(&questions);
-    let mut found = findings::of_selection(&tally.other);
+    let mut found = findings::of_selection(&tally.other(|test| test == Test::Sustained), "of the test sustained");
     found.extend(replicates::findings(&answers, &questions, ["the base", "another kernel"]));
     let mut answers = answers.into_iter();
     let mut places = Vec::new();
-    for set in &sets {
+    for set in sets {
         let mut rows = Vec::new();
         for load in loads(set) {
             for (i, g) in set.iter().enumerate() {
                 let Some(under) = g.under(load) else { continue };
                 let error = |error| VersusError::Merge { kernel: g.kernel.label.clone(), load: load.into(), error };
-                let runs = if i > 0 && set[0].under(load).is_some() { answers.next() } else { None };
+                let base = set[0].under(load).filter(|_| i > 0);
+                let runs = base.and_then(|_| answers.next());
+                let apart = base.map(|b| differences(&b.merged().aspects, &under.merged().aspects, ["the base", &g.kernel.label]));
+                // What is set differs on purpose; under several loads a difference is told once.
+                for f in apart.into_iter().flatten().filter(|f| f.code != "tuning-differs") {
+                    if !found.contains(&f) {
+                        found.push(f);
+                    }
+                }
                 rows.push(Variant {
                     load: load.into(),
                     kernel: g.kernel.clone(),
@@ -108,9 +146,8 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
                 });
             }
         }
-        let place = &set[0].place;
-        let (clock_words, machine, arch) = (place.clock_words.clone(), place.machine.clone(), place.arch.clone());
-        places.push(VariantsAt { clock_words, machine, arch, base: set[0].kernel.clone(), rows });
+        let Place { clock_words, machine, arch, test, space, what, .. } = set[0].place.clone();
+        places.push(VariantsAt { test, space, what, clock_words, machine, arch, base: set[0].kernel.clone(), rows });
     }
     Ok(Variants { places, findings: found })
 }

@@ -17,6 +17,7 @@ mod run;
 mod summary;
 mod table;
 mod tail;
+mod variants;
 mod versus;
 
 pub use page::{Options, page};

@@ -3,10 +3,11 @@
 use super::data::charts;
 use super::document::document;
 use super::navigation::navigation;
-use super::{comparison, lines, papers, reference, run, summary, tail, versus};
+use super::{comparison, lines, papers, reference, run, summary, tail, variants, versus};
 use crate::ReportError;
 use crate::names::groups;
 use maud::{Markup, html};
+use rtscope_analysis::versus::{Variants, settings};
 use rtscope_analysis::{LineTests, LineTestsError, Versus, VersusError, clock_words, machine_name};
 use rtscope_explain::explained::Explained;
 use rtscope_record::Record;
@@ -18,6 +19,8 @@ pub struct Options<'a> {
     pub title: &'a str,
     /// A comparison shown above the records.
     pub comparison: Option<&'a rtscope_analysis::Comparison>,
+    /// Kernels beside each other; where absent, what the records' settings changed, if they have any.
+    pub kernels: Option<&'a Variants>,
     /// Thresholds for the share of stimuli below them, in response and periodic tests; the default threshold when empty.
     pub below: &'a [rtscope_record::Nanos],
     /// Published latencies beside the records' figures; no section where empty.
@@ -52,6 +55,8 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         return Err(ReportError::Empty);
     }
     let versus = stock_against_rt(records)?;
+    let set = if options.kernels.is_none() { settings(records)? } else { None };
+    let kernels = options.kernels.or(set.as_ref());
     let lines = over_lines(records, options)?;
     let there = papers::Sections { versus: versus.is_some(), lines: lines.is_some(), published: !options.published.is_empty() };
     let papers = options.papers.map(|p| papers::papers(p, records, there)).transpose()?;
@@ -60,6 +65,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         ("summary", "Summary", true),
         ("papers", "The four papers", options.papers.is_some()),
         ("versus", "Stock against RT", versus.is_some()),
+        ("variants", kernels.map_or("", variants::title), kernels.is_some()),
         ("lines", "Response and periodic", lines.is_some()),
         ("comparison", "Comparison", options.comparison.is_some()),
         ("tails", "Tails", !options.tails.is_empty()),
@@ -80,6 +86,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
             (summary::summary(records)?)
             @if let Some(p) = &papers { (p) }
             @if let Some(v) = &versus { (versus::versus(v)) }
+            @if let Some(v) = kernels { (variants::variants(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }
             @if !options.tails.is_empty() { (tail::tails(options.tails)) }

@@ -6,6 +6,10 @@ use crate::sheet::{Cell, Columns, Mark, Sheet};
 use rtscope_analysis::replicates::Word;
 use rtscope_analysis::versus::{Variant, VariantsAt};
 
+/// What the tables are called where something was set, and where nothing was.
+pub(crate) const SETTINGS: &str = "What each setting changes";
+pub(crate) const KERNELS: &str = "Kernels beside each other";
+
 /// Said below the tables.
 pub(crate) const NOTE: &str = "Ratios are of whole runs, each kernel over the base, with their interval; below 1 is better. All intervals hold together at 95 %. A word says \
 better or worse only where the interval also lies beyond the base's own noise. Maximum and missed are of all runs together.";
@@ -38,7 +42,7 @@ pub(crate) fn variants(p: &VariantsAt) -> Sheet<'_> {
         .right("p99.9/base", 0, move |v| change(v, "p99.9"))
         .right("block max/base", 4, move |v| change(v, "block-max"))
         .whole("verdict", 5, |v| Cell::verdict(v.figures.verdict));
-    let place = [p.machine.as_str(), p.arch.as_str(), p.clock_words.as_str()];
+    let place = [p.what.as_str(), p.machine.as_str(), p.arch.as_str(), p.clock_words.as_str()];
     let place: Vec<String> = place.iter().filter(|t| !t.is_empty()).map(|t| clean(t)).collect();
     let place = if place.is_empty() { NONE.to_owned() } else { place.join(" · ") };
     columns.sheet(&p.rows).titled(format!("Kernels against {}", clean(&p.base.label))).about(format!(" · {place}"))

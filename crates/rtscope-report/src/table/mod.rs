@@ -53,5 +53,5 @@ pub use seeds::seeds;
 pub use tail::{NO_GUARANTEE, tail, tail_envelope, tail_sentence};
 pub use text::{PAINTS, Style, folded};
 pub use two_samples::{two_samples, two_samples_sentence};
-pub use variants::variants;
+pub use variants::{settings, variants};
 pub use versus::{versus, versus_of};

@@ -124,6 +124,23 @@ pub(crate) fn system() -> System {
     }
 }
 
+/// Five runs of a stock kernel as it is, and five with each of two settings: `preempt=full` halves the latency, `thp=never` does nothing.
+pub(crate) fn tuned(count: u64) -> Vec<Record> {
+    let mut all = Vec::new();
+    for (n, (tuning, base)) in [("", 12_000), ("preempt=full", 6_000), ("thp=never", 12_000)].into_iter().enumerate() {
+        for run in 0..5u64 {
+            let mut noise = Noise(0x9e37_79b9 + 100 * n as u64 + run);
+            let mut p = parts("network");
+            p.id = format!("20261122T08{n}00{run}Z-network");
+            (p.system.kernel.preemption, p.system.kernel.release) = (Preemption::Voluntary, "6.12.47-amd64".into());
+            p.settings.tuning = tuning.parse().unwrap();
+            p.distributions = vec![cpu("cpu0", 0, count, 1_000_000, || noise.latency(base, 1))];
+            all.push(Record::new(p).unwrap());
+        }
+    }
+    all
+}
+
 pub(crate) fn parts(load: &str) -> RecordParts {
     RecordParts {
         id: format!("20261121T080000Z-{load}"),

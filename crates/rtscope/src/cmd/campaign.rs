@@ -138,7 +138,8 @@ fn results(context: &Context, plan: &CampaignPlan, dir: &Path, a: &CampaignRun) 
     Ok(records.into_iter().map(|(_, r)| r).collect())
 }
 
-/// For each test: its targets one after the other, load by load; then, if each has its own kernel, kernel by kernel.
+/// For each test: its targets one after the other, load by load; then the kernels beside each other, where something was set with what it
+/// changed.
 fn tables(plan: &CampaignPlan, records: &[(Run, Record)]) -> Result<String, Failure> {
     let mut out = String::new();
     let mut places: Vec<String> = Vec::new();
@@ -169,12 +170,17 @@ fn tables(plan: &CampaignPlan, records: &[(Run, Record)]) -> Result<String, Fail
             let text = table::seeds(&records, style())?.map_or_else(|| table::loads(&records, style()), Ok)?;
             out += &format!("{gap}{place}: {}\n{text}", test.label());
         }
-        // Stock beside RT if possible; else kernel by kernel, if each kernel has exactly one target.
-        if let Ok(text) = table::versus(&of(None), style()) {
+        // Stock beside RT if possible, and what settings change; else kernel by kernel, if each kernel has exactly one target.
+        let all = of(None);
+        let versus = table::versus(&all, style()).ok();
+        if let Some(text) = &versus {
             out += &format!("\nStock against PREEMPT_RT: {}\n{text}", test.label());
-        } else if targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
+        }
+        if let Some(text) = table::settings(&all, style())? {
+            out += &format!("\nWhat each setting changes: {}\n{text}", test.label());
+        } else if versus.is_none() && targets > 0 && kernels.len() == targets && (targets > 1 || plan.repetitions > 1) {
             let what = if targets > 1 { "Kernel by kernel" } else { "Repetitions together" };
-            out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&of(None), style())?);
+            out += &format!("\n{what}: {}\n{}", test.label(), table::kernels(&all, style())?);
         }
     }
     // Tests over lines under several loads: load by load, as in the papers.

@@ -8,7 +8,6 @@ use crate::config::Context;
 use crate::error::Code;
 use crate::output;
 use crate::select::Selection;
-use rtscope_analysis::Comparison;
 use rtscope_analysis::papers::{Papers, figures};
 use rtscope_failure::{Explain, Failure};
 use rtscope_record::{Nanos, Record, Test};
@@ -66,6 +65,7 @@ fn page(context: &Context, records: &[Record], a: &Report, published: &Published
     let options = html::Options {
         title: a.title.as_deref().unwrap_or_default(),
         comparison: None,
+        kernels: None,
         below: &a.below,
         tails: &tails,
         papers: None,
@@ -202,7 +202,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     let left = select(&a.a)?;
     if a.kernels {
         of_one_test(&[("the selection", left.tests()?)])?;
-        return kernels(&left, a);
+        return kernels(context, &left, a);
     }
     let right = a.b.as_ref().map(select).transpose()?;
     let tests = left.tests()?;
@@ -225,7 +225,7 @@ pub(crate) fn compare(context: &Context, a: &Compare) -> Result<Code, Failure> {
     of_one_test(&[("A", tests), ("B", right.tests()?)])?;
     let (of_a, of_b) = (tally(&left)?, tally(&right)?);
     let comparison = rtscope_analysis::compare_tallies(&of_a, &of_b, a.same_runs)?;
-    page_of(context, a, [&left, &right], Some(&comparison), &published)?;
+    page_of(context, a, [&left, &right], html::Options { comparison: Some(&comparison), ..html::Options::default() }, &published)?;
     if a.json {
         published.json(&comparison)?;
     } else {
@@ -250,12 +250,12 @@ pub(super) fn of_one_test(sides: &[(&str, Vec<Test>)]) -> Result<(), Failure> {
     Err(Failure::usage(message, format!("select runs of one test, such as test={first}")))
 }
 
-/// Writes the page of a comparison if asked for. A record of both sides appears once.
+/// Writes the page of a comparison, with what is `shown` above its records, if asked for. A record of both sides appears once.
 fn page_of<'a>(
     context: &Context,
     a: &Compare,
     sides: impl IntoIterator<Item = &'a Selection>,
-    comparison: Option<&Comparison>,
+    shown: html::Options<'_>,
     published: &Published,
 ) -> Result<(), Failure> {
     let Some(path) = &a.html else { return Ok(()) };
@@ -265,14 +265,11 @@ fn page_of<'a>(
     }
     let explained = super::explained::kept(context, &records)?;
     let options = html::Options {
-        title: "",
-        comparison,
         below: &a.below,
-        papers: None,
-        tails: &[],
         published: published.found(),
         explained: &explained,
         version: env!("CARGO_PKG_VERSION"),
+        ..shown
     };
     write(path, html::page(&records, &options)?.as_bytes())
 }
@@ -288,7 +285,7 @@ fn line_tests(
     let records = left.records()?;
     let external = right.map(Selection::records).transpose()?.unwrap_or_default();
     let made = rtscope_analysis::line_tests(&records, &external, &a.below)?;
-    page_of(context, a, std::iter::once(left).chain(right), None, published)?;
+    page_of(context, a, std::iter::once(left).chain(right), html::Options::default(), published)?;
     if a.json {
         published.json(&made)?;
     } else {
@@ -317,9 +314,11 @@ fn tally_of(selection: &Selection) -> Result<(rtscope_analysis::versus::VersusTa
     Ok((tally, caveats))
 }
 
-fn kernels(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
+fn kernels(context: &Context, selection: &Selection, a: &Compare) -> Result<Code, Failure> {
     let (tally, caveats) = tally_of(selection)?;
     let found = rtscope_analysis::versus::variants(&tally, a.base.as_deref())?;
+    let shown = html::Options { kernels: Some(&found), ..html::Options::default() };
+    page_of(context, a, [selection], shown, &Published::default())?;
     if a.json {
         output::json(&found)?;
     } else {
@@ -329,7 +328,7 @@ fn kernels(selection: &Selection, a: &Compare) -> Result<Code, Failure> {
 }
 
 fn versus(context: &Context, selection: &Selection, a: &Compare, published: &Published) -> Result<Code, Failure> {
-    page_of(context, a, [selection], None, published)?;
+    page_of(context, a, [selection], html::Options::default(), published)?;
     let (tally, caveats) = tally_of(selection)?;
     let versus = rtscope_analysis::versus_tally(&tally)?;
     if a.json {

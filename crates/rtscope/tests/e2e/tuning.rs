@@ -64,11 +64,31 @@ fn a_machine_is_set_up_for_a_run_and_put_back() {
     w.line("measure timer -D 300ms -a 0 --load background").measured();
     let said = w.line("compare --kernels last=2").ends_with(0).out;
     assert!(said.contains(&format!("with thp={}", choice.other)) && said.contains("base"), "{said}");
+    w.line("compare --kernels last=2 --html page.html").ends_with(0);
+    let page = fs::read_to_string(w.path("page.html")).unwrap();
+    assert!(page.contains("id=\"variants\"") && page.contains(&format!("with thp={}", choice.other)));
     // Nothing of it takes, so nothing is measured.
     let said = w.line("measure timer -D 1h --tune ktimers-priority=1 --tune swap=off").ends_with(2);
     said.complains(&["there is no setting `swap`", "try: "]);
     let said = w.line(&format!("measure timer -D 1h --tune thp={} --tune governor=nobody", choice.other));
     assert!(said.code != Some(0) && said.err.contains("governor=nobody: "), "{}", said.err);
+    assert_eq!((chosen(), journal(&w)), (choice.own.clone(), 0));
+}
+
+#[test]
+fn a_campaign_with_settings_ends_with_what_each_changes() {
+    let Some(choice) = settable() else { return };
+    let w = World::new();
+    let text = format!(
+        "name = \"thp\"\ntargets = [\"local\"]\ntune = [\"\", \"thp={}\"]\nrepetitions = 2\n[[tests]]\ntest = \"timer\"\nduration = \"200ms\"\naffinity = \"0\"\n",
+        choice.other
+    );
+    w.file("plan.toml", text);
+    let said = w.line("campaign run plan.toml --report page.html").measured().out;
+    let (_, table) = said.split_once("What each setting changes: timer").unwrap_or_else(|| panic!("{said}"));
+    assert!(table.contains("base") && table.contains(&format!("with thp={}", choice.other)), "{said}");
+    assert!(table.contains("too few runs") && !said.contains("Kernel by kernel"), "{said}");
+    assert!(fs::read_to_string(w.path("page.html")).unwrap().contains("What each setting changes"));
     assert_eq!((chosen(), journal(&w)), (choice.own.clone(), 0));
 }
 
