@@ -11,6 +11,7 @@
 //! - `qmp`: QEMU's control channel
 //! - `machine`: one running virtual machine with its mailbox
 //! - `messages`: the messages between host and guest
+//! - `set_aside`: whether the guest's kernel set CPUs aside as it was asked
 //! - `state`: machines paused after their boot and kept in the cache
 //! - `transfer`: adjusts the virtual time in a state to machines with shorter instructions
 
@@ -27,6 +28,7 @@ mod model;
 mod qemu;
 mod qmp;
 mod scratch;
+mod set_aside;
 mod state;
 mod transfer;
 

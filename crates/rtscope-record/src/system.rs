@@ -273,7 +273,7 @@ pub struct Temperature {
 }
 
 /// `CPU 3` or `CPUs 0-3`.
-pub(crate) fn cpus(of: &[u32]) -> String {
+pub fn cpus(of: &[u32]) -> String {
     let plural = if of.len() == 1 { "" } else { "s" };
     format!("CPU{plural} {}", cpu_list(of))
 }

@@ -6,6 +6,7 @@
 
 mod mailbox;
 mod part;
+mod set_aside;
 mod setup;
 mod work;
 

@@ -7,6 +7,7 @@ use super::memory::Memory;
 use super::messages::{GuestFacts, GuestWork, Job, JobFile, JobModule, Said};
 use super::model::TimeModel;
 use super::qemu::{MachineSpec, Qemu, said};
+use super::set_aside::otherwise;
 use super::state::{self, Keeping, States};
 use crate::image::{compiler, modinfo};
 use crate::kernels::Arch;
@@ -223,16 +224,27 @@ impl Guest {
         self.started(machine, booted.facts, None)
     }
 
-    /// Fails if the kernel did not take a parameter: it would be a run of another kernel than the record says.
+    /// Fails if the kernel did not take a parameter, or did not set CPUs aside as one says: it would be a run of another kernel than the
+    /// record says.
     fn started(&self, machine: Machine, facts: GuestFacts, keeping: Option<Keeping>) -> Result<Started, VmError> {
-        match self.boot.parameters.iter().find(|p| facts.not_taken.contains(p)) {
-            None => Ok(Started { machine, facts: self.with_missing(facts), _keeping: keeping }),
-            Some(parameter) => Err(VmError::Failed {
-                message: format!("the kernel {} does not know the parameter `{parameter}`, or refuses its value", self.boot.name),
-                remedy: "Documentation/admin-guide/kernel-parameters.txt of its source lists them; some are there only with certain options".into(),
-                usage: true,
-            }),
+        let (name, parameters, cpus) = (&self.boot.name, &self.boot.parameters, self.options.cpus);
+        let wrong = |message, remedy| Err(VmError::Failed { message, remedy, usage: true });
+        if let Some(parameter) = parameters.iter().find(|p| facts.not_taken.contains(p)) {
+            let message = format!("the kernel {name} does not know the parameter `{parameter}`, or refuses its value");
+            return wrong(
+                message,
+                "Documentation/admin-guide/kernel-parameters.txt of its source lists them; some are there only with certain options".into(),
+            );
         }
+        if let Some((parameter, how)) = otherwise(parameters, &facts.set_aside, cpus) {
+            let has = if cpus == 1 { "one CPU, 0".into() } else { format!("CPUs 0-{}", cpus - 1) };
+            let message = format!("the kernel {name} took `{parameter}`, but not in full: {how}");
+            return wrong(
+                message,
+                format!("this guest has {has}; --guest-cpus N gives it N (guest-cpus in a plan), and CPU 0 stays for the rest"),
+            );
+        }
+        Ok(Started { machine, facts: self.with_missing(facts), _keeping: keeping })
     }
 
     /// Adds to the guest's problems which modules its kernel lacks.

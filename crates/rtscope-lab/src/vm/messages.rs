@@ -118,6 +118,25 @@ pub struct GuestFacts {
     /// Words and assignments of the command line that the kernel did not take, and passed on to the first process.
     #[serde(default)]
     pub not_taken: Vec<String>,
+    /// The CPUs that the kernel set aside, where its command line asks for some.
+    #[serde(default)]
+    pub set_aside: SetAside,
+}
+
+/// The CPUs that a kernel set aside, as it shows them: lists such as `1-3`; `None` where it shows nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SetAside {
+    /// Without ordinary tasks: `isolcpus=`.
+    pub isolated: Option<String>,
+    /// Without a tick while one task runs: `nohz_full=`.
+    pub nohz_full: Option<String>,
+    /// Whose RCU callbacks other CPUs run: `rcu_nocbs=`, and `nohz_full=`.
+    pub rcu_nocbs: Option<String>,
+}
+
+impl SetAside {
+    /// The parameters of the command line that ask for them.
+    pub const ASKED_BY: [&str; 3] = ["isolcpus", "nohz_full", "rcu_nocbs"];
 }
 
 /// A message of the guest.

@@ -1,6 +1,7 @@
 //! Prepares a booted kernel for measurements: file systems, modules, and a disk in memory whose requests complete in virtual
 //! time.
 
+use super::set_aside::set_aside;
 use rtscope_lab::image::{MODULES_DIR, MODULES_LIST};
 use rtscope_lab::vm::messages::GuestFacts;
 use rtscope_record::Processor;
@@ -79,6 +80,7 @@ pub(super) fn prepare() -> GuestFacts {
         processor: processor(),
         problems,
         not_taken: not_taken(),
+        set_aside: set_aside(),
     }
 }
 

@@ -31,3 +31,25 @@ fn a_guest_is_set_up_before_it_is_measured() {
         .ends_with(3)
         .complains(&["thp=never: this machine has no /sys/kernel/mm/transparent_hugepage/enabled", "leave thp out there"]);
 }
+
+#[test]
+fn cpus_that_are_to_be_set_aside_are() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let target = |parameters: &str| format!("measure timer -D 100ms --no-save --json --target lab:{STOCK}{parameters}");
+    let line = target("+isolcpus=1+nohz_full=1+rcu_nocbs=1 --guest-cpus 2 -a 1");
+    let cpu = lab.line(&line).ends_with(0).record().into_parts().system.cpu;
+    assert_eq!((cpu.isolated, cpu.nohz_full, cpu.rcu_nocbs), (vec![1], vec![1], vec![1]));
+    // The first CPU keeps its tick, and a guest of one CPU has no second one: kernels say nothing of either.
+    for (parameters, says) in [
+        (
+            "+nohz_full=0-1 --guest-cpus 2",
+            "took `nohz_full=0-1`, but not in full: CPU 0 is missing among its CPUs without a tick: 1",
+        ),
+        ("+rcu_nocbs=1", "took `rcu_nocbs=1`, but not in full: CPU 1 is missing among its CPUs whose RCU callbacks others run: 0"),
+    ] {
+        lab.line(&target(parameters)).ends_with(2).complains(&[says, "--guest-cpus"]);
+    }
+}
