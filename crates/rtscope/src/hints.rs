@@ -213,12 +213,12 @@ mod tests {
     use crate::args::parse;
 
     fn told(line: &str) -> Option<Failure> {
-        told_of(line.split_whitespace().map(str::to_owned).collect())
+        told_of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
-    fn told_of(words: Vec<String>) -> Option<Failure> {
+    fn told_of(words: &[String]) -> Option<Failure> {
         let error = parse(std::iter::once("rtscope".to_owned()).chain(words.iter().cloned())).unwrap_err();
-        hint(&error, &words)
+        hint(&error, words)
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
             let f = told(&format!("measure timer {line}")).unwrap_or_else(|| panic!("{line}"));
             assert!(f.is_usage() && f.message.contains("-h 400") && f.remedy.contains("export"), "{line}: {f:?}");
         }
-        let f = told_of(["measure", "timer", "-h 3500"].map(str::to_owned).into()).unwrap();
+        let f = told_of(&["measure", "timer", "-h 3500"].map(str::to_owned)).unwrap();
         assert!(f.message.contains("-h 3500"), "{f:?}");
     }
 

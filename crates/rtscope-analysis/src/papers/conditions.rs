@@ -145,7 +145,7 @@ impl Theirs {
         };
         // "Plus" is another board.
         let same_board = |name: &&str| k.machine.split_once(*name).is_some_and(|(_, rest)| !rest.starts_with(" Plus"));
-        differs(k.clock == Clock::Virtual || !self.machine.1.iter().any(|b| same_board(&b)), "machine", machine(k), self.machine.0);
+        differs(k.clock == Clock::Virtual || !self.machine.1.iter().any(same_board), "machine", machine(k), self.machine.0);
         let stated = self.kernels.iter().map(|(major, minor)| format!("{major}.{minor}")).collect::<Vec<_>>().join(" and ");
         let same_kernel = k.kernel.numbers().is_some_and(|n| self.kernels.contains(&n));
         differs(!same_kernel, "kernel", k.kernel.series(), if stated.is_empty() { NOT_STATED } else { &stated });

@@ -31,7 +31,9 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
         let mut stairs = steps(d, axis, width);
         if below_zero(d) {
             stairs.reverse();
-            stairs.iter_mut().for_each(|(from, to, _)| (*from, *to) = (-*to, -*from));
+            for (from, to, _) in &mut stairs {
+                (*from, *to) = (-*to, -*from);
+            }
         }
         stairs
     };

@@ -94,7 +94,7 @@ fn a_wave_is_drawn_as_the_papers_figures() {
     let stock = !matches!(r.parts().system.kernel.preemption, Preemption::Rt | Preemption::Unknown);
     let drawn = stock && r.verdict() != Verdict::Invalid;
     for number in 7..=11 {
-        assert_eq!(w.path(&format!("pictures/vinh-chau-fig-{number}.svg")).exists(), drawn, "Fig. {number}: {:?}", r.verdict());
+        assert_eq!(w.path(format!("pictures/vinh-chau-fig-{number}.svg")).exists(), drawn, "Fig. {number}: {:?}", r.verdict());
     }
     if drawn {
         let read = |name: &str| fs::read_to_string(w.path(name)).unwrap();
