@@ -75,7 +75,7 @@ fn the_papers_stand_beside_runs_on_a_page() {
     }
     let said = w.line("papers --paper balci-2017 --paper dewit-2024 --paper adam-2021 -o page.html").ends_with(0);
     assert!(said.err.contains("the page is in page.html") && said.out.contains("balci-2017"), "{}", said.err);
-    assert!(said.out.contains("  differs  length of the timer test: 100ms; theirs: 100 M cycles a CPU"), "{}", said.out);
+    assert!(said.out.contains("  differs length of the timer test: 100ms; theirs: 100 M cycles a CPU"), "{}", said.out);
     let page = std::fs::read_to_string(w.path("page.html")).unwrap();
     let (_, section) = page.split_once("id=\"papers\"").unwrap();
     let (section, rest) = section.split_once("</section>").unwrap();
