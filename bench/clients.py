@@ -1,6 +1,7 @@
 """Programs that call cyclictest, with `rtscope cyclictest` in its place; and the real cyclictests beside it, argument by argument.
 
-clients.py RTSCOPE DIRECTORY [SUITE...]: DIRECTORY keeps what is fetched. Ends with 1 if anything differs that is not in EXPECTED.
+clients.py RTSCOPE DIRECTORY [programs|SUITE...]: DIRECTORY keeps what is fetched; `programs` runs the callers alone. Ends with 1 if a caller reads
+a figure that is not the record's, or if a command line is taken otherwise than EXPECTED says.
 """
 
 import json
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 from fractions import Fraction
+
+from callers import run_all
 
 RTSCOPE, KEEP = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 SUITES = sys.argv[3:] or ["bookworm", "trixie", "sid"]
@@ -34,7 +37,8 @@ LINES = """
 -l2 -q --relative|-l2 -q -R|-l2 -q --secaligned|-l2 -q --secaligned=100|-l2 -q -s|-l2 -q --system|-l2 -q -S|-l2 -q --smp|-l2 -q -S -t 2|-l2 -q -S -a 0
 -l2 -q -t 2 -S|-l2 -q --spike=100|-l2 -q --smi|-l2 -q --tracemark|-l2 -q -u|-l2 -q --unbuffered|-l2 -v|-l2 --verbose|-l2 -q -x|-l2 -q --posix_timers
 -l2 -q --dbg_cyclictest|-l2 -q -X|-l2 -q -B|-l2 -q -f|-l2 -q -U|-l2 -q -z|-l2 -q --deepest-idle-state=0|-l2 -q --numa|-l2 -q --nonsense|-l2 -q stray
--l2 stray -q|-l2 -q -- -h 10|--help|-l2 -q -p 90 --smp --mlockall --interval=200 --distance=0|-l2 -q -i 1000 -i 500
+-q -p 98 -i 1000 -t 2 -a all -l2 -h 400 -m --json=FILE|--mlockall -p98 --threads -a --mainaffinity=0 -l2 --histogram=500 --interval=1000 --quiet
+-a2-3 -t2 -m -p99 -i250 -h700 -q -l2|-l2 stray -q|-l2 -q -- -h 10|--help|-l2 -q -p 90 --smp --mlockall --interval=200 --distance=0|-l2 -q -i 1000 -i 500
 """
 
 # What is meant to differ: a pattern of lines, and why. Everything else is taken, passed over or refused as by cyclictest.
@@ -117,46 +121,6 @@ def arguments(directory):
     return wrong + len(bad)
 
 
-def record_of(words, directory):
-    """What `rtscope cyclictest` prints for these words, and its record."""
-    env = {**os.environ, "RTSCOPE_ARCHIVE": os.path.join(directory, "archive.db")}
-    said = subprocess.run([RTSCOPE, "cyclictest", *words], capture_output=True, text=True, cwd=directory, env=env, check=False).stdout
-    shown = subprocess.run([RTSCOPE, "show", "--json"], capture_output=True, text=True, env=env, check=False).stdout
-    return said, json.loads(shown)
-
-
-def linaro(directory):
-    """The JSON as Linaro's test-definitions read it: num_threads, then min, avg and max of each thread, and return_code."""
-    file = os.path.join(directory, "result.json")
-    _, record = record_of(["-q", "-p", "98", "-i", "1000", "-t", "2", "-a", "all", "-D", "1", "-m", f"--json={file}"], directory)
-    with open(file) as f:
-        data = json.load(f)
-    wrong = int(data["return_code"] != 0)
-    for i in range(int(data["num_threads"])):
-        thread, d = data["thread"][str(i)], record["distributions"][i]
-        want = (d["min"] // 1000, d["max"] // 1000)
-        wrong += (thread["min"], thread["max"]) != want or abs(float(thread["avg"]) - d["mean"] / 1000) > 1.0
-    print(f"linaro: {data['num_threads']} threads, {wrong} figures differ from the record's")
-    return wrong
-
-
-def rteval(directory):
-    """The text as rteval reads it by columns: bins of each CPU between `# Histogram` and the next comment, with its words for arguments."""
-    words = ["-i100", "-qmu", "-h 3500", "-p95", "", "-t", "-a", "-D1"]
-    said, record = record_of(words, directory)
-    cpus = len(record["distributions"])
-    counts = [0] * cpus
-    for line in said.splitlines():
-        if re.match(r"\d", line):
-            for i, n in enumerate(line.split()[1:1 + cpus]):
-                counts[i] += int(n)
-    want = [d["count"] for d in record["distributions"]]
-    over = next(line for line in said.splitlines() if line.startswith("# Histogram Overflows:")).split(":")[1].split()
-    wrong = sum(c + int(o) != w for c, o, w in zip(counts, over, want))
-    print(f"rteval: {sum(counts)} samples in the bins of {cpus} CPUs, {wrong} columns differ from the record's")
-    return wrong
-
-
 def hdrhistogram(directory):
     """The V2 histograms by Python's hdrhistogram, beside the exact counts of the raw samples."""
     venv = os.path.join(KEEP, "venv")
@@ -191,7 +155,9 @@ def hdrhistogram(directory):
 def main():
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         os.makedirs(KEEP, exist_ok=True)
-        wrong = sum(part(directory) for part in (linaro, rteval, hdrhistogram, arguments))
+        wrong = run_all(RTSCOPE, KEEP, directory)
+        if SUITES != ["programs"]:
+            wrong += hdrhistogram(directory) + arguments(directory)
     sys.exit(1 if wrong else 0)
 
 

@@ -176,6 +176,17 @@ fn the_figures_are_those_of_the_record() {
     assert!(text.contains("# Thread 1:"));
 }
 
+/// `cyclictest -q | tail -n 2`: a line of each thread, as from cyclictest.
+#[test]
+fn the_lines_that_only_rtscope_has_come_before_those_of_the_threads() {
+    let text = write_text(&two(), &TextOptions { histogram: None, missed: true, ..options() }).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[1..3], ["# Missed: 00000 00010", "# Expected: 00400 00400"]);
+    assert!(lines[3].starts_with("T: 0 ") && lines[4].starts_with("T: 1 ") && lines.len() == 5, "{text}");
+    let back = import(text.as_bytes(), &ImportOptions::new("x", SystemTime::UNIX_EPOCH)).unwrap().remove(0);
+    assert_eq!(back.distributions().iter().map(Distribution::missed).collect::<Vec<_>>(), [0, 10]);
+}
+
 #[test]
 fn an_empty_thread_is_printed_as_cyclictest_prints_it() {
     let r = record(vec![thread(0, &[], 0)], Settings { hold_dma_latency: true, ..Settings::default() });

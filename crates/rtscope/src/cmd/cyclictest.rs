@@ -158,7 +158,12 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         out += &text::write_live(record.parts().settings.policy, &loadavg(), &[], format, false);
     }
     if o.histfile.is_none() || !o.quiet {
-        out += &text::write_text(record, &shown)?;
+        let last = text::write_text(record, &shown)?;
+        // Below refreshed lines, comment lines come where longer lines stood.
+        let width = if again && o.histogram.is_none() { last.lines().map(str::len).max().unwrap_or(0) } else { 0 };
+        for line in last.lines() {
+            out += &format!("{line:width$}\n");
+        }
     }
     output::exact(out.as_bytes())
 }

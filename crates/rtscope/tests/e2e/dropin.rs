@@ -156,6 +156,18 @@ fn refreshed_lines_are_those_of_cyclictest() {
     }
 }
 
+/// At the end comment lines and those of the threads come where refreshed lines stood: nothing of these stays in sight.
+#[test]
+fn the_last_lines_cover_those_that_were_refreshed() {
+    let w = World::new();
+    let said = ours(&w, "", "-D 1 -t 2 -d 0 -i 1000").ends_with(0);
+    let (_, last) = said.out.rsplit_once("policy: ").unwrap();
+    let lines: Vec<&str> = last.lines().skip(2).collect();
+    assert!(said.out.contains("\u{1b}[4Apolicy: ") && lines.len() == 4, "{}", said.out);
+    assert!(lines[0].starts_with("# Missed: ") && lines[1].starts_with("# Expected: "), "{}", said.out);
+    assert!(lines.iter().all(|l| l.len() == lines[3].len()) && lines[3].starts_with("T: 1 "), "{}", said.out);
+}
+
 /// Collects every key with its path, such as `thread.N.histogram`.
 fn keys(value: &Value, at: &str, found: &mut std::collections::BTreeSet<String>) {
     for (name, inner) in value.as_object().into_iter().flatten() {

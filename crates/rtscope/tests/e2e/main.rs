@@ -8,6 +8,7 @@ mod archive;
 mod busybox;
 mod campaign;
 mod captures;
+mod clients;
 mod compare_runs;
 mod compare_values;
 mod cost;

@@ -78,35 +78,39 @@ pub fn write_text(record: &Record, options: &TextOptions) -> Result<String, Expo
     }
     let kept = Kept::of(record);
     let mut out = String::new();
-    let mut put = |line: &str| {
-        out.push_str(line);
-        out.push('\n');
-    };
     match &kept {
         _ if !options.header => {}
-        Some(kept) => kept.head.iter().for_each(|l| put(l)),
-        None if p.settings.hold_dma_latency => put("# /dev/cpu_dma_latency set to 0us"),
+        Some(kept) => lines(&mut out, &kept.head),
+        None if p.settings.hold_dma_latency => out.push_str("# /dev/cpu_dma_latency set to 0us\n"),
         None => {}
     }
     let kept = kept.unwrap_or_default();
+    if options.histogram.is_none() {
+        // Before the `T:` lines, which scripts take by `tail`.
+        missed(&mut out, record, options);
+    }
     if !options.quiet || options.histogram.is_none() {
         if kept.threads.is_empty() {
             thread_lines(&mut out, record, options);
         } else {
-            kept.threads.iter().for_each(|l| put(l));
+            lines(&mut out, &kept.threads);
         }
     }
-    match options.histogram {
-        Some(bins) => histogram(&mut out, record, bins, options, &kept)?,
-        None => missed(&mut out, record, options),
+    if let Some(bins) = options.histogram {
+        histogram(&mut out, record, bins, options, &kept)?;
     }
-    for line in &kept.tail {
-        let _ = writeln!(out, "{line}");
-    }
+    lines(&mut out, &kept.tail);
     if kept == Kept::default() {
         broken(&mut out, record, options);
     }
     Ok(out)
+}
+
+fn lines(out: &mut String, all: &[String]) {
+    for line in all {
+        out.push_str(line);
+        out.push('\n');
+    }
 }
 
 fn thread_lines(out: &mut String, record: &Record, options: &TextOptions) {
