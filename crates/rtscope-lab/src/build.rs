@@ -7,6 +7,7 @@ mod kernel;
 mod order;
 mod process;
 mod profile;
+mod series;
 mod set;
 mod source;
 mod toolchain;

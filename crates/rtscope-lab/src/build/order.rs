@@ -1,7 +1,7 @@
 //! What is to be built, as it is asked for, and what is told meanwhile.
 
 use super::error::BuildError;
-use super::source::SERIES;
+use super::series::SERIES;
 use super::vary::Vary;
 use crate::kernels::Arch;
 use std::path::PathBuf;

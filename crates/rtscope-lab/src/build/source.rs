@@ -3,9 +3,10 @@
 use super::error::BuildError;
 use super::order::BuildSource;
 use super::process;
+use super::series::SERIES;
 use crate::cache;
-use crate::debian::{Apt, Archive, DEBIAN_12, DEBIAN_12_SOURCES, DebianError, Package, Paragraph, compare_versions};
-use crate::kernels::{Arch, DEBIAN_13};
+use crate::debian::{Apt, DEBIAN_12_SOURCES, DebianError, Package, Paragraph, compare_versions};
+use crate::kernels::Arch;
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
 use rtscope_load::programs::find_program;
@@ -38,24 +39,6 @@ struct Fetched {
     version: String,
     sha256: String,
 }
-
-/// Debian's source packages by the names that users give them: `debian/NAME`.
-pub(super) struct Series {
-    pub(super) name: &'static str,
-    /// The package with the tree, or one that depends on it.
-    package: &'static str,
-    archive: &'static Archive,
-    /// The architectures for which the tree has no PREEMPT_RT, and Debian's source package `linux` of the same version has the patches
-    /// that add it. (Mainline has it from 6.12 on, for amd64 and arm64.)
-    patched: &'static [Arch],
-}
-
-/// All of them.
-pub(super) const SERIES: [Series; 3] = [
-    Series { name: "6.1", package: "linux-source-6.1", archive: &DEBIAN_12, patched: &Arch::ALL },
-    Series { name: "6.12", package: "linux-source-6.12", archive: &DEBIAN_12, patched: &[Arch::Armhf] },
-    Series { name: "13-backports", package: "linux-source", archive: &DEBIAN_13, patched: &[] },
-];
 
 /// The tree's package in one version.
 struct Candidate {

@@ -127,7 +127,8 @@ fn rteval_reads_rows_maxima_and_the_break() {
             assert_eq!(column, bins(d), "{}", d.label());
         }
         let broke = said.out.lines().find_map(|l| l.strip_prefix("# Break value: ")).map(|n| n.trim().parse::<u64>().unwrap());
-        let above = record.distributions().iter().flat_map(Distribution::worst).filter(|s| s.value > 1000).map(|s| (s.at, us(s.value)));
+        let above =
+            record.distributions().iter().flat_map(Distribution::worst).filter(|s| s.value > 1000).map(|s| (s.at, us(s.value)));
         assert_eq!(broke, above.min().map(|s| s.1).filter(|_| !limit.is_empty()));
         assert!(limit.is_empty() || broke.is_some(), "{}", said.out);
     }
@@ -169,7 +170,9 @@ fn mmtests_reads_both_forms() {
         }
         read
     };
-    for words in ["--mlockall -p98 --threads -a --duration=1 --quiet", "--mlockall -p99 --threads -a -n --distance=0 --duration=1 --quiet"] {
+    for words in
+        ["--mlockall -p98 --threads -a --duration=1 --quiet", "--mlockall -p99 --threads -a -n --distance=0 --duration=1 --quiet"]
+    {
         let (said, record) = run(&World::new(), words);
         assert_eq!(of_lines(&said.out), of_threads(&record, &[("Avg", &avg), ("Max", &max)]), "{}", said.out);
         assert_eq!(record.distributions().len(), cpus().len());
@@ -177,7 +180,12 @@ fn mmtests_reads_both_forms() {
     let (said, record) =
         run(&World::new(), "--mlockall -p98 --threads -a --mainaffinity=0 --duration=1 --histogram=500 --interval=1000 --quiet");
     let mut read = Figures::new();
-    for (name, start) in [("Min", "# Min Latencies: "), ("Avg", "# Avg Latencies: "), ("Max", "# Max Latencies: "), ("Over", "# Histogram Overflows: ")] {
+    for (name, start) in [
+        ("Min", "# Min Latencies: "),
+        ("Avg", "# Avg Latencies: "),
+        ("Max", "# Max Latencies: "),
+        ("Over", "# Histogram Overflows: "),
+    ] {
         read.extend(numbered(&said.out, start).into_iter().enumerate().map(|(i, n)| (format!("{name}-{i}"), n)));
     }
     assert_eq!(read, of_threads(&record, &[("Min", &min), ("Avg", &avg), ("Max", &max), ("Over", &over)]));
