@@ -13,6 +13,7 @@ use crate::measured::{Failure, Measured};
 use crate::protocol::{Event, ProbePlan};
 use crate::reporter::Reporter;
 use crate::snapshot::Root;
+use crate::snapshot::cpus::parse_list;
 use crate::witness::{RunningWitness, WitnessOrder};
 use rtscope_record::{Policy, Settings, Warning};
 use rtscope_sys::rt::{self, Signals};
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread::{Outcome, Worker};
 use trace::Tracer;
 
-/// Refuses settings that can't be measured. `allowed` are the CPUs that this process may use.
+/// Refuses settings that can't be measured. `allowed` are the CPUs that a thread can be pinned to.
 pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
     let usage = |message: String, remedy: &str| Err(Failure::usage(message, remedy));
     if s.interval.0 == 0 {
@@ -64,12 +65,26 @@ pub fn check(s: &Settings, allowed: &[u32]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The CPUs that a thread can be pinned to: those that this process was started on, and those that the kernel keeps free (`isolcpus`). No
+/// process starts on the latter, and they are the ones to measure on.
+fn with_isolated(allowed: &[u32], root: &Root) -> Vec<u32> {
+    let listed = |name: &str| {
+        root.value(&format!("/sys/devices/system/cpu/{name}")).and_then(|text| parse_list(&text, 0)).unwrap_or_default()
+    };
+    let online = listed("online");
+    let isolated = listed("isolated").into_iter().filter(|cpu| online.contains(cpu));
+    let mut all: Vec<u32> = allowed.iter().copied().chain(isolated).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Prepares, runs and collects the test, and restores everything. `say` gets progress and sample events.
 /// `input` is the driver's pipe (a file descriptor whose end of file means stop), negative without one.
 pub fn run(plan: &ProbePlan, signals: &Signals, input: i32, say: &mut dyn FnMut(Event)) -> Result<Measured, Failure> {
     let s = &plan.settings;
     let allowed = rt::allowed_cpus().map_err(|e| Failure::machine(format!("sched_getaffinity: {e}"), "report this"))?;
-    check(s, &allowed)?;
+    check(s, &with_isolated(&allowed, &Root::of_this_machine()))?;
     let mut warnings = Vec::new();
     let _awake = conditions::hold_dma_latency(s, &mut warnings);
     rt::one_arena();
@@ -164,5 +179,26 @@ impl Watch<'_> {
                 ring.drain(|cycle, value| say(Event::Sample { thread, cycle, value }));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::SystemCallFacts;
+
+    #[test]
+    fn an_isolated_cpu_can_be_measured() {
+        let dir = tempfile::tempdir().unwrap();
+        let cpu = dir.path().join("sys/devices/system/cpu");
+        std::fs::create_dir_all(&cpu).unwrap();
+        let of = |online: &str, isolated: &str| {
+            std::fs::write(cpu.join("online"), online).unwrap();
+            std::fs::write(cpu.join("isolated"), isolated).unwrap();
+            with_isolated(&[0, 2], &Root::at(dir.path(), SystemCallFacts::default()))
+        };
+        assert_eq!(of("0-3\n", "\n"), [0, 2]);
+        assert_eq!(of("0-3\n", "1,3\n"), [0, 1, 2, 3]);
+        assert_eq!(of("0-2\n", "1,3\n"), [0, 1, 2]);
     }
 }
