@@ -18,6 +18,9 @@ const VERSION: u8 = 1;
 /// How long to wait for a reply, and how often a command is sent before its failure is an error.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(150);
 const ATTEMPTS: u32 = 20;
+/// The same where a program has said that it is an instrument: unlike a board, it may have to wait for a CPU. One that ends is noticed at
+/// once, as its port is closed.
+const ATTEMPTS_OF_A_PROGRAM: u32 = 200;
 
 mod register {
     pub(super) const IDENTITY: u8 = 0;
@@ -160,6 +163,8 @@ pub struct FpgaInstrument<P> {
     port: P,
     stream: Stream,
     identity: Description,
+    /// It has said that it is an instrument.
+    identified: bool,
     control: u32,
     /// The bits of CONTROL that stay set: the level at rest.
     rest: u32,
@@ -172,8 +177,16 @@ impl<P: Port> FpgaInstrument<P> {
     /// Identifies the instrument and stops whatever it is doing.
     pub fn open(port: P) -> Result<Self, FpgaError> {
         let nobody = Description { board: 0, clock: 1, channels: 0, half_ticks: false, store: 0 };
-        let mut this =
-            Self { port, stream: Stream::default(), identity: nobody, control: 0, rest: 0, tag: 0, foreign: Losses::default() };
+        let mut this = Self {
+            port,
+            stream: Stream::default(),
+            identity: nobody,
+            identified: false,
+            control: 0,
+            rest: 0,
+            tag: 0,
+            foreign: Losses::default(),
+        };
         let who = this.read(register::IDENTITY, "say who it is")?;
         let [r, t, version, board] = who.to_be_bytes();
         if [r, t] != *b"RT" {
@@ -196,6 +209,7 @@ impl<P: Port> FpgaInstrument<P> {
             store: 1 << (features >> 8 & 0x1F),
         };
         this.foreign = this.stream.losses();
+        this.identified = true;
         Ok(this)
     }
 
@@ -310,7 +324,8 @@ impl<P: Port> FpgaInstrument<P> {
         act: &'static str,
         take: &mut impl FnMut(Item),
     ) -> Result<u32, FpgaError> {
-        for _ in 0..ATTEMPTS {
+        let attempts = if self.identified && !self.port.is_hardware() { ATTEMPTS_OF_A_PROGRAM } else { ATTEMPTS };
+        for _ in 0..attempts {
             self.tag = self.tag.wrapping_add(1);
             let tag = self.tag;
             let bytes = frame::command(write, address, tag, value);

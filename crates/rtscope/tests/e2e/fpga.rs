@@ -3,7 +3,7 @@
 //!
 //! Needs the emulator (`make -C gateware emulator`), named by RTSCOPE_EMULATOR, as `./x test` does.
 
-use crate::world::{World, codes, end_of, skip, wait_for};
+use crate::world::{World, codes, end_of, signal, skip, wait_for};
 use rtscope_record::{Distribution, Verdict};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -196,6 +196,21 @@ fn a_wave_and_a_limit_are_found() {
     let r = w.line(&format!("measure sustained --answer fpga:{} -i 5ms -l 3000 --json --no-save", e.port)).measured().record();
     let found = r.parts().instrument.as_ref().unwrap().sustained.unwrap();
     assert!((80_000..84_000).contains(&found.0), "{found}");
+}
+
+/// An emulator shares its CPUs with others, and may get none for seconds.
+#[test]
+fn an_emulator_that_stands_still_for_a_while_is_waited_for() {
+    let w = World::new();
+    let Some(e) = Emulator::start(&w, "--answer constant:50us --pace") else { return };
+    let words = format!("measure response --answer fpga:{} -i 1ms -l 2000 --warmup 0 --json --no-save", e.port);
+    let run = w.start(&words);
+    e.wait_for_lines(500);
+    signal(e.process.id(), libc::SIGSTOP);
+    std::thread::sleep(std::time::Duration::from_millis(4500));
+    signal(e.process.id(), libc::SIGCONT);
+    let r = end_of(run).measured().record();
+    assert_eq!((sum(r.distributions(), Distribution::count), sum(r.distributions(), Distribution::missed)), (2000, 0));
 }
 
 #[test]
