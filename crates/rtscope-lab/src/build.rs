@@ -3,6 +3,7 @@
 
 mod config;
 mod error;
+mod kconfig;
 mod kernel;
 mod order;
 mod process;

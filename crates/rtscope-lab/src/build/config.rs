@@ -74,7 +74,18 @@ pub(super) fn difference(first: &Config, second: &Config, chosen: &BTreeSet<Stri
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wish {
     value: String,
-    optional: bool,
+    need: Need,
+}
+
+/// Whether it must be so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// Always.
+    Always,
+    /// In a tree that has the option at all: options come and go.
+    WhereKnown,
+    /// It is good too without.
+    Optional,
 }
 
 /// What is asked for: some options with their values. Later ones replace earlier ones.
@@ -120,21 +131,35 @@ impl Fragment {
                 }
                 return Err(format!("line {}: `{line}` sets no option; write CONFIG_NAME=VALUE", at + 1));
             };
-            fragment.0.insert(name.to_owned(), Wish { value: value.to_owned(), optional });
+            let need = if optional { Need::Optional } else { Need::Always };
+            fragment.0.insert(name.to_owned(), Wish { value: value.to_owned(), need });
         }
         Ok(fragment)
     }
 
     /// With `option` asked to be `value`.
     pub(super) fn with(mut self, option: &str, value: &str) -> Self {
-        self.0.insert(option.to_owned(), Wish { value: value.to_owned(), optional: false });
+        self.0.insert(option.to_owned(), Wish { value: value.to_owned(), need: Need::Always });
         self
     }
 
     /// With `option` asked to be `value` where the tree has it.
     pub(super) fn with_optional(mut self, option: &str, value: &str) -> Self {
-        self.0.insert(option.to_owned(), Wish { value: value.to_owned(), optional: true });
+        self.0.insert(option.to_owned(), Wish { value: value.to_owned(), need: Need::Optional });
         self
+    }
+
+    /// For trees of any version: without the options that one does not have.
+    pub(super) fn where_known(mut self) -> Self {
+        for wish in self.0.values_mut().filter(|wish| wish.need == Need::Always) {
+            wish.need = Need::WhereKnown;
+        }
+        self
+    }
+
+    /// Those of its options that a tree may do without if it does not have them.
+    pub(super) fn only_where_known(&self) -> BTreeSet<&str> {
+        self.0.iter().filter(|(_, wish)| wish.need == Need::WhereKnown).map(|(name, _)| name.as_str()).collect()
     }
 
     /// Takes in everything that `other` asks for; where both speak of an option, `other` counts.
@@ -157,7 +182,7 @@ impl Fragment {
 
     /// What kconfig did not take: it drops an option whose dependencies are not met without a word.
     pub(super) fn dropped(&self, config: &Config) -> Vec<Dropped> {
-        let missed = self.0.iter().filter(|(name, wish)| !wish.optional && config.get(name) != wish.value);
+        let missed = self.0.iter().filter(|(name, wish)| wish.need != Need::Optional && config.get(name) != wish.value);
         let said = |(name, wish): (&String, &Wish)| Dropped {
             option: name.clone(),
             wanted: wish.value.clone(),

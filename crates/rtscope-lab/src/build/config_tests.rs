@@ -34,6 +34,16 @@ fn a_fragment_is_read_and_what_kconfig_dropped_is_found() {
 }
 
 #[test]
+fn what_a_tree_does_not_have_may_be_left_out_where_that_was_said() {
+    let lab = Fragment::parse("CONFIG_A=y\nCONFIG_B=y # optional\n").unwrap().where_known();
+    assert_eq!(lab.only_where_known(), ["A"].into());
+    assert_eq!(lab.dropped(&Config::default()).len(), 1, "who knows the tree decides");
+    let mut all = lab;
+    all.extend(&Fragment::default().with("A", "y"));
+    assert!(all.only_where_known().is_empty(), "what is asked for besides must be");
+}
+
+#[test]
 fn later_layers_count() {
     let mut fragment = Fragment::parse("CONFIG_A=y\nCONFIG_B=\"x y\"\n").unwrap();
     fragment.extend(&Fragment::default().with("A", "n").with_optional("C", "0x10"));

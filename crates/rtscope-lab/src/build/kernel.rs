@@ -1,7 +1,8 @@
 //! One kernel: its place among the cache's builds, its configuration, its compilation. Whatever is done stays, and is taken again.
 
-use super::config::{Config, Fragment};
+use super::config::{Config, Dropped, Fragment};
 use super::error::BuildError;
+use super::kconfig;
 use super::order::BuildStep;
 use super::process;
 use super::source::Tree;
@@ -75,7 +76,7 @@ impl<'a> Building<'a> {
     }
 
     /// Makes its configuration, and checks that it is what was asked for.
-    pub(super) fn configure(&self, stop: &StopHandle) -> Result<Config, BuildError> {
+    pub(super) fn configure(&self, stop: &StopHandle, on_step: &mut dyn FnMut(&str)) -> Result<Config, BuildError> {
         let config = self.objects().join(".config");
         // Written last, so that what a killed process left is configured again.
         let request = self.dir.join("asked.config");
@@ -96,21 +97,33 @@ impl<'a> Building<'a> {
                 }
             }
             self.run(make, "configuring", stop, &mut |_| {})?;
-            self.checked()?;
+            let (_, left_out) = self.checked()?;
+            if !left_out.is_empty() {
+                on_step(&format!("{} has no {}: left out", self.tree.about, left_out.join(", ")));
+            }
             fs::rename(&asked, &request).map_err(BuildError::io(&request))?;
         }
-        self.checked()
+        self.checked().map(|(config, _)| config)
     }
 
-    fn checked(&self) -> Result<Config, BuildError> {
+    /// Its configuration, and the options that it does without because the tree does not have them.
+    fn checked(&self) -> Result<(Config, Vec<String>), BuildError> {
         let path = self.objects().join(".config");
         let config = Config::parse(&rtscope_files::read_text(&path, rtscope_files::SMALL).map_err(BuildError::io(&path))?);
-        let dropped = self.asked.dropped(&config);
+        let mut dropped = self.asked.dropped(&config);
+        let mut left_out = Vec::new();
+        if !dropped.is_empty() {
+            let options = self.asked.only_where_known();
+            let known = kconfig::defined(&self.tree.dir, &options).map_err(BuildError::io(&self.tree.dir))?;
+            let unknown = |d: &Dropped| options.contains(d.option.as_str()) && !known.contains(d.option.as_str());
+            left_out.extend(dropped.iter().filter(|d| unknown(d)).map(|d| d.option.clone()));
+            dropped.retain(|d| !unknown(d));
+        }
         if !dropped.is_empty() {
             return Err(BuildError::Dropped { kernel: self.name.to_string(), dropped });
         }
         self.tools.check(&config)?;
-        Ok(config)
+        Ok((config, left_out))
     }
 
     /// Compiles it, or goes on where that was ended.

@@ -24,7 +24,7 @@ pub(super) fn read(profiles: &[PathBuf], arch: Arch) -> Result<Fragment, BuildEr
     for profile in profiles {
         if profile == Path::new(LAB) {
             for text in lab(arch) {
-                all.extend(&parse(profile, text)?);
+                all.extend(&parse(profile, text)?.where_known());
             }
             continue;
         }

@@ -74,11 +74,11 @@ pub fn build(
     let cache = kernels.cache_root();
     fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
     let cache = fs::canonicalize(cache).map_err(BuildError::io(cache))?;
-    let vary = if order.vary.is_empty() { &[Vary::pair()][..] } else { &order.vary };
-    let wanted = Wanted { source: &order.source, rt: vary.iter().any(Vary::has_rt), arch: order.arch, update: order.update };
+    let rt = order.vary.is_empty() || order.vary.iter().any(Vary::has_rt);
+    let wanted = Wanted { source: &order.source, rt, arch: order.arch, update: order.update };
     let tree = source::tree(&cache, &wanted, stop, &mut |s| on_step(BuildStep::Says(s))).map_err(told)?;
     let base = order.base.as_deref().map(whole).transpose()?;
-    let all = plan(&cache, order, vary, &tree, &tools, base.as_deref())?;
+    let all = plan(&cache, order, &tree, &tools, base.as_deref())?;
     // Configuring takes seconds and compiling minutes: what can't be had is said before.
     let mut configs = Vec::new();
     for building in &all.buildings {
@@ -86,7 +86,7 @@ pub fn build(
         if !building.is_done() {
             on_step(BuildStep::Says(&format!("configuring {}", building.name)));
         }
-        configs.push(building.configure(stop)?);
+        configs.push(building.configure(stop, &mut |s| on_step(BuildStep::Says(s)))?);
     }
     let differences = all.differences(&configs);
     let text = told_of(&tree, &tools, &differences);
@@ -131,7 +131,6 @@ struct Plan<'a> {
 fn plan<'a>(
     cache: &Path,
     order: &BuildOrder,
-    vary: &[Vary],
     tree: &'a Tree,
     tools: &'a Toolchain,
     base: Option<&'a str>,
@@ -141,7 +140,8 @@ fn plan<'a>(
         rtscope_files::read_text(&path, rtscope_files::SMALL).map_err(BuildError::io(&path))
     };
     let models = Models::of(&text("kernel/Kconfig.preempt")?, &text(toolchain::kconfig(order.arch))?);
-    let (variants, common) = variants(vary, models, &tree.about)?;
+    let pair = [Vary::pair(models)];
+    let (variants, common) = variants(if order.vary.is_empty() { &pair } else { &order.vary }, models, &tree.about)?;
     let lab = [PathBuf::from("lab")];
     let profiles = if order.profiles.is_empty() && base.is_none() { &lab[..] } else { &order.profiles };
     let mut asked = profile::read(profiles, order.arch)?;

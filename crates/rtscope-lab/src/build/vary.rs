@@ -27,9 +27,11 @@ impl Vary {
         self.option == "PREEMPT" && self.values.iter().any(|value| value == "rt")
     }
 
-    /// What is built if nothing else is asked for: the pair stock and PREEMPT_RT.
-    pub(super) fn pair() -> Self {
-        Self { option: "PREEMPT".into(), values: vec!["voluntary".into(), "rt".into()] }
+    /// What is built if nothing else is asked for: the pair stock and PREEMPT_RT. Stock is voluntary preemption, or lazy, which took its
+    /// place.
+    pub(super) fn pair(models: Models) -> Self {
+        let stock = if models.lazy && !models.voluntary { "lazy" } else { "voluntary" };
+        Self { option: "PREEMPT".into(), values: vec![stock.into(), "rt".into()] }
     }
 }
 
@@ -68,6 +70,9 @@ impl FromStr for Vary {
 /// What a tree's kconfig has of the preemption models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Models {
+    /// PREEMPT_NONE and PREEMPT_VOLUNTARY can be chosen. From 7.0 on neither can on an architecture that has PREEMPT_LAZY.
+    none: bool,
+    voluntary: bool,
     /// PREEMPT_LAZY is one of the models. In the PREEMPT_RT patches of older series it is a part of PREEMPT_RT, and not asked for.
     lazy: bool,
     /// It has PREEMPT_RT.
@@ -84,11 +89,26 @@ impl Models {
         let defines = |option: &str| preempt.lines().position(|l| l.split_whitespace().eq(["config", option]));
         let line = |text: &str| preempt.lines().position(|l| l.trim() == text);
         let (begin, end) = (line("choice"), line("endchoice"));
+        let selects = |option: &str| arch.lines().any(|l| l.split_whitespace().take(2).eq(["select", option]));
+        // What the architecture has decides on some models.
+        let met = |condition: &str| match condition {
+            "ARCH_NO_PREEMPT" | "ARCH_HAS_PREEMPT_LAZY" => selects(condition),
+            "!ARCH_NO_PREEMPT" | "!ARCH_HAS_PREEMPT_LAZY" => !selects(&condition[1..]),
+            _ => true,
+        };
+        let offered = |option: &str| {
+            defines(option).is_some_and(|at| {
+                let block = preempt.lines().skip(at + 1).take_while(|l| l.is_empty() || l.starts_with([' ', '\t']));
+                block.filter_map(|l| l.trim().strip_prefix("depends on ")).all(|needs| needs.split("&&").all(|c| met(c.trim())))
+            })
+        };
         Self {
-            lazy: begin.zip(defines(LAZY)).zip(end).is_some_and(|((begin, at), end)| begin < at && at < end),
+            none: offered("PREEMPT_NONE"),
+            voluntary: offered("PREEMPT_VOLUNTARY"),
+            lazy: offered(LAZY) && begin.zip(defines(LAZY)).zip(end).is_some_and(|((begin, at), end)| begin < at && at < end),
             rt: defines(RT).is_some(),
             apart: defines(RT).zip(end).is_some_and(|(at, end)| at > end),
-            supported: arch.lines().any(|l| l.split_whitespace().take(2).eq(["select", "ARCH_SUPPORTS_RT"])),
+            supported: selects("ARCH_SUPPORTS_RT"),
         }
     }
 
@@ -96,6 +116,12 @@ impl Models {
     fn model(self, model: &str, tree: &str) -> Result<Fragment, BuildError> {
         if model == "lazy" && !self.lazy {
             return Err(BuildError::ask(format!("{tree} has no PREEMPT_LAZY"), "lazy preemption takes a kernel from 6.13 on"));
+        }
+        if self.lazy && ((model == "none" && !self.none) || (model == "voluntary" && !self.voluntary)) {
+            return Err(BuildError::ask(
+                format!("{tree} has no PREEMPT_{} where there is PREEMPT_LAZY", model.to_ascii_uppercase()),
+                "take lazy, full and rt; trees from 6.13 to 6.19 have all five models",
+            ));
         }
         if model == "rt" && !(self.rt && self.supported) {
             let why =

@@ -8,7 +8,9 @@ use rtscope_failure::Problem as _;
 /// As in 6.12, and as from 6.13 on.
 const CHOICE: &str =
     "choice\nconfig PREEMPT_NONE\nconfig PREEMPT_VOLUNTARY\nconfig PREEMPT\nconfig PREEMPT_RT\n\tbool \"RT\"\nendchoice\n";
-const APART: &str = "choice\nconfig PREEMPT_NONE\nconfig PREEMPT\nconfig PREEMPT_LAZY\nendchoice\n\nconfig PREEMPT_RT\n";
+const APART: &str =
+    "choice\nconfig PREEMPT_NONE\nconfig PREEMPT_VOLUNTARY\nconfig PREEMPT\nconfig PREEMPT_LAZY\nendchoice\n\nconfig PREEMPT_RT\n";
+const OLD: &str = "choice\nconfig PREEMPT_NONE\nconfig PREEMPT_VOLUNTARY\nconfig PREEMPT\nendchoice\n";
 const X86: &str = "config X86\n\tselect ARCH_SUPPORTS_RT\n";
 
 fn vary(text: &str) -> Vary {
@@ -18,6 +20,32 @@ fn vary(text: &str) -> Vary {
 fn labels(texts: &[&str], models: Models) -> Result<Vec<String>, BuildError> {
     let all: Vec<Vary> = texts.iter().map(|t| vary(t)).collect();
     Ok(variants(&all, models, "the tree")?.0.into_iter().map(|v| v.label).collect())
+}
+
+fn pair(preempt: &str) -> Result<(Vec<Variant>, Fragment), BuildError> {
+    let models = Models::of(preempt, X86);
+    variants(&[Vary::pair(models)], models, "the tree")
+}
+
+/// As in 7.3: what the architecture has decides.
+const RESTRICTED: &str = "choice\n\nconfig PREEMPT_NONE\n\tdepends on !PREEMPT_RT\n\tdepends on ARCH_NO_PREEMPT\n\thelp\n\t  Text.\n\n\
+     \t  More.\n\nconfig PREEMPT_VOLUNTARY\n\tdepends on !ARCH_HAS_PREEMPT_LAZY\n\nconfig PREEMPT\n\nconfig PREEMPT_LAZY\n\t\
+     depends on ARCH_HAS_PREEMPT_LAZY\n\nendchoice\n\nconfig PREEMPT_RT\n";
+
+#[test]
+fn newer_trees_have_fewer_models() {
+    let lazy = "config X86\n\tselect ARCH_HAS_PREEMPT_LAZY\n\tselect ARCH_SUPPORTS_RT\n";
+    let models = Models::of(RESTRICTED, lazy);
+    assert_eq!(Vary::pair(models), vary("PREEMPT=lazy,rt"));
+    assert_eq!(labels(&["PREEMPT=full,lazy,rt"], models).unwrap(), ["full", "lazy", "rt"]);
+    for model in ["none", "voluntary"] {
+        let e = labels(&[&format!("PREEMPT={model},rt")], models).unwrap_err();
+        assert!(e.is_usage() && e.to_string().contains(&model.to_uppercase()) && e.remedy().contains("6.19"), "{e}");
+    }
+    // An architecture without lazy preemption keeps voluntary preemption.
+    let models = Models::of(RESTRICTED, X86);
+    assert_eq!(Vary::pair(models), vary("PREEMPT=voluntary,rt"));
+    assert!(labels(&["PREEMPT=lazy"], models).is_err());
 }
 
 #[test]
@@ -36,7 +64,7 @@ fn every_combination_has_a_name() {
 
 #[test]
 fn one_model_is_on_and_the_others_are_off() {
-    let (two, common) = variants(&[Vary::pair()], Models::of(CHOICE, X86), "the tree").unwrap();
+    let (two, common) = pair(CHOICE).unwrap();
     assert_eq!(common.text(), "CONFIG_EXPERT=y\n# CONFIG_PREEMPT_DYNAMIC is not set\n");
     assert_eq!(
         two[0].own.text(),
@@ -48,11 +76,11 @@ fn one_model_is_on_and_the_others_are_off() {
     );
     // In the patches for 6.1 PREEMPT_LAZY is a part of PREEMPT_RT.
     let part = format!("config HAVE_PREEMPT_LAZY\n\tbool\n\nconfig PREEMPT_LAZY\n\tdef_bool y if PREEMPT_RT\n\n{CHOICE}");
-    let (again, _) = variants(&[Vary::pair()], Models::of(&part, X86), "the tree").unwrap();
+    let (again, _) = pair(&part).unwrap();
     assert_eq!(again, two);
     assert!(labels(&["PREEMPT=lazy"], Models::of(&part, X86)).unwrap_err().to_string().contains("no PREEMPT_LAZY"));
     // Where PREEMPT_RT stands beside the choice, one of the choice is on too.
-    let (two, _) = variants(&[Vary::pair()], Models::of(APART, X86), "the tree").unwrap();
+    let (two, _) = pair(APART).unwrap();
     let config = Config::parse(&two[1].own.text());
     assert_eq!([config.get("PREEMPT"), config.get("PREEMPT_RT"), config.get("PREEMPT_LAZY")], ["y", "y", "n"]);
 }
@@ -71,7 +99,7 @@ fn what_the_tree_has_not_is_refused_before_anything_is_built() {
     assert!(lazy.is_usage() && lazy.remedy().contains("6.13"), "{lazy}");
     labels(&["PREEMPT=lazy,rt"], Models::of(APART, X86)).unwrap();
     // 6.1 without the patch, 32-bit Arm without it, and a kernel from before.
-    for (preempt, arch, says) in [(CHOICE, "config X86\n", "ARCH_SUPPORTS_RT"), ("config PREEMPT\n", X86, "has no PREEMPT_RT")] {
+    for (preempt, arch, says) in [(CHOICE, "config X86\n", "ARCH_SUPPORTS_RT"), (OLD, X86, "has no PREEMPT_RT")] {
         let rt = labels(&["PREEMPT=voluntary,rt"], Models::of(preempt, arch)).unwrap_err();
         assert!(rt.is_usage() && rt.to_string().contains(says), "{rt}");
         labels(&["PREEMPT=voluntary,full"], Models::of(preempt, arch)).unwrap();

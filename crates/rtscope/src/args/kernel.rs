@@ -94,7 +94,7 @@ for `lab:own/NAME-VARIANT`. What was built is taken again; what was interrupted 
 
 Examples:
   rtscope kernel build debian/6.12                                      own/6.12-voluntary and own/6.12-rt
-  rtscope kernel build debian/13-backports --vary PREEMPT=none,voluntary,full,lazy,rt   five preemption models of Debian's newest kernel
+  rtscope kernel build debian/13-backports --vary PREEMPT=full,lazy,rt   three preemption models of Debian's newest kernel
   rtscope kernel build debian/6.12 --vary PREEMPT=rt --vary HZ=100,1000   own/6.12-rt-hz100 and own/6.12-rt-hz1000
   rtscope kernel build ~/linux --name mine --arch arm64                 a tree of your own, for another architecture
   rtscope kernel build ~/linux --base board.config --arch arm64 --deb debs   with a board's configuration, as Debian packages
