@@ -174,7 +174,7 @@ fn runs() -> Vec<Value> {
 }
 
 fn selections() -> Vec<Value> {
-    let words = ["latest", "all", "last=", "test=", "load=", "kernel=", "target=", "since=", "until="];
+    let words = ["latest", "all", "last=", "test=", "load=", "kernel=", "target=", "campaign=", "since=", "until="];
     plain(words).into_iter().chain(runs()).collect()
 }
 

@@ -177,7 +177,7 @@ pub(crate) fn filter(word: &str) -> Result<Filter, Failure> {
         let unknown = || {
             Failure::usage(
                 format!("`{term}` is not a filter"),
-                "use test=, load=, kernel=, target=, since=YYYY-MM-DD, until= or last=N",
+                "use test=, load=, kernel=, target=, campaign=, since=YYYY-MM-DD, until= or last=N",
             )
         };
         let (key, value) = term.split_once('=').ok_or_else(unknown)?;
@@ -186,6 +186,7 @@ pub(crate) fn filter(word: &str) -> Result<Filter, Failure> {
             "load" => f.load = Some(value.into()),
             "kernel" => f.kernel = Some(value.into()),
             "target" => f.target = Some(value.into()),
+            "campaign" => f.campaign = Some(value.into()),
             "since" => f.since = Some(time(value)?),
             "until" => f.until = Some(time(value)?),
             "last" => f.limit = Some(value.parse().map_err(|_| unknown())?),

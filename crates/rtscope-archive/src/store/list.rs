@@ -18,6 +18,8 @@ pub struct Filter {
     pub target: Option<String>,
     /// Only kernels whose release contains this text.
     pub kernel: Option<String>,
+    /// Only runs of this campaign: their ids are its name, a hyphen and 16 hexadecimal digits.
+    pub campaign: Option<String>,
     /// Only runs that started at this moment or later.
     pub since: Option<SystemTime>,
     /// Only runs that started before this moment.
@@ -29,8 +31,8 @@ pub struct Filter {
 impl Filter {
     /// Whether it restricts nothing.
     pub(super) fn passes_all(&self) -> bool {
-        let Self { test, load, target, kernel, since, until, limit } = self;
-        [test, load, target, kernel].iter().all(|t| t.is_none()) && since.is_none() && until.is_none() && limit.is_none()
+        let Self { test, load, target, kernel, campaign, since, until, limit } = self;
+        [test, load, target, kernel, campaign].iter().all(|t| t.is_none()) && since.is_none() && until.is_none() && limit.is_none()
     }
 }
 
@@ -164,6 +166,7 @@ fn statement(filter: &Filter) -> (String, Vec<Value>) {
         ("load = ?", text(&filter.load)),
         ("target = ?", text(&filter.target)),
         ("instr(kernel, ?) > 0", text(&filter.kernel)),
+        ("id GLOB '*-????????????????' AND substr(id, 1, length(id) - 17) = ?", text(&filter.campaign)),
         ("started_ns >= ?", moment(filter.since)),
         ("started_ns < ?", moment(filter.until)),
     ];

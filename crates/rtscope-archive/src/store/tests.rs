@@ -99,6 +99,18 @@ fn ids_may_be_shortened_as_long_as_they_are_clear() {
 }
 
 #[test]
+fn the_runs_of_a_campaign_are_found_by_its_name() {
+    let (_dir, mut a) = archive();
+    for id in ["night-0123456789abcdef", "night-1123456789abcdef", "night-2-0123456789abcdef", "night", "20261121T080000Z-abcdef"] {
+        a.insert(&record(id, "2026-11-21T08:00:00Z", "none", &[1, 2])).unwrap();
+    }
+    let count = |name: &str| a.list(&Filter { campaign: Some(name.into()), ..Filter::default() }).unwrap().len();
+    for (name, runs) in [("night", 2), ("night-2", 1), ("nigh", 0), ("n*", 0), ("", 0), ("20261", 0)] {
+        assert_eq!(count(name), runs, "{name}");
+    }
+}
+
+#[test]
 fn listings() {
     let (_dir, mut a) = archive();
     // `T08:00:00.5Z` sorts before `T08:00:00Z` as text, but not in time.
