@@ -203,6 +203,7 @@ struct rtscope_response_status {
 enum rtscope_context {
 	RTSCOPE_CONTEXT_HARD = 0,	/* in the timer's hard interrupt, on every kernel */
 	RTSCOPE_CONTEXT_SOFT = 1,	/* in the softirq; on PREEMPT_RT in its thread */
+	RTSCOPE_CONTEXT_FIQ = 2,	/* rtscope_timer on 32-bit Arm: in a FIQ */
 };
 
 struct rtscope_periodic_status {
@@ -222,6 +223,11 @@ struct rtscope_periodic_status {
  * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU, all on one absolute
  * grid. To use it: CONFIGURE, START, then read() until it returns 0. One open file at a time
  * (EBUSY); closing it ends the run.
+ *
+ * By FIQ the architecture's physical timer takes the hrtimer's place, and the grid is in its ticks.
+ * CONFIGURE fails with EOPNOTSUPP where a timer's interrupt can't be made a FIQ (the kernel's log
+ * says why), START with EBUSY where the kernel itself has FIQ or timer. From START to the end of
+ * the run no CPU goes on- or offline. Samples that are lost are not in min_ns, max_ns and sum_ns.
  */
 struct rtscope_timer_config {
 	__u32 abi;

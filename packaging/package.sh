@@ -236,7 +236,7 @@ source=usr/src/rtscope-$version
 for file in Kbuild Makefile README.md dkms.conf; do
     put "$checkout/kernel/$file" 644 "$source/$file"
 done
-for file in "$checkout"/kernel/*.c "$checkout"/kernel/*.h; do
+for file in "$checkout"/kernel/*.[chS]; do
     put "$file" 644 "$source/${file##*/}"
 done
 # The module for tests stays where the tests are.

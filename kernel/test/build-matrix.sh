@@ -38,7 +38,7 @@ for config in "$cache"/kernels/*/*/*/config; do
     directory=$output/$name
     rm -rf "$directory"
     mkdir -p "$directory"
-    (cd "$source" && cp -- Kbuild Makefile *.[ch] "$directory" && mkdir "$directory/test" &&
+    (cd "$source" && cp -- Kbuild Makefile *.[chS] "$directory" && mkdir "$directory/test" &&
         cp -- test/rtscope_*.c "$directory/test")
     log=$directory/build.log
     if ! make -s -C "$directory" KDIR="$headers" W=1 "$@" modules >"$log" 2>&1; then

@@ -3,7 +3,7 @@
  * Runs rtscope_timer from the command line, without the rest of rtscope: prints what each CPU
  * measured, and fails when counts do not add up. Static: gcc -static -O2 -I.. -o timer timer.c
  *
- *   timer [INTERVAL_NS [COUNT [hard|soft [RING_RECORDS [WAKE_RECORDS]]]]]
+ *   timer [INTERVAL_NS [COUNT [hard|soft|fiq [RING_RECORDS [WAKE_RECORDS]]]]]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,6 +65,8 @@ int main(int argc, char **argv)
 		config.count = strtoull(argv[2], NULL, 0);
 	if (argc > 3 && !strcmp(argv[3], "soft"))
 		config.context = RTSCOPE_CONTEXT_SOFT;
+	else if (argc > 3 && !strcmp(argv[3], "fiq"))
+		config.context = RTSCOPE_CONTEXT_FIQ;
 	if (argc > 4)
 		config.ring_records = strtoul(argv[4], NULL, 0);
 	if (argc > 5)

@@ -27,7 +27,13 @@ const SOURCES: &[(&str, &str)] = sources![
     "rtscope.h",
     "rtscope_periodic.c",
     "rtscope_response.c",
-    "rtscope_timer.c",
+    "timer.h",
+    "timer_device.c",
+    "timer_fiq.c",
+    "timer_fiq.h",
+    "timer_fiq_handler.S",
+    "timer_gic.c",
+    "timer_vector.c",
     "wire.h",
     "wire_chip.c",
     "wire_device.c",
@@ -316,7 +322,7 @@ mod tests {
     fn every_source_is_there_and_no_test_is() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
         let mut there: Vec<String> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        let is_source = |n: &str| n == "Kbuild" || Path::new(n).extension().is_some_and(|e| e == "c" || e == "h");
+        let is_source = |n: &str| n == "Kbuild" || Path::new(n).extension().is_some_and(|e| e == "c" || e == "h" || e == "S");
         there.retain(|n| is_source(n));
         there.sort();
         assert_eq!(there, SOURCES.iter().map(|(n, _)| (*n).to_owned()).collect::<Vec<_>>());

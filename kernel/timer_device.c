@@ -2,7 +2,7 @@
 /*
  * rtscope_timer: the timer test in the kernel. A pinned hrtimer on each CPU expires on an absolute
  * grid; the latency is how late its callback runs. Grid points that a late callback passes over
- * are counted as missed.
+ * are counted as missed. Where the FIQ measures (timer_fiq.c), its samples are fetched here.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,29 +19,23 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "device.h"
 #include "ring.h"
+#include "timer.h"
 
 #define INTERVAL_MIN_NS		(10 * NSEC_PER_USEC)
 #define TIME_MAX_NS		(3600ULL * NSEC_PER_SEC)
 #define START_DELAY_MIN_NS	NSEC_PER_USEC
+/* How long after the last point FIQs are waited for; and until the next look at them, at most. */
+#define FIQ_GRACE_NS		NSEC_PER_SEC
+#define LOOK_MAX_NS		NSEC_PER_SEC
 
 static_assert(sizeof(struct rtscope_timer_config) == 184);
 static_assert(sizeof(struct rtscope_timer_event) == 32);
 static_assert(sizeof(struct rtscope_timer_status) == 96);
-
-/* The measurement of one CPU. */
-struct sampler {
-	raw_spinlock_t lock;		/* between the timer and readers of the counts */
-	struct hrtimer timer;
-	struct ring ring;
-	unsigned int cpu;
-	u32 passed;			/* missed since the last record */
-	bool ended;
-	struct rtscope_timer_status counts;
-};
 
 static DEFINE_MUTEX(requests);		/* one at a time */
 static unsigned long device_open;
@@ -53,6 +47,8 @@ static int state = RTSCOPE_STATE_IDLE;
 static atomic_t running;		/* samplers that have not ended */
 static bool batch;			/* some ring has as many records as readers wait for */
 static struct irq_work wake;
+static void look_at_fiqs(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look, look_at_fiqs);
 static DECLARE_WAIT_QUEUE_HEAD(readers);
 
 static void wake_readers(struct irq_work *work)
@@ -120,12 +116,66 @@ static enum hrtimer_mode timer_mode(void)
 							HRTIMER_MODE_ABS_PINNED_SOFT;
 }
 
+static bool by_fiq(void)
+{
+	return config.context == RTSCOPE_CONTEXT_FIQ;
+}
+
+/* The n-th sampler's first grid point. */
+static u64 first_of(unsigned int n)
+{
+	return started_ns + n * config.distance_ns;
+}
+
+/* When the last point of all is due; U64_MAX: never. */
+static u64 last_ns(void)
+{
+	if (!config.count || config.count > div64_u64(S64_MAX, config.interval_ns))
+		return U64_MAX;
+	return first_of(n_samplers - 1) + (config.count - 1) * config.interval_ns;
+}
+
+/* A FIQ can wake nobody: this looks when a batch or the end is due. */
+static void look_at_fiqs(struct work_struct *work)
+{
+	u32 wake_at = min(config.wake_records, fiq_room(&samplers[0]) / 2);
+	u64 now = ktime_get_ns(), last = last_ns(), wait;
+	bool ended = true;
+	unsigned int i;
+
+	for (i = 0; i < n_samplers; i++) {
+		ended &= fiq_ended(&samplers[i]);
+		if (fiq_unread(&samplers[i]) + ring_unread(&samplers[i].ring) >= wake_at)
+			WRITE_ONCE(batch, true);
+	}
+	if (!ended && now > last && now - last > FIQ_GRACE_NS) {
+		fiq_give_up();
+		ended = true;
+	}
+	if (ended) {
+		/* Pairs with the acquire in has_ended(). */
+		smp_store_release(&state, RTSCOPE_STATE_DONE);
+	} else {
+		wait = wake_at * config.interval_ns;
+		if (now < last)
+			wait = min(wait, last - now);
+		wait = clamp_t(u64, wait, NSEC_PER_MSEC, LOOK_MAX_NS);
+		schedule_delayed_work(&look, nsecs_to_jiffies(wait) + 1);
+	}
+	wake_up_interruptible(&readers);
+}
+
 static void stop(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < n_samplers; i++)
-		hrtimer_cancel(&samplers[i].timer);
+	if (by_fiq()) {
+		cancel_delayed_work_sync(&look);
+		fiq_stop();
+	} else {
+		for (i = 0; i < n_samplers; i++)
+			hrtimer_cancel(&samplers[i].timer);
+	}
 	if (state == RTSCOPE_STATE_RUNNING) {
 		/* Pairs with the acquire in has_ended(). */
 		smp_store_release(&state, RTSCOPE_STATE_DONE);
@@ -139,8 +189,10 @@ static void reset(void)
 	unsigned int i;
 
 	stop();
-	for (i = 0; i < n_samplers; i++)
+	for (i = 0; i < n_samplers; i++) {
 		ring_free(&samplers[i].ring);
+		fiq_free(&samplers[i]);
+	}
 	kfree(samplers);
 	samplers = NULL;
 	n_samplers = 0;
@@ -161,6 +213,7 @@ static int make_samplers(void)
 	bool all = !memchr_inv(config.cpus, 0, sizeof(config.cpus));
 	unsigned int cpu, n = 0, asked = 0;
 	size_t word;
+	int err;
 
 	for (word = 0; word < ARRAY_SIZE(config.cpus); word++)
 		asked += hweight64(config.cpus[word]);
@@ -183,6 +236,9 @@ static int make_samplers(void)
 		n_samplers++;
 		if (ring_alloc(&s->ring, config.ring_records, sizeof(struct rtscope_timer_event)))
 			return -ENOMEM;
+		err = by_fiq() ? fiq_alloc(s, config.ring_records) : 0;
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -195,12 +251,18 @@ static int configure(const struct rtscope_timer_config *asked)
 		return -EPROTO;
 	if (state == RTSCOPE_STATE_RUNNING)
 		return -EBUSY;
-	if (asked->context > RTSCOPE_CONTEXT_SOFT || asked->flags || asked->reserved ||
+	if (asked->context > RTSCOPE_CONTEXT_FIQ || asked->flags || asked->reserved ||
 	    asked->interval_ns < INTERVAL_MIN_NS || asked->interval_ns > TIME_MAX_NS ||
 	    asked->start_delay_ns < START_DELAY_MIN_NS || asked->start_delay_ns > TIME_MAX_NS ||
 	    asked->distance_ns > NSEC_PER_SEC ||
 	    (asked->ring_records && !ring_records_valid(asked->ring_records)))
 		return -EINVAL;
+
+	if (asked->context == RTSCOPE_CONTEXT_FIQ) {
+		err = fiq_possible();
+		if (err)
+			return err;
+	}
 
 	reset();
 	config = *asked;
@@ -221,27 +283,35 @@ static int configure(const struct rtscope_timer_config *asked)
 static void start_here(void *data)
 {
 	struct sampler *s = data;
-	u64 first = started_ns + (s - samplers) * config.distance_ns;
-
-	hrtimer_start(&s->timer, ns_to_ktime(first), timer_mode());
+	hrtimer_start(&s->timer, ns_to_ktime(first_of(s - samplers)), timer_mode());
 }
 
-static int start(void)
+static int start_timers(void)
 {
 	unsigned int i;
 	int err = 0;
 
-	if (state != RTSCOPE_STATE_IDLE || !n_samplers)
-		return -EINVAL;
 	started_ns = ktime_get_ns() + config.start_delay_ns;
 	atomic_set(&running, n_samplers);
-	state = RTSCOPE_STATE_RUNNING;
 	cpus_read_lock();
 	for (i = 0; i < n_samplers && !err; i++)
 		err = smp_call_function_single(samplers[i].cpu, start_here, &samplers[i], true);
 	cpus_read_unlock();
+	return err;
+}
+
+static int start(void)
+{
+	int err;
+
+	if (state != RTSCOPE_STATE_IDLE || !n_samplers)
+		return -EINVAL;
+	state = RTSCOPE_STATE_RUNNING;
+	err = by_fiq() ? fiq_start(samplers, n_samplers, &config, &started_ns) : start_timers();
 	if (err)
 		reset();
+	else if (by_fiq())
+		schedule_delayed_work(&look, 1);
 	return err;
 }
 
@@ -254,6 +324,16 @@ static bool has_ended(void)
 static bool readable(void)
 {
 	return READ_ONCE(batch) || has_ended();
+}
+
+/* Fetches what the FIQs have taken, as far as there is room. */
+static void fetch(void)
+{
+	bool over = has_ended();
+	unsigned int i;
+
+	for (i = 0; by_fiq() && i < n_samplers; i++)
+		fiq_fetch(&samplers[i], &config, first_of(i), over);
 }
 
 static void add(struct rtscope_timer_status *sum, struct sampler *s)
@@ -281,6 +361,7 @@ static int status_of(u32 cpu, struct rtscope_timer_status *status)
 	bool found = cpu == RTSCOPE_CPU_ANY;
 	unsigned int i;
 
+	fetch();
 	*status = (struct rtscope_timer_status){
 		.abi = RTSCOPE_ABI,
 		.state = state,
@@ -320,6 +401,7 @@ static ssize_t read_some(char __user *to, size_t len)
 
 	/* Cleared before reading, so that a batch that is completed meanwhile is not forgotten. */
 	WRITE_ONCE(batch, false);
+	fetch();
 	for (i = 0; i < n_samplers; i++) {
 		copied = ring_read(&samplers[i].ring, to + done, len - done);
 		if (copied < 0)
