@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use rtscope_record::lines::InstrumentFacts;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Clock, Lab, Nanos, Record, Space, System, Test, Verdict};
+use rtscope_record::{Clock, Handler, Lab, Nanos, Record, Space, System, Test, Verdict};
 
 /// Five runs of a kernel in the lab with these maxima, in us; the mean of all is about 5 us.
 fn kernel(rt: bool, load: &str, parameters: &[&str], maxima: [u64; 5]) -> Vec<Record> {
@@ -81,6 +81,37 @@ fn kernels_with_other_parameters_are_others() {
     let stock: Vec<&PaperRow> = p.papers[1].tables[0].rows.iter().filter(|r| r.own.is_some()).collect();
     assert_eq!(stock.len(), 2, "{stock:?}");
     assert!(stock.iter().any(|r| r.of.contains("highres=off")));
+}
+
+#[test]
+fn a_fiq_is_held_against_the_irq_of_the_same_kernel_and_load() {
+    let timers = |handler, load: &str, maxima| -> Vec<Record> {
+        let by = |(r, n): (Record, usize)| {
+            let mut p = r.into_parts();
+            (p.id, p.space, p.settings.handler) = (format!("{handler}-{load}-{n}"), Space::Kernel, Some(handler));
+            Record::new(p).unwrap()
+        };
+        kernel(false, load, &[], maxima).into_iter().zip(0..).map(by).collect()
+    };
+    let all = |fiq| {
+        let hard = timers(Handler::Hard, "full", [300, 310, 305, 298, 320]);
+        let soft = timers(Handler::Soft, "full", [1, 1, 2, 1, 2]);
+        let p = held(&[Paper::VinhChau], &[hard, soft, fiq].concat());
+        p.claims.into_iter().find(|c| c.id == "fiq-lowers-latency").unwrap()
+    };
+    let of =
+        |c: &Claim| c.held.iter().filter(|h| h.of.starts_with("maximum")).map(|h| (h.sides.clone(), h.answer)).collect::<Vec<_>>();
+    let sides = ["IRQ".to_owned(), "FIQ".to_owned()];
+    let lower = all(timers(Handler::Fiq, "full", [20, 21, 20, 22, 20]));
+    assert_eq!(of(&lower), [(sides.clone(), Answer::Confirmed)]);
+    assert!(lower.missing.is_empty());
+    let higher = all(timers(Handler::Fiq, "full", [900, 910, 920, 905, 890]));
+    assert_eq!((of(&higher), higher.answer), (vec![(sides, Answer::Contradicted)], Answer::Contradicted));
+    // Under another load, or without a FIQ at all, there is nothing to compare.
+    for fiq in [timers(Handler::Fiq, "none", [20; 5]), Vec::new()] {
+        let none = all(fiq);
+        assert!(none.held.is_empty() && none.missing.contains("--handler fiq"), "{none:?}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Context in which a task in kernel space works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Handler {
@@ -16,6 +16,8 @@ pub enum Handler {
     Threaded,
     /// `periodic` and `timer`: softirq context, on `PREEMPT_RT` a softirq thread.
     Soft,
+    /// `timer` on 32-bit Arm: a FIQ, which Linux's sections without interrupts do not hold up.
+    Fiq,
 }
 
 impl Handler {
@@ -25,6 +27,7 @@ impl Handler {
             Self::Hard => "hard",
             Self::Threaded => "threaded",
             Self::Soft => "soft",
+            Self::Fiq => "fiq",
         }
     }
 }
@@ -42,7 +45,8 @@ impl FromStr for Handler {
             "hard" => Ok(Self::Hard),
             "threaded" => Ok(Self::Threaded),
             "soft" => Ok(Self::Soft),
-            _ => Err(format!("`{text}` is not a handler: use hard, threaded or soft")),
+            "fiq" => Ok(Self::Fiq),
+            _ => Err(format!("`{text}` is not a handler: use hard, threaded, soft or fiq")),
         }
     }
 }
@@ -53,10 +57,12 @@ mod tests {
 
     #[test]
     fn handlers_are_read_as_they_are_written() {
-        for (handler, text) in [(Handler::Hard, "hard"), (Handler::Threaded, "threaded"), (Handler::Soft, "soft")] {
+        for (handler, text) in
+            [(Handler::Hard, "hard"), (Handler::Threaded, "threaded"), (Handler::Soft, "soft"), (Handler::Fiq, "fiq")]
+        {
             assert_eq!((handler.as_str(), format!("{handler:>9}")), (text, format!("{text:>9}")));
             assert_eq!(text.parse(), Ok(handler));
         }
-        assert_eq!("softirq".parse::<Handler>(), Err("`softirq` is not a handler: use hard, threaded or soft".into()));
+        assert_eq!("softirq".parse::<Handler>(), Err("`softirq` is not a handler: use hard, threaded, soft or fiq".into()));
     }
 }

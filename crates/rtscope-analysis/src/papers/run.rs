@@ -4,7 +4,7 @@ use crate::edges::figures;
 use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
-use rtscope_record::{Clock, DistributionError, Fingerprint, Nanos, Record, Space, Test, Verdict};
+use rtscope_record::{Clock, DistributionError, Fingerprint, Handler, Nanos, Record, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,8 @@ pub struct RunKind {
     pub space: Space,
     /// What answered in kernel space, or held the clock; empty for the timer test.
     pub device: String,
+    /// Where a timer in the kernel expires; `None` for every other test.
+    pub handler: Option<Handler>,
     /// The instrument is on another machine than the device under test.
     pub apart: bool,
     /// Interval or semi-period, ns.
@@ -129,6 +131,7 @@ impl PaperRun {
             test: p.test,
             space: p.space,
             device,
+            handler: p.settings.handler.filter(|_| p.test == Test::Timer && p.space == Space::Kernel),
             apart: p.instrument.as_ref().is_some_and(|i| i.system.is_some()),
             interval: p.settings.interval.0,
             interval_max: p.settings.lines.as_ref().and_then(|l| l.interval_max).unwrap_or(p.settings.interval).0,

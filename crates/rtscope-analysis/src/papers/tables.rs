@@ -199,13 +199,13 @@ const SPECS: [Spec; 10] = [
     },
     Spec {
         paper: Paper::VinhChau,
-        title: "Table 4 and Fig. 10: jitter by FIQ; one's own: kernel space on PREEMPT_RT, as there is no FIQ",
+        title: "Table 4 and Fig. 10: jitter by FIQ; one's own: kernel space on PREEMPT_RT, as lines have no FIQ",
         published: |r| vinh_published(r, "4"),
         own: |k| vinh_own(k, Test::Periodic, Space::Kernel, true),
     },
     Spec {
         paper: Paper::VinhChau,
-        title: "Table 5 and Fig. 11: interrupt latency by FIQ; one's own: IRQ on PREEMPT_RT, as there is no FIQ",
+        title: "Table 5 and Fig. 11: interrupt latency by FIQ; one's own: IRQ on PREEMPT_RT, as lines have no FIQ",
         published: |r| vinh_published(r, "5"),
         own: |k| vinh_own(k, Test::Response, Space::Kernel, true),
     },
