@@ -204,7 +204,7 @@ pub struct LineOptions {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "TIME", value_parser = micros))]
     pub shortest: Option<Nanos>,
     /// With --space kernel, where the task does its work: hard, the hard interrupt; threaded, the interrupt's thread (response,
-    /// sustained); soft, the softirq (periodic, timer) [default: hard]
+    /// sustained); soft, the softirq (periodic, timer); fiq, a FIQ of 32-bit Arm (timer) [default: hard]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "plan_text::maybe")]
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "WHERE", value_parser = <Handler as FromStr>::from_str))]
     pub handler: Option<Handler>,

@@ -176,10 +176,15 @@ impl Chosen<'_> {
             };
         }
         let handler = self.handler.unwrap_or_default();
-        let other = if matches!(about.test, Test::Response | Test::Sustained) { Handler::Threaded } else { Handler::Soft };
-        if ![Handler::Hard, other].contains(&handler) {
-            let message = format!("`{}` in kernel space has no {handler} handler", about.test);
-            return wrong(message, format!("--handler hard or --handler {other}"));
+        let (fitting, remedy): (&[_], _) = match about.test {
+            Test::Response | Test::Sustained => (&[Handler::Hard, Handler::Threaded], "--handler hard or --handler threaded"),
+            Test::Periodic => (&[Handler::Hard, Handler::Soft], "--handler hard or --handler soft"),
+            Test::Timer => {
+                (&[Handler::Hard, Handler::Soft, Handler::Fiq], "--handler hard, --handler soft or, on 32-bit Arm, --handler fiq")
+            }
+        };
+        if !fitting.contains(&handler) {
+            return wrong(format!("`{}` in kernel space has no {handler} handler", about.test), remedy);
         }
         Ok(Some(handler))
     }

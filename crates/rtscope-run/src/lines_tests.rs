@@ -49,6 +49,9 @@ fn handlers_are_those_of_the_test() {
         (Test::Periodic, Handler::Threaded, false),
         (Test::Timer, Handler::Soft, true),
         (Test::Timer, Handler::Threaded, false),
+        (Test::Timer, Handler::Fiq, true),
+        (Test::Periodic, Handler::Fiq, false),
+        (Test::Response, Handler::Fiq, false),
     ];
     for (test, handler, fine) in fits {
         let made = settings(&with(handler), &about(test, Space::Kernel, true, &base));

@@ -24,6 +24,8 @@ const SHORTEST: u64 = 10_000;
 const LONGEST: u64 = 3_600_000_000_000;
 /// Records (32 bytes each) in all rings together at most, and in each ring at least.
 const RINGS: (u64, u64) = (1 << 17, 1 << 10);
+/// What to do where no timer's interrupt can be made a FIQ.
+const NO_FIQ: &str = "--handler fiq takes 32-bit Arm: a kernel with CONFIG_FIQ, the architecture's timer, and a GICv2 without security extensions, as in --target lab:debian/6.12/armhf; elsewhere choose --handler hard";
 /// How often the run is checked, ms.
 const POLL_INTERVAL: i32 = 50;
 
@@ -78,13 +80,26 @@ fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Failure {
     move |e| {
         let remedy = match e.raw_os_error() {
             Some(libc::ENOENT) => "load the kernel module rtscope_timer: run as root, or insmod rtscope_timer.ko",
+            Some(libc::EBUSY) if act == "start" => {
+                "the kernel itself, or another module, has the FIQ or its timer: choose --handler hard"
+            }
             Some(libc::EBUSY) => "another run has it: wait for its end",
+            Some(libc::EOPNOTSUPP) => NO_FIQ,
             Some(libc::EPROTO | libc::ENOTTY) => "the module is of another version of rtscope: build it anew",
             Some(libc::EACCES | libc::EPERM) => "run as root",
             Some(libc::ENXIO) => "name online CPUs with --affinity",
             _ => "the kernel's log says more: dmesg | tail",
         };
         Failure::machine(format!("{TIMER_DEVICE}: {act}: {e}"), remedy)
+    }
+}
+
+/// The module's name for a handler: `enum rtscope_context`.
+fn context(handler: Option<Handler>) -> u32 {
+    match handler {
+        Some(Handler::Soft) => 1,
+        Some(Handler::Fiq) => 2,
+        _ => 0,
     }
 }
 
@@ -119,7 +134,7 @@ fn config(s: &Settings) -> Result<TimerConfig, Failure> {
     let ring_records = u32::try_from(ring).unwrap_or(1 << 17);
     Ok(TimerConfig {
         abi: ABI,
-        context: u32::from(s.handler == Some(Handler::Soft)),
+        context: context(s.handler),
         ring_records,
         interval_ns: s.interval.0,
         start_delay_ns: LEAD,
@@ -275,6 +290,8 @@ mod tests {
         let long = Settings { loops: Some(1 << 40), handler: Some(Handler::Soft), ..settings() };
         let c = config(&long).unwrap();
         assert_eq!((c.context, c.count, c.ring_records, c.wake_records), (1, 1 << 40, 1 << 16, 1 << 15));
+        assert_eq!(config(&Settings { handler: Some(Handler::Fiq), ..settings() }).unwrap().context, 2);
+        assert_eq!(config(&Settings { handler: Some(Handler::Hard), ..settings() }).unwrap().context, 0);
     }
 
     #[test]

@@ -89,3 +89,39 @@ fn arm_guests_measure_too() {
         assert!(wave.parts().instrument.as_ref().unwrap().grid.unwrap().drift_ppb.abs() < 20_000);
     }
 }
+
+/// What Linux does with interrupts off holds up an IRQ, and no FIQ.
+#[test]
+fn a_fiq_is_not_held_up_as_an_irq_is() {
+    if !wanted() || !has_guest("armhf") {
+        return;
+    }
+    let lab = Lab::new();
+    let kernel = "debian/6.12/armhf";
+    let hold = super::module::build(&lab, kernel, "rtscope_hold");
+    let hold = format!("{} hold_us=300 irqs=1", hold.display());
+    let target = format!("lab:{kernel}");
+    let run = |handler: &str, more: &[&str]| {
+        let words = ["measure", "timer", "--space", "kernel", "--handler", handler, "-D", "1s", "--target", &target];
+        let record = lab.run(&[&words[..], more, &["--json", "--no-save"]].concat()).ends_with(0).record();
+        let d = record.merged().unwrap().unwrap();
+        assert_eq!((d.count(), d.missed(), d.dropped()), (1000, 0, 0), "{handler}");
+        (record.fingerprint(), d.max().unwrap())
+    };
+    let held = ["--guest-module", &hold];
+    let [(_, irq), (_, fiq)] = ["hard", "fiq"].map(|handler| run(handler, &held));
+    assert!((280_000..330_000).contains(&irq), "{irq} ns by IRQ");
+    assert!(fiq < 20_000, "{fiq} ns by FIQ");
+    let full = ["--load", "full"];
+    assert_eq!(run("fiq", &full), run("fiq", &full), "runs repeat");
+}
+
+/// Nothing but 32-bit Arm has one.
+#[test]
+fn a_fiq_is_refused_where_there_is_none() {
+    if !wanted() {
+        return;
+    }
+    let fiq = "measure timer --space kernel --handler fiq -D 1s --target lab:debian/6.12/amd64 --no-save";
+    Lab::new().line(fiq).ends_with(3).complains(&["--handler fiq takes 32-bit Arm", "choose --handler hard"]);
+}

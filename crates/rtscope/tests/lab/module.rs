@@ -11,6 +11,7 @@ use std::process::Command;
 pub(crate) fn build(lab: &Lab, kernel: &str, name: &str) -> PathBuf {
     lab.line(&format!("lab kernels fetch {kernel}")).ends_with(0);
     let all: Vec<Value> = serde_json::from_str(&lab.line("lab kernels --json").ends_with(0).out).unwrap();
+    let cross: &[&str] = if kernel.ends_with("/armhf") { &["ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabihf-"] } else { &[] };
     let kernel = &all.iter().find(|r| r["name"] == kernel).unwrap()["kernel"];
     let headers = kernel["headers_dir"].as_str().unwrap();
     let dir = lab.0.path(format!("module-{name}"));
@@ -25,6 +26,7 @@ pub(crate) fn build(lab: &Lab, kernel: &str, name: &str) -> PathBuf {
     let made = Command::new("make")
         .env("PATH", path)
         .args(["-C", headers, "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
+        .args(cross)
         .arg(format!("M={}", dir.display()))
         .output()
         .unwrap();
