@@ -9,7 +9,7 @@ fn a_hunt_on_this_machine_keeps_its_trials() {
         return; // every trial would be INVALID
     }
     let world = World::new();
-    let said = world.line("hunt local --stressors sleep,get --trial 400ms --budget 2m --json -o worst.toml");
+    let said = world.line("hunt local --stressors sleep,get --trial 400ms --limit 90s --budget 2m --json -o worst.toml");
     let said = said.ends_with(0);
     let found: Value = serde_json::from_str(&said.out).unwrap();
     let trials = found["trials"].as_u64().unwrap();
