@@ -163,8 +163,8 @@ pub struct FpgaInstrument<P> {
     port: P,
     stream: Stream,
     identity: Description,
-    /// It has said that it is an instrument.
-    identified: bool,
+    /// How often a command is sent before its failure is an error.
+    attempts: u32,
     control: u32,
     /// The bits of CONTROL that stay set: the level at rest.
     rest: u32,
@@ -181,7 +181,7 @@ impl<P: Port> FpgaInstrument<P> {
             port,
             stream: Stream::default(),
             identity: nobody,
-            identified: false,
+            attempts: ATTEMPTS,
             control: 0,
             rest: 0,
             tag: 0,
@@ -209,7 +209,9 @@ impl<P: Port> FpgaInstrument<P> {
             store: 1 << (features >> 8 & 0x1F),
         };
         this.foreign = this.stream.losses();
-        this.identified = true;
+        if !this.port.is_hardware() {
+            this.attempts = ATTEMPTS_OF_A_PROGRAM;
+        }
         Ok(this)
     }
 
@@ -324,8 +326,7 @@ impl<P: Port> FpgaInstrument<P> {
         act: &'static str,
         take: &mut impl FnMut(Item),
     ) -> Result<u32, FpgaError> {
-        let attempts = if self.identified && !self.port.is_hardware() { ATTEMPTS_OF_A_PROGRAM } else { ATTEMPTS };
-        for _ in 0..attempts {
+        for _ in 0..self.attempts {
             self.tag = self.tag.wrapping_add(1);
             let tag = self.tag;
             let bytes = frame::command(write, address, tag, value);
