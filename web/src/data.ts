@@ -9,6 +9,8 @@ export interface Series {
   res: number;
   /** Width of every bin, ns, where a tool kept equal-width bins; 0 for the histogram's own slots. */
   unit: number;
+  /** Edges that came too early: the samples are below zero on the linear axis. */
+  early?: boolean;
   /** For each non-empty slot: distance of its lowest value from the previous slot's (ns), then its count. */
   bins: number[];
 }
@@ -51,6 +53,7 @@ export interface FlameData {
 
 /** Slots of a series: lowest and highest value of each (ns), and its count. */
 export interface Slots {
+  early: boolean;
   low: Float64Array;
   high: Float64Array;
   count: Float64Array;
@@ -63,7 +66,7 @@ export function slotWidth(low: number): number {
 
 export function decode(s: Series): Slots {
   const n = s.bins.length / 2;
-  const slots = { low: new Float64Array(n), high: new Float64Array(n), count: new Float64Array(n) };
+  const slots = { early: s.early ?? false, low: new Float64Array(n), high: new Float64Array(n), count: new Float64Array(n) };
   let low = 0;
   for (let i = 0; i < n; i++) {
     low += s.bins[2 * i] ?? 0;
@@ -90,15 +93,23 @@ export const FLOOR = 0.1;
 /** Left edges of the bins (us), and the counts of each series. */
 export type Binned = { x: number[]; y: number[][]; width: string };
 
-/** Equal-width bins over [from, to] ns: about `wanted` of them, never finer than the slots in that range or the data. */
+/**
+ * Equal-width bins over [from, to] ns: about `wanted` of them, never finer than the slots in that range or the data. The bins of early samples are
+ * those of their amounts, mirrored.
+ */
 export function linearBins(all: Slots[], resolution: number, from: number, to: number, wanted: number): Binned {
-  const finest = Math.max(resolution, 2 * slotWidth(to));
-  let width = nice(Math.max((to - from) / wanted, to < 2048 ? resolution : finest));
+  const furthest = Math.max(to, -from);
+  const finest = Math.max(resolution, 2 * slotWidth(furthest));
+  let width = nice(Math.max((to - from) / wanted, furthest < 2048 ? resolution : finest));
   width = Math.ceil(width / resolution) * resolution;
-  const first = Math.max(0, Math.floor(from / width));
+  const first = Math.floor(from / width);
   const n = Math.floor(to / width) - first + 2;
   const x = Array.from({ length: n }, (_, i) => ((first + i) * width) / 1e3);
-  return { x, y: all.map((s) => fill(s, n, (i) => Math.floor((s.high[i] ?? 0) / width) - first)), width: `bins of ${time(width)}` };
+  const bin = (s: Slots, i: number) => {
+    const amount = Math.floor((s.high[i] ?? 0) / width);
+    return (s.early ? -1 - amount : amount) - first;
+  };
+  return { x, y: all.map((s) => fill(s, n, (i) => bin(s, i))), width: `bins of ${time(width)}` };
 }
 
 const PER_DECADE = 116;
@@ -135,7 +146,7 @@ export function time(ns: number): string {
 /** Short form of a number on an axis. */
 export function short(v: number): string {
   for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
-    if (v >= scale) return `${+(v / scale).toPrecision(6)}${unit}`;
+    if (Math.abs(v) >= scale) return `${+(v / scale).toPrecision(6)}${unit}`;
   }
   return `${+v.toPrecision(6)}`;
 }

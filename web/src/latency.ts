@@ -1,23 +1,25 @@
 // The field's usual plot: latency across, samples up on a logarithmic axis, a stair line for each CPU.
-// Zooming in makes the bins finer.
+// Jitter has a sign: on the linear axis, what came early is below zero. Zooming in makes the bins finer.
 import uPlot from "uplot";
 import { accessibleLegend, axis, base, mark, type Chart } from "./chart";
-import { decode, FLOOR, linearBins, logBins, short, type Binned, type RecordData } from "./data";
+import { decode, FLOOR, linearBins, logBins, short, type Binned, type RecordData, type Slots } from "./data";
 import { seriesColour, seriesDash } from "./theme";
 
 export function latencyChart(host: HTMLElement, data: RecordData, log: boolean, width: number): Chart | undefined {
   const slots = data.series.map(decode);
-  const last = Math.max(0, ...slots.map((s) => s.high[s.high.length - 1] ?? 0));
+  const end = (s: Slots) => s.high[s.high.length - 1] ?? 0;
+  const earliest = log ? 0 : Math.max(0, ...slots.filter((s) => s.early).map(end));
+  const last = Math.max(0, ...slots.filter((s) => log || !s.early).map(end));
   const first = Math.max(1, Math.min(...slots.map((s) => s.low[0] ?? Infinity)));
-  if (last === 0 && !slots.some((s) => s.count.length)) return undefined;
+  if (last === 0 && earliest === 0 && !slots.some((s) => s.count.length)) return undefined;
   const resolution = Math.max(1, ...data.series.map((s) => s.res));
-  const full: [number, number] = log ? [first / 1.2 / 1e3, Math.max(last * 1.2, first * 10) / 1e3] : [0, Math.max(last * 1.03, 10 * resolution) / 1e3];
+  const full: [number, number] = log ? [first / 1.2 / 1e3, Math.max(last * 1.2, first * 10) / 1e3] : [(0 - earliest * 1.03) / 1e3, Math.max(last * 1.03, 10 * resolution) / 1e3];
   const binned = (from: number, to: number): Binned =>
     log ? logBins(slots, from * 1e3, to * 1e3) : linearBins(slots, resolution, from * 1e3, to * 1e3, Math.min(400, Math.max(150, width / 2)));
   const values = (b: Binned): uPlot.AlignedData => [b.x, ...b.y];
-  const top = data.series.reduce<{ max: number; label: string }>(
-    (t, s) => (s.max !== null && s.max > t.max ? { max: s.max, label: s.label } : t),
-    { max: 0, label: "" },
+  const top = data.series.reduce<{ max: number; at: number; label: string }>(
+    (t, s) => (s.max !== null && s.max > t.max ? { max: s.max, at: s.early && !log ? -s.max : s.max, label: s.label } : t),
+    { max: 0, at: 0, label: "" },
   );
   let now = binned(...full);
   let chart: Chart | undefined;
@@ -29,7 +31,7 @@ export function latencyChart(host: HTMLElement, data: RecordData, log: boolean, 
       y: { distr: 3, range: (_u, _min, max) => [0.8, Math.max(8, max * 1.6)] },
     },
     axes: [
-      axis(`${data.quantity} (µs)${log ? ", logarithmic" : ""}`, { size: 32, values: (_u, v) => v.map((x) => (x == null ? "" : short(x))) }),
+      axis(`${data.quantity} (µs)${log ? ", logarithmic" : earliest > 0 ? ", early below zero" : ""}`, { size: 32, values: (_u, v) => v.map((x) => (x == null ? "" : short(x))) }),
       axis("Samples", { size: 56, values: (_u, v) => v.map((y) => (y == null ? "" : short(y))) }),
     ],
     series: [
@@ -46,7 +48,7 @@ export function latencyChart(host: HTMLElement, data: RecordData, log: boolean, 
     ],
     hooks: {
       ...b.hooks!,
-      draw: [(u) => top.max > 0 && mark(u, top.max / 1e3, `max ${(top.max / 1e3).toFixed(2)} µs, ${top.label}`)],
+      draw: [(u) => top.max > 0 && mark(u, top.at / 1e3, `max ${(top.max / 1e3).toFixed(2)} µs, ${top.label}`)],
     },
   };
   const plot = new uPlot(options, values(now), host);

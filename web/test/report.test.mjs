@@ -147,6 +147,27 @@ describe("the report in Chromium", { skip: report && existsSync(report) ? false 
     await close();
   });
 
+  test("on the linear axis what came early is below zero, and nothing else is", async () => {
+    const { page, said, close } = await open();
+    const data = JSON.parse(await page.locator("#charts").textContent());
+    const figures = page.locator("figure.chart.drawn[data-chart=latency]");
+    for (let i = 0; i < (await figures.count()); i++) {
+      const figure = figures.nth(i);
+      const { series } = data[Number(await figure.getAttribute("data-record"))];
+      const earliest = Math.max(0, ...series.filter((s) => s.early).map((s) => s.max)) / 1e3;
+      const first = (await figure.getAttribute("data-log")) === "true";
+      for (const log of [first, !first]) {
+        const [min, max] = await range(figure);
+        const right = log ? min > 0 : min <= -earliest && min >= -1.1 * earliest;
+        assert.ok(right && max > 0, `chart ${i}, ${log ? "logarithmic" : "linear"}: ${min} to ${max}, earliest ${earliest}`);
+        await figure.locator("button.axis-kind").click();
+        await settle(page);
+      }
+    }
+    assert.deepEqual(said, []);
+    await close();
+  });
+
   test("bins get finer as one zooms in, down to the data, and further zooming breaks nothing", async () => {
     const { page, said, close } = await open();
     const figure = first(page);

@@ -156,6 +156,11 @@ impl Distribution {
         &self.0.label
     }
 
+    /// Whether its samples are the amounts of a jitter by which edges came too early ("rising early"): below zero where jitter has a sign.
+    pub fn is_early(&self) -> bool {
+        self.0.label.ends_with(" early")
+    }
+
     /// Samples taken.
     pub fn count(&self) -> u64 {
         self.0.count

@@ -15,6 +15,9 @@ struct Series<'a> {
     max: Option<u64>,
     res: u64,
     unit: u64,
+    /// Its samples are below zero on an axis with a sign: edges that came too early.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    early: bool,
     /// For each non-empty slot: the distance of its lowest value from the previous slot's, then its count.
     bins: Vec<u64>,
 }
@@ -115,7 +118,14 @@ fn series(d: &Distribution) -> Series<'_> {
         bins.extend([low - before, n]);
         before = low;
     }
-    Series { label: visible_line(d.label()), max: d.max(), res: p.resolution, unit: exact.map_or(0, |l| l.unit_ns), bins }
+    Series {
+        label: visible_line(d.label()),
+        max: d.max(),
+        res: p.resolution,
+        unit: exact.map_or(0, |l| l.unit_ns),
+        early: d.is_early(),
+        bins,
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn latency(record: &Record, axis: Axis, usage: Use) -> String {
     let top = shown.iter().filter_map(|d| d.max().map(|m| (m, *d))).max_by_key(|t| t.0);
     let held: Vec<&Distribution> = shown.iter().copied().filter(|d| d.histogram().total() > 0).collect();
     let low = held.iter().filter_map(|d| d.min()).min().unwrap_or(0).max(1);
-    let below_zero = |d: &Distribution| axis == Axis::Linear && d.label().ends_with(" early");
+    let below_zero = |d: &Distribution| axis == Axis::Linear && d.is_early();
     // Overflowed samples are beyond the histogram: the axis ends with the histogram, and the sub-title counts them.
     let end_of = |below: bool| {
         let end = |d: &Distribution| d.histogram().iter().next_back().map(|t| t.1.min(d.max().unwrap_or(t.1)));

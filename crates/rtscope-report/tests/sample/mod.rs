@@ -511,6 +511,7 @@ pub(crate) fn odd() -> Vec<Record> {
         named("odd-huge", huge),
         named("odd-overflowed", overflowed),
         named("odd-many", many),
+        named("odd-wave", responses(3).remove(5).into_parts()),
         named("odd-hostile", hostile),
     ]
 }

@@ -191,13 +191,14 @@ pub(super) fn write_files(dir: &Path, record: &Record, e: &Explained) -> Result<
 /// The distribution with the worst sample of all; edges that came too early are not late.
 fn highest(record: &Record) -> Result<&Distribution, Failure> {
     let worst = |d: &&Distribution| d.parts().worst.first().map(|w| w.value);
-    let is_late = |d: &&Distribution| !d.label().ends_with(" early");
-    record.distributions().iter().filter(is_late).max_by_key(worst).filter(|d| !d.parts().worst.is_empty()).ok_or_else(|| {
-        Failure::usage(
-            format!("the record {} has no worst samples", record.id()),
-            "measure without --worst 0, and explain that run",
-        )
-    })
+    record.distributions().iter().filter(|d| !d.is_early()).max_by_key(worst).filter(|d| !d.parts().worst.is_empty()).ok_or_else(
+        || {
+            Failure::usage(
+                format!("the record {} has no worst samples", record.id()),
+                "measure without --worst 0, and explain that run",
+            )
+        },
+    )
 }
 
 /// The distribution with the worst samples that are asked for, and these.

@@ -32,7 +32,7 @@ impl Sorted {
             let (min, max) = (d.min().unwrap_or(0), d.max().unwrap_or(0));
             for (low, high, n) in d.histogram().iter() {
                 let (low, high) = (low.max(min) as f64, high.min(max) as f64);
-                all.push(if d.label().ends_with(" early") { (zero - high, zero - low, n) } else { (zero + low, zero + high, n) });
+                all.push(if d.is_early() { (zero - high, zero - low, n) } else { (zero + low, zero + high, n) });
             }
         }
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -84,7 +84,7 @@ fn exact(parts: &[Distribution]) -> Option<(f64, f64)> {
     for d in parts {
         let Moments::Exact { sum: s, sum_sq: q } = d.parts().moments else { return None };
         let s = i128::try_from(s).ok()?;
-        sum = sum.checked_add(if d.label().ends_with(" early") { -s } else { s })?;
+        sum = sum.checked_add(if d.is_early() { -s } else { s })?;
         sum_sq = sum_sq.checked_add(q)?;
         n = n.checked_add(d.count())?;
     }
