@@ -5,6 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+/// A file of a tree. Some vendors' are not UTF-8: what is not is replaced.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    rtscope_files::read(path, rtscope_files::SMALL).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Those of `options` that the tree at `dir` defines, on whatever architecture. Links are not followed.
 pub(super) fn defined<'a>(dir: &Path, options: &BTreeSet<&'a str>) -> io::Result<BTreeSet<&'a str>> {
     let mut found = BTreeSet::new();
@@ -16,7 +21,7 @@ pub(super) fn defined<'a>(dir: &Path, options: &BTreeSet<&'a str>) -> io::Result
             if kind.is_dir() {
                 dirs.push(entry.path());
             } else if kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(b"Kconfig") {
-                let text = rtscope_files::read_text(&entry.path(), rtscope_files::SMALL)?;
+                let text = text(&entry.path())?;
                 found.extend(text.lines().filter_map(|line| options.get(option(line)?)).copied());
             }
         }
@@ -40,7 +45,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("mm/deep")).unwrap();
         fs::write(dir.path().join("Kconfig"), "menuconfig A\n\tbool\n\tselect B\n").unwrap();
-        fs::write(dir.path().join("mm/deep/Kconfig.debug"), "if A\n\tconfig C\nendif\n# config D\n").unwrap();
+        // Also where it has a word in Latin-1.
+        fs::write(dir.path().join("mm/deep/Kconfig.debug"), b"if A\n\tconfig C\n\t\tbool \"f\xfcr\"\nendif\n# config D\n").unwrap();
         fs::write(dir.path().join("mm/text"), "config E\n").unwrap();
         let all = ["A", "B", "C", "D", "E"].into();
         assert_eq!(defined(dir.path(), &all).unwrap(), ["A", "C"].into());

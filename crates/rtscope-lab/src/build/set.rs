@@ -2,6 +2,7 @@
 
 use super::config::{Config, OptionChange, difference};
 use super::error::BuildError;
+use super::kconfig;
 use super::kernel::Building;
 use super::order::{BuildOrder, BuildStep};
 use super::profile;
@@ -137,7 +138,7 @@ fn plan<'a>(
 ) -> Result<Plan<'a>, BuildError> {
     let text = |path: &str| {
         let path = tree.dir.join(path);
-        rtscope_files::read_text(&path, rtscope_files::SMALL).map_err(BuildError::io(&path))
+        kconfig::text(&path).map_err(BuildError::io(&path))
     };
     let models = Models::of(&text("kernel/Kconfig.preempt")?, &text(toolchain::kconfig(order.arch))?);
     let pair = [Vary::pair(models)];

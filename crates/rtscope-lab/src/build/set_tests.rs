@@ -127,6 +127,15 @@ fn what_kconfig_drops_is_named_before_anything_is_compiled() {
     let Some(refused) = w.build(&order) else { return };
     let e = refused.unwrap_err();
     assert!(e.is_usage() && e.to_string().ends_with("REFUSED=y is n"), "{e}");
+    // Also where the tree has a text in Latin-1.
+    for file in ["Kconfig", "kernel/Kconfig.preempt"] {
+        fs::write(w.dir.path().join("linux").join(file), [PREEMPT.as_bytes(), b"# f\xfcr\n"].concat()).unwrap();
+    }
+    let profile = w.dir.path().join("profile");
+    let order = BuildOrder { profiles: vec!["lab".into(), profile.clone()], ..w.order(&[]) };
+    fs::write(&profile, "CONFIG_REFUSED=y\n").unwrap();
+    let e = w.build(&order).unwrap().unwrap_err();
+    assert!(e.is_usage() && e.to_string().ends_with("REFUSED=y is n"), "{e}");
     assert!(w.kernels.list().unwrap().iter().all(|l| l.fetched.is_none()));
 }
 

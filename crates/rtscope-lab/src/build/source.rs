@@ -1,6 +1,7 @@
 //! The tree that kernels are built from: Debian's, fetched and unpacked in the cache, one of a tarball, or the user's own.
 
 use super::error::BuildError;
+use super::kconfig;
 use super::order::BuildSource;
 use super::process;
 use super::series::SERIES;
@@ -272,7 +273,7 @@ fn patch(root: &Path, tarball: &Path, sources: &Path, stop: &StopHandle) -> Resu
 
 /// A tree in a directory; an error if there is none.
 fn of_dir(dir: &Path, sha256: String, about: String) -> Result<Tree, BuildError> {
-    let makefile = rtscope_files::read_text(&dir.join("Makefile"), rtscope_files::SMALL).unwrap_or_default();
+    let makefile = kconfig::text(&dir.join("Makefile")).unwrap_or_default();
     let version = version(&makefile).filter(|_| dir.join("kernel/Kconfig.preempt").is_file());
     let Some(name) = version else {
         let remedy = "name the directory with the kernel's Makefile, Kconfig and kernel/, or a tarball of one";

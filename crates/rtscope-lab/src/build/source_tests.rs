@@ -108,6 +108,15 @@ fn debians_patches_are_applied_in_the_order_of_their_list() {
 }
 
 #[test]
+fn a_makefile_in_latin_1_is_one_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("linux");
+    plant(&home);
+    fs::write(home.join("Makefile"), [MAKEFILE.as_bytes(), b"# Copyright J\xf6rg\n"].concat()).unwrap();
+    assert_eq!(of(dir.path(), &BuildSource::Tree(home)).unwrap().name, "6.13.0-rc1");
+}
+
+#[test]
 fn a_makefile_says_its_version() {
     assert_eq!(version(MAKEFILE).unwrap(), "6.13.0-rc1");
     assert_eq!(version("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n").unwrap(), "6.12.117");
