@@ -13,6 +13,8 @@ const LAZY: &str = "PREEMPT_LAZY";
 const RT: &str = "PREEMPT_RT";
 /// The frequencies of the tick that there are options for, on any architecture.
 const FREQUENCIES: [&str; 7] = ["24", "100", "200", "250", "300", "500", "1000"];
+/// When there is a tick: kconfig lets one of these be chosen.
+const TICKS: [&str; 3] = ["HZ_PERIODIC", "NO_HZ_IDLE", "NO_HZ_FULL"];
 
 /// An option and the values that it takes, one kernel each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,6 +158,10 @@ pub(super) fn variants(vary: &[Vary], models: Models, tree: &str) -> Result<(Vec
         if vary[..at].iter().any(|other| other.option == v.option) {
             return Err(BuildError::ask(format!("{} is varied twice", v.option), "give all its values with one --vary"));
         }
+        if let Some(other) = vary[..at].iter().find(|other| is_tick(&other.option) && is_tick(&v.option)) {
+            let message = format!("{} and {} are of one choice: where one is on, the other is off", other.option, v.option);
+            return Err(BuildError::ask(message, "vary one of them"));
+        }
         if v.option == "PREEMPT" {
             // Otherwise the model is chosen at boot, and all kernels are compiled for full preemption.
             common = common.with("PREEMPT_DYNAMIC", "n");
@@ -169,7 +175,8 @@ pub(super) fn variants(vary: &[Vary], models: Models, tree: &str) -> Result<(Vec
                 let (word, settings) = match v.option.as_str() {
                     "PREEMPT" => (value.clone(), models.model(value, tree)?),
                     "HZ" => (format!("hz{value}"), frequency(value)),
-                    option => (format!("{}-{value}", option.to_ascii_lowercase()), Fragment::default().with(option, value)),
+                    option if is_tick(option) => (word(option, value), tick(option, value)),
+                    option => (word(option, value), Fragment::default().with(option, value)),
                 };
                 let label = if before.label.is_empty() { word } else { format!("{}-{word}", before.label) };
                 let mut own = before.own.clone();
@@ -183,6 +190,22 @@ pub(super) fn variants(vary: &[Vary], models: Models, tree: &str) -> Result<(Vec
         }
     }
     Ok((all, common))
+}
+
+/// An option with its value in a kernel's name.
+fn word(option: &str, value: &str) -> String {
+    format!("{}-{value}", option.to_ascii_lowercase())
+}
+
+/// Whether an option is one of the choice of a tick.
+fn is_tick(option: &str) -> bool {
+    TICKS.contains(&option)
+}
+
+/// The options of a tick: the one that is on takes the place of whichever the profiles ask for. Without it, it is theirs or kconfig's.
+fn tick(option: &str, value: &str) -> Fragment {
+    let others = TICKS.iter().filter(|other| value == "y" && **other != option);
+    others.fold(Fragment::default().with(option, value), |f, other| f.with(other, "n"))
 }
 
 /// The options of a tick's frequency.

@@ -94,6 +94,29 @@ fn a_frequency_is_one_of_a_choice() {
 }
 
 #[test]
+fn a_tick_is_one_of_a_choice() {
+    // The lab's profile asks for another one than what is varied.
+    let lab = Fragment::parse(include_str!("lab.fragment")).unwrap();
+    let ticks = |text: &str| -> Vec<String> {
+        let (all, _) = variants(&[vary(text)], Models::of(CHOICE, X86), "the tree").unwrap();
+        let of = |own: &Fragment| {
+            let mut asked = lab.clone();
+            asked.extend(own);
+            let config = Config::parse(&asked.text());
+            let on: Vec<&str> = TICKS.into_iter().filter(|tick| config.get(tick) == "y").collect();
+            on.join(" ")
+        };
+        all.iter().map(|v| of(&v.own)).collect()
+    };
+    assert_eq!(ticks("NO_HZ_FULL=y,n"), ["NO_HZ_FULL", "NO_HZ_IDLE"]);
+    assert_eq!(ticks("HZ_PERIODIC=n,y"), ["NO_HZ_IDLE", "HZ_PERIODIC"]);
+    // What kconfig chooses then is in the difference that is printed.
+    assert_eq!(ticks("NO_HZ_IDLE=y,n"), ["NO_HZ_IDLE", ""]);
+    let e = labels(&["NO_HZ_FULL=y,n", "HZ_PERIODIC=y,n"], Models::of(CHOICE, X86)).unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("one choice"), "{e}");
+}
+
+#[test]
 fn what_the_tree_has_not_is_refused_before_anything_is_built() {
     let lazy = labels(&["PREEMPT=lazy"], Models::of(CHOICE, X86)).unwrap_err();
     assert!(lazy.is_usage() && lazy.remedy().contains("6.13"), "{lazy}");
