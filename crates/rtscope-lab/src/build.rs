@@ -2,6 +2,7 @@
 //! configuration. They are in the cache afterwards as a user's own.
 
 mod config;
+mod deb;
 mod error;
 mod kconfig;
 mod kernel;

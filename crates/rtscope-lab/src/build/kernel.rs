@@ -1,6 +1,7 @@
 //! One kernel: its place among the cache's builds, its configuration, its compilation. Whatever is done stays, and is taken again.
 
 use super::config::{Config, Dropped, Fragment};
+use super::deb;
 use super::error::BuildError;
 use super::kconfig;
 use super::order::BuildStep;
@@ -147,6 +148,11 @@ impl<'a> Building<'a> {
         self.files()?;
         let done = self.dir.join(DONE);
         rtscope_files::write(&done, b"", 0o600).map_err(BuildError::io(&done))
+    }
+
+    /// Fails if its Debian packages could not be called what they would be.
+    pub(super) fn can_be_packed(&self, config: &Config) -> Result<(), BuildError> {
+        deb::nameable(&self.name, &self.suffix, self.tree, config)
     }
 
     /// Makes Debian packages of it, built before, and puts those of the image and the headers into `to`. Returns where they are, sorted.

@@ -87,7 +87,11 @@ pub fn build(
         if !building.is_done() {
             on_step(BuildStep::Says(&format!("configuring {}", building.name)));
         }
-        configs.push(building.configure(stop, &mut |s| on_step(BuildStep::Says(s)))?);
+        let config = building.configure(stop, &mut |s| on_step(BuildStep::Says(s)))?;
+        if order.deb.is_some() {
+            building.can_be_packed(&config)?;
+        }
+        configs.push(config);
     }
     let differences = all.differences(&configs);
     let text = told_of(&tree, &tools, &differences);

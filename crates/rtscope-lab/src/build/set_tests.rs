@@ -140,6 +140,18 @@ fn what_kconfig_drops_is_named_before_anything_is_compiled() {
 }
 
 #[test]
+fn packages_are_refused_before_anything_is_compiled() {
+    let w = World::new();
+    let tree = w.dir.path().join("linux");
+    fs::write(tree.join("localversion"), "-BSP\n").unwrap();
+    let order = BuildOrder { deb: Some(w.dir.path().join("debs")), ..w.order(&["HZ=100"]) };
+    let Some(refused) = w.build(&order) else { return };
+    let e = refused.unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("`-BSP`"), "{e}");
+    assert!(w.kernels.list().unwrap().iter().all(|l| l.fetched.is_none()));
+}
+
+#[test]
 fn a_base_is_kept_but_for_what_is_varied() {
     let w = World::new();
     let base = w.dir.path().join("base");

@@ -29,6 +29,8 @@ pub(super) struct Tree {
     pub(super) about: String,
     /// What kernels built from it are called if nothing else is asked for.
     pub(super) name: String,
+    /// What its Makefile says that it is: `6.13.0-rc1`.
+    pub(super) version: String,
 }
 
 /// Which package the name of a series meant when it was fetched last.
@@ -275,7 +277,7 @@ fn patch(root: &Path, tarball: &Path, sources: &Path, stop: &StopHandle) -> Resu
 fn of_dir(dir: &Path, sha256: String, about: String) -> Result<Tree, BuildError> {
     let makefile = kconfig::text(&dir.join("Makefile")).unwrap_or_default();
     let version = version(&makefile).filter(|_| dir.join("kernel/Kconfig.preempt").is_file());
-    let Some(name) = version else {
+    let Some(version) = version else {
         let remedy = "name the directory with the kernel's Makefile, Kconfig and kernel/, or a tarball of one";
         return Err(BuildError::ask(format!("{about} is not a kernel's tree"), remedy));
     };
@@ -283,7 +285,7 @@ fn of_dir(dir: &Path, sha256: String, about: String) -> Result<Tree, BuildError>
         let message = format!("{}: a kernel can't be built in a directory with a blank or a colon in its path", dir.display());
         return Err(BuildError::ask(message, "take another directory, or another cache: RTSCOPE_CACHE=DIR"));
     }
-    Ok(Tree { dir: dir.to_path_buf(), sha256, about, name })
+    Ok(Tree { dir: dir.to_path_buf(), sha256, about, name: version.clone(), version })
 }
 
 /// Whether a path has what the kernel's build system can't bear.

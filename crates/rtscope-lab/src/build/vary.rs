@@ -2,6 +2,7 @@
 
 use super::config::{Fragment, is_option, is_value};
 use super::error::BuildError;
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// Most kernels that one command builds.
@@ -189,12 +190,17 @@ pub(super) fn variants(vary: &[Vary], models: Models, tree: &str) -> Result<(Vec
             return Err(BuildError::ask(format!("these would be {} kernels", all.len()), format!("vary less: {MOST} at most")));
         }
     }
+    let mut labels = BTreeSet::new();
+    if let Some(twice) = all.iter().find(|v| !labels.insert(v.label.as_str())) {
+        return Err(BuildError::ask(format!("two of the kernels would both be called {}", twice.label), "leave one of them out"));
+    }
     Ok((all, common))
 }
 
-/// An option with its value in a kernel's name.
+/// An option with its value in a kernel's name and release. These are in a Debian package's name too, which has neither `_` nor
+/// upper case.
 fn word(option: &str, value: &str) -> String {
-    format!("{}-{value}", option.to_ascii_lowercase())
+    format!("{option}-{value}").to_ascii_lowercase().replace('_', "-")
 }
 
 /// Whether an option is one of the choice of a tick.

@@ -55,7 +55,7 @@ fn every_combination_has_a_name() {
         labels(&["PREEMPT=none,rt", "HZ=100,1000"], models).unwrap(),
         ["none-hz100", "none-hz1000", "rt-hz100", "rt-hz1000"]
     );
-    assert_eq!(labels(&["CONFIG_NO_HZ_FULL=y,n"], models).unwrap(), ["no_hz_full-y", "no_hz_full-n"]);
+    assert_eq!(labels(&["CONFIG_NO_HZ_FULL=y,n"], models).unwrap(), ["no-hz-full-y", "no-hz-full-n"]);
     let e = labels(&["A=1,2,3,4,5", "B=1,2,3,4"], models).unwrap_err();
     assert!(e.is_usage() && e.to_string().contains("20 kernels"), "{e}");
     let e = labels(&["A=1,2", "A=3"], models).unwrap_err();
@@ -117,6 +117,14 @@ fn a_tick_is_one_of_a_choice() {
 }
 
 #[test]
+fn a_name_is_one_that_a_debian_package_can_have() {
+    let models = Models::of(CHOICE, X86);
+    assert_eq!(labels(&["PHYSICAL_START=0x1A00000", "NO_HZ_FULL=y"], models).unwrap(), ["physical-start-0x1a00000-no-hz-full-y"]);
+    let e = labels(&["PHYSICAL_START=0xAB,0xab"], models).unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("physical-start-0xab"), "{e}");
+}
+
+#[test]
 fn what_the_tree_has_not_is_refused_before_anything_is_built() {
     let lazy = labels(&["PREEMPT=lazy"], Models::of(CHOICE, X86)).unwrap_err();
     assert!(lazy.is_usage() && lazy.remedy().contains("6.13"), "{lazy}");
@@ -139,11 +147,11 @@ fn what_varies_nothing_is_refused() {
 
 proptest! {
     #[test]
-    fn any_text_varies_something_or_is_refused(text in "((PREEMPT|HZ|NO_HZ_FULL|[A-Z_]{0,4})=)?[a-z0-9,\"-]{0,12}") {
+    fn any_text_varies_something_or_is_refused(text in "((PREEMPT|HZ|NO_HZ_FULL|[A-Za-z_]{0,4})=)?[a-zA-F0-9,\"-]{0,12}") {
         if let Ok(v) = text.parse::<Vary>() {
             let Ok((all, _)) = variants(&[v], Models::of(APART, X86), "the tree") else { return Ok(()) };
             let mut names: Vec<&String> = all.iter().map(|v| &v.label).collect();
-            prop_assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))));
+            prop_assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')));
             names.sort();
             names.dedup();
             prop_assert_eq!(names.len(), all.len());
