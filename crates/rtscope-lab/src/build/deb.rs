@@ -1,12 +1,39 @@
-//! What the Debian packages of kernels may be called. It is looked at before anything is compiled.
+//! Debian packages of kernels: where they may go, and what they may be called. Both are looked at before anything is compiled.
 
 use super::config::Config;
 use super::error::BuildError;
 use super::kconfig;
+use super::order::BuildSource;
 use super::source::Tree;
 use crate::kernels::KernelName;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+/// Refuses a directory for packages at or below the source's tree: nothing is written there, and with other files in it it would be
+/// another source the next time.
+pub(super) fn beside(source: &BuildSource, dir: &Path) -> Result<(), BuildError> {
+    let BuildSource::Tree(tree) = source else { return Ok(()) };
+    let tree = fs::canonicalize(tree).map_err(BuildError::io(tree))?;
+    if !real(dir).map_err(BuildError::io(dir))?.starts_with(&tree) {
+        return Ok(());
+    }
+    let message = format!("{} is in the source's tree {}, where nothing is written", dir.display(), tree.display());
+    Err(BuildError::ask(message, "name a directory outside it: --deb DIR"))
+}
+
+/// Where a path leads, whose end may not be there yet.
+fn real(path: &Path) -> std::io::Result<PathBuf> {
+    let mut at = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        if part == Component::ParentDir {
+            at.pop();
+        } else {
+            at.push(part);
+            at = fs::canonicalize(&at).unwrap_or(at);
+        }
+    }
+    Ok(at)
+}
 
 /// Refuses a kernel whose release, which ends in `suffix`, can't be in a package's name. The release is put together as the kernel's
 /// build system does it (`scripts/setlocalversion`), but for what git may add.
@@ -44,6 +71,27 @@ mod tests {
     use super::*;
     use crate::kernels::Arch;
     use rtscope_failure::Problem as _;
+
+    #[test]
+    fn nothing_is_put_into_the_tree() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        fs::create_dir_all(at("linux/kernel")).unwrap();
+        std::os::unix::fs::symlink(at("linux"), at("link")).unwrap();
+        let tree = BuildSource::Tree(at("link"));
+        for wrong in ["linux", "linux/debs", "link/new/debs", "linux/kernel/../debs", "new/../linux/debs"] {
+            let e = beside(&tree, &at(wrong)).unwrap_err();
+            assert!(
+                e.is_usage() && e.to_string().contains("in the source's tree") && e.remedy().contains("outside"),
+                "{wrong}: {e}"
+            );
+        }
+        for right in ["debs", ".", "linux-debs", "linux/../debs", "new/debs"] {
+            beside(&tree, &at(right)).unwrap();
+        }
+        beside(&BuildSource::Debian("6.12".into()), &at("linux/debs")).unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "a directory was made");
+    }
 
     #[test]
     fn what_no_package_can_be_called_is_refused() {

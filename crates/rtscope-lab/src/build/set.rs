@@ -1,6 +1,7 @@
 //! The kernels of one order: configured all before any is compiled, compared, built, and put into the cache.
 
 use super::config::{Config, OptionChange, difference};
+use super::deb;
 use super::error::BuildError;
 use super::kconfig;
 use super::kernel::Building;
@@ -67,6 +68,9 @@ pub fn build(
     on_step: &mut dyn FnMut(BuildStep<'_>),
 ) -> Result<Set, BuildError> {
     let told = |e: BuildError| if stop.is_stopped() { BuildError::Interrupted } else { e };
+    if let Some(dir) = &order.deb {
+        deb::beside(&order.source, dir)?;
+    }
     let tools = Toolchain::find(order.arch)?;
     if let Some(dir) = &order.deb {
         tools.can_package()?;

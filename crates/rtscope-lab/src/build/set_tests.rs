@@ -140,11 +140,17 @@ fn what_kconfig_drops_is_named_before_anything_is_compiled() {
 }
 
 #[test]
-fn packages_are_refused_before_anything_is_compiled() {
+fn packages_are_refused_before_anything_is_made() {
     let w = World::new();
+    let debs = w.dir.path().join("linux/debs");
+    let order = BuildOrder { deb: Some(debs.clone()), ..w.order(&["HZ=100"]) };
+    let e = build(&w.kernels, &order, &StopHandle::new(), &mut |_| {}).unwrap_err();
+    assert!(e.is_usage() && e.to_string().contains("in the source's tree"), "{e}");
+    assert!(!debs.exists() && !w.dir.path().join("cache").exists());
+    // What the release would be is known once it is configured.
     let tree = w.dir.path().join("linux");
     fs::write(tree.join("localversion"), "-BSP\n").unwrap();
-    let order = BuildOrder { deb: Some(w.dir.path().join("debs")), ..w.order(&["HZ=100"]) };
+    let order = BuildOrder { deb: Some(w.dir.path().join("debs")), ..order };
     let Some(refused) = w.build(&order) else { return };
     let e = refused.unwrap_err();
     assert!(e.is_usage() && e.to_string().contains("`-BSP`"), "{e}");
