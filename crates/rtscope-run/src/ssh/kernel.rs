@@ -9,14 +9,17 @@ use super::host::Ssh;
 use crate::target::TargetError;
 use rtscope_files::digest;
 use rtscope_load::StopHandle;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 const SCRIPT: &str = include_str!("kernel.sh");
 /// Longest text of the board that is repeated, characters.
 const LONGEST: usize = 300;
-/// Most lines of a failed program's log that are repeated.
+/// Most lines of a failed program's log that are repeated, the last ones.
 const MOST_LOG: usize = 15;
+/// Most lines of it that a board may send: it has more to say where undoing fails too.
+const MOST_SENT: usize = 200;
 /// Time between two attempts to reach a board that reboots.
 const PAUSE: Duration = Duration::from_secs(3);
 
@@ -156,22 +159,22 @@ impl Ssh {
 
     /// The next word of the board's side and what follows it; its errors as errors.
     fn told(&self, there: &mut Connection, stop: &StopHandle) -> Result<(String, String), TargetError> {
-        let mut log: Vec<String> = Vec::new();
+        let mut log = Log::default();
         loop {
             let line = Self::line(there, stop)?;
             let line: String = line.chars().take(LONGEST).collect();
             let (what, rest) = line.split_once(' ').unwrap_or((&line, ""));
             match what {
-                "log" if log.len() < MOST_LOG => log.push(rest.into()),
+                "log" if log.takes(rest) => {}
                 "log" => return Err(garbled(&line)),
-                "error" => return Err(self.refused(rest, &log)),
+                "error" => return Err(self.refused(rest, &log.text())),
                 _ => return Ok((what.into(), rest.into())),
             }
         }
     }
 
     /// What an error of the board's side means.
-    fn refused(&self, said: &str, log: &[String]) -> TargetError {
+    fn refused(&self, said: &str, log: &str) -> TargetError {
         let at = &self.address;
         let (code, rest) = said.split_once(' ').unwrap_or((said, ""));
         let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -224,8 +227,7 @@ impl Ssh {
             "not-running" => (format!("{at} runs {first}, not {second}"), format!("try it first: rtscope kernel try --to {at}")),
             _ => (format!("{at}: {said}"), remove),
         };
-        let log = if log.is_empty() { String::new() } else { format!("; it said:\n{}", log.join("\n")) };
-        let message = message + &log;
+        let message = message + log;
         if usage { TargetError::Usage { message, remedy } } else { TargetError::Probe { message, remedy } }
     }
 
@@ -277,10 +279,52 @@ impl Ssh {
     }
 }
 
+/// The log of a failed program, as the board sends it.
+#[derive(Debug, Default)]
+struct Log {
+    /// The last lines.
+    last: VecDeque<String>,
+    sent: usize,
+}
+
+impl Log {
+    /// Takes in a line, unless there were too many.
+    fn takes(&mut self, line: &str) -> bool {
+        self.sent += 1;
+        if self.last.len() == MOST_LOG {
+            self.last.pop_front();
+        }
+        self.last.push_back(line.into());
+        self.sent <= MOST_SENT
+    }
+
+    /// What is said of it behind an error; nothing of an empty one.
+    fn text(&self) -> String {
+        let line = |text: String, line: &String| text + "\n" + line;
+        if self.last.is_empty() { String::new() } else { self.last.iter().fold("; it said:".into(), line) }
+    }
+}
+
 fn garbled(line: &str) -> TargetError {
     let shown: String = line.chars().take(LONGEST).collect();
     TargetError::Probe {
         message: format!("the board answers what it was not asked: `{}`", shown.escape_debug()),
         remedy: "log in there once: does its shell say or change something by itself?".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_log_the_end_is_said() {
+        let mut log = Log::default();
+        assert_eq!(log.text(), "");
+        assert!((1..=30).all(|n| log.takes(&n.to_string())), "as many as an undoing that fails sends");
+        let text = log.text();
+        assert!(text.starts_with("; it said:\n16\n17\n") && text.ends_with("\n30"), "{text}");
+        assert!((31..=MOST_SENT).all(|n| log.takes(&n.to_string())));
+        assert!(!log.takes("and on it goes"));
     }
 }

@@ -13,6 +13,13 @@ use std::path::{Path, PathBuf};
 const TOOLS: &str = r##"#!/bin/sh
 env=/boot/grub/grubenv
 fw=/boot/firmware
+# Hooks that fail say much.
+fails() {
+    [ -e /run/dpkg-fails ] || return 0
+    head -c 20 /dev/zero | tr '\0' '\n' | sed 's/$/a hook failed/'
+    [ ! -e /run/dpkg-fails-once ] || rm /run/dpkg-fails
+    exit 1
+}
 entry() { echo "gnulinux-advanced-UUID>gnulinux-$1-advanced-UUID"; }
 case ${0##*/} in
 uname)
@@ -32,15 +39,13 @@ dpkg)
         echo "$package" >/var/installed
         mkdir -p "/lib/modules/$release" "/usr/lib/linux-image-$release/broadcom"
         : >"/usr/lib/linux-image-$release/broadcom/bcm2711-rpi-4-b.dtb"
-        if [ -e /run/dpkg-fails ]; then
-            echo 'a hook failed'
-            exit 1
-        fi
+        fails
         echo "$release" >"/boot/vmlinuz-$release"
         [ ! -d $fw ] || echo "kernel=vmlinuz-$release" >>$fw/config.txt
         [ ! -d /boot/grub ] || update-grub
         ;;
     --purge)
+        fails
         release=${2#linux-image-}
         rm -rf "/boot/vmlinuz-$release" "/lib/modules/$release" "/usr/lib/linux-image-$release" /var/installed
         [ ! -d /boot/grub ] || update-grub
@@ -313,9 +318,17 @@ fn what_would_have_no_way_back_is_refused_and_undone() {
         refused(&board, &rt(&w), 3);
         fs::remove_file(at("abstraction")).unwrap();
         fs::write(at("dpkg-fails"), "").unwrap();
-        // What failed is undone; update-grub has written its menu anew.
-        run(&board, &w, &format!("kernel install {} --to board", rt(&w))).ends_with(3);
+        // Undoing it fails too: both say more than is repeated.
+        let said = run(&board, &w, &format!("kernel install {} --to board", rt(&w))).ends_with(3);
+        assert!(said.err.contains("dpkg could not remove linux-image-6.17.13-rt on ssh:board; it said:"), "{}", said.err);
+        assert_eq!(said.err.matches("a hook failed").count(), 15, "{}", said.err);
         fs::remove_file(at("dpkg-fails")).unwrap();
+        run(&board, &w, "kernel remove --to board").ends_with(0);
+        for name in ["dpkg-fails", "dpkg-fails-once"] {
+            fs::write(at(name), "").unwrap();
+        }
+        // What failed is undone; update-grub has written its menu anew.
+        run(&board, &w, &format!("kernel install {} --to board", rt(&w))).ends_with(3).complains(&["dpkg could not install"]);
         refused(
             &board,
             &{
