@@ -220,6 +220,18 @@ impl Ssh {
             "pi" => (format!("kernel, device trees and configuration could not be put into {rest} on {at}"), as_it_was),
             "once" => (format!("the boot loader of {at} could not be told what to boot next"), remove),
             "purge" => (format!("dpkg could not remove {rest} on {at}"), format!("mend what it says, then: {remove}")),
+            "busy" => match first {
+                "receiving" => (
+                    format!("{at} is being sent the package of a rtscope kernel install, or waits for it since the connection was lost"),
+                    format!("wait, or end that: {remove}"),
+                ),
+                "reboot" => (format!("{at} is about to reboot"), "wait until it answers again".into()),
+                _ => (
+                    format!("a rtscope kernel {first} is still at work on {at}"),
+                    "wait until it has ended; a lost connection does not end it. What it does is in /var/lib/rtscope/kernel/log there".into(),
+                ),
+            },
+            "unfinished" => (format!("the installation of {rest} on {at} was cut off"), format!("undo it: {remove}")),
             "none" => {
                 (format!("{at} has no kernel of rtscope kernel install"), format!("rtscope kernel install FILE.deb --to {at}"))
             }

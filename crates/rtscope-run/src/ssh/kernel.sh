@@ -1,5 +1,6 @@
 # The board's side of `rtscope kernel install`: for any POSIX shell, as root.
-# A line names the action: install, try, keep, remove or restart. $state says how to undo it, and is written before anything is changed.
+# A line names the action: install, try, keep, remove or restart. $state says how to undo it, and is written before anything is changed;
+# what is at work is in $state/busy.
 rtscope() {
     umask 022
     LC_ALL=C
@@ -12,6 +13,8 @@ rtscope() {
     grubenv=/boot/grub/grubenv
     grubcfg=/boot/grub/grub.cfg
     dropin=/etc/default/grub.d/rtscope.cfg
+    boot=$(cat /proc/sys/kernel/random/boot_id)
+    mine=''
 
     tell() {
         trap '' PIPE
@@ -20,6 +23,7 @@ rtscope() {
     }
     # Ends with an error: a code for the driver, then what is the matter.
     fail() {
+        let_go
         tell "error $*"
         exit 1
     }
@@ -27,6 +31,24 @@ rtscope() {
     get() { sed -n "s/^$1=//p" "$state/undo" 2>/dev/null; }
     # Last lines of a program that failed, for the driver.
     log() { tail -n 15 "$state/log" 2>/dev/null | sed 's#^#rtscope-ssh/1 log #'; }
+
+    # When a process began, in ticks since the boot; nothing if it has ended.
+    began() { sed -n 's/.*) \([^XZ]\) /\1 /p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+    # Has process $2 known as the one that is at work here, on $1. Another process may get its number later.
+    mark() {
+        echo "$1 $2 $(began "$2") $boot" >"$state/busy"
+        mine=y
+    }
+
+    # Whether another one is at work: on $doing, as process $pid. The end of its connection did not end it.
+    at_work() {
+        [ -f "$state/busy" ] && read -r doing pid start of <"$state/busy" || return 1
+        [ "$of" = "$boot" ] && [ -n "$start" ] && [ "$(began "$pid")" = "$start" ]
+    }
+
+    # Nothing is at work any more. The driver's next command may come at once.
+    let_go() { [ -z "$mine" ] || rm -f "$state/busy"; }
 
     # The directory that the Raspberry Pi's firmware reads; nothing on another board.
     firmware() {
@@ -162,6 +184,7 @@ rtscope() {
         [ "$kind" != none ] || fail no-loader
         read -r size sum || exit 1
         mkdir -p "${state%/*}" && mkdir -m 700 "$state" || fail "no-room /var/lib/rtscope"
+        mark receiving $$
         head -c "$size" >"$state/package.deb"
         got=$(($(wc -c <"$state/package.deb")))
         if [ "$got" -ne "$size" ]; then
@@ -203,6 +226,7 @@ rtscope() {
             rm -rf "$state"
             fail "$why"
         fi
+        mark install $$
         [ "$kind" != grub ] || [ -f $grubenv ] || grub-editenv $grubenv create
         {
             printf 'loader=%s\npackage=%s\nrelease=%s\nrunning=%s\n' "$kind" "$package" "$release" "$(uname -r)"
@@ -230,23 +254,29 @@ rtscope() {
             [ -n "$new" ] || back "grub its menu got no entry for $release"
             [ "$(entry "$(uname -r)")" = "$old" ] || back "grub the old kernel's entry is no longer called $old"
             grep -q 'next_entry' $grubcfg && grep -q 'saved_entry' $grubcfg || back "grub its configuration does not read grubenv"
-            echo "new=$new" >>"$state/undo"
             ;;
         raspberry-pi)
             prepare_pi "$place" "$release" >>"$state/log" 2>&1 || back "pi $place"
             # The package's hooks may have made the new kernel the one for every boot.
             cmp -s "$state/config.txt" "$place/config.txt" || cp "$state/config.txt" "$place/config.txt"
+            new=tryboot.txt
             ;;
         esac
         sync
+        # Without this line the installation was cut off.
+        echo "new=$new" >>"$state/undo"
+        sync
         once || back "once"
+        let_go
         tell "installed $release"
     }
 
     # The next boot, and only that, is the new kernel's.
     once() {
+        new=$(get new)
+        [ -n "$new" ] || return 1
         case $(get loader) in
-        grub) grub-editenv $grubenv set "next_entry=$(get new)" ;;
+        grub) grub-editenv $grubenv set "next_entry=$new" ;;
         raspberry-pi) [ -f "$(get place)/tryboot.txt" ] ;;
         esac
     }
@@ -259,12 +289,14 @@ rtscope() {
         else
             (sleep 2; exec reboot) >/dev/null 2>&1 </dev/null &
         fi
+        [ ! -d "$state" ] || mark reboot $!
         tell "rebooting $(get release)"
     }
 
     try() {
         [ -e "$state/undo" ] || fail none
         [ ! -e "$state/kept" ] || fail "kept $(get release)"
+        [ -n "$(get new)" ] || fail "unfinished $(get release)"
         once || fail once
         if [ "$(get loader)" = raspberry-pi ]; then
             restart tryboot
@@ -277,6 +309,7 @@ rtscope() {
         [ -e "$state/undo" ] || fail none
         release=$(get release)
         [ "$(uname -r)" = "$release" ] || fail "not-running $(uname -r) $release"
+        [ -n "$(get new)" ] || fail "unfinished $release"
         case $(get loader) in
         grub)
             write_dropin ''
@@ -293,6 +326,7 @@ rtscope() {
         esac
         : >"$state/kept"
         sync
+        let_go
         tell "kept $release"
     }
 
@@ -309,6 +343,7 @@ rtscope() {
             raspberry-pi) cp "$state/config.txt" "$(get place)/config.txt" ;;
             esac
             sync
+            let_go
             tell "running $release $(get running)"
             return
         fi
@@ -320,8 +355,15 @@ rtscope() {
     tell "version $(uname -v)"
     read -r action || exit 1
     case $action in
-    install | keep | remove | try) $action ;;
-    restart) restart ;;
+    install | keep | remove | restart | try)
+        if at_work; then
+            # What still waits for a package has changed nothing, and may wait for hours if its driver went without a word.
+            [ "$action $doing" = 'remove receiving' ] || fail "busy $doing"
+            kill -KILL "$pid"
+        fi
+        [ ! -d "$state" ] || mark "$action" $$
+        $action
+        ;;
     *) tell "here" ;;
     esac
 }

@@ -4,7 +4,7 @@
 
 use crate::busybox::{Board, cannot};
 use crate::sshd::command;
-use crate::world::{Said, World, end_of};
+use crate::world::{Said, World, end_of, wait_for};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,9 @@ dpkg)
         echo "$package" >/var/installed
         mkdir -p "/lib/modules/$release" "/usr/lib/linux-image-$release/broadcom"
         : >"/usr/lib/linux-image-$release/broadcom/bcm2711-rpi-4-b.dtb"
+        while [ -e /run/dpkg-waits ]; do
+            sleep 1
+        done
         fails
         echo "$release" >"/boot/vmlinuz-$release"
         [ ! -d $fw ] || echo "kernel=vmlinuz-$release" >>$fw/config.txt
@@ -292,6 +295,77 @@ fn a_raspberry_pi_tries_a_kernel_until_it_is_kept() {
     assert_eq!((running(&board).as_str(), file("run/cmdline").as_str()), (NEW, "root=/dev/mmcblk0p2\n"));
     run(&board, &w, "kernel remove --to board --reboot").ends_with(0);
     assert_eq!(running(&board), OLD);
+    is_as(&board, &before);
+}
+
+/// What the board knows to be at work.
+fn busy(board: &Board) -> Option<String> {
+    fs::read_to_string(board.dir.join("root/var/lib/rtscope/kernel/busy")).ok().filter(|text| text.ends_with('\n'))
+}
+
+#[test]
+fn an_installation_goes_on_without_its_connection_and_nothing_comes_between() {
+    if cannot() {
+        return;
+    }
+    let w = World::new();
+    let board = board(&w, with_grub);
+    let before = state(&board);
+    let waits = board.dir.join("root/run/dpkg-waits");
+    fs::write(&waits, "").unwrap();
+    let package = rt(&w);
+    let mut child = command(&board.dir, &w, &format!("kernel install {package} --to board")).spawn().unwrap();
+    wait_for("dpkg to be at work", || board.dir.join("root/lib/modules").join(NEW).exists().then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let at_work = busy(&board).unwrap();
+    assert!(at_work.starts_with("install "), "{at_work}");
+    for words in ["try", "keep", "remove", "remove --reboot", &format!("install {package}")] {
+        let said = run(&board, &w, &format!("kernel {words} --to board")).ends_with(3);
+        said.complains(&["rtscope kernel install is still at work on ssh:board", "wait until it has ended"]);
+    }
+    assert_eq!(busy(&board).unwrap(), at_work);
+    fs::remove_file(&waits).unwrap();
+    wait_for("the installation to end", || busy(&board).is_none().then_some(()));
+    run(&board, &w, "kernel try --to board").ends_with(0);
+    assert_eq!(running(&board), NEW);
+    run(&board, &w, "kernel remove --to board --reboot").ends_with(0);
+    is_as(&board, &before);
+}
+
+#[test]
+fn what_was_cut_off_is_not_tried_and_what_only_waits_is_ended() {
+    if cannot() {
+        return;
+    }
+    let w = World::new();
+    let board = board(&w, with_grub);
+    let before = state(&board);
+    let there = board.dir.join("root/var/lib/rtscope/kernel");
+    run(&board, &w, &format!("kernel install {} --to board", rt(&w))).ends_with(0);
+    // As a power cut in the middle of it leaves it; its number has another process by now.
+    let undo = fs::read_to_string(there.join("undo")).unwrap();
+    let cut: String = undo.split_inclusive('\n').filter(|line| !line.starts_with("new=")).collect();
+    fs::write(there.join("undo"), cut).unwrap();
+    fs::write(there.join("busy"), "install 1 1 first\n").unwrap();
+    let grubenv = board.dir.join("root/boot/grub/grubenv");
+    let order = fs::read_to_string(&grubenv).unwrap();
+    let boot = || fs::read_to_string(board.dir.join("root/run/boot_id")).unwrap();
+    run(&board, &w, "kernel try --to board")
+        .ends_with(3)
+        .complains(&[&format!("the installation of {NEW} on ssh:board was cut off")]);
+    assert_eq!((boot().as_str(), fs::read_to_string(&grubenv).unwrap()), ("first\n", order));
+    run(&board, &w, "kernel remove --to board").ends_with(0);
+    is_as(&board, &before);
+    // A connection that went without a word leaves an installation that waits for the rest of its package.
+    let waits = "mkdir -p /var/lib/rtscope/kernel; echo \"receiving $$ $(cut -d' ' -f22 /proc/$$/stat) first\" >/var/lib/rtscope/kernel/busy; exec sleep 600";
+    let mut ssh = std::process::Command::new("ssh");
+    let mut ssh = ssh.arg("-F").arg(board.dir.join("config")).args(["board", waits]).spawn().unwrap();
+    wait_for("the installation to wait", || busy(&board));
+    let said = run(&board, &w, &format!("kernel install {} --to board", rt(&w))).ends_with(3);
+    said.complains(&["waits for it since the connection was lost", "rtscope kernel remove --to ssh:board"]);
+    run(&board, &w, "kernel remove --to board").ends_with(0);
+    wait_for("it to end", || ssh.try_wait().unwrap());
     is_as(&board, &before);
 }
 
