@@ -36,7 +36,7 @@ pub struct KernelModel {
     pub preemption: String,
     /// Stock or RT.
     pub role: Role,
-    /// What the target's name added to its command line, in the lab.
+    /// What the target's name added to its command line, in the lab; elsewhere what of the command line bears on latencies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
     /// What was set for the run while it ran.
@@ -56,7 +56,10 @@ impl KernelModel {
             Preemption::Unknown => Role::Unknown,
             _ => Role::Stock,
         };
-        let parameters = r.parts().lab.as_ref().map(|lab| lab.parameters.clone()).unwrap_or_default();
+        let parameters = match &r.parts().lab {
+            Some(lab) => lab.parameters.clone(),
+            None => bearing(&k.cmdline),
+        };
         let tuning = r.parts().settings.tuning.clone();
         let mut words = match (k.release.as_str(), role) {
             // As many imports are.
@@ -115,6 +118,32 @@ pub(crate) fn tell_apart(kernels: &mut [KernelModel]) {
             }
         }
     }
+}
+
+/// Parameters of a command line that bear on latencies (Documentation/admin-guide/kernel-parameters.txt), but for `preempt`, which the preemption
+/// model tells.
+const BEARING: [&str; 15] = [
+    "cpuidle.off",
+    "highres",
+    "idle",
+    "intel_idle.max_cstate",
+    "irqaffinity",
+    "isolcpus",
+    "maxcpus",
+    "nohz",
+    "nohz_full",
+    "nosmt",
+    "processor.max_cstate",
+    "rcu_nocb_poll",
+    "rcu_nocbs",
+    "skew_tick",
+    "threadirqs",
+];
+
+/// Those of a command line; what stands behind `--` is for init.
+fn bearing(cmdline: &str) -> Vec<String> {
+    let words = cmdline.split_ascii_whitespace().take_while(|word| *word != "--");
+    words.filter(|word| BEARING.contains(&word.split('=').next().unwrap_or_default())).map(str::to_owned).collect()
 }
 
 fn added(parameters: &[String], tuning: &Tuning) -> Vec<String> {
@@ -214,6 +243,22 @@ mod tests {
         // `preempt=` of a kernel that can be told.
         let dynamic = vec![kernel("6.12.95+deb12-amd64", Preemption::Voluntary), kernel("6.12.95+deb12-amd64", Preemption::Full)];
         assert_eq!(labels(dynamic), ["6.12.95+deb12-amd64 PREEMPT_VOLUNTARY", "6.12.95+deb12-amd64 PREEMPT"]);
+    }
+
+    #[test]
+    fn a_machine_booted_with_other_parameters_has_another_kernel() {
+        let booted = |cmdline: &str| {
+            let mut parts = rtscope_record::fixtures::parts();
+            parts.system.kernel.release = "6.12.95-amd64".into();
+            parts.system.kernel.preemption = Preemption::Voluntary;
+            parts.system.kernel.cmdline = cmdline.into();
+            KernelModel::of(&Record::new(parts).unwrap())
+        };
+        let plain = booted("BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet preempt=voluntary -- isolcpus=1");
+        assert_eq!((plain.label.as_str(), plain.is_plain()), ("6.12.95 stock", true));
+        let isolated = booted("root=/dev/sda1 isolcpus=1 nohz_full=1 quiet threadirqs");
+        assert_eq!(isolated.label, "6.12.95 stock isolcpus=1 nohz_full=1 threadirqs");
+        assert_ne!(plain, isolated);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The four papers that rtscope reproduces: their tables with one's own runs beside the published figures, and their claims held
 //! against one's own runs.
 
+mod bounds;
 mod claims;
 mod conditions;
 mod figures;
@@ -45,6 +46,8 @@ pub struct Papers {
     pub claims: Vec<Claim>,
     /// Runs that count.
     pub runs: usize,
+    /// Runs that do not: INVALID or interrupted.
+    pub left_out: usize,
     /// Of all figures of these runs, to the last bucket: the same runs in virtual time have it again on any machine.
     pub fingerprint: Fingerprint,
 }
@@ -62,11 +65,13 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
         differences: conditions::others(paper, &kinds),
         tables: tables::tables(paper, &published, &kinds),
     };
+    let left_out = run::left_out(runs);
     let counted: Vec<&PaperRun> = kinds.values().flatten().copied().collect();
     Ok(Papers {
         papers: asked.iter().copied().map(beside).collect(),
-        claims: claims::claims(asked, &kinds),
+        claims: claims::claims(asked, &kinds, left_out),
         runs: counted.len(),
+        left_out,
         fingerprint: Fingerprint::of_runs(counted.iter().map(|r| (r.id.as_str(), r.fingerprint))),
     })
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use rtscope_record::lines::InstrumentFacts;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Clock, Handler, Lab, Nanos, Record, Space, System, Test, Verdict};
+use rtscope_record::{Clock, Handler, Lab, Nanos, Policy, Record, RecordParts, Space, System, Test, Verdict};
 
 /// Five runs of a kernel in the lab with these maxima, in us; the mean of all is about 5 us.
 fn kernel(rt: bool, load: &str, parameters: &[&str], maxima: [u64; 5]) -> Vec<Record> {
@@ -158,6 +158,105 @@ fn runs_of_other_lengths_are_not_held_against_each_other() {
     let p = held(&[Paper::Dewit2024], &[stock, rt].concat());
     let claim = p.claims.iter().find(|c| c.id == "rt-lowers-maximum-under-load").unwrap();
     assert!(claim.held.is_empty() && claim.answer == Answer::NotEnoughData && !claim.missing.is_empty(), "{claim:?}");
+}
+
+/// The same runs by other names, with something else about them.
+fn changed(records: Vec<Record>, suffix: &str, change: impl Fn(&mut RecordParts)) -> Vec<Record> {
+    let of = |r: Record| {
+        let mut p = r.into_parts();
+        p.id += suffix;
+        change(&mut p);
+        Record::new(p).unwrap()
+    };
+    records.into_iter().map(of).collect()
+}
+
+#[test]
+fn runs_that_were_scheduled_otherwise_are_of_another_kind() {
+    let stock = || kernel(false, "none", &[], [300, 310, 305, 298, 320]);
+    let rt = kernel(true, "none", &[], [20, 21, 20, 22, 20]);
+    type Change = fn(&mut RecordParts);
+    let changes: [(Change, &str); 4] = [
+        (|p| (p.settings.policy, p.settings.priority) = (Policy::Other, 0), "other"),
+        (|p| p.settings.hold_dma_latency = !p.settings.hold_dma_latency, "idle states as they are"),
+        (|p| (p.settings.migrate, p.settings.cpus) = (true, Vec::new()), "free to migrate"),
+        (|p| p.settings.mlockall = !p.settings.mlockall, "memory not locked"),
+    ];
+    for (change, words) in changes {
+        let p = held(&[Paper::Balci2017], &[stock(), changed(stock(), "-x", change), rt.clone()].concat());
+        let claim = p.claims.iter().find(|c| c.id == "rt-lowers-maximum").unwrap();
+        assert_eq!((claim.held.len(), claim.held[0].runs), (1, [5, 5]), "{words}: {claim:?}");
+        let own: Vec<&str> = p.papers[0].tables[0].rows.iter().filter(|r| r.own.is_some()).map(|r| r.of.as_str()).collect();
+        assert_eq!(own.len(), 3, "{own:?}");
+        assert!(own[0] != own[1] && own.iter().any(|of| of.contains(words)), "{words}: {own:?}");
+        // Held only against runs like them, there is nothing to compare.
+        let p = held(&[Paper::Balci2017], &[changed(stock(), "-x", change), rt.clone()].concat());
+        assert_eq!(answer(&p, "rt-lowers-maximum"), Answer::NotEnoughData);
+    }
+}
+
+#[test]
+fn user_and_kernel_space_are_held_against_each_other_by_one_instrument_only() {
+    let of = |space: Space, instrument: &str, us: u64| -> Vec<Record> {
+        let runs =
+            (0..5).map(|n| over_lines(&format!("{space}-{n}"), Test::Response, space, true, &[us * 1_000 + n; 50])).collect();
+        changed(runs, "", |p| {
+            let i = p.instrument.as_mut().unwrap();
+            (i.what, i.dut) = (instrument.into(), "kernel module rtscope_response, handler hard".into());
+        })
+    };
+    let user = of(Space::User, "a module", 20);
+    for (instrument, pairs) in [("a module", 2), ("an FPGA", 0)] {
+        let p = held(&[Paper::Adam2021], &[user.clone(), of(Space::Kernel, instrument, 2)].concat());
+        let claim = p.claims.iter().find(|c| c.id == "kernel-response-below-user").unwrap();
+        assert_eq!(claim.held.len(), pairs, "{claim:?}");
+    }
+}
+
+#[test]
+fn the_maximum_must_fall_and_the_mean_change_by_less() {
+    // A kernel's runs with this mean and maximum, in us.
+    let of = |rt: bool, mean: u64, max: u64| {
+        let run = |seed: u64| {
+            let mut samples = vec![mean * 1_000 + seed; 9_999];
+            samples.push(max * 1_000 + seed);
+            let mut b = Build::new("full").cpu(0, 100_000_000, &samples);
+            (b.0.id, b.0.clock) = (format!("{rt}-{seed}"), Clock::Virtual);
+            b.0.system.kernel.release = "6.12.1-amd64".into();
+            b.0.system.kernel.preemption = if rt { Preemption::Rt } else { Preemption::Voluntary };
+            b.0.lab = Some(Lab { model: 2, seed, ..Lab::default() });
+            b.record()
+        };
+        (0..5).map(run).collect::<Vec<_>>()
+    };
+    for (mean, max, wanted) in [
+        (8, 20, Answer::Confirmed),
+        (11, 20, Answer::Confirmed),
+        (1, 50, Answer::Contradicted),
+        (40, 300, Answer::Contradicted),
+        (11, 120, Answer::Contradicted),
+        (60, 50, Answer::Contradicted),
+    ] {
+        let p = held(&[Paper::Dewit2024], &[of(false, 10, 100), of(true, mean, max)].concat());
+        assert_eq!(answer(&p, "mean-changes-less-than-maximum"), wanted, "{mean} {max}: {:?}", p.claims);
+    }
+}
+
+#[test]
+fn runs_that_do_not_count_are_named_and_a_figure_of_zero_is_no_loss() {
+    let invalid = changed(kernel(false, "full", &[], [300; 5]), "", |p| p.interrupted = true);
+    let p = held(&[Paper::Dewit2024], &invalid);
+    let claim = p.claims.iter().find(|c| c.id == "rt-lowers-maximum-under-load").unwrap();
+    assert_eq!((p.runs, p.left_out), (0, 5));
+    assert!(claim.missing.ends_with("5 runs are INVALID or were interrupted"), "{}", claim.missing);
+    let wave = |load: &str, ns: u64| -> Vec<Record> {
+        let runs = (0..3).map(|n| over_lines(&format!("{load}-{n}"), Test::Periodic, Space::User, false, &[ns; 50])).collect();
+        changed(runs, "", |p| p.load = load.into())
+    };
+    let p = held(&[Paper::VinhChau], &[wave("none", 0), wave("full", 900)].concat());
+    let claim = p.claims.iter().find(|c| c.id == "load-raises-jitter").unwrap();
+    assert!(claim.held.iter().any(|h| h.why.contains("is 0 or below")), "{claim:?}");
+    assert!(claim.held.iter().all(|h| !h.why.contains("do not know")), "{claim:?}");
 }
 
 /// A run on this board by this kernel, as long as Dewit's and with his interval and threads.

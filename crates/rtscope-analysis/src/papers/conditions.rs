@@ -160,9 +160,7 @@ impl Theirs {
             }
         }
         differs(!(self.load.1)(&k.load), "load", load(k), self.load.0);
-        // The DUT's own part of the device, in kernel space, is not the instrument's.
-        let instrument = k.device.rsplit(" · ").next().unwrap_or_default();
-        differs(k.test != Test::Timer && !(self.instrument.1)(k), "instrument", instrument.to_owned(), self.instrument.0);
+        differs(k.test != Test::Timer && !(self.instrument.1)(k), "instrument", k.instrument().to_owned(), self.instrument.0);
         all
     }
 }
@@ -225,11 +223,12 @@ pub(super) fn own(paper: Paper, kinds: &BTreeMap<RunKind, Vec<&PaperRun>>) -> Ve
         let (clock, interval) = (&k.clock_words, k.every());
         let of = all
             .entry(format!(
-                "{} {clock}, {} test in {} space every {interval}, {}, {threads}{by}",
+                "{} {clock}, {} test in {} space every {interval}, {}, {threads}, {}{by}",
                 k.machine,
                 k.test,
                 k.space,
-                k.length()
+                k.length(),
+                k.scheduling
             ))
             .or_default();
         for (list, one) in [(&mut of.kernels, k.kernel.label.as_str()), (&mut of.loads, k.load.as_str())] {

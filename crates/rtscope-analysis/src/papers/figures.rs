@@ -182,6 +182,7 @@ fn common(k: &RunKind) -> Vec<String> {
         format!("{}, {}", k.machine, k.clock_words),
         format!("every {}", k.every()),
         format!("{} a run", k.length()),
+        k.scheduling.clone(),
         k.device.clone(),
     ];
     parts.into_iter().filter(|p| !p.is_empty()).collect()

@@ -4,7 +4,8 @@ use crate::edges::figures;
 use crate::kernel::{KernelModel, Role};
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
-use rtscope_record::{Clock, DistributionError, Fingerprint, Handler, Nanos, Record, Space, Test, Verdict};
+use rtscope_record::system::cpus;
+use rtscope_record::{Clock, DistributionError, Fingerprint, Handler, Nanos, Record, RecordParts, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +42,8 @@ pub struct RunKind {
     pub loops: Option<u64>,
     /// Number of measuring threads.
     pub threads: u32,
+    /// How they ran, in words: policy and priority, on which CPUs, and what did not hold that holds otherwise.
+    pub scheduling: String,
     /// The kernel.
     pub kernel: KernelModel,
     /// Name of the load.
@@ -51,6 +54,11 @@ impl RunKind {
     /// The interval, or the range of the intervals, in words.
     pub(super) fn every(&self) -> String {
         range((self.interval, self.interval_max))
+    }
+
+    /// What held the clock of a test over lines; the device's own part, in kernel space, is left out.
+    pub(super) fn instrument(&self) -> &str {
+        self.device.rsplit(" · ").next().unwrap_or_default()
     }
 
     /// How long a run was to take, in words.
@@ -138,6 +146,7 @@ impl PaperRun {
             duration: p.settings.duration.map(|d| d.0),
             loops: p.settings.loops,
             threads: p.settings.threads,
+            scheduling: scheduling(p),
             kernel: KernelModel::of(r),
             load: p.load.clone(),
         };
@@ -165,6 +174,25 @@ impl PaperRun {
         };
         Ok((run.samples > 0).then_some(run))
     }
+}
+
+/// "fifo 95, CPUs 0-3 of 4": how a run's threads ran, and on how many CPUs the machine did.
+fn scheduling(p: &RecordParts) -> String {
+    let s = &p.settings;
+    let mut words = vec![if s.priority > 0 { format!("{} {}", s.policy, s.priority) } else { s.policy.to_string() }];
+    if s.priority_descends && s.threads > 1 {
+        words.push("each further thread one lower".into());
+    }
+    let online = p.system.cpu.online.len();
+    if s.migrate {
+        words.push("free to migrate".into());
+    } else if !s.cpus.is_empty() {
+        let of = if online > 0 { format!(" of {online}") } else { String::new() };
+        words.push(format!("{}{of}", cpus(&s.cpus)));
+    }
+    words.extend((!s.mlockall).then(|| "memory not locked".to_owned()));
+    words.extend((!s.hold_dma_latency).then(|| "idle states as they are".to_owned()));
+    words.join(", ")
 }
 
 fn signed(v: Option<u64>) -> Option<i64> {
@@ -207,6 +235,11 @@ fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
         worst: furthest.filter(|_| both.missed == 0).map(|v| v as f64),
         ..run
     })
+}
+
+/// How many runs do not count.
+pub(super) fn left_out(runs: &[PaperRun]) -> usize {
+    runs.iter().filter(|r| !r.counts).map(|r| &r.id).collect::<BTreeSet<_>>().len()
 }
 
 /// The runs of each kind that count, once each, in the order of the kinds.

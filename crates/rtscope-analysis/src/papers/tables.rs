@@ -229,11 +229,12 @@ fn table(spec: &Spec, rows: &[Reference], kinds: &BTreeMap<RunKind, Vec<&PaperRu
             conditions.entry(condition).or_default().push(row);
         }
     }
-    for (kind, runs) in kinds {
-        if let Some(condition) = (spec.own)(kind) {
-            let row = PaperRow { condition: condition.1.clone(), of: name(kind), published: None, own: Some(Pooled::of(runs)) };
-            conditions.entry(condition).or_default().push(row);
-        }
+    let own: Vec<_> = kinds.iter().filter_map(|(kind, runs)| Some(((spec.own)(kind)?, kind, runs))).collect();
+    for (condition, kind, runs) in &own {
+        let beside: Vec<&RunKind> = own.iter().filter(|(other, ..)| other == condition).map(|(_, kind, _)| *kind).collect();
+        let row =
+            PaperRow { condition: condition.1.clone(), of: name(kind, &beside), published: None, own: Some(Pooled::of(runs)) };
+        conditions.entry(condition.clone()).or_default().push(row);
     }
     Table { title: spec.title.into(), rows: conditions.into_values().flatten().collect() }
 }
@@ -245,7 +246,19 @@ fn published(r: &Reference) -> String {
     format!("{}{kernel}{by}", r.board)
 }
 
-/// Kernel, load and interval of one's own runs.
-fn name(k: &RunKind) -> String {
-    format!("{}, load {}, every {}", k.kernel.label, k.load, k.every())
+/// Kernel, load and interval of one's own runs, and what tells them from those beside them of the same three.
+fn name(k: &RunKind, beside: &[&RunKind]) -> String {
+    let short = |k: &RunKind| format!("{}, load {}, every {}", k.kernel.label, k.load, k.every());
+    let mut name = short(k);
+    let alike: Vec<&RunKind> = beside.iter().copied().filter(|other| short(other) == name).collect();
+    let machine = |k: &RunKind| format!("{} {}", k.machine, k.clock_words);
+    let more: [&dyn Fn(&RunKind) -> String; 4] =
+        [&machine, &RunKind::length, &|k: &RunKind| k.scheduling.clone(), &|k: &RunKind| k.device.clone()];
+    for one in more {
+        let own = one(k);
+        if alike.iter().any(|other| one(other) != own) {
+            name += &format!(", {own}");
+        }
+    }
+    name
 }

@@ -58,9 +58,9 @@ pub struct Variant {
 }
 
 impl Variants {
-    /// Whether any kernel has parameters of the command line, or anything was set on its machine.
+    /// Whether the kernels of any place differ in parameters of the command line, or in what was set on its machine.
     pub fn has_settings(&self) -> bool {
-        self.places.iter().flat_map(|p| &p.rows).any(|row| !row.kernel.is_plain())
+        self.places.iter().any(|p| differ(p.rows.iter().map(|row| &row.kernel)))
     }
 }
 
@@ -73,13 +73,19 @@ pub fn variants(tally: &VersusTally, base: Option<&str>) -> Result<Variants, Ver
     if sets.is_empty() { Err(VersusError::OneKernel(first)) } else { beside(tally, &sets) }
 }
 
-/// What parameters of the command line and settings change: the [`variants`] at those places where a run had any; `None` where no place
-/// has both such a run and another kernel to hold it against.
+/// What parameters of the command line and settings change: the [`variants`] at those places whose runs differ in them; `None` where there is no
+/// such place.
 pub fn settings(records: &[Record]) -> Result<Option<Variants>, VersusError> {
     let tally = VersusTally::of(records);
     let mut sets = sets(tally.groups(), None)?;
-    sets.retain(|set| set.iter().any(|g| !g.kernel.is_plain()));
+    sets.retain(|set| differ(set.iter().map(|g| &g.kernel)));
     if sets.is_empty() { Ok(None) } else { beside(&tally, &sets).map(Some) }
+}
+
+/// Whether kernels differ in their parameters, or in what was set.
+fn differ<'a>(kernels: impl IntoIterator<Item = &'a KernelModel>) -> bool {
+    let mut settings = kernels.into_iter().map(|k| (&k.parameters, &k.tuning));
+    settings.next().is_some_and(|first| settings.any(|other| other != first))
 }
 
 /// The kernels of each place that has several, the base first.

@@ -153,13 +153,15 @@ impl Set {
 
     /// Puts back what was, the last first. Returns what was not as set any more, and what could not be put back.
     fn end(self) -> (Vec<String>, Vec<String>) {
-        let (mut changed, mut left) = (Vec::new(), Vec::new());
+        // All are read before one is put back: the CPUs of one cpufreq policy have one governor between them.
+        let differs = |c: &Change| match self.files.read(&c.place) {
+            Ok(now) if now == c.wanted => None,
+            Ok(now) => Some(format!("{}: {} is {now}", c.of, c.place)),
+            Err(e) => Some(format!("{}: {}: {e}", c.of, c.place)),
+        };
+        let changed = self.changes.iter().rev().filter_map(differs).collect();
+        let mut left = Vec::new();
         for c in self.changes.iter().rev() {
-            match self.files.read(&c.place) {
-                Ok(now) if now == c.wanted => {}
-                Ok(now) => changed.push(format!("{}: {} is {now}", c.of, c.place)),
-                Err(e) => changed.push(format!("{}: {}: {e}", c.of, c.place)),
-            }
             if let Err(e) = self.files.put_back(&c.place, &c.wanted, &c.before) {
                 left.push(format!("{} is not {} again: {e}", c.place, c.before));
             }
@@ -185,5 +187,54 @@ fn lock(root: &Path) -> Result<Lock, TuningError> {
             return Err(TuningError::Refused { message, remedy: "wait until it has ended".into(), usage: false });
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    const CPUS: &str = "sys/devices/system/cpu";
+
+    /// A machine whose two CPUs have one cpufreq policy between them, as most boards' have. The governors' names are equally long, since a file that is
+    /// written in place keeps its end, unlike the kernel's.
+    fn one_policy() -> (tempfile::TempDir, Order) {
+        let dir = tempfile::tempdir().unwrap();
+        let cpus = dir.path().join(CPUS);
+        let policy = cpus.join("cpufreq/policy0");
+        fs::create_dir_all(&policy).unwrap();
+        fs::write(policy.join("scaling_governor"), "schedutil").unwrap();
+        fs::write(policy.join("scaling_available_governors"), "schedutil powersave").unwrap();
+        for cpu in ["cpu0", "cpu1"] {
+            fs::create_dir(cpus.join(cpu)).unwrap();
+            symlink("../cpufreq/policy0", cpus.join(cpu).join("cpufreq")).unwrap();
+        }
+        let journal = dir.path().join("journal");
+        let tuning = "governor=powersave".parse().unwrap();
+        let order = Order { root: dir.path().into(), tuning, journal };
+        (dir, order)
+    }
+
+    #[test]
+    fn cpus_of_one_policy_are_set_and_put_back_together() {
+        let (dir, order) = one_policy();
+        let governor = || fs::read_to_string(dir.path().join(CPUS).join("cpu1/cpufreq/scaling_governor")).unwrap();
+        let set = Set::make(&order).unwrap();
+        assert_eq!(governor().trim(), "powersave");
+        assert_eq!(set.end(), (Vec::new(), Vec::new()));
+        assert_eq!(governor().trim(), "schedutil");
+    }
+
+    #[test]
+    fn a_policy_that_was_set_meanwhile_is_told_and_left() {
+        let (dir, order) = one_policy();
+        let file = dir.path().join(CPUS).join("cpufreq/policy0/scaling_governor");
+        let set = Set::make(&order).unwrap();
+        fs::write(&file, "userspace").unwrap();
+        let (changed, left) = set.end();
+        assert_eq!((changed.len(), left.len()), (2, 0), "{changed:?} {left:?}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "userspace");
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn papers(p: &Papers, records: &[Record], there: Sections) -> Result<
                 }
             }
             @for b in &p.papers { (beside(b, there, &drawn)) }
-            p.muted { (sheets::NOTE) " Fingerprint of all figures of the " (p.runs) " runs: " (p.fingerprint) "." }
+            p.muted { (sheets::NOTE) " " (sheets::runs(p)) "." }
         }
     })
 }

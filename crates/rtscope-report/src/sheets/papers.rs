@@ -4,7 +4,7 @@ use super::reference::marked;
 use crate::format::{NONE, clean, count, cut, us_f64, us_opt};
 use crate::sheet::{Cell, Columns, Mark, Sheet};
 use crate::words::{mean, signed_us};
-use rtscope_analysis::papers::{Answer, Claim, Held, PaperRow, Pooled, Table};
+use rtscope_analysis::papers::{Answer, Claim, Held, PaperRow, Papers, Pooled, Table};
 use rtscope_analysis::reference::Standing;
 use rtscope_record::Test;
 
@@ -98,13 +98,20 @@ fn ratio(v: f64) -> String {
     if v < 100.0 { format!("{v:.3}") } else { format!("{v:.0}") }
 }
 
+/// Of which runs the figures are, and which do not count.
+pub(crate) fn runs(p: &Papers) -> String {
+    let out = match p.left_out {
+        0 => String::new(),
+        1 => "; 1 run does not count: INVALID or interrupted".into(),
+        n => format!("; {n} runs do not count: INVALID or interrupted"),
+    };
+    format!("Fingerprint of all figures of the {} runs: {}{out}", p.runs, p.fingerprint)
+}
+
 /// The comparisons of a claim.
 pub(crate) fn held(c: &Claim) -> Sheet<'_> {
     let side = |h: &Held, i: usize| {
-        let figure = h.figures.map_or_else(
-            || NONE.into(),
-            |f| if f[i] < 100.0 && c.id.starts_with("mean-") { ratio(f[i]) } else { us_f64(Some(f[i])) },
-        );
+        let figure = h.figures.map_or_else(|| NONE.into(), |f| if h.unit.is_empty() { ratio(f[i]) } else { us_f64(Some(f[i])) });
         format!("{figure} ({})", h.runs[i])
     };
     let names = c.held.first().map_or_else(|| [String::from("A"), String::from("B")], |h| h.sides.clone());

@@ -49,6 +49,6 @@ pub fn claims(p: &Papers, comparisons: bool, style: Style) -> String {
     for claim in p.claims.iter().filter(|c| !c.missing.is_empty()) {
         out += &wrapped(style, &format!("  {}: ", claim.id), &claim.missing);
     }
-    out += &wrapped(style, "", &format!("Fingerprint of all figures of the {} runs: {}", p.runs, p.fingerprint));
+    out += &wrapped(style, "", &sheets::runs(p));
     out
 }

@@ -83,7 +83,7 @@ pub(crate) fn system() -> System {
             release: "6.12.47-rt".into(),
             version: "#1 SMP PREEMPT_RT Debian 1:6.12.47-1".into(),
             arch: "aarch64".into(),
-            cmdline: "console=tty1 root=/dev/mmcblk0p2 isolcpus=2,3 nohz_full=2,3".into(),
+            cmdline: "console=tty1 root=/dev/mmcblk0p2".into(),
             preemption: Preemption::Rt,
             preemption_evidence: "uname -v".into(),
             hz: Some(250),
