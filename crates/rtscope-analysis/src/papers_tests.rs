@@ -171,11 +171,13 @@ fn changed(records: Vec<Record>, suffix: &str, change: impl Fn(&mut RecordParts)
     records.into_iter().map(of).collect()
 }
 
+/// What is changed about a run.
+type Change = fn(&mut RecordParts);
+
 #[test]
 fn runs_that_were_scheduled_otherwise_are_of_another_kind() {
     let stock = || kernel(false, "none", &[], [300, 310, 305, 298, 320]);
     let rt = kernel(true, "none", &[], [20, 21, 20, 22, 20]);
-    type Change = fn(&mut RecordParts);
     let changes: [(Change, &str); 4] = [
         (|p| (p.settings.policy, p.settings.priority) = (Policy::Other, 0), "other"),
         (|p| p.settings.hold_dma_latency = !p.settings.hold_dma_latency, "idle states as they are"),
