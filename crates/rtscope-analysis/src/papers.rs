@@ -69,11 +69,24 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
     let counted: Vec<&PaperRun> = kinds.values().flatten().copied().collect();
     Ok(Papers {
         papers: asked.iter().copied().map(beside).collect(),
-        claims: claims::claims(asked, &kinds, left_out),
+        claims: every_claim(asked, &kinds, left_out),
         runs: counted.len(),
         left_out,
         fingerprint: Fingerprint::of_runs(counted.iter().map(|r| (r.id.as_str(), r.fingerprint))),
     })
+}
+
+/// The claims of these papers in the order of the papers, and of a paper's own text.
+fn every_claim(asked: &[Paper], kinds: &claims::Kinds<'_>, left_out: usize) -> Vec<Claim> {
+    let mut all = claims::compared(asked, kinds);
+    if asked.contains(&Paper::Adam2021) {
+        // Adam's come first, and of them two before his bounds.
+        all.splice(2..2, [bounds::margin(kinds), bounds::frequency(kinds)]);
+    }
+    for claim in all.iter_mut().filter(|c| left_out > 0 && !c.missing.is_empty()) {
+        claim.missing += &format!(" that count: {left_out} runs are INVALID or were interrupted");
+    }
+    all
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! A claim is a bound on a ratio B/A of a figure of whole runs. It is confirmed where the interval lies on the claimed side in every
 //! comparison that the runs allow, and contradicted where it lies on the other side in any. All intervals of a claim hold together.
 
-use super::bounds;
 use super::paper::Paper;
 use super::run::{PaperRun, RunKind};
 use crate::kernel::Role;
@@ -343,17 +342,9 @@ const SPECS: &[Spec] = &[
     },
 ];
 
-/// The claims of these papers.
-pub(super) fn claims(asked: &[Paper], kinds: &Kinds<'_>, left_out: usize) -> Vec<Claim> {
-    let mut all: Vec<Claim> = SPECS.iter().filter(|s| asked.contains(&s.paper)).map(|s| tried(s, kinds)).collect();
-    if asked.contains(&Paper::Adam2021) {
-        all.insert(2, bounds::margin(kinds));
-        all.insert(3, bounds::frequency(kinds));
-    }
-    for claim in all.iter_mut().filter(|c| left_out > 0 && !c.missing.is_empty()) {
-        claim.missing += &format!(" that count: {left_out} runs are INVALID or were interrupted");
-    }
-    all
+/// The claims of these papers that compare two kinds of runs.
+pub(super) fn compared(asked: &[Paper], kinds: &Kinds<'_>) -> Vec<Claim> {
+    SPECS.iter().filter(|s| asked.contains(&s.paper)).map(|s| tried(s, kinds)).collect()
 }
 
 fn tried(spec: &Spec, kinds: &Kinds<'_>) -> Claim {
