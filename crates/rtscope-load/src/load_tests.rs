@@ -83,6 +83,15 @@ fn what_is_no_load_is_a_usage_error_that_names_those_there_are() {
     );
 }
 
+#[test]
+fn a_misspelt_load_has_the_one_that_was_meant_with_its_arguments() {
+    let remedy = |text: &str| Load::parse(text).unwrap_err().remedy();
+    assert!(remedy("stres-ng:--cpu 1 --vm 2").starts_with("did you mean `stress-ng:--cpu 1 --vm 2`? "));
+    assert!(remedy("foi:--rw=read").starts_with("did you mean `fio:--rw=read`? "));
+    assert!(remedy("dewti").starts_with("did you mean `dewit`? "));
+    assert_eq!(remedy("quiet:x"), "`rtscope loads` lists them");
+}
+
 proptest! {
     #[test]
     fn any_text_is_a_load_or_an_error(text in "(stress-ng:|fio:)?\\PC{0,40}", cpus: u32) {

@@ -12,7 +12,8 @@ use rtscope_archive::formats::Format;
 use rtscope_failure::Failure;
 use rtscope_lab::kernels::Kernels;
 use rtscope_load::Load;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Set by the shell's script: which shell asks.
 pub(crate) const ASKED: &str = "RTSCOPE_COMPLETE";
@@ -156,9 +157,28 @@ fn formats() -> Vec<Value> {
     plain(Format::ALL.map(Format::as_str).into_iter().chain(crate::cmd::CI_FORMATS).chain(captures))
 }
 
+/// The archive that the line names, among the words that the shell passes on: as typed, before the shell looks at them.
+fn archive_of(words: impl IntoIterator<Item = OsString>) -> Option<PathBuf> {
+    let mut words = words.into_iter().map(|w| w.to_string_lossy().into_owned()).skip_while(|w| w != "--").skip(1);
+    let path = loop {
+        let word = words.next()?;
+        if word == "--archive" {
+            break words.next()?;
+        }
+        if let Some(path) = word.strip_prefix("--archive=") {
+            break path.to_owned();
+        }
+    };
+    let path = path.trim_matches(['"', '\'']);
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Some(Path::new(&home).join(rest)),
+        _ => Some(path.into()).filter(|p: &PathBuf| !p.as_os_str().is_empty()),
+    }
+}
+
 /// The newest runs by their ids, with what they were.
 fn runs() -> Vec<Value> {
-    let archive = std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into);
+    let archive = archive_of(std::env::args_os()).or_else(|| std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into));
     let global = Global { archive, memory_limit: Size(1 << 30), quiet: true };
     let Some(archive) = Context::new(&global).ok().and_then(|c| rtscope_archive::Archive::open_existing(&c.archive).ok()) else {
         return Vec::new();
@@ -192,6 +212,18 @@ mod tests {
         assert_eq!(values(&listed(OsStr::new("stress-"), loads())), ["stress-ng:"]);
         assert_eq!(values(&matching(OsStr::new("cyclictest-j"), formats())), ["cyclictest-json"]);
         assert!(values(&matching(OsStr::new("lab:debian/6.12-rt/"), targets())).contains(&"lab:debian/6.12-rt/amd64".to_owned()));
+    }
+
+    #[test]
+    fn runs_come_from_the_archive_of_the_line() {
+        let of = |line: &str| archive_of(line.split(' ').map(OsString::from));
+        assert_eq!(of("rtscope -- rtscope --archive a.db show "), Some("a.db".into()));
+        assert_eq!(of("rtscope -- rtscope show --archive='a.db' "), Some("a.db".into()));
+        for line in ["rtscope --archive a.db", "rtscope -- rtscope show", "rtscope -- rtscope show --archive"] {
+            assert_eq!(of(line), None, "{line}");
+        }
+        let home = std::env::var_os("HOME").map(|home| Path::new(&home).join("a.db"));
+        assert_eq!(of("rtscope -- rtscope --archive ~/a.db list").filter(|_| home.is_some()), home);
     }
 
     #[test]

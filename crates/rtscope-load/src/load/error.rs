@@ -1,7 +1,7 @@
 //! Why a load can't be used.
 
 use crate::journal::JournalError;
-use rtscope_failure::{Fault, Problem, did_you_mean};
+use rtscope_failure::{Fault, Problem, did_you_mean, meant};
 use std::io;
 use std::path::PathBuf;
 
@@ -87,7 +87,13 @@ impl Problem for LoadError {
     fn remedy(&self) -> String {
         match self {
             Self::Unknown { name, known } => {
-                did_you_mean(name, known.split(", ").map(|k| k.trim_matches('`')), "`rtscope loads` lists them")
+                const LISTED: &str = "`rtscope loads` lists them";
+                let known = || known.split(", ").flat_map(|k| k.split(" or "));
+                let tools = || known().filter_map(|k| k.strip_suffix(":ARGS"));
+                match name.split_once(':').and_then(|(tool, args)| Some((meant(tool, tools())?, args))) {
+                    Some((tool, args)) => format!("did you mean `{tool}:{args}`? {LISTED}"),
+                    None => did_you_mean(name, known(), LISTED),
+                }
             }
             Self::Argument { .. } => "rtscope loads".into(),
             // These messages already contain the remedy.

@@ -6,7 +6,7 @@ use crate::args::values::Size;
 use crate::config::Context;
 use crate::error::Code;
 use crate::output;
-use rtscope_archive::Filter;
+use rtscope_archive::{Filter, RunSummary};
 use rtscope_failure::Failure;
 use rtscope_record::{Effect, Warning};
 
@@ -15,8 +15,21 @@ use rtscope_record::{Effect, Warning};
 struct Run {
     id: String,
     test: String,
+    space: String,
     load: String,
+    target: String,
     verdict: String,
+}
+
+impl Run {
+    fn of(s: RunSummary) -> Self {
+        Self { id: s.id, test: s.test, space: s.space, load: s.load, target: s.target, verdict: s.verdict }
+    }
+
+    /// Whether the two can be laid side by side.
+    fn is_like(&self, other: &Self) -> bool {
+        [&self.test, &self.space, &self.load, &self.target] == [&other.test, &other.space, &other.load, &other.target]
+    }
 }
 
 /// A command, and why it is the next.
@@ -49,7 +62,7 @@ fn newest() -> Vec<Run> {
     let mut found = Vec::new();
     let filter = Filter { limit: Some(LOOKED_AT), ..Filter::default() };
     let _ = archive.each_summary(&filter, |s| {
-        found.extend(s.map(|s| Run { id: s.id, test: s.test, load: s.load, verdict: s.verdict }));
+        found.extend(s.map(Run::of));
         Ok::<(), rtscope_archive::ArchiveError>(())
     });
     found
@@ -79,14 +92,13 @@ fn steps(findings: &[Warning], runs: &[Run]) -> Vec<Step> {
         [last, earlier @ ..] => {
             let what = format!("the latest run, {} under {}: {}", last.test, last.load, last.verdict);
             steps.push((format!("rtscope show {}", last.id), format!("{what}; percentiles, worst samples, warnings")));
-            match earlier.iter().find(|r| r.test == last.test && r.load == last.load) {
-                Some(before) => steps.push((
+            steps.push(match earlier.iter().find(|r| r.is_like(last)) {
+                Some(before) => (
                     format!("rtscope compare {} {}", before.id, last.id),
                     "the run before it under the same load, beside it".into(),
-                )),
-                None => steps
-                    .push((format!("rtscope measure {} ... --load full", last.test), "under load the latencies are others".into())),
-            }
+                ),
+                None => beside(last, earlier),
+            });
         }
     }
     if let ([_, _, ..], true) = (runs, steps.len() < STEPS) {
@@ -103,6 +115,23 @@ fn steps(findings: &[Warning], runs: &[Run]) -> Vec<Step> {
     steps
 }
 
+/// A run to lay beside `last`, as a command that can be typed as it is: the timer test needs neither lines nor wires.
+fn beside(last: &Run, earlier: &[Run]) -> Step {
+    let elsewhere = ["lab:", "ssh:"].iter().any(|kind| last.target.starts_with(kind));
+    let target = if elsewhere { format!(" --target {}", last.target) } else { String::new() };
+    let taken = |load: &str| {
+        std::iter::once(last).chain(earlier).any(|r| r.test == "timer" && r.load == load && (!elsewhere || r.target == last.target))
+    };
+    let (load, why) = if !taken("none") {
+        ("", "the same machine without a load: what the load adds")
+    } else if !taken("full") {
+        (" --load full", "under load the latencies are others")
+    } else {
+        (" --load all", "under each load in turn, which is where latencies are")
+    };
+    (format!("rtscope measure timer -D 10s{load}{target}"), why.into())
+}
+
 const STEPS: usize = 3;
 /// Runs of the page that is proposed.
 const MOST: usize = 6;
@@ -116,7 +145,30 @@ mod tests {
     }
 
     fn kept(load: &str) -> Run {
-        Run { id: format!("20261121T080000Z-{load}"), test: "timer".into(), load: load.into(), verdict: "VALID".into() }
+        Run {
+            id: format!("20261121T080000Z-{load}"),
+            test: "timer".into(),
+            space: "user".into(),
+            load: load.into(),
+            target: "local".into(),
+            verdict: "VALID".into(),
+        }
+    }
+
+    #[test]
+    fn every_command_can_be_typed_as_it_is() {
+        let line = |run: Run| Run { test: "response".into(), ..run };
+        let guest = |run: Run| Run { target: "lab:debian/6.12-rt".into(), ..run };
+        let of_all = ["none", "full", "disk"].map(kept).to_vec();
+        for runs in [vec![], vec![kept("full")], vec![line(kept("none"))], vec![guest(kept("disk")), kept("disk")], of_all] {
+            for command in commands(&[], &runs) {
+                let parsed = crate::args::parse(command.split(' ').map(str::to_owned));
+                assert!(parsed.is_ok(), "{command}: {parsed:?}");
+            }
+        }
+        assert_eq!(commands(&[], &[kept("full")])[1], "rtscope measure timer -D 10s");
+        let other = commands(&[], &[guest(kept("none")), kept("none")]);
+        assert_eq!(other[1], "rtscope measure timer -D 10s --load full --target lab:debian/6.12-rt");
     }
 
     #[test]

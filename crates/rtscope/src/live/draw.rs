@@ -62,44 +62,60 @@ fn draw_time(frame: &mut Frame<'_>, area: Rect, view: &View, figures: &Figures) 
     frame.render_widget(LineGauge::default().ratio(ratio).label(format!("{samples} samples")).filled_style(BARS), area);
 }
 
+/// The columns after the thread's name: their headings, and which goes first where not all fit.
+const COLUMNS: [(&str, u8); 7] =
+    [("max us", 0), ("max's age", 3), ("mean us", 4), ("last us", 6), ("min us", 5), ("missed", 1), ("samples", 2)];
+/// The narrowest column, so that the table stands still while numbers grow.
+const NARROWEST: usize = 9;
+
 fn draw_table(frame: &mut Frame<'_>, area: Rect, figures: &Figures, top: usize) {
     let highest = figures.threads.iter().map(|t| t.max).max();
-    let rows = figures.threads.iter().zip(&figures.max_at).skip(top).map(|(t, &at)| {
-        let mean = t.sum.checked_div(t.count).unwrap_or(0);
-        let cells = [
-            t.label.clone(),
-            micros(t.max),
-            clock(figures.elapsed_ns.saturating_sub(at)),
-            micros(mean),
-            micros(t.last),
-            micros(t.min),
-            t.missed.to_string(),
-            t.count.to_string(),
-        ];
-        Row::new(aligned(cells)).style(if Some(t.max) == highest && t.count > 0 { BOLD.fg(Color::Red) } else { Style::new() })
+    let cells: Vec<[String; COLUMNS.len()]> = figures
+        .threads
+        .iter()
+        .zip(&figures.max_at)
+        .map(|(t, &at)| {
+            let mean = t.sum.checked_div(t.count).unwrap_or(0);
+            [
+                micros(t.max),
+                clock(figures.elapsed_ns.saturating_sub(at)),
+                micros(mean),
+                micros(t.last),
+                micros(t.min),
+                t.missed.to_string(),
+                t.count.to_string(),
+            ]
+        })
+        .collect();
+    let widths = std::array::from_fn(|i| {
+        let widest = cells.iter().map(|row| row[i].len()).max().unwrap_or(0);
+        widest.max(COLUMNS[i].0.len()).max(NARROWEST)
     });
-    let widths = [
-        Constraint::Length(LABEL),
-        Constraint::Length(10),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(8),
-        Constraint::Min(9),
-    ];
-    let header = ["thread", "max us", "max's age", "mean us", "last us", "min us", "missed", "samples"].map(str::to_owned);
-    let header = Row::new(aligned(header)).style(DIM);
-    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
+    let shown = fitting(widths, usize::from(area.width.saturating_sub(LABEL)));
+    let row = |first: &str, cells: &[String; COLUMNS.len()]| {
+        let numbers = shown.iter().map(|&i| Text::raw(cells[i].clone()).right_aligned());
+        Row::new(std::iter::once(Text::raw(first.to_owned())).chain(numbers).collect::<Vec<_>>())
+    };
+    let rows = figures.threads.iter().zip(&cells).skip(top).map(|(t, cells)| {
+        row(&t.label, cells).style(if Some(t.max) == highest && t.count > 0 { BOLD.fg(Color::Red) } else { Style::new() })
+    });
+    // What is left over goes between the columns: the last ends where the line does.
+    let over = usize::from(area.width.saturating_sub(LABEL)).saturating_sub(shown.iter().map(|&i| widths[i] + 1).sum());
+    let each = over.checked_div(shown.len()).unwrap_or(0);
+    let columns = shown.iter().map(|&i| Constraint::Length(u16::try_from(widths[i] + each).unwrap_or(u16::MAX)));
+    let columns = std::iter::once(Constraint::Length(LABEL)).chain(columns);
+    let header = row("thread", &COLUMNS.map(|c| c.0.to_owned())).style(DIM);
+    frame.render_widget(Table::new(rows, columns).header(header).column_spacing(1), area);
 }
 
-/// The cells of a row: all but the first are numbers.
-fn aligned<const N: usize>(cells: [String; N]) -> [Text<'static>; N] {
-    let mut at = 0;
-    cells.map(|cell| {
-        at += 1;
-        if at == 1 { Text::raw(cell) } else { Text::raw(cell).right_aligned() }
-    })
+/// The columns that fit into this width, whole: a number whose first digits are cut off would be another number.
+fn fitting(widths: [usize; COLUMNS.len()], room: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
+    while shown.iter().map(|&i| widths[i] + 1).sum::<usize>() > room {
+        let Some(least) = shown.iter().copied().max_by_key(|&i| COLUMNS[i].1) else { break };
+        shown.retain(|&i| i != least);
+    }
+    shown
 }
 
 fn draw_charts(frame: &mut Frame<'_>, area: Rect, figures: &Figures, view: &View) {
@@ -214,6 +230,24 @@ mod tests {
     fn it_fits_80_by_24() {
         insta::assert_snapshot!("live_two_cpus", picture(2, (80, 24), &[]));
         insta::assert_snapshot!("live_many_cpus", picture(64, (80, 24), &[Wish::Down, Wish::Scale, Wish::Pause]));
+    }
+
+    #[test]
+    fn below_80_columns_whole_columns_go_and_the_maximum_last() {
+        let widest = |width| {
+            let text = picture(2, (width, 24), &[]);
+            text.lines().find(|l| l.contains("cpu1")).unwrap_or_default().to_owned()
+        };
+        for width in [40, 50, 60, 72] {
+            let row = widest(width);
+            assert!(row.contains(" 61.4 ") || row.contains(" 61.4\""), "{width}: {row}");
+        }
+        let of = |room| fitting([8, 9, 8, 8, 8, 8, 10], room).into_iter().map(|i| COLUMNS[i].0).collect::<Vec<_>>();
+        assert_eq!(of(66), COLUMNS.map(|c| c.0));
+        assert_eq!(of(65), ["max us", "max's age", "mean us", "min us", "missed", "samples"]);
+        assert_eq!(of(30), ["max us", "missed", "samples"]);
+        assert_eq!(of(9), ["max us"]);
+        assert!(of(8).is_empty());
     }
 
     #[test]
