@@ -177,7 +177,7 @@ TEXT
     permit '# One program for every release of Debian and Ubuntu; SQLite is a part of it.' "$name: $static [usr/bin/rtscope]" "$name: $pie *" \
         "$name: embedded-library *"
     finish "$arch" "rtscope-probe (= $version)" 'openssh-client, stress-ng, iperf3, fio, iproute2' \
-        'rtscope-lab, rtscope-boards, rtscope-dkms' <<'TEXT'
+        "rtscope-lab (= $version), rtscope-boards (= $version), rtscope-dkms (= $version)" <<'TEXT'
 Description: instrument for real-time Linux
  Measures how late a machine and its kernel can be, and proves it: wake-up
  latencies on every CPU, responses to edges, under loads that prove what they
@@ -211,7 +211,7 @@ for arch in "$@"; do
 done
 permit '# Programs for other machines, which rtscope copies there.' "$name: $static *" "$name: $pie *" "$name: arch-independent-package-contains-binary-or-object *" \
     "$name: binary-from-other-architecture *" "$name: unstripped-binary-or-object *"
-finish all "rtscope (>= $version)" '' '' <<'TEXT'
+finish all "rtscope (= $version)" '' '' <<'TEXT'
 Description: measures latencies of real-time Linux (programs for boards)
  The static programs that rtscope copies to a board over ssh for a run:
  nothing is installed there.
@@ -223,7 +223,7 @@ for arch in "$@"; do
 done
 permit '# The first process of virtual machines, of several architectures.' "$name: $static *" "$name: $pie *" \
     "$name: arch-independent-package-contains-binary-or-object *" "$name: binary-from-other-architecture *" "$name: unstripped-binary-or-object *"
-finish all "rtscope (>= $version), qemu-system-x86 | qemu-system-arm, debian-archive-keyring, gcc, make, libc6-dev" \
+finish all "rtscope (= $version), qemu-system-x86 | qemu-system-arm, debian-archive-keyring, gcc, make, libc6-dev" \
     'qemu-system-arm, stress-ng, iperf3' '' <<'TEXT'
 Description: measures latencies of real-time Linux (virtual machines)
  Real Debian kernels, stock and PREEMPT_RT, under QEMU in time that is counted
@@ -260,7 +260,8 @@ remove | upgrade | deconfigure)
     ;;
 esac
 TEXT
-finish all 'dkms' '' 'rtscope' <<'TEXT'
+# Who starts the modules is of the same version; a board may have the probe alone.
+finish all 'dkms' "rtscope-probe (= $version)" "rtscope (= $version)" <<'TEXT'
 Description: measures latencies of real-time Linux (kernel modules)
  The timer test and the tasks of the device under test in the kernel, and a
  GPIO chip whose lines are connected in software, with its instrument; built

@@ -200,7 +200,7 @@ fn live_lines() {
     let t =
         LiveLine { index: 1, tid: 77, priority: 5, interval: 250_000, count: 3, min: 1_999, last: 2_000, sum: 9_000, max: 5_001 };
     let none = LiveLine { index: 0, count: 0, ..t };
-    let out = write_live(Policy::Fifo, "0.01 0.41 0.66 1/88 21617\n", &[none, t], &options(), true);
+    let out = write_live("fifo", "0.01 0.41 0.66 1/88 21617\n", &[none, t], &options(), true);
     let real = fixture("a24-live.txt");
     let repeated: String = real.split_inclusive("\u{1b}[4A").nth(1).unwrap().trim_end_matches("\u{1b}[4A").into();
     assert_eq!(kinds(&out), kinds(&format!("\u{1b}[4A{repeated}")));

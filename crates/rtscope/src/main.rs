@@ -45,13 +45,14 @@ fn main() -> ExitCode {
         }
         _ => rtscope_sys::signals::at_start(),
     }
-    if words.is_empty() {
-        return finish(cmd::start::run());
-    }
-    if words.first().is_some_and(|w| w == "cyclictest") {
+    let named = std::env::args_os().next().is_some_and(|own| std::path::Path::new(&own).file_name() == Some("cyclictest".as_ref()));
+    if named || words.first().is_some_and(|w| w == "cyclictest") {
         // cyclictest's own option syntax is not clap's.
         output::about("docs/cyclictest.md");
-        return finish(cmd::cyclictest::run(std::env::args_os().skip(2).collect()));
+        return finish(cmd::cyclictest::run(std::env::args_os().skip(if named { 1 } else { 2 }).collect()));
+    }
+    if words.is_empty() {
+        return finish(cmd::start::run());
     }
     match args::parse(std::env::args_os()) {
         Ok(cli) => finish(run(&cli)),

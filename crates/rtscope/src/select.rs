@@ -145,11 +145,31 @@ fn keys(archive: &Archive, word: &str) -> Result<Vec<Key>, Failure> {
     if word == "all" || word.contains('=') {
         let keys = archive.keys(&filter(word)?)?;
         if keys.is_empty() {
-            return Err(Failure::usage(format!("no run in {} is selected by `{word}`", archive.path().display()), "rtscope list"));
+            return Err(none(archive, word)?);
         }
         return Ok(keys);
     }
     word.split(',').filter(|id| !id.is_empty()).map(|id| Ok(archive.key(id)?)).collect()
+}
+
+/// That `word` selects no run, and of how many.
+pub(crate) fn none(archive: &Archive, word: &str) -> Result<Failure, Failure> {
+    let of = match number(archive)? {
+        0 => "there is none".into(),
+        1 => "there is 1 run".into(),
+        n => format!("there are {n} runs"),
+    };
+    Ok(Failure::usage(format!("no run in {} is selected by `{word}`; {of}", archive.path().display()), "rtscope list"))
+}
+
+/// How many runs there are, damaged ones among them.
+pub(crate) fn number(archive: &Archive) -> Result<usize, Failure> {
+    let mut n = 0;
+    archive.each_summary(&Filter::default(), |_| {
+        n += 1;
+        Ok::<(), Failure>(())
+    })?;
+    Ok(n)
 }
 
 fn file(context: &Context, path: &str) -> Result<Vec<Record>, Failure> {

@@ -8,8 +8,9 @@ use rtscope_record::Processor;
 use rtscope_sys as sys;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 
 /// Mount point of the disk, where loads write their files.
 pub(super) const DISK: &str = "/disk";
@@ -172,7 +173,12 @@ fn memory() -> (u64, u64) {
     (total.saturating_sub(field("MemAvailable")), total)
 }
 
-/// Runs a shell on the console, in a guest that was booted to look around in. Returns its exit code.
+/// Text of chance.
+pub(super) fn token() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default().trim().into()
+}
+
+/// Runs a shell on the console, in a guest that was booted to look around in. Returns its exit code, as a shell has it.
 pub(super) fn shell() -> u8 {
     let _ = std::env::set_current_dir("/root");
     let status = sys::process::command("/bin/busybox")
@@ -181,5 +187,31 @@ pub(super) fn shell() -> u8 {
         .env("HOME", "/root")
         .env("PS1", "lab# ")
         .status();
-    status.ok().and_then(|s| s.code()).and_then(|c| u8::try_from(c).ok()).unwrap_or(3)
+    status.map_or(3, exit_code)
+}
+
+/// The exit code that a shell has for a program: 128 and the signal that ended it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|c| u8::try_from(c).ok()).unwrap_or(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_killed_has_the_exit_code_of_a_shell() {
+        for (script, code) in
+            [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143), ("sh -c 'kill -9 $$'", 137)]
+        {
+            let status = sys::process::command("sh").args(["-c", script]).status().unwrap();
+            assert_eq!(exit_code(status), code, "{script}");
+        }
+    }
+
+    #[test]
+    fn every_token_is_another() {
+        assert!(token().len() == 36 && token() != token());
+    }
 }

@@ -1,7 +1,8 @@
 //! One connection: the user's own `ssh` as a child process, with a fixed script for the shell at its other end.
 //!
 //! The script is sent on standard input, so that nothing depends on the quoting rules of the user's login shell; its parameters
-//! follow as lines that it reads. Its own lines carry a mark: whatever a login prints before is skipped.
+//! follow as lines that it reads. Its own lines carry a mark, and before all it ends the line that a login may have begun: whatever
+//! that prints is skipped.
 
 use super::address::Address;
 use crate::local::keep_tail;
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 const ROOT: &str = "sh -c 'if test \"$(id -u)\" = 0; then exec sh; else exec sudo -n -- sh; fi'";
 /// Prefix of the scripts' lines that are meant for us.
 const MARK: &str = "rtscope-ssh/1 ";
+/// What comes before every script: a login's last line may have no end, and ours would stand behind it.
+const NEW_LINE: &[u8] = b"echo\n";
 /// Most lines that a login may print before the first marked line.
 const MOST_NOISE: usize = 1000;
 /// Longest line that is read from a probe, bytes; as for `local`.
@@ -164,7 +167,7 @@ impl Connection {
             said,
         };
         // If this fails, the answer will show it.
-        let _ = connection.voice.send(script.as_bytes());
+        let _ = connection.voice.send(&[NEW_LINE, script.as_bytes()].concat());
         Ok(connection)
     }
 

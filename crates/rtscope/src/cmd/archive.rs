@@ -18,16 +18,17 @@ use rtscope_record::{Clock, Origin, Record, Space, Verdict};
 use rtscope_report::table;
 
 /// Lists the runs, newest first; prints an empty list if there is no archive. Damage is reported for each damaged run, and the
-/// others are listed.
+/// others are listed. A selection of none of the runs is an error, as for other commands.
 pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
-    let mut filter = select::filter(&a.selection.join(","))?;
+    let words = a.selection.join(",");
+    let mut filter = select::filter(&words)?;
     filter.limit = a.limit.or(filter.limit);
     if !context.named && !context.is_there() {
         output::result(if a.json { "[]\n" } else { table::NO_RUNS })?;
         return Ok(Code::Done);
     }
     let archive = context.open_existing()?;
-    let mut code = Code::Done;
+    let (mut code, mut any) = (Code::Done, false);
     let mut damaged = |e: &ArchiveError| {
         output::failure(&Failure { remedy: "rtscope verify".into(), ..Failure::of(e) });
         code = Code::Failed;
@@ -36,33 +37,37 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
     if a.json {
         out.exact("[")?;
         let mut separator = "";
-        archive.each_summary(&filter, |summary| match summary {
-            Ok(summary) => {
-                out.exact(std::mem::replace(&mut separator, ","))?;
-                out.json(&summary)
-            }
-            Err(e) => {
-                damaged(&e);
-                Ok(())
+        archive.each_summary(&filter, |summary| {
+            any = true;
+            match summary {
+                Ok(summary) => {
+                    out.exact(std::mem::replace(&mut separator, ","))?;
+                    out.json(&summary)
+                }
+                Err(e) => {
+                    damaged(&e);
+                    Ok(())
+                }
             }
         })?;
         out.exact("]\n")?;
     } else {
         // Two passes: the first finds the columns' widths, so that no run is kept in memory.
         archive.frozen(|| {
-            let (mut list, mut any) = (table::List::new(style()), false);
+            let (mut list, mut sound) = (table::List::new(style()), false);
             archive.each_summary(&filter, |summary| {
+                any = true;
                 match summary {
                     Ok(summary) => {
                         list.measure(&entry(&summary));
-                        any = true;
+                        sound = true;
                     }
                     Err(e) => damaged(&e),
                 }
                 Ok::<(), Failure>(())
             })?;
-            if !any {
-                return out.text(table::NO_RUNS);
+            if !sound {
+                return Ok(());
             }
             out.text(&list.head())?;
             archive.each_summary(&filter, |summary| summary.map_or(Ok(()), |s| out.text(&list.line(&entry(&s)))))?;
@@ -70,6 +75,13 @@ pub(crate) fn list(context: &Context, a: &List) -> Result<Code, Failure> {
         })?;
     }
     out.finish()?;
+    if !any {
+        return match select::number(&archive)? {
+            0 if a.json => Ok(code),
+            0 => output::result(table::NO_RUNS).map(|()| code),
+            _ => Err(select::none(&archive, if words.is_empty() { "-n 0" } else { &words })?),
+        };
+    }
     Ok(code)
 }
 

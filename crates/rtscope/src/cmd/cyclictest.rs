@@ -22,13 +22,14 @@ passed over are added as `# Missed:` and `# Expected:` lines, and the record is 
 
 Usage: rtscope cyclictest [OPTIONS]
 
-  -a [CPUSET] --affinity        pin thread N to CPU N, or to the N-th CPU of the set (0,2-3 or !0)
+  -a [CPUSET] --affinity        pin thread N to the N-th CPU of the set (0,2-3, all, or !0 or +0,1 of those that
+                                may be used) [all that may be used]
   -A [USEC]   --aligned         start each further thread this much later
   -b USEC     --breaktrace      end the run at the first latency above USEC
   -c 0        --clock           CLOCK_MONOTONIC, the only one
   -d DIST     --distance        each further thread's interval is longer by DIST us [500; 0 with -h]
-  -D TIME     --duration        how long; a number is seconds, or with s, m, h, d
-  -h N        --histogram       print a histogram of N bins
+  -D TIME     --duration        how long; a number is seconds, or with m, h, d
+  -h N        --histogram       print a histogram of N bins, a million at most
   -H N        --histofall       the same with a column for all threads
               --histfile=FILE   print the histogram to FILE
   -i USEC     --interval        interval of the first thread [1000]
@@ -37,8 +38,8 @@ Usage: rtscope cyclictest [OPTIONS]
   -l N        --loops           samples of each thread [0: until interrupted]
   -m          --mlockall        lock memory
   -N          --nsecs           nanoseconds instead of microseconds
-  -p PRIO     --priority        priority [0: SCHED_OTHER]
-              --policy=NAME     fifo, rr, other
+  -p PRIO     --priority        priority, of SCHED_FIFO [without: SCHED_OTHER]; 0 is one more than there are threads
+              --policy=NAME     fifo, rr; other, batch and idle are SCHED_OTHER
               --priospread      each further thread one priority lower
   -q          --quiet           print only at the end
   -S          --smp             a thread on each CPU, all of one priority
@@ -80,7 +81,10 @@ pub(crate) fn run(words: Vec<OsString>) -> Result<Code, Failure> {
     let archive = std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into);
     let context = Context::new(&crate::args::Global { archive, memory_limit: crate::args::values::Size(1 << 30), quiet: true })?;
     let allowed = cpus(None)?;
-    let settings = o.settings(&allowed, measure::command())?;
+    let settings = o.settings(&allowed, &with_isolated(&allowed), measure::command())?;
+    if let Some(priority) = o.chosen(&settings) {
+        output::note(&format!("rtscope: the priority is {priority}, one more than there are threads, as in cyclictest"));
+    }
     let format = TextOptions {
         dialect: o.dialect,
         histogram: o.histogram,
@@ -155,7 +159,7 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         out += &format!("\u{1b}[{}A", record.distributions().len() + 2);
     }
     if !o.quiet {
-        out += &text::write_live(record.parts().settings.policy, &loadavg(), &[], format, false);
+        out += &text::write_live(&o.policy_line(), &loadavg(), &[], format, false);
     }
     if o.histfile.is_none() || !o.quiet {
         let last = text::write_text(record, &shown)?;
@@ -166,6 +170,18 @@ fn print(record: &Record, o: &Options, format: &TextOptions, again: bool) -> Res
         }
     }
     output::exact(out.as_bytes())
+}
+
+/// `allowed` and the CPUs that the kernel sets aside, on which no process starts (`isolcpus`).
+fn with_isolated(allowed: &[u32]) -> Vec<u32> {
+    let listed = |name: &str| {
+        let path = std::path::Path::new("/sys/devices/system/cpu").join(name);
+        let text = rtscope_files::read_text(&path, rtscope_files::SMALL).unwrap_or_default();
+        cpus(Some(&text.trim().into())).unwrap_or_default()
+    };
+    let online = listed("online");
+    let isolated = listed("isolated").into_iter().filter(|cpu| online.contains(cpu) && !allowed.contains(cpu));
+    allowed.iter().copied().chain(isolated).collect()
 }
 
 /// Text of /proc/loadavg, which cyclictest repeats; empty if it can't be read.
@@ -189,7 +205,7 @@ impl Screen<'_> {
             Event::Started => self.header(&mut out),
             Event::Progress { threads, .. } if !self.o.quiet && !self.o.verbose => {
                 let lines: Vec<LiveLine> = threads.iter().enumerate().map(line).collect();
-                out = text::write_live(self.settings.policy, &loadavg(), &lines, &self.format, self.again);
+                out = text::write_live(&self.o.policy_line(), &loadavg(), &lines, &self.format, self.again);
                 self.again = true;
             }
             Event::Sample { thread, cycle, value } => text::write_verbose_line(&mut out, *thread, *cycle, *value, &self.format),

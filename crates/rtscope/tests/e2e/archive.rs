@@ -217,6 +217,24 @@ fn selections() {
 }
 
 /// Injected latencies of 1 to 1000 us, so that all figures are known.
+#[test]
+fn a_list_of_none_of_the_runs_says_so() {
+    let w = World::new();
+    assert_eq!(w.line("list load=full").ends_with(0).out, "no runs yet: rtscope measure timer\n");
+    import(&w, "a24-plain.json");
+    for (words, named) in
+        [("load=fulll", "load=fulll"), ("test=timer kernel=none", "test=timer,kernel=none"), ("-n 0", "-n 0"), ("last=0", "last=0")]
+    {
+        let said = w.line(&format!("list {words}")).ends_with(2);
+        assert_eq!(said.out, "", "{words}");
+        said.complains(&[&format!("is selected by `{named}`; there is 1 run"), "rtscope list"]);
+        let said = w.line(&format!("list {words} --json")).ends_with(2);
+        assert_eq!(said.out, "[]\n", "{words}");
+    }
+    w.line("show load=fulll").ends_with(2).complains(&["is selected by `load=fulll`; there is 1 run"]);
+    assert!(w.line("list test=timer").ends_with(0).out.contains("timer"));
+}
+
 fn known(w: &World, load: &str) -> Record {
     let lines: Vec<String> = (1..=1000).map(|us| (us * 1000 - 1).to_string()).collect();
     w.file("latencies", lines.join("\n"));

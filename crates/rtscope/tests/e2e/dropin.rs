@@ -110,6 +110,19 @@ fn the_lines_are_those_of_cyclictest() {
         "-q -l 40 -Sp80 -t1 -a0",
         "-q -l 40 -p 80 -t 2 -a all stray",
         "-q -l 40x -p 80 -R",
+        "-q -l 20 -t 2 -A 50 -p 80",
+        "-q -l 20 -t 2 -d 100 -h 10 -p 80",
+        "-q -l 20 -t -a 0 -p 80",
+        "-q -l 20 -t 0 -a +0 -p 80",
+        "-q -l 20 -t-1 -p 80",
+        "-q -l 20 -p 0",
+        "-q -l 20 -p 5 --policy=other",
+        "-q -l 20 --policy=batch -p 5",
+        "-q -l 20 --policy=normal",
+        "-q -l 20 --policy=rrr -t 2",
+        "-q -l 20 --priospread -t 2",
+        "-q -l 5 -h 1000001 -p 80",
+        "-q -l 20 --latency=-1 -p 80",
     ] {
         let (real, own) = (real(&w, words), ours(&w, dialect, words).ends_with(0));
         assert_eq!(shape(&own.out), shape(&real), "{words}\n{}\n{real}", own.out);
@@ -150,10 +163,102 @@ fn refreshed_lines_are_those_of_cyclictest() {
     }
     let w = World::new();
     let dialect = dialect(&w);
-    for words in ["-l 20 -t 2 -p 80", "-D 1 -Sp90 -m", "-l 20 -Sp80 -h 30"] {
+    for words in
+        ["-l 20 -t 2 -p 80", "-D 1 -Sp90 -m", "-l 20 -Sp80 -h 30", "-l 20", "-l 20 --policy=batch", "-l 20 -p 5 --policy=idle"]
+    {
         let (real, own) = (real(&w, words), ours(&w, dialect, words).ends_with(0));
         assert_eq!(once_refreshed(&shape(&own.out)), once_refreshed(&shape(&real)), "{words}\n{}\n{real}", own.out);
     }
+}
+
+/// Policy, priority and interval of each thread, and the CPU: what is the same in every run.
+#[test]
+fn threads_are_set_up_as_by_cyclictest() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::new();
+    let threads = |out: &str| -> Vec<String> {
+        let fields = |l: &str| l.split_once(") P:").unwrap().1.split_once(" C:").unwrap().0.to_owned();
+        out.lines().filter(|l| l.starts_with("T:")).map(fields).collect()
+    };
+    for words in [
+        "-t 2",
+        "-t 2 -A 50",
+        "-t 2 -A50 -d 200",
+        "-t 2 -d -1",
+        "-p 0 -t 2",
+        "-p 5 --policy=batch",
+        "--policy=other -p 5",
+        "--policy=idle",
+        "--policy=deadline",
+        "--policy=FIFOX -t 2",
+        "--policy=rr --policy=xyz",
+        "--priospread -t 2",
+        "-p 9 --priospread -t 2",
+        "-t -a 0",
+        "-t 0",
+        "-S -a 0",
+    ] {
+        let words = format!("-q -l 2 {words}");
+        let (real, own) = (real(&w, &words), ours(&w, "", &words).ends_with(0).out);
+        assert_eq!(threads(&own), threads(&real), "{words}\n{own}\n{real}");
+    }
+    let placed =
+        w.records().iter().map(|r| r.distributions().iter().filter(|d| d.label().starts_with("cpu")).count()).sum::<usize>();
+    assert_eq!(placed, w.records().iter().map(|r| r.distributions().len()).sum::<usize>(), "every thread is pinned");
+}
+
+/// What cyclictest refuses or answers by its help is refused, with nothing measured.
+#[test]
+fn what_cyclictest_does_not_measure_is_not_measured() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::new();
+    for words in [
+        "-t0",
+        "-tx",
+        "-t-2",
+        "-t -2",
+        "-h 0",
+        "-h -5",
+        "-p -1",
+        "-p-1",
+        "-p 100",
+        "-A -50",
+        "-A --secaligned",
+        "-c -1",
+        "-o 0",
+        "-o 2",
+        "-a a",
+        "-a abc",
+        "-ax",
+        "-a 0x",
+        "-a 0,,1",
+        "-a 999",
+        "-a +999",
+        "-a !all",
+        "-a 0 -S",
+        "-p1 --priospread -t3",
+    ] {
+        let line = format!("-q -l 2 {words}");
+        let real: Said = w.command_of("cyclictest").args(line.split_whitespace()).output().unwrap().into();
+        assert!(!real.out.lines().any(|l| l.starts_with("T:")), "{words}: {real:?}");
+        let own = ours(&w, "", &line).ends_with(2);
+        assert!(own.out.is_empty() && own.err.contains("rtscope: error: "), "{words}: {own:?}");
+    }
+    assert!(!w.archive().exists());
+}
+
+#[test]
+fn it_may_be_called_by_the_name_of_cyclictest() {
+    let w = World::new();
+    let link = w.path("cyclictest");
+    std::os::unix::fs::symlink(crate::world::PROGRAM, &link).unwrap();
+    let said: Said = w.command_of(link.to_str().unwrap()).args(["-q", "-l", "5"]).output().unwrap().into();
+    assert!(said.measured().out.contains("C:      5"));
+    assert_eq!(w.records().len(), 1);
 }
 
 /// At the end comment lines and those of the threads come where refreshed lines stood: nothing of these stays in sight.
@@ -274,6 +379,9 @@ fn what_is_wrong_with_the_options_is_told() {
         ("-a 999 -l 1 -q", "CPU 999"),
         ("-i 0 -l 1 -q", "interval"),
         ("-s", "is not provided"),
+        ("-i -5 -l 1 -q", "-i: -5 is negative"),
+        ("-d -5 -l 1 -q", "-d: -5 is negative"),
+        ("-D -1 -q", "-D: -1 is negative"),
     ] {
         ours(&w, "", words).ends_with(2).complains(&["rtscope: error: ", part]);
     }

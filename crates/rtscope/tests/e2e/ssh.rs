@@ -49,6 +49,17 @@ fn a_timer_run_is_taken_there_and_kept_here() {
 }
 
 #[test]
+fn a_login_that_begins_a_line_is_no_hindrance() {
+    let Some((w, sshd)) = board() else { return };
+    for text in ["Welcome to the board\\n> ", "> "] {
+        sshd.greets(text);
+        let said = end_of(sshd.command(&w, "measure timer -D 300ms --json --target ssh:board").spawn().unwrap()).measured();
+        adds_up(&said.record(), |_| 300);
+        sshd.is_clean();
+    }
+}
+
+#[test]
 fn a_board_is_looked_at_for_the_first_time_and_is_in_the_list() {
     let Some((w, sshd)) = board() else { return };
     let says = |out: &str, parts: &[&str]| parts.iter().for_each(|part| assert!(out.contains(part), "no `{part}` in: {out}"));

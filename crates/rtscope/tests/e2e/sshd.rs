@@ -124,6 +124,13 @@ impl Sshd {
         configure(&self.dir, self.port, known_hosts, key);
     }
 
+    /// From now on every login prints `text` before the command.
+    pub(crate) fn greets(&self, text: &str) {
+        let key = fs::read_to_string(self.dir.join("key.pub")).unwrap();
+        let command = format!("printf '{text}'; exec /bin/sh -c \\\"$SSH_ORIGINAL_COMMAND\\\"");
+        fs::write(self.dir.join("authorized_keys"), format!("command=\"{command}\" {key}")).unwrap();
+    }
+
     /// The program, configured to reach `ssh:board`.
     pub(crate) fn command(&self, w: &World, words: &str) -> Command {
         command(&self.dir, w, words)

@@ -1,4 +1,5 @@
 //! The order of the sources: no circles among the files of a crate, crates that only depend on those below them, one home for a name.
+//! And of the packages, which ask for each other by version.
 //!
 //! A file takes a name from another if its code uses the name in a `use` line or in a path, including paths in macro calls and
 //! attributes. A re-exported name counts at every file that passes it on and where it is defined, so that no re-export hides a
@@ -10,6 +11,7 @@ mod arrows;
 mod circles;
 mod made;
 mod names;
+mod packages;
 mod rooms;
 mod tree;
 

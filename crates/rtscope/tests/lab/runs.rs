@@ -206,6 +206,17 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
     let input = fs::File::open(lab.0.path("input")).unwrap();
     let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
     said.ends_with(7);
+    // Of a program or of the shell itself: as a shell has it.
+    for (typed, code) in [("sh -c 'kill -9 $$'\nexit\n", 137), ("kill -TERM $$\nkill -9 $$\n", 137)] {
+        lab.0.file("input", typed);
+        let input = fs::File::open(lab.0.path("input")).unwrap();
+        let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
+        said.ends_with(code);
+    }
+    lab.0.file("input", "echo 'rtscope-guest: the agent ended: exit status: 3'; exit 5\n");
+    let input = fs::File::open(lab.0.path("input")).unwrap();
+    let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
+    assert!(said.ends_with(5).out.contains("\nrtscope-guest: the agent ended: exit status: 3\r"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::kept::Kept;
 use super::options::{Dialect, NO_MINIMUM, TextOptions};
 use super::table::{printed_average, printed_extremes};
 use crate::formats::error::ExportError;
-use rtscope_record::{Distribution, LinearBins, Policy, Record, Test};
+use rtscope_record::{Distribution, LinearBins, Record, Test};
 use std::fmt::Write;
 
 /// Most rows of dialect A: cyclictest's own limit.
@@ -58,7 +58,7 @@ fn thread_line(out: &mut String, t: &LiveLine, min: u64, act: u64, avg: u64, max
 
 /// What cyclictest prints repeatedly without `-q`: the status line and a `T:` line for each thread. `again` first moves
 /// the cursor up over the lines printed before.
-pub fn write_live(policy: Policy, loadavg: &str, threads: &[LiveLine], options: &TextOptions, again: bool) -> String {
+pub fn write_live(policy: &str, loadavg: &str, threads: &[LiveLine], options: &TextOptions, again: bool) -> String {
     let mut out = String::new();
     if again {
         let _ = write!(out, "\u{1b}[{}A", threads.len() + 2);

@@ -27,7 +27,9 @@ pub(super) struct Options {
     mlockall: bool,
     pub(super) nanoseconds: bool,
     priority: u8,
-    policy: Option<Policy>,
+    policy: Policy,
+    /// The policy as cyclictest prints it, which has names for some that it does not set.
+    policy_name: &'static str,
     priospread: bool,
     pub(super) quiet: bool,
     threads: Threads,
@@ -42,8 +44,8 @@ pub(super) struct Options {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Affinity {
-    Free,
-    All,
+    /// The CPUs that this process may use: also without `-a`, as cyclictest pins its threads in any case.
+    Allowed,
     Set(String),
 }
 
@@ -56,7 +58,7 @@ enum Threads {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            affinity: Affinity::Free,
+            affinity: Affinity::Allowed,
             aligned: None,
             break_us: None,
             distance_us: 500,
@@ -71,7 +73,8 @@ impl Default for Options {
             mlockall: false,
             nanoseconds: false,
             priority: 0,
-            policy: None,
+            policy: Policy::Other,
+            policy_name: "other",
             priospread: false,
             quiet: false,
             threads: Threads::Number(1),
@@ -98,39 +101,76 @@ fn optional(parser: &mut Parser, looks: impl Fn(&str) -> bool) -> Option<OsStrin
     if next { parser.value().ok() } else { None }
 }
 
-/// A number as `atoi` reads it, which cyclictest uses: blanks before it and anything after it are passed over. Without a digit it is
-/// refused, where cyclictest takes 0.
-fn digits(text: &str, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
+/// A number as `atoi` reads it, which cyclictest uses, and what follows it: blanks before it are passed over.
+fn atoi(text: &str) -> (Option<i64>, &str) {
+    let own = text.trim_start();
+    let sign = usize::from(own.starts_with(['-', '+']));
+    let (read, rest) = own.split_at(sign + own[sign..].bytes().take_while(u8::is_ascii_digit).count());
+    (read.parse().ok(), rest)
+}
+
+/// Whether cyclictest takes a word of its own for the number that an option may have.
+fn is_number(word: &str) -> bool {
+    let digits = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    digits || !word.starts_with('-') && atoi(word).0.is_some_and(|n| n != 0)
+}
+
+/// A number with anything after it, which is passed over. Without a digit it is refused, where cyclictest takes 0.
+fn integer(text: &str, name: &str, notes: &mut Vec<String>) -> Result<i64, Failure> {
     let own = text.trim();
-    let end = own.bytes().take_while(u8::is_ascii_digit).count();
-    let (read, rest) = own.split_at(end);
-    let number = read.parse().map_err(|_| usage(format!("{name}: `{own}` is not a number")))?;
+    let (number, rest) = atoi(own);
+    let number = number.ok_or_else(|| usage(format!("{name}: `{own}` is not a number")))?;
     if !rest.is_empty() {
         notes.push(format!("{name}: `{own}` is read as {number}, as by cyclictest"));
     }
     Ok(number)
 }
 
-fn number(parser: &mut Parser, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
-    let value = parser.value().map_err(|e| usage(e.to_string()))?;
-    digits(&value.to_string_lossy(), name, notes)
+/// The same where nothing below 0 can be meant.
+fn natural(text: &str, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
+    let number = integer(text, name, notes)?;
+    u64::try_from(number).map_err(|_| usage(format!("{name}: {number} is negative")))
 }
 
-/// `-D`: seconds, or a number with s, m, h or d; other words as cyclictest reads them: the whole number before anything else is
-/// seconds. 0 is no limit.
+fn value(parser: &mut Parser) -> Result<String, Failure> {
+    let value = parser.value().map_err(|e| usage(e.to_string()))?;
+    Ok(value.to_string_lossy().into_owned())
+}
+
+fn number(parser: &mut Parser, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
+    natural(&value(parser)?, name, notes)
+}
+
+/// The same where cyclictest takes whatever is negative for 0.
+fn from_zero(parser: &mut Parser, name: &str, notes: &mut Vec<String>) -> Result<u64, Failure> {
+    let number = integer(&value(parser)?, name, notes)?;
+    if number < 0 {
+        notes.push(format!("{name}: {number} is taken for 0, as by cyclictest"));
+    }
+    Ok(u64::try_from(number).unwrap_or(0))
+}
+
+/// `-D`: a number and the one character behind it, as cyclictest reads them: `500ms` are minutes. 0 is no limit.
 fn duration(text: &str, notes: &mut Vec<String>) -> Result<Option<Nanos>, Failure> {
-    let time = match rtscope_record::units::seconds(text.trim()) {
-        Ok(time) => time,
-        Err(_) => {
-            let seconds = digits(text, "-D", notes)?;
-            Nanos(seconds.checked_mul(Nanos::PER_SEC).ok_or_else(|| usage(format!("-D: {seconds} s is too long")))?)
-        }
+    let own = text.trim();
+    let (number, rest) = atoi(own);
+    let number = number.ok_or_else(|| usage(format!("-D: `{own}` is not a number")))?;
+    let number = u64::try_from(number).map_err(|_| usage(format!("-D: {number} is negative")))?;
+    let (scale, unit) = match rest.chars().next() {
+        Some('m' | 'M') => (60, "min"),
+        Some('h' | 'H') => (3600, "h"),
+        Some('d' | 'D') => (86_400, "d"),
+        _ => (1, "s"),
     };
-    Ok(Some(time).filter(|t| t.0 > 0))
+    if rest.len() > 1 || (scale == 1 && !["", "s"].contains(&rest)) {
+        notes.push(format!("-D: `{own}` is read as {number} {unit}, as by cyclictest"));
+    }
+    let time = number.checked_mul(scale * Nanos::PER_SEC).ok_or_else(|| usage(format!("-D: {own} is too long")))?;
+    Ok(Some(Nanos(time)).filter(|t| t.0 > 0))
 }
 
 /// cyclictest's long options that may be written shorter; getopt takes any beginning that only one of them has.
-const LONG: [&str; 37] = [
+const LONG: [&str; 40] = [
     "affinity",
     "aligned",
     "breaktrace",
@@ -165,8 +205,11 @@ const LONG: [&str; 37] = [
     "smi",
     "smp",
     "spike",
+    "spike-nodes",
+    "system",
     "threads",
     "tracemark",
+    "unbuffered",
     "verbose",
 ];
 
@@ -199,14 +242,58 @@ fn whole(word: &str) -> Result<&str, Failure> {
     }
 }
 
+/// Most bins of a histogram, as in cyclictest.
+const MOST_BINS: u64 = 1_000_000;
+
 /// The bins of a histogram, of which there must be some.
-fn bins(n: u64) -> Result<u64, Failure> {
-    if n > 0 { Ok(n) } else { Err(usage("a histogram has one bin at least")) }
+fn bins(n: u64, notes: &mut Vec<String>) -> Result<u64, Failure> {
+    if n > MOST_BINS {
+        notes.push(format!("a histogram has {MOST_BINS} bins at most, as in cyclictest"));
+    }
+    if n > 0 { Ok(n.min(MOST_BINS)) } else { Err(usage("a histogram has one bin at least")) }
 }
 
-/// Whether a word looks like a CPU set that names at least one CPU.
+/// Whether cyclictest takes a word of its own for a CPU set.
 fn is_cpu_set(word: &str) -> bool {
-    word == "all" || word.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '!')
+    word.starts_with(['0', '!', '+', 'a']) || is_number(word)
+}
+
+/// The policy of a name and what cyclictest calls it. It looks at the beginning only, in either case, sets three, and takes what it
+/// does not know for `other`.
+fn policy(name: &str) -> (Policy, &'static str) {
+    let known =
+        [("other", Policy::Other), ("batch", Policy::Other), ("idle", Policy::Other), ("fifo", Policy::Fifo), ("rr", Policy::Rr)];
+    let begins = |known: &str| name.get(..known.len()).is_some_and(|n| n.eq_ignore_ascii_case(known));
+    let (own, policy) = known.into_iter().find(|(known, _)| begins(known)).unwrap_or(known[0]);
+    (policy, own)
+}
+
+/// The CPUs of a set: a list, `all`, or either after `!` (all but these) or `+`, which leave out those that this process may not
+/// use. Threads are dealt out in the order of the CPUs.
+fn cpu_set(set: &str, allowed: &[u32], all: &[u32]) -> Result<Vec<u32>, Failure> {
+    let (list, sign) = match set.strip_prefix(['!', '+']) {
+        Some(list) => (list, set.chars().next()),
+        None => (set, None),
+    };
+    let mut named = if list == "all" { all.to_vec() } else { cpus(Some(&list.into()))? };
+    match sign {
+        Some('!') => named = allowed.iter().copied().filter(|c| !named.contains(c)).collect(),
+        Some(_) => named.retain(|c| allowed.contains(c)),
+        None => {}
+    }
+    named.sort_unstable();
+    named.dedup();
+    if named.is_empty() { Err(usage(format!("-a: no CPU is left of `{set}`"))) } else { Ok(named) }
+}
+
+/// The number of threads. Where cyclictest takes `per_cpu` for one on each CPU.
+fn threads(text: &str, per_cpu: i64, notes: &mut Vec<String>) -> Result<Threads, Failure> {
+    let n = integer(text, "-t", notes)?;
+    match u32::try_from(n) {
+        _ if n == per_cpu => Ok(Threads::PerCpu),
+        Ok(n) if n > 0 => Ok(Threads::Number(n)),
+        _ => Err(usage(format!("-t: {n} threads are none to measure with"))),
+    }
 }
 
 impl Options {
@@ -214,7 +301,8 @@ impl Options {
     pub(super) fn parse(words: Vec<OsString>) -> Result<Self, Failure> {
         let mut o = Self::default();
         let mut parser = Parser::from_args(words);
-        let mut smp = false;
+        let (mut smp, mut affinity, mut second, mut oscope) = (false, false, false, 1);
+        let (mut distance, mut named) = (None, None);
         while let Some(arg) = parser.next().map_err(|e| usage(e.to_string()))? {
             // Owned, so that the parser can be used for the argument.
             let name = match &arg {
@@ -230,37 +318,45 @@ impl Options {
             };
             let text = |v: OsString| v.to_string_lossy().into_owned();
             match name.as_str() {
-                "a" | "affinity" => match optional(&mut parser, is_cpu_set) {
-                    _ if smp => o.notes.push("-a has no effect after -S".into()),
-                    Some(set) if text(set.clone()).trim() == "all" => o.affinity = Affinity::All,
-                    Some(set) => o.affinity = Affinity::Set(text(set).trim().to_owned()),
-                    None => o.affinity = Affinity::All,
-                },
-                "A" | "aligned" => {
-                    let value = optional(&mut parser, |w| w.bytes().all(|b| b.is_ascii_digit()));
-                    o.aligned = Some(value.map_or(Ok(0), |v| digits(&text(v), "-A", &mut o.notes))?);
+                "a" | "affinity" => {
+                    affinity = true;
+                    match optional(&mut parser, is_cpu_set) {
+                        _ if smp => o.notes.push("-a has no effect after -S".into()),
+                        Some(set) => o.affinity = Affinity::Set(text(set).trim().to_owned()),
+                        None => o.affinity = Affinity::Allowed,
+                    }
                 }
-                "b" | "breaktrace" => o.break_us = Some(number(&mut parser, "-b", &mut o.notes)?),
+                "A" | "aligned" => {
+                    let value = optional(&mut parser, is_number);
+                    o.aligned = Some(value.map_or(Ok(0), |v| natural(&text(v), "-A", &mut o.notes))?);
+                }
+                "b" | "breaktrace" => o.break_us = Some(from_zero(&mut parser, "-b", &mut o.notes)?),
                 "c" | "clock" => {
                     if number(&mut parser, "-c", &mut o.notes)? != 0 {
                         return Err(Failure::usage("only CLOCK_MONOTONIC (-c 0) is measured", "leave -c out"));
                     }
                 }
-                "d" | "distance" => o.distance_us = number(&mut parser, "-d", &mut o.notes)?,
-                "D" | "duration" => {
-                    let value = parser.value().map_err(|e| usage(e.to_string()))?;
-                    o.duration = duration(&text(value), &mut o.notes)?;
+                "d" | "distance" => {
+                    let text = value(&mut parser)?;
+                    // -1 is how cyclictest notes that there is none.
+                    let none = integer(&text, "-d", &mut Vec::new())? == -1;
+                    distance = if none { None } else { Some(natural(&text, "-d", &mut o.notes)?) };
                 }
-                "h" | "histogram" => o.histogram = Some(bins(number(&mut parser, "-h", &mut o.notes)?)?),
+                "D" | "duration" => o.duration = duration(&value(&mut parser)?, &mut o.notes)?,
+                "h" | "histogram" => {
+                    let n = number(&mut parser, "-h", &mut o.notes)?;
+                    o.histogram = Some(bins(n, &mut o.notes)?);
+                }
                 "H" | "histofall" => {
-                    o.histogram = Some(bins(number(&mut parser, "-H", &mut o.notes)?)?);
+                    let n = number(&mut parser, "-H", &mut o.notes)?;
+                    o.histogram = Some(bins(n, &mut o.notes)?);
                     o.sum = true;
                 }
                 "histfile" => o.histfile = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
                 "i" | "interval" => o.interval_us = number(&mut parser, "-i", &mut o.notes)?,
                 "json" => o.json = Some(parser.value().map_err(|e| usage(e.to_string()))?.into()),
-                "l" | "loops" => o.loops = number(&mut parser, "-l", &mut o.notes)?,
-                "latency" => o.hold_dma_latency = number(&mut parser, "--latency", &mut o.notes)? == 0,
+                "l" | "loops" => o.loops = from_zero(&mut parser, "-l", &mut o.notes)?,
+                "latency" => o.hold_dma_latency = from_zero(&mut parser, "--latency", &mut o.notes)? == 0,
                 "laptop" | "default-system" => o.hold_dma_latency = false,
                 "m" | "mlockall" => o.mlockall = true,
                 "N" | "nsecs" => o.nanoseconds = true,
@@ -268,29 +364,39 @@ impl Options {
                     let p = number(&mut parser, "-p", &mut o.notes)?;
                     o.priority =
                         u8::try_from(p).ok().filter(|&p| p <= 99).ok_or_else(|| usage(format!("-p: {p} is not 0 to 99")))?;
+                    if !o.policy.has_priority() {
+                        (o.policy, o.policy_name) = (Policy::Fifo, "fifo");
+                    }
                 }
                 "y" | "policy" => {
-                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
-                    // cyclictest silently runs `batch` and `idle` as SCHED_OTHER; here they are an error.
-                    o.policy = Some(value.parse().map_err(usage)?);
+                    let name = value(&mut parser)?;
+                    (o.policy, o.policy_name) = policy(&name);
+                    named = Some(name);
                 }
                 "priospread" | "Q" => o.priospread = true,
                 "q" | "quiet" => o.quiet = true,
                 "S" | "smp" => {
+                    if affinity && !smp {
+                        return Err(Failure::usage(
+                            "-S after -a is refused, as by cyclictest",
+                            "leave -a out: -S pins a thread to each CPU",
+                        ));
+                    }
                     smp = true;
-                    o.affinity = Affinity::All;
                     o.threads = Threads::PerCpu;
                 }
                 "t" | "threads" => {
-                    let threads = match optional(&mut parser, |w| w.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
-                        Some(n) => {
-                            let n = digits(&text(n), "-t", &mut o.notes)?;
-                            let n = u32::try_from(n).map_err(|e| usage(format!("-t: {e}")))?;
-                            if n == 0 { Threads::PerCpu } else { Threads::Number(n) }
-                        }
-                        None => Threads::PerCpu,
+                    let attached = parser.optional_value();
+                    let separate = attached.is_none().then(|| optional(&mut parser, is_number)).flatten();
+                    if smp {
+                        o.notes.push("-t has no effect after -S".into());
+                        continue;
+                    }
+                    o.threads = match (&attached, separate) {
+                        (None, None) => Threads::PerCpu,
+                        (_, Some(n)) => threads(&text(n), 0, &mut o.notes)?,
+                        (Some(n), None) => threads(&n.to_string_lossy(), -1, &mut o.notes)?,
                     };
-                    if smp { o.notes.push("-t has no effect after -S".into()) } else { o.threads = threads }
                 }
                 "v" | "verbose" => o.verbose = true,
                 "help" => o.help = true,
@@ -304,20 +410,21 @@ impl Options {
                 "R" | "resolution" => o.no_effect("-R"),
                 // All threads start on one instant, whichever that is.
                 "secaligned" => {
-                    optional(&mut parser, |w| w.bytes().all(|b| b.is_ascii_digit()));
+                    optional(&mut parser, is_number);
+                    second = true;
                     o.no_effect("--secaligned");
                 }
                 "o" | "oscope" => {
-                    number(&mut parser, "-o", &mut o.notes)?;
+                    oscope = number(&mut parser, "-o", &mut o.notes)?;
                     o.no_effect("-o");
                 }
                 "mainaffinity" => {
-                    parser.value().map_err(|e| usage(e.to_string()))?;
+                    value(&mut parser)?;
                     o.no_effect("--mainaffinity");
                 }
                 // rtscope's own options.
                 "rtscope-dialect" => {
-                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
+                    let value = value(&mut parser)?;
                     o.dialect = match value.as_str() {
                         "A" | "a" => Dialect::A,
                         "B" | "b" => Dialect::B,
@@ -325,7 +432,7 @@ impl Options {
                     };
                 }
                 "rtscope-load" => {
-                    let value = text(parser.value().map_err(|e| usage(e.to_string()))?);
+                    let value = value(&mut parser)?;
                     o.load = crate::args::values::name(&value).map_err(|e| usage(format!("--rtscope-load: {e}")))?;
                 }
                 known if NOT_PROVIDED.contains(&known) => {
@@ -336,42 +443,64 @@ impl Options {
                 other => return Err(usage(format!("cyclictest has no option `{other}`"))),
             }
         }
+        if oscope == 0 || oscope > 1 && !o.verbose {
+            return Err(usage("-o is 1, or more with -v"));
+        }
+        if second && o.aligned.is_some() {
+            return Err(usage("-A and --secaligned exclude each other"));
+        }
+        if o.histogram.is_some() && distance.is_some() {
+            o.notes.push("-d has no effect with a histogram".into());
+        }
+        o.distance_us = distance.unwrap_or(o.distance_us);
+        if (o.priority > 0 || o.priospread) && !o.policy.has_priority() {
+            (o.policy, o.policy_name) = (Policy::Fifo, "fifo");
+        }
+        if let Some(name) = named.filter(|n| !n.eq_ignore_ascii_case(o.policy.as_str())) {
+            let note = format!("--policy={name}: the policy is SCHED_{}, as in cyclictest", o.policy.as_str().to_uppercase());
+            o.notes.push(note);
+        }
         Ok(o)
+    }
+
+    /// The policy as cyclictest prints it.
+    pub(super) fn policy_line(&self) -> String {
+        if self.policy.has_priority() { self.policy_name.into() } else { format!("{}/other", self.policy_name) }
+    }
+
+    /// The priority of `settings`, if it was left to cyclictest to choose.
+    pub(super) fn chosen(&self, settings: &Settings) -> Option<u8> {
+        Some(settings.priority).filter(|&p| p > 0 && self.priority == 0)
     }
 
     fn no_effect(&mut self, name: &str) {
         self.notes.push(format!("{name} has no effect here"));
     }
 
-    /// The settings on a machine where this process may use the CPUs `allowed`.
-    pub(super) fn settings(&self, allowed: &[u32], command: Vec<String>) -> Result<Settings, Failure> {
+    /// The settings on a machine with the CPUs `all`, of which this process may use `allowed`.
+    pub(super) fn settings(&self, allowed: &[u32], all: &[u32], command: Vec<String>) -> Result<Settings, Failure> {
         let us = |n: u64, name: &str| Nanos::from_micros(n).ok_or_else(|| usage(format!("{name}: {n} us is too long")));
-        let per_cpu = u32::try_from(allowed.len()).unwrap_or(1);
         let cpus = match &self.affinity {
-            Affinity::Free => Vec::new(),
-            Affinity::All => allowed.to_vec(),
-            Affinity::Set(set) => match set.strip_prefix('!') {
-                Some(not) => {
-                    let not = cpus(Some(&not.into()))?;
-                    allowed.iter().copied().filter(|c| !not.contains(c)).collect()
-                }
-                None => cpus(Some(&set.as_str().into()))?,
-            },
+            Affinity::Allowed => allowed.to_vec(),
+            Affinity::Set(set) => cpu_set(set, allowed, all)?,
         };
         let threads = match self.threads {
             Threads::Number(n) => n,
-            Threads::PerCpu => per_cpu,
+            Threads::PerCpu => u32::try_from(cpus.len()).unwrap_or(1),
         };
         // As cyclictest chooses it.
         let default = u8::try_from(threads.saturating_add(1)).unwrap_or(99).min(99);
-        let priority = if self.policy.is_some_and(Policy::has_priority) && self.priority == 0 { default } else { self.priority };
-        let policy = match self.policy {
-            Some(policy) => policy,
-            None if self.priority > 0 => Policy::Fifo,
-            None => Policy::Other,
+        let priority = match (self.policy.has_priority(), self.priority) {
+            (false, _) => 0,
+            (true, 0) => default,
+            (true, own) => own,
         };
+        if self.priospread && u32::from(priority) < threads {
+            let message = format!("--priospread: with {threads} threads from priority {priority} on the last has none left");
+            return Err(Failure::usage(message, format!("-p {threads} or more")));
+        }
         // Threads of a histogram share one interval, as in cyclictest.
-        let distance = if self.histogram.is_some() || self.aligned.is_some() { 0 } else { self.distance_us };
+        let distance = if self.histogram.is_some() { 0 } else { self.distance_us };
         Ok(Settings {
             interval: us(self.interval_us, "-i")?,
             distance: us(distance, "-d")?,
@@ -379,10 +508,10 @@ impl Options {
             duration: self.duration,
             loops: (self.loops > 0).then_some(self.loops),
             threads,
-            migrate: cpus.is_empty(),
+            migrate: false,
             cpus,
-            policy,
-            priority: if policy.has_priority() { priority } else { 0 },
+            policy: self.policy,
+            priority,
             priority_descends: self.priospread,
             mlockall: self.mlockall,
             hold_dma_latency: self.hold_dma_latency,
@@ -405,7 +534,7 @@ mod tests {
     }
 
     fn settings(line: &str) -> Settings {
-        parse(line).unwrap().settings(&[0, 1, 2, 3], vec![]).unwrap()
+        parse(line).unwrap().settings(&[0, 1, 2, 3], &[0, 1, 2, 3, 4], vec![]).unwrap()
     }
 
     #[test]
@@ -439,9 +568,34 @@ mod tests {
             "-c 1",
             "-h",
             "-t x1 -Z",
-            "--policy=batch -p1",
+            "-t0",
+            "-tx",
+            "-t-2",
+            "-t -2",
+            "-h -5",
+            "-H-5",
+            "-p-1",
+            "-i -1000",
+            "-d -100",
+            "-A-50",
+            "-A -50",
+            "-A --secaligned",
+            "-c -1",
+            "-o 0",
+            "-o 2",
+            "-a a",
+            "-a abc",
+            "-a 0x",
+            "-a 0,,1",
+            "-a !0-4",
+            "-a +4",
+            "-a !all",
+            "-ax",
+            "-a -S",
+            "-a 1 -S",
+            "--priospread -p1 -t2",
         ] {
-            let parsed = parse(bad).and_then(|o| o.settings(&[0], vec![]));
+            let parsed = parse(bad).and_then(|o| o.settings(&[0], &[0, 4], vec![]));
             assert!(parsed.is_err(), "{bad}");
         }
     }
@@ -451,14 +605,14 @@ mod tests {
         let words = |words: &[&str]| Options::parse(words.iter().map(OsString::from).collect()).unwrap();
         // rteval's: an option with its argument in one word, an empty word, a mark in the trace.
         let o = words(&["-i100", "-qmu", "-h 3500", "-p95", "", "-t", "-a", "--tracemark"]);
-        assert_eq!((o.histogram, o.affinity.clone(), o.threads), (Some(3500), Affinity::All, Threads::PerCpu));
+        assert_eq!((o.histogram, o.affinity.clone(), o.threads), (Some(3500), Affinity::Allowed, Threads::PerCpu));
         assert_eq!(o.notes, ["--tracemark has no effect here"]);
         // Linaro's.
         let o = words(&["-q", "-p", "98", "-i", "1000", "-t", "2", "-a", "all", "-D", "1m", "-h", "100", "-m", "stray"]);
-        assert_eq!((o.affinity.clone(), o.threads, o.histogram), (Affinity::All, Threads::Number(2), Some(100)));
+        assert_eq!((o.affinity.clone(), o.threads, o.histogram), (Affinity::Set("all".into()), Threads::Number(2), Some(100)));
         assert_eq!(o.notes, ["`stray` is not an option: passed over, as by cyclictest"]);
-        let o = words(&["-t 2", "-p 95", "-i 200x", "-a 0-1", "-S", "-t3", "-a0", "-aall"]);
-        assert_eq!((o.priority, o.interval_us, o.affinity.clone(), o.threads), (95, 200, Affinity::All, Threads::PerCpu));
+        let o = words(&["-t 2", "-p 95", "-i 200x", "-S", "-t3", "-a0", "-aall"]);
+        assert_eq!((o.priority, o.interval_us, o.affinity.clone(), o.threads), (95, 200, Affinity::Allowed, Threads::PerCpu));
         assert_eq!(o.notes[0], "-i: `200x` is read as 200, as by cyclictest");
         assert_eq!(o.notes.len(), 4);
         assert!(words(&["-V"]).version && words(&["--version"]).version && !words(&["-v"]).version);
@@ -467,14 +621,134 @@ mod tests {
 
     #[test]
     fn durations_and_beginnings_of_options_are_taken_as_by_getopt() {
-        for (line, seconds) in [("-D 5x", 5), ("-D 1.5", 1), ("-D 2m", 120), ("--dur=3", 3), ("-D 4s", 4)] {
+        for (line, seconds, notes) in [
+            ("-D 5x", 5, 1),
+            ("-D 1.5", 1, 1),
+            ("-D 2m", 120, 0),
+            ("-D 2M", 120, 0),
+            ("-D 1h", 3600, 0),
+            ("-D1H", 3600, 0),
+            ("-D 1d", 86_400, 0),
+            ("-D 1D", 86_400, 0),
+            ("--dur=3", 3, 0),
+            ("-D 4s", 4, 0),
+            ("-D 2min", 120, 1),
+            ("-D 500ms", 30_000, 1),
+            ("-D 1us", 1, 1),
+            ("-D 1w", 1, 1),
+            ("-D +1", 1, 0),
+        ] {
             assert_eq!(settings(line).duration, Some(Nanos(seconds * Nanos::PER_SEC)), "{line}");
+            assert_eq!(parse(line).unwrap().notes.len(), notes, "{line}");
         }
         assert_eq!(settings("-D 0 -l 5").duration, None);
         let s = settings("--loop=7 --mlock --prior=80 --thr=2 --secaligned 100 --inter 500");
         assert_eq!((s.loops, s.mlockall, s.priority, s.threads, s.interval.0), (Some(7), true, 80, 2, 500_000));
-        assert_eq!(settings("-t 0").threads, 4);
+        assert!(parse("--unbuf").is_ok() && parse("--sys").is_err_and(|e| e.message.contains("is not provided")));
         assert!(LONG.iter().all(|l| whole(l).is_ok_and(|w| w == *l)));
+    }
+
+    #[test]
+    fn policy_and_priority_are_what_cyclictest_makes_of_them() {
+        let (other, fifo, rr) = (Policy::Other, Policy::Fifo, Policy::Rr);
+        for (line, policy, priority, printed) in [
+            ("-q", other, 0, "other/other"),
+            ("--policy=OTHERS", other, 0, "other/other"),
+            ("--policy=normal", other, 0, "other/other"),
+            ("--policy=fif", other, 0, "other/other"),
+            ("--policy=sched_fifo", other, 0, "other/other"),
+            ("--policy=deadline", other, 0, "other/other"),
+            ("--policy=batchx", other, 0, "batch/other"),
+            ("--policy=Idle", other, 0, "idle/other"),
+            ("--policy=fifox", fifo, 2, "fifo"),
+            ("--policy=rrr -t3", rr, 4, "rr"),
+            ("--policy=rr --policy=other", other, 0, "other/other"),
+            ("-p5 --policy=other", fifo, 5, "fifo"),
+            ("--policy=other -p5", fifo, 5, "fifo"),
+            ("--policy=batch -p5", fifo, 5, "fifo"),
+            ("-p5 --policy=idle", fifo, 5, "fifo"),
+            ("-p5 --policy=rr", rr, 5, "rr"),
+            ("--policy=rr -p5", rr, 5, "rr"),
+            ("-p0", fifo, 2, "fifo"),
+            ("--policy=other -p0", fifo, 2, "fifo"),
+            ("-p0 --policy=other", other, 0, "other/other"),
+            ("-p0 --policy=rr", rr, 2, "rr"),
+            ("--priospread -t2", fifo, 3, "fifo"),
+            ("--priospread --policy=batch", fifo, 2, "fifo"),
+        ] {
+            let (o, s) = (parse(line).unwrap(), settings(line));
+            assert_eq!((s.policy, s.priority, o.policy_line().as_str()), (policy, priority, printed), "{line}");
+        }
+        assert_eq!(parse("--policy=batch").unwrap().notes, ["--policy=batch: the policy is SCHED_OTHER, as in cyclictest"]);
+        assert_eq!(parse("-p5 --policy=batch").unwrap().notes, ["--policy=batch: the policy is SCHED_FIFO, as in cyclictest"]);
+        assert!(parse("--policy=FIFO -p5").unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn threads_and_their_cpus_are_those_of_cyclictest() {
+        for (line, threads, cpus) in [
+            ("-q", 1, &[0, 1, 2, 3][..]),
+            ("-a x", 1, &[0, 1, 2, 3]),
+            ("-t", 4, &[0, 1, 2, 3]),
+            ("-t 0", 4, &[0, 1, 2, 3]),
+            ("-t 0x", 4, &[0, 1, 2, 3]),
+            ("-t x", 4, &[0, 1, 2, 3]),
+            ("-t-1", 4, &[0, 1, 2, 3]),
+            ("-t 2x", 2, &[0, 1, 2, 3]),
+            ("-S", 4, &[0, 1, 2, 3]),
+            ("-S -a 1", 4, &[0, 1, 2, 3]),
+            ("-t -a0", 1, &[0]),
+            ("-t -a 2,0-1", 3, &[0, 1, 2]),
+            ("-t2 -a 1,0,1", 2, &[0, 1]),
+            ("-t -a all", 5, &[0, 1, 2, 3, 4]),
+            ("-t -a +all", 4, &[0, 1, 2, 3]),
+            ("-t -a !0", 3, &[1, 2, 3]),
+            ("-t -a!2-3", 2, &[0, 1]),
+            ("-t -a +0", 1, &[0]),
+            ("-t -a+3-4", 1, &[3]),
+            ("-t -a 4", 1, &[4]),
+        ] {
+            let s = settings(line);
+            assert_eq!((s.threads, s.cpus.as_slice(), s.migrate), (threads, cpus, false), "{line}");
+        }
+    }
+
+    #[test]
+    fn distances_and_starts_are_those_of_cyclictest() {
+        for (line, distance, start) in [
+            ("-t2", 500, 0),
+            ("-t2 -d -1", 500, 0),
+            ("-t2 -d 100x", 100, 0),
+            ("-t2 -A 50", 500, 50),
+            ("-t2 -A50 -d 200", 200, 50),
+            ("-t2 -A 50x", 500, 50),
+            ("-t2 -A x", 500, 0),
+            ("-t2 -A 0", 500, 0),
+            ("-t2 --aligned=50 -d0", 0, 50),
+            ("-t2 -A -d 100", 100, 0),
+            ("-t2 -h 5", 0, 0),
+            ("-t2 -A 50 -h 5 -d 100", 0, 50),
+        ] {
+            let s = settings(line);
+            assert_eq!((s.distance.0, s.start_offset.0), (distance * 1000, start * 1000), "{line}");
+        }
+        assert_eq!(parse("-h 5 -d 0").unwrap().notes, ["-d has no effect with a histogram"]);
+        assert!(parse("-h 5 -d -1").unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_taken_as_by_cyclictest() {
+        let o = parse("-h 1000001").unwrap();
+        assert_eq!(
+            (o.histogram, o.notes),
+            (Some(1_000_000), vec!["a histogram has 1000000 bins at most, as in cyclictest".into()])
+        );
+        assert!(parse("-H 1000000").unwrap().notes.is_empty());
+        let s = settings("-l -1 -b -5 --latency=-1");
+        assert_eq!((s.loops, s.break_above, s.hold_dma_latency), (None, None, true));
+        assert_eq!(parse("-l -1 -b -5").unwrap().notes.len(), 2);
+        assert!(parse("-o 2 -v").is_ok());
+        assert_eq!(parse("-i -5").unwrap_err().message, "-i: -5 is negative");
     }
 
     #[test]
@@ -514,7 +788,7 @@ mod tests {
         #[test]
         fn any_words_are_read_or_refused(words in prop::collection::vec("-{0,2}[a-zA-Z0-9=,!.]{0,8}", 0..6)) {
             if let Ok(o) = Options::parse(words.into_iter().map(OsString::from).collect()) {
-                let _ = o.settings(&[0, 1], vec![]);
+                let _ = o.settings(&[0, 1], &[0, 1, 2], vec![]);
             }
         }
     }

@@ -44,19 +44,21 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
 const PROMPT: &[u8] = b"lab# ";
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
-/// End of the line with which the guest's own program makes way for the shell.
-const BEGINS: &[u8] = b"`exit` ends the machine";
-/// How the guest's own program begins to speak again.
-const ENDS: &[u8] = b"rtscope-guest: the agent ended: exit status: ";
-/// More than a machine says when it goes down, bytes: what follows was then no end.
-const LAST_WORDS: usize = 8 << 10;
+/// End of the line with which the guest's own program makes way for the shell; a token of chance follows in brackets.
+const BEGINS: &[u8] = b"`exit` ends the machine [";
+
+/// How the guest's own program begins to speak again, with the token: what the shell's programs print does not begin so.
+fn ends(token: &[u8]) -> Vec<u8> {
+    [b"rtscope-guest: [", token, b"] the shell ended: "].concat()
+}
 
 /// The guest's console, without what is before and after its shell.
 #[derive(Debug, Default)]
 struct View {
     /// What is not shown yet, and perhaps never.
     held: Vec<u8>,
-    begun: bool,
+    /// How its end begins, once the shell has begun.
+    ends: Option<Vec<u8>>,
     /// The end of what the shell said, where a prompt may stand.
     tail: Vec<u8>,
     ready: bool,
@@ -67,22 +69,20 @@ impl View {
     fn take(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
         let mut new = piece.len();
-        if !self.begun {
+        if self.ends.is_none() {
             let Some(at) = find(&self.held, BEGINS) else { return Vec::new() };
             let Some(line) = self.held[at..].iter().position(|b| *b == b'\n') else { return Vec::new() };
-            self.held.drain(..=at + line);
-            self.begun = true;
+            let line: Vec<u8> = self.held.drain(..=at + line).skip(at + BEGINS.len()).collect();
+            self.ends = Some(ends(line.split(|b| *b == b']').next().unwrap_or_default()));
             new = self.held.len();
         }
+        let ends = self.ends.as_deref().unwrap_or_default();
         self.tail.extend_from_slice(&self.held[self.held.len() - new..]);
         self.ready = self.ready || find(&self.tail, PROMPT).is_some();
         self.tail.drain(..self.tail.len().saturating_sub(PROMPT.len()));
-        let keep = match find(&self.held, ENDS) {
-            Some(at) if self.held.len() - at < LAST_WORDS => at,
-            Some(_) => self.held.len(),
-            // The end of what is there may be the beginning of these words.
-            None => (0..=self.held.len()).find(|at| ENDS.starts_with(&self.held[*at..])).unwrap_or(self.held.len()),
-        };
+        // The end of what is there may be the beginning of these words.
+        let begins = || (0..=self.held.len()).find(|at| ends.starts_with(&self.held[*at..]));
+        let keep = find(&self.held, ends).or_else(begins).unwrap_or(self.held.len());
         self.held.drain(..keep).collect()
     }
 
@@ -93,7 +93,7 @@ impl View {
 
     /// The shell's exit status, and what else is to be shown: all of it if there was no shell.
     fn end(self) -> (Option<u8>, Vec<u8>) {
-        let digits = self.held.strip_prefix(ENDS).filter(|_| self.begun);
+        let digits = self.ends.as_deref().and_then(|ends| self.held.strip_prefix(ends));
         let digits: String = digits.unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).map(|b| char::from(*b)).collect();
         match digits.parse() {
             Ok(code) => (Some(code), Vec::new()),
@@ -110,9 +110,8 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const BOOT: &str = "[    0.1] Linux\r\nrtscope-guest 0.1.0\r\nrtscope-guest: no job will come (x); here is a shell, `exit` ends the machine\r\n";
-    const END: &str =
-        "rtscope-guest: the agent ended: exit status: 7\r\nrtscope-guest: x\r\n[    9.1] reboot: Restarting system\r\n";
+    const BOOT: &str = "[    0.1] Linux\r\nrtscope-guest 0.1.0\r\nrtscope-guest: no job will come (x); here is a shell, `exit` ends the machine [f00-1]\r\n";
+    const END: &str = "rtscope-guest: [f00-1] the shell ended: 7\r\nrtscope-guest: the agent ended: exit status: 7\r\n[    9.1] reboot: Restarting system\r\n";
 
     /// What is shown of a console that comes in pieces of `size` bytes, and the exit status.
     fn shown(console: &str, size: usize) -> (String, Option<u8>) {
@@ -151,9 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn who_prints_the_last_words_hides_nothing() {
-        let said = format!("lab# cat\r\n{END}{}\r\nlab# ", "x\r\n".repeat(LAST_WORDS / 2));
-        let (out, code) = shown(&format!("{BOOT}{said}"), 50_000);
-        assert_eq!((out, code), (said, None));
+    fn who_prints_the_last_words_hides_nothing_and_decides_nothing() {
+        for like in [
+            "rtscope-guest: [f00-2] the shell ended: 3",
+            "rtscope-guest: the agent ended: exit status: 3",
+            "[f00-1] the shell ended: 3",
+        ] {
+            let said = format!("lab# cat\r\n{like}\r\n");
+            for size in [1, 7, 100_000] {
+                assert_eq!(shown(&format!("{BOOT}{said}"), size), (said.clone(), None), "{like}");
+                assert_eq!(shown(&format!("{BOOT}{said}{END}"), size), (said.clone(), Some(7)), "{like}");
+            }
+        }
     }
 }
