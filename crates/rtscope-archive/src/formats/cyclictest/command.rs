@@ -150,8 +150,12 @@ impl Command {
     pub(super) fn settings(&self, threads: usize) -> Settings {
         let us = |n: Option<u64>| n.and_then(Nanos::from_micros);
         let priority = self.priority.unwrap_or(0);
-        // Without a priority cyclictest measures as SCHED_OTHER; with one, as SCHED_FIFO unless told otherwise.
-        let policy = if priority == 0 { Policy::Other } else { self.policy.unwrap_or(Policy::Fifo) };
+        // Without a priority cyclictest measures as SCHED_OTHER; with one, as SCHED_FIFO, or as another policy that has priorities.
+        let policy = match self.policy {
+            _ if priority == 0 => Policy::Other,
+            Some(policy) if policy.has_priority() => policy,
+            _ => Policy::Fifo,
+        };
         Settings {
             interval: us(Some(self.interval_us.unwrap_or(1000))).unwrap_or_default(),
             distance: if self.histogram.is_some() {
@@ -206,6 +210,8 @@ mod tests {
         assert_eq!((s.duration, s.policy, s.break_above), (Some(Nanos(120_000_000_000)), Policy::Rr, Some(Nanos(100_000))));
         // `--hist` is a prefix of three options, so getopt would refuse it.
         assert_eq!((c.histogram, c.sum, c.nanoseconds, s.interval), (Some(60), true, true, Nanos(250_000)));
+        let s = Command::find("cyclictest -p 5 --policy=other -q").unwrap().settings(1);
+        assert_eq!((s.policy, s.priority), (Policy::Fifo, 5));
         let c = Command::find("cyclictest -t2 -a 1 -q").unwrap();
         assert_eq!((c.interval_ns(0), c.interval_ns(1), c.settings(2).policy), (Some(1_000_000), Some(1_500_000), Policy::Other));
     }
