@@ -2,6 +2,7 @@
 
 use rtscope_sys as sys;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -84,6 +85,9 @@ pub(crate) struct ToolJob {
     pub(crate) args: Vec<String>,
     /// The tool is up once at least this many of its processes have used CPU time.
     pub(crate) workers: u32,
+    /// What of it the arguments leave out, by name, with the reason.
+    #[serde(default)]
+    pub(crate) left_out: BTreeMap<String, String>,
 }
 
 /// An iperf3 pair.

@@ -16,6 +16,7 @@ use crate::job::{Iperf3Job, ToolJob, Workload};
 use crate::programs::find_program;
 use crate::tools::tool::{ArgumentsJob, Refused, Tool};
 use crate::tools::{self, iperf3};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use table::{Entry, LOADS};
@@ -107,7 +108,12 @@ impl Load {
         let cpus = cpus.max(1);
         match &self.kind {
             What::Own { role, job } => Workload {
-                tools: vec![ToolJob { role: (*role).into(), args: job.args.clone(), workers: job.workers }],
+                tools: vec![ToolJob {
+                    role: (*role).into(),
+                    args: job.args.clone(),
+                    workers: job.workers,
+                    left_out: BTreeMap::new(),
+                }],
                 iperf3: None,
                 on_disk: true,
                 need_mib: job.disk_mib,
@@ -115,12 +121,13 @@ impl Load {
             },
             What::Named(entry) => {
                 let job = |run: &table::Run| {
-                    let args = if cpus == 1 { run.on_one_cpu.unwrap_or(run.args) } else { run.args };
-                    let words: Vec<&str> = args.split(' ').collect();
+                    let words: Vec<&str> = run.args.split(' ').collect();
                     let per_cpu = u32::try_from(words.iter().filter(|w| **w == "N").count()).unwrap_or(u32::MAX);
+                    let asked = words.iter().map(|&w| if w == "N" { cpus.to_string() } else { w.to_owned() });
                     ToolJob {
                         role: run.tool.into(),
-                        args: words.iter().map(|&w| if w == "N" { cpus.to_string() } else { w.to_owned() }).collect(),
+                        args: asked.chain(run.exclude(cpus)).collect(),
+                        left_out: run.left_out_of(cpus).map(|l| (l.stressor.to_owned(), l.why.to_owned())).collect(),
                         workers: per_cpu.saturating_mul(cpus).max(1),
                     }
                 };

@@ -24,8 +24,23 @@ fn dewit_is_all_stressors_and_a_hundred_streams() {
     assert_eq!(sized.tools.len(), 1);
     assert_eq!(sized.tools[0].args, ["--all", "1", "--exclude", "cpu-online,swap,reboot"]);
     assert_eq!(sized.tools[0].workers, 1);
-    assert_eq!(args("dewit", 1), ["--all 1 --exclude cpu-online,swap,reboot,softlockup"]);
+    assert_eq!(args("dewit", 2), args("dewit", 16));
     assert_eq!(sized.iperf3, Some(Iperf3Job { streams: 100, window: Some("64K".into()) }));
+}
+
+/// Two threads at FIFO 1 to 86, or eight processes at RR 49, that never leave the CPU: with one CPU nothing below them ends a load, or
+/// a grace period of RCU.
+#[test]
+fn dewit_leaves_out_what_takes_the_only_cpu_and_says_why() {
+    assert_eq!(args("dewit", 1), ["--all 1 --exclude cpu-online,swap,reboot,softlockup,mutex,hrtimers"]);
+    for cpus in [1, 2, 16] {
+        let tool = Load::parse("dewit").unwrap().sized(cpus).tools.remove(0);
+        let mut excluded: Vec<&str> = tool.args[3].split(',').collect();
+        excluded.sort_unstable();
+        assert_eq!(tool.left_out.keys().map(String::as_str).collect::<Vec<_>>(), excluded, "{cpus} CPUs");
+        assert!(tool.left_out.values().all(|why| !why.is_empty() && why.len() <= 160));
+    }
+    assert!(Load::parse("full").unwrap().sized(1).tools.iter().all(|t| t.left_out.is_empty()));
 }
 
 #[test]

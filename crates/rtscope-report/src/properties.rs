@@ -277,7 +277,7 @@ pub(crate) fn load_achieved(p: &LoadProcess) -> String {
     [achieved, workers].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// What a process of a load left out by itself; empty if nothing.
+/// What a process of a load left out, or was told to leave out; empty if nothing.
 pub(crate) fn load_left_out(p: &LoadProcess) -> String {
     let all: Vec<String> = p.left_out.iter().map(|(name, reason)| format!("{name} ({reason})")).collect();
     if all.is_empty() { String::new() } else { format!("left out {}: {}", all.len(), all.join(", ")) }

@@ -60,6 +60,9 @@ impl<'a> LoadTools<'a> {
             let unknown = || (format!("this supervisor knows no tool `{}`", job.role), "use one version of rtscope".to_owned());
             let tool = tools::of_role(&job.role).ok_or_else(unknown)?;
             self.launch(tool, job.workers, &job.args, None)?;
+            if let Some(running) = self.tools.last_mut() {
+                running.left_out.clone_from(&job.left_out);
+            }
         }
         Ok(reports)
     }

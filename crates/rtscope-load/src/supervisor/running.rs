@@ -49,6 +49,8 @@ pub(super) struct Running {
     pub(super) pid: u32,
     pub(super) ended: Option<ExitStatus>,
     pub(super) early: bool,
+    /// What its arguments leave out, by name, with the reason.
+    pub(super) left_out: BTreeMap<String, String>,
     /// The tool is at work once this many of its processes are.
     least_workers: u32,
     /// The kernel's figures of the tool just before it was told to end.
@@ -74,7 +76,8 @@ impl Running {
         sys::process::die_with_spawner(&mut start, libc::SIGKILL);
         let pid = start.spawn()?.id();
         let (seen, workers) = (BTreeMap::new(), Vec::new());
-        Ok(Self { tool, pid, ended: None, early: false, least_workers, seen, workers, command, files })
+        let left_out = BTreeMap::new();
+        Ok(Self { tool, pid, ended: None, early: false, left_out, least_workers, seen, workers, command, files })
     }
 
     /// The command line, for messages.
@@ -127,6 +130,7 @@ impl Running {
             command: self.command.clone(),
             died_early: self.early,
             achieved: self.seen.clone(),
+            left_out: self.left_out.clone(),
             workers: self.workers.clone(),
             ..LoadProcess::default()
         }
@@ -138,13 +142,14 @@ impl Running {
         let exit_code = self.ended.and_then(|s| s.code());
         let wrong = self.early || achieved.is_empty() || !self.tool.ends_with(exit_code);
         achieved.extend(self.seen.clone());
+        let by_itself = self.tool.left_out(&head(&self.files.log, LOG_READ));
         LoadProcess {
             command: self.command.clone(),
             exit_code,
             signal: self.ended.and_then(|s| s.signal()),
             died_early: self.early,
             achieved,
-            left_out: self.tool.left_out(&head(&self.files.log, LOG_READ)),
+            left_out: self.left_out.clone().into_iter().chain(by_itself).collect(),
             workers: self.workers.clone(),
             stderr: if wrong { self.complaint() } else { String::new() },
         }
