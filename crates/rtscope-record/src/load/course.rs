@@ -72,13 +72,8 @@ pub(super) fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<War
     let failing = process.workers.iter().filter_map(|w| w.failing(proof.ran_ns));
     let (effect, code, _) = failing.clone().max_by_key(|(effect, ..)| *effect)?;
     let said: Vec<String> = failing.filter(|f| (f.0, f.1) == (effect, code)).map(|f| f.2).collect();
-    // With `--all`, some stressors end by themselves, sleep or change their own priority on any machine. Beside it what sleeps for a while
-    // may wait for what gets no CPU: hundreds of stressors want it, and so do the kernel's threads that pass on iperf3's packets.
-    let all = |p: &LoadProcess| p.command.iter().any(|a| a == "--all");
-    let waits = |w: &LoadWorkers| w.at_work() && w.stopped == 0 && w.gone == 0;
-    let crowded_out =
-        || code == "load-frozen" && proof.processes.iter().any(all) && no_cpu_is_idle(proof) && process.workers.iter().all(waits);
-    let effect = if all(process) || crowded_out() { Effect::Note } else { effect };
+    // With `--all`, some stressors end by themselves, sleep or change their own priority on any machine.
+    let effect = if process.command.iter().any(|a| a == "--all") { Effect::Note } else { effect };
     let shown = said.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
     let more = if said.len() > 4 { format!("; {} more", said.len() - 4) } else { String::new() };
     let remedy = match code {
@@ -87,13 +82,6 @@ pub(super) fn of_process(proof: &LoadProof, process: &LoadProcess) -> Option<War
         _ => "run again; if it happens again, see what ends or stops its processes (dmesg, cgroups), or choose a milder load",
     };
     Some(Warning::new(code, effect, format!("the load `{}` was not there all the time: {shown}{more}", proof.name), remedy))
-}
-
-/// Whether every CPU was busy all the time, but for a hundredth.
-fn no_cpu_is_idle(proof: &LoadProof) -> bool {
-    let Some(course) = &proof.course else { return false };
-    let total = sum(&course.steps);
-    total.ns > 0 && share(total.idle_ns, total.ns) < 0.01
 }
 
 /// The warning that follows from the course of the whole load, if any.

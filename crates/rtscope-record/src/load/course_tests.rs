@@ -106,38 +106,6 @@ fn what_becomes_of_workers_has_its_code() {
     assert_eq!(all, code("load-workers-lost", Effect::Note));
 }
 
-/// 17 of 67 s in which iperf3's client sent nothing, beside 280 stressors on one CPU that was never idle.
-#[test]
-fn what_sleeps_beside_all_stressors_where_no_cpu_is_idle_is_a_note() {
-    let said = |beside: &str, idle_share: u64, change: fn(&mut LoadWorkers)| {
-        let words = |text: &str| text.split(' ').map(Into::into).collect();
-        let client = LoadProcess { command: words("iperf3 -c x"), workers: vec![workers(change)], ..LoadProcess::default() };
-        let step = LoadStep { ns: 67 * S, load_ns: 58 * S, idle_ns: 67 * S * idle_share / 100 };
-        let proof = LoadProof {
-            ran_ns: 67 * S,
-            processes: vec![LoadProcess { command: words(beside), ..LoadProcess::default() }, client],
-            course: Some(LoadCourse { steps: vec![step], ..LoadCourse::default() }),
-            ..LoadProof::default()
-        };
-        of_process(&proof, &proof.processes[1]).map(|w| (w.code, w.effect))
-    };
-    let frozen = |effect| Some(("load-frozen".to_owned(), effect));
-    let slept: fn(&mut LoadWorkers) = |w| (w.idle_ns, w.longest_idle_ns) = (10 * S, 10 * S);
-    assert_eq!(said("stress-ng --all 1", 0, slept), frozen(Effect::Note));
-    assert_eq!(said("stress-ng --all 1", 2, slept), frozen(Effect::Invalid));
-    assert_eq!(said("stress-ng --cpu 9", 0, slept), frozen(Effect::Invalid));
-    // It did nothing for half of the time; it was stopped; it used no CPU time at all.
-    assert_eq!(said("stress-ng --all 1", 0, |w| (w.idle_ns, w.longest_idle_ns) = (20 * S, 10 * S)), frozen(Effect::Invalid));
-    assert_eq!(
-        said("stress-ng --all 1", 0, |w| (w.idle_ns, w.longest_idle_ns, w.stopped) = (10 * S, 10 * S, 20)),
-        frozen(Effect::Invalid)
-    );
-    assert_eq!(
-        said("stress-ng --all 1", 0, |w| (w.idle_ns, w.longest_idle_ns, w.cpu_ns) = (10 * S, 10 * S, 0)),
-        frozen(Effect::Invalid)
-    );
-}
-
 #[test]
 fn the_gravest_of_a_process_is_told_once() {
     let many: Vec<LoadWorkers> = (0..9).map(|n| workers(|w| (w.name, w.gone) = (format!("s{n}"), 1))).collect();
