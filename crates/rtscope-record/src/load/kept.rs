@@ -41,7 +41,8 @@ pub struct LoadProcess {
     /// What it achieved: figures by name with unit, such as `cpu.bogo_ops`, `iperf3.bytes`, `iperf3.gbit_per_s`.
     #[serde(default)]
     pub achieved: BTreeMap<String, f64>,
-    /// What is part of its load and was left out, by rtscope or by itself, such as a stressor that this machine cannot run: name and its reason.
+    /// What is part of its load and was left out, by rtscope or by itself, such as a stressor that this machine cannot run: name and
+    /// its reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, String>,
     /// What its workers did while the load was up, by kind of worker.
