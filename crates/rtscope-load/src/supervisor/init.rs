@@ -38,9 +38,9 @@ pub(super) fn run(kind: Kind, net: bool) -> u8 {
     let Ok(Order::Start(job)) = orders.recv() else { return 3 };
     let code = match settle(kind, net) {
         Ok(how) => {
-            private_tmp(&job, kind);
+            let own_tmp = private_tmp(&job, kind);
             say(&Report::Isolated(how.clone()));
-            work(&job, kind, net, &how, &orders)
+            work(&job, LoadTools::new(&job, kind, net, own_tmp), &how, &orders)
         }
         Err(why) => {
             say(&Report::NotIsolated(why));
@@ -78,21 +78,20 @@ fn settle(kind: Kind, net: bool) -> Result<String, String> {
 
 /// Gives the load a small private /tmp in memory: some stressors leave sockets there whatever `--temp-path`
 /// says, and `forkheavy` of 0.15 allocates all the disk has (52 GB, seen). Skipped when the load's directory,
-/// this program or the journal lies under /tmp.
-fn private_tmp(job: &Job, kind: Kind) {
+/// this program or the journal lies under /tmp. Returns whether it has one.
+fn private_tmp(job: &Job, kind: Kind) -> bool {
     let needed = [job.scratch.as_path(), job.reexec.program.as_path(), job.journal.as_path()];
-    if kind != Kind::Tree && !needed.iter().any(|p| p.starts_with("/tmp")) {
-        // If this fails, a socket may be left behind; a disk that fills up still ends the load.
-        let _ = sys::process::mount_virtual("tmpfs", Path::new("/tmp"), "size=64m");
-    }
+    // If the mount fails, a socket may be left behind; a disk that fills up still ends the load.
+    kind != Kind::Tree
+        && !needed.iter().any(|p| p.starts_with("/tmp"))
+        && sys::process::mount_virtual("tmpfs", Path::new("/tmp"), "size=64m").is_ok()
 }
 
-fn work(job: &Job, kind: Kind, net: bool, isolation: &str, orders: &Receiver<Order>) -> u8 {
+fn work(job: &Job, mut tools: LoadTools<'_>, isolation: &str, orders: &Receiver<Order>) -> u8 {
     let failed = |(message, remedy): (String, String)| {
         say(&Report::Failed { message, remedy });
         3
     };
-    let mut tools = LoadTools::new(job, kind, net);
     match tools.start() {
         Ok(notes) => notes.iter().for_each(say),
         Err(why) => return failed(why),

@@ -33,6 +33,9 @@ const LEAST_FREE: u64 = 1 << 30;
 /// How many ended processes are reaped at once before other work gets its turn.
 const MOST_COLLECTED: u32 = 4096;
 
+/// Variables that say where temporary files go.
+const TEMPORARY: [&str; 3] = ["TMPDIR", "TEMP", "TMP"];
+
 /// All tools of one load.
 pub(super) struct LoadTools<'a> {
     job: &'a Job,
@@ -41,15 +44,18 @@ pub(super) struct LoadTools<'a> {
     ended_why: Option<String>,
     kind: Kind,
     net: bool,
+    own_tmp: bool,
     tools: Vec<Running>,
     place: Option<Place>,
     watch: Option<Watch>,
 }
 
 impl<'a> LoadTools<'a> {
-    pub(super) fn new(job: &'a Job, kind: Kind, net: bool) -> Self {
+    /// `own_tmp`: /tmp is the load's own, and gone with it.
+    pub(super) fn new(job: &'a Job, kind: Kind, net: bool, own_tmp: bool) -> Self {
         let free = sys::process::file_system(&job.scratch).map_or(0, |on| on.free_bytes);
-        Self { job, least_free: LEAST_FREE.min(free / 4), ended_why: None, kind, net, tools: Vec::new(), place: None, watch: None }
+        let least_free = LEAST_FREE.min(free / 4);
+        Self { job, least_free, ended_why: None, kind, net, own_tmp, tools: Vec::new(), place: None, watch: None }
     }
 
     /// Starts all tools. Returns what must be reported about the start.
@@ -92,6 +98,13 @@ impl<'a> LoadTools<'a> {
             }
         };
         command.args(&args);
+        // iperf3 makes its buffers in files that it then removes: killed in between, it would leave them in the user's directory.
+        for variable in TEMPORARY {
+            command.env_remove(variable);
+        }
+        if !self.own_tmp {
+            command.env(TEMPORARY[0], ".");
+        }
         let shown = std::iter::once(program.to_owned()).chain(args).collect();
         let running = Running::start(tool, workers, shown, command, files)
             .map_err(|e| (format!("{program} can't be started: {e}"), format!("check {}", path.display())))?;

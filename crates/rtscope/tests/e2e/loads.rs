@@ -201,6 +201,31 @@ fn ctrl_c_while_a_load_starts_or_runs() {
     assert_eq!(machine(&w), before);
 }
 
+/// iperf3 was killed between making a temporary file and removing it, and the file stayed.
+#[test]
+fn tools_make_their_temporary_files_where_the_load_is_cleared_away() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::on_disk();
+    let own = w.path("tmp").display().to_string();
+    let child = w.start("measure timer -D 1h --load network --json");
+    // Another is asked for its version.
+    let at_work = |pid: &u32| {
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        name_of(*pid) == "iperf3" && words.split('\0').any(|word| ["-c", "-s"].contains(&word))
+    };
+    let tool = wait_for("iperf3", || descendants(child.id()).into_iter().find(at_work));
+    let environment = fs::read(format!("/proc/{tool}/environ"));
+    signal(child.id(), libc::SIGINT);
+    end_of(child).ends_with(130);
+    // A tool in a user namespace may not let others read it.
+    for word in environment.unwrap_or_default().split(|b| *b == 0).map(String::from_utf8_lossy) {
+        let temporary = ["TMPDIR=", "TEMP=", "TMP="].iter().find_map(|name| word.strip_prefix(name));
+        assert!(temporary.is_none_or(|dir| dir == "."), "{word}, the user's {own}");
+    }
+}
+
 /// Runs the program without stress-ng: in a mount namespace where a file that can't be run hides it.
 fn without_stress_ng(w: &World, words: &str) -> Option<Said> {
     let Some(installed) =
