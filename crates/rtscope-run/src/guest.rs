@@ -58,7 +58,7 @@ fn agent() -> u8 {
     let mut mailbox = match Mailbox::find() {
         Ok(mailbox) => mailbox,
         Err(e) => {
-            // Of chance, so that nothing in the shell can say by accident that it has ended.
+            // Random, so that nothing in the shell can say by accident that it has ended.
             let token = setup::token();
             setup::console(&format!("rtscope-guest: no job will come ({e}); here is a shell, `exit` ends the machine [{token}]"));
             let status = setup::shell();

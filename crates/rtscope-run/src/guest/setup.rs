@@ -173,7 +173,7 @@ fn memory() -> (u64, u64) {
     (total.saturating_sub(field("MemAvailable")), total)
 }
 
-/// Text of chance.
+/// Random text.
 pub(super) fn token() -> String {
     fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default().trim().into()
 }

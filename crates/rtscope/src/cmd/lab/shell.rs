@@ -44,7 +44,7 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
 const PROMPT: &[u8] = b"lab# ";
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
-/// End of the line with which the guest's own program makes way for the shell; a token of chance follows in brackets.
+/// End of the line with which the guest's own program makes way for the shell; a random token follows in brackets.
 const BEGINS: &[u8] = b"`exit` ends the machine [";
 
 /// How the guest's own program begins to speak again, with the token: what the shell's programs print does not begin so.
