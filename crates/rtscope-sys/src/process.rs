@@ -56,11 +56,13 @@ pub fn die_with_spawner(command: &mut Command, signal: i32) {
 /// Gives the first thread of the child that `command` will start priority over ordinary tasks, like
 /// [`super::rt::come_before_ordinary_tasks`]; its other threads are ordinary. Without the privilege, all of them are.
 pub fn first_thread_before_ordinary_tasks(command: &mut Command) {
-    let request = || {
-        let _ = super::rt::come_before_ordinary_tasks();
+    // Found before the fork: behind it no file is read.
+    let precedence = super::rt::Precedence::here();
+    let request = move || {
+        let _ = precedence.take();
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
+    // SAFETY: between fork and exec the closure makes system calls that are safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };
 }
 

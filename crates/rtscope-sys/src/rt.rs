@@ -7,6 +7,7 @@ use super::signals::{is_from_terminal, is_ignored};
 use rtscope_record::Policy;
 use std::io;
 use std::mem::MaybeUninit;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A time on `CLOCK_MONOTONIC` in the kernel's form.
@@ -188,10 +189,49 @@ pub(super) fn barrier(command: libc::c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Gives the calling thread FIFO priority 1: above all ordinary tasks and below every other real-time task, so that a load of
-/// hundreds of processes can't starve its supervision. Children are ordinary again. `EPERM` without privilege.
+/// How a thread comes before ordinary tasks without starving them where it waits for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Precedence {
+    /// FIFO priority 1.
+    Fifo,
+    /// An ordinary task with nice -20.
+    Nice,
+}
+
+impl Precedence {
+    /// What suits this machine now. FIFO 1, but on a single CPU on which nothing lets ordinary tasks run beside real-time ones (the
+    /// fair server is off, or in older kernels RT throttling): there a real-time thread that reaps a child or looks up one in /proc
+    /// while an ordinary task is in the middle of clearing away what /proc kept of it spins for ever (`shrink_dcache_parent` in the
+    /// `fs/dcache.c` of Linux 6.12).
+    pub(super) fn here() -> Self {
+        Self::of(Path::new("/"))
+    }
+
+    fn of(root: &Path) -> Self {
+        let number = |path: &str| std::fs::read_to_string(root.join(path)).ok()?.trim().parse::<i64>().ok();
+        let single = std::fs::read_to_string(root.join("sys/devices/system/cpu/online")).is_ok_and(|cpus| cpus.trim() == "0");
+        let share = number("sys/kernel/debug/sched/fair_server/cpu0/runtime").map(|ns| ns > 0);
+        let throttled = || number("proc/sys/kernel/sched_rt_runtime_us").map(|us| us >= 0);
+        if single && !share.or_else(throttled).unwrap_or(true) { Self::Nice } else { Self::Fifo }
+    }
+
+    /// Gives it to the calling thread. Makes system calls only, so that it may stand between fork and exec.
+    pub(super) fn take(self) -> io::Result<()> {
+        let (policy, priority) = if self == Self::Fifo { (Policy::Fifo, 1) } else { (Policy::Other, 0) };
+        sched::set(0, &WantedScheduling { policy, priority, share: (0, 0), reset_on_fork: true })?;
+        if self == Self::Fifo {
+            return Ok(());
+        }
+        // SAFETY: integers only; on Linux, process 0 is the calling thread.
+        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) })
+    }
+}
+
+/// Puts the calling thread above all ordinary tasks and below every other real-time task, at FIFO priority 1, so that a load of
+/// hundreds of processes can't starve its supervision; only where that could stop the machine (a single CPU without
+/// fair server or RT throttling), at nice -20. Children are ordinary again. `EPERM` without privilege.
 pub fn come_before_ordinary_tasks() -> io::Result<()> {
-    sched::set(0, &WantedScheduling { policy: Policy::Fifo, priority: 1, share: (0, 0), reset_on_fork: true })
+    Precedence::here().take()
 }
 
 /// Touches `BYTES` bytes of the stack below the caller, so that the loop takes no page fault there.
@@ -337,6 +377,50 @@ mod tests {
     #[test]
     fn a_bad_time_is_an_errno() {
         assert_eq!(sleep_until(Instant { sec: 1, nsec: -1 }), libc::EINVAL);
+    }
+
+    #[test]
+    fn fifo_only_where_something_lets_ordinary_tasks_run() {
+        let (server, throttling) = ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "proc/sys/kernel/sched_rt_runtime_us");
+        for (cpus, share, wanted) in [
+            ("0", vec![], Precedence::Fifo),
+            ("0", vec![(server, "50000000")], Precedence::Fifo),
+            ("0", vec![(server, "0")], Precedence::Nice),
+            ("0", vec![(server, "50000000"), (throttling, "-1")], Precedence::Fifo),
+            ("0", vec![(server, "0"), (throttling, "950000")], Precedence::Nice),
+            ("0", vec![(throttling, "950000")], Precedence::Fifo),
+            ("0", vec![(throttling, "-1")], Precedence::Nice),
+            ("0-3", vec![(server, "0"), (throttling, "-1")], Precedence::Fifo),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            for (path, text) in share.iter().chain([&("sys/devices/system/cpu/online", cpus)]) {
+                let path = root.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, format!("{text}\n")).unwrap();
+            }
+            assert_eq!(Precedence::of(root.path()), wanted, "{cpus} {share:?}");
+        }
+    }
+
+    #[test]
+    fn a_nice_thread_is_an_ordinary_one_and_its_children_are_not_nice() {
+        let nice = |of: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{of}/stat")).unwrap();
+            stat.rsplit_once(") ").unwrap().1.split_ascii_whitespace().nth(16).unwrap().to_owned()
+        };
+        std::thread::spawn(move || {
+            if Precedence::Nice.take().is_err() {
+                eprintln!("nice -20 is not permitted here");
+                return;
+            }
+            assert_eq!((nice("thread-self"), sched::get(0).unwrap().0), ("-20".into(), libc::SCHED_OTHER as u32));
+            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            assert_eq!(nice(&child.id().to_string()), "0");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]
