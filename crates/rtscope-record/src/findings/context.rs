@@ -40,7 +40,7 @@ pub(super) const ISOLATED: &str = "isolcpus=1 nohz_full=1 rcu_nocbs=1";
 pub(super) const THREADS_ABOVE: &str = "irq-priority=97";
 
 /// Of the settings and parameters that remedies name, those that docs/tuning.md has measured rows of. A test holds it against that page.
-pub(super) const MEASURED: [&str; 3] = ["preempt=full", "rt-runtime=off", THREADS_ABOVE];
+pub(super) const MEASURED: [&str; 4] = ["preempt=full", "rt-runtime=off", "fair-server=off", THREADS_ABOVE];
 
 /// Where the manual says what a setting or parameter changes.
 pub(super) fn shown(setting: &str) -> &'static str {
