@@ -57,9 +57,11 @@ mod tests {
             assert!(text.contains("CONFIG_HZ_250=y\n") && text.contains("# CONFIG_PREEMPT_DYNAMIC is not set\n"), "{arch}");
             assert!(read(&[file.clone(), "lab".into()], arch).unwrap().text().contains("CONFIG_INET=y\n"));
         }
-        // Of PREEMPT_RT for 32-bit Arm; and the programs of its guests are Thumb code.
+        // PREEMPT_RT for 32-bit Arm excludes jump labels; the programs of its guests are Thumb code and sleep by a time of 32 bits.
         let text = read(&["lab".into()], Arch::Armhf).unwrap().text();
-        assert!(text.contains("# CONFIG_JUMP_LABEL is not set\n") && text.contains("CONFIG_ARM_THUMB=y\n"));
+        for line in ["# CONFIG_JUMP_LABEL is not set\n", "CONFIG_ARM_THUMB=y\n", "CONFIG_COMPAT_32BIT_TIME=y\n"] {
+            assert!(text.contains(line), "{line}");
+        }
         std::fs::write(&file, "INET=y\n").unwrap();
         for wrong in [file, dir.path().join("none")] {
             let e = read(&[wrong], Arch::Amd64).unwrap_err();
