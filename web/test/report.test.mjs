@@ -15,7 +15,8 @@ test("RTSCOPE_REPORT names a report", () => {
   assert.ok(existsSync(report), `${report} does not exist`);
 });
 
-describe("the report in Chromium", { skip: report && existsSync(report) ? false : "no report" }, () => {
+// Two at a time: one page takes little more than one CPU.
+describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(report) ? false : "no report" }, () => {
   const url = report ? pathToFileURL(report).href : "";
   let chromium;
   before(async () => (chromium = await launch()));

@@ -295,11 +295,16 @@ fn survey(path: &Path, bytes: &[u8], many: &[Record]) -> bool {
     noticed
 }
 
+/// Many that are short, or a few of any length: what the rule of the corrected view puts back for one of years is long.
+fn values() -> impl Strategy<Value = Vec<u64>> {
+    prop_oneof![prop::collection::vec(0u64..1 << 24, 0..80), prop::collection::vec(0u64..1 << 58, 0..8)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_record_comes_back(values in prop::collection::vec(0u64..1 << 58, 0..80), load in "\\PC{0,12}", nr in 0u32..9999) {
+    fn any_record_comes_back(values in values(), load in "\\PC{0,12}", nr in 0u32..9999) {
         let (_dir, mut a) = archive();
         let r = record(&format!("x-{nr}"), "2026-11-21T08:00:00Z", &load, &values);
         a.insert(&r).unwrap();

@@ -110,42 +110,50 @@ fn the_parts_of_a_sample_on_arm64_are_its_recorded_latency_too() {
 
 #[test]
 fn who_holds_interrupts_or_preemption_off_is_named_with_how_long() {
-    if !wanted() {
-        return;
+    if wanted() {
+        holds_are_named(STOCK);
     }
+}
+
+#[test]
+fn who_holds_them_off_on_rt_is_named_with_how_long() {
+    if wanted() {
+        holds_are_named(RT);
+    }
+}
+
+fn holds_are_named(kernel: &str) {
     let lab = Lab::new();
-    for kernel in [STOCK, RT] {
-        let file = build(&lab, kernel, "rtscope_hold");
-        let target = format!("lab:{kernel}");
-        for (irqs, cause, hold_us) in [("1", "interrupts-off", 120u64), ("0", "preemption-off", 700)] {
-            let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
-            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--guest-module", &module];
-            lab.run(&measure).ends_with(0);
-            let all = explained(&lab, &["--guest-module", &module]);
-            let hold = &all[0]["hold"];
-            assert_eq!(
-                (hold["cause"].as_str(), hold["from"].as_array().unwrap().last()),
-                (Some(cause), Some(&"hold_thread".into())),
-                "{hold}"
-            );
-            let (whole, held) = (hold["whole"].as_u64().unwrap(), hold_us * 1000);
-            assert!(whole.abs_diff(held) <= held / 100, "held {held} ns: {hold}");
-            let sentence = all[0]["sentence"].as_str().unwrap();
-            assert!(sentence.contains("from hold_thread on") && sentence.contains("rtscope_hold["), "{sentence}");
-            lab.run(&["explain", "--guest-module", &module.replace(&format!("irqs={irqs}"), "irqs=2")]).ends_with(3);
-        }
-        // On PREEMPT_RT the thread preempts a softirq.
-        if kernel == STOCK {
-            let module = format!("{} hold_us=300 softirq=1", file.display());
-            lab.run(&["measure", "timer", "-D", "400ms", "--target", &target, "--guest-module", &module]).ends_with(0);
-            let all = explained(&lab, &["--guest-module", &module]);
-            let hold = &all[0]["hold"];
-            assert_eq!((hold["cause"].as_str(), hold["within"].as_str()), (Some("softirq"), Some("hold_softirq")), "{hold}");
-            assert!(hold["whole"].as_u64().unwrap().abs_diff(300_000) <= 3_000, "{hold}");
-            assert!(all[0]["sentence"].as_str().unwrap().contains("in hold_softirq, mostly in "), "{all:?}");
-        }
-        fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    let file = build(&lab, kernel, "rtscope_hold");
+    let target = format!("lab:{kernel}");
+    for (irqs, cause, hold_us) in [("1", "interrupts-off", 120u64), ("0", "preemption-off", 700)] {
+        let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
+        let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--guest-module", &module];
+        lab.run(&measure).ends_with(0);
+        let all = explained(&lab, &["--guest-module", &module]);
+        let hold = &all[0]["hold"];
+        assert_eq!(
+            (hold["cause"].as_str(), hold["from"].as_array().unwrap().last()),
+            (Some(cause), Some(&"hold_thread".into())),
+            "{hold}"
+        );
+        let (whole, held) = (hold["whole"].as_u64().unwrap(), hold_us * 1000);
+        assert!(whole.abs_diff(held) <= held / 100, "held {held} ns: {hold}");
+        let sentence = all[0]["sentence"].as_str().unwrap();
+        assert!(sentence.contains("from hold_thread on") && sentence.contains("rtscope_hold["), "{sentence}");
+        lab.run(&["explain", "--guest-module", &module.replace(&format!("irqs={irqs}"), "irqs=2")]).ends_with(3);
     }
+    // On PREEMPT_RT the thread preempts a softirq.
+    if kernel == STOCK {
+        let module = format!("{} hold_us=300 softirq=1", file.display());
+        lab.run(&["measure", "timer", "-D", "400ms", "--target", &target, "--guest-module", &module]).ends_with(0);
+        let all = explained(&lab, &["--guest-module", &module]);
+        let hold = &all[0]["hold"];
+        assert_eq!((hold["cause"].as_str(), hold["within"].as_str()), (Some("softirq"), Some("hold_softirq")), "{hold}");
+        assert!(hold["whole"].as_u64().unwrap().abs_diff(300_000) <= 3_000, "{hold}");
+        assert!(all[0]["sentence"].as_str().unwrap().contains("in hold_softirq, mostly in "), "{all:?}");
+    }
+    fs::remove_dir_all(file.parent().unwrap()).unwrap();
 }
 
 #[test]

@@ -25,13 +25,13 @@ fn a_run_comes_again_while_the_host_is_loaded_and_from_another_boot() {
         return;
     }
     let lab = Lab::new();
-    let said = lab.line(&format!("lab verify {STOCK} --load network -D 1s --host-load full --json")).ends_with(0);
+    let said = lab.line(&format!("lab verify {STOCK} --load network -D 400ms --host-load full --json")).ends_with(0);
     let verified: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(verified["same"], true);
     let runs = verified["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 3);
     for run in runs {
-        assert_eq!((&run["samples"], &run["missed"], &run["fingerprint"]), (&1000.into(), &0.into(), &runs[0]["fingerprint"]));
+        assert_eq!((&run["samples"], &run["missed"], &run["fingerprint"]), (&400.into(), &0.into(), &runs[0]["fingerprint"]));
     }
 }
 
@@ -45,7 +45,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         "plan.toml",
         format!(
             "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"calculation\", \"network\", \"full\"]\n\
-             [[tests]]\ntest = \"timer\"\ninterval = \"1ms\"\nduration = \"2s\"\n"
+             [[tests]]\ntest = \"timer\"\ninterval = \"500us\"\nduration = \"1s\"\n"
         ),
     );
     let plan = plan.to_str().unwrap();
@@ -100,10 +100,10 @@ fn cyclictest_in_the_same_guest_agrees() {
     }
     let lab = Lab::new();
     for load in ["none", "full"] {
-        let own = lab.line(&format!("measure timer -D 2s --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
+        let own = lab.line(&format!("measure timer -D 1s --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
         // In ns, with one bin per ns.
         let peer =
-            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l2000 -N -h 100000 -q")).ends_with(0);
+            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l1000 -N -h 100000 -q")).ends_with(0);
         lab.0.file("peer.txt", &peer.out);
         let peer = lab.line("import peer.txt --nsecs --json").ends_with(0).record();
         let median = |r: &Record| r.merged().unwrap().unwrap().percentiles()["p50"] as f64;
@@ -122,7 +122,7 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
     }
     let lab = Lab::new();
     let run = |more: &str| -> Record {
-        let line = format!("measure timer -D 1s --target lab:{RT} --load background --json --no-save {more}");
+        let line = format!("measure timer -D 400ms --target lab:{RT} --load background --json --no-save {more}");
         lab.line(&line).ends_with(0).record()
     };
     let (first, second) = (run("--seed 2"), run("--seed 3"));
@@ -134,7 +134,7 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
     assert!(host.parts().warnings.iter().any(|w| w.code == "lab-host-clock"));
     assert_eq!(host.distributions().len(), 2);
     for d in host.distributions() {
-        assert_eq!(d.count() + d.missed(), 1000);
+        assert_eq!(d.count() + d.missed(), 400);
     }
 }
 
