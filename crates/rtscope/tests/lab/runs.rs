@@ -44,7 +44,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
     let plan = lab.0.file(
         "plan.toml",
         format!(
-            "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"calculation\", \"network\", \"full\"]\n\
+            "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"network\", \"full\"]\n\
              [[tests]]\ntest = \"timer\"\ninterval = \"500us\"\nduration = \"1s\"\n"
         ),
     );
@@ -78,7 +78,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
     assert!(page.contains("Stock against RT") && page.contains("virtual"));
     // Completed runs are not taken again.
     lab.run(&["campaign", "run", plan, "--quiet"]).ends_with(0);
-    assert_eq!(records(&lab, "all").len(), 8);
+    assert_eq!(records(&lab, "all").len(), 6);
 }
 
 pub(crate) fn records(lab: &Lab, selection: &str) -> Vec<Record> {
