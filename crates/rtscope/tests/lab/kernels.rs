@@ -67,7 +67,9 @@ fn arm_guests_measure_too() {
             continue;
         }
         let run = || {
-            lab.line(&format!("measure timer -D 300ms --target lab:{kernel} --load background --json --no-save")).ends_with(0).record()
+            lab.line(&format!("measure timer -D 300ms --target lab:{kernel} --load background --json --no-save"))
+                .ends_with(0)
+                .record()
         };
         let (first, second) = (run(), run());
         assert_eq!(first.fingerprint(), second.fingerprint(), "{kernel}");
