@@ -222,8 +222,14 @@ pub(crate) fn export(context: &Context, a: &Export) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Removes all runs that are named, or none.
+/// Removes all runs that are named, or none. What selects runs elsewhere is refused: too many would be gone with one word.
 pub(crate) fn remove(context: &Context, a: &Remove) -> Result<Code, Failure> {
+    if let Some(word) = a.ids.iter().find(|w| w.contains(['=', ',']) || *w == "all" || *w == "latest") {
+        return Err(Failure::usage(
+            format!("`{word}` is a selection; to remove runs, name each by its id"),
+            "`rtscope list` shows ids, of a selection too",
+        ));
+    }
     let removed = context.open_existing()?.remove_all(&a.ids)?;
     output::result(&(removed.join("\n") + "\n"))?;
     Ok(Code::Done)

@@ -212,6 +212,9 @@ fn selections() {
     w.line("show 9999").ends_with(3).complains(&["9999"]);
     w.line("show 2026").ends_with(3);
     assert_eq!(w.line("list -n 2 --json").out.matches("\"id\"").count(), 2);
+    for many in ["all", "latest", "test=timer", &format!("{},{}", ids[0], ids[1]), &format!("{} all", ids[0])] {
+        w.line(&format!("remove {many}")).ends_with(2).complains(&["is a selection", "name each by its id", "rtscope list"]);
+    }
     let removed = w.line(&format!("remove {}", ids[2])).ends_with(0).out;
     assert_eq!((removed.trim(), w.records().len()), (ids[2].as_str(), 2));
 }
