@@ -228,11 +228,16 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
       const canvas = document.createElement("canvas");
       canvas.width = canvas.height = 1;
       const ctx = canvas.getContext("2d", { willReadFrequently: true });
+      // A page has some 20 colours and thousands of texts; each look at the canvas takes long.
+      const known = new Map();
       const rgba = (css) => {
-        ctx.clearRect(0, 0, 1, 1);
-        ctx.fillStyle = css;
-        ctx.fillRect(0, 0, 1, 1);
-        return ctx.getImageData(0, 0, 1, 1).data;
+        if (!known.has(css)) {
+          ctx.clearRect(0, 0, 1, 1);
+          ctx.fillStyle = css;
+          ctx.fillRect(0, 0, 1, 1);
+          known.set(css, ctx.getImageData(0, 0, 1, 1).data);
+        }
+        return known.get(css);
       };
       const light = ([r, g, b]) => {
         const f = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);

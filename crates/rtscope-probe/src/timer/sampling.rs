@@ -218,7 +218,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #![proptest_config(ProptestConfig::with_cases(2_500))]
 
         /// Brute force: the corrected view contains exactly the time that each point waited.
         #[test]
