@@ -228,7 +228,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
       const canvas = document.createElement("canvas");
       canvas.width = canvas.height = 1;
       const ctx = canvas.getContext("2d", { willReadFrequently: true });
-      // A page has some 20 colours and thousands of texts; each look at the canvas takes long.
+      // A page has few colours and thousands of texts; each look at the canvas takes long.
       const known = new Map();
       const rgba = (css) => {
         if (!known.has(css)) {
