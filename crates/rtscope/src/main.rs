@@ -20,6 +20,7 @@ mod progress;
 mod select;
 
 use args::{Cli, Command};
+use clap::ValueEnum;
 use error::Code;
 use rtscope_failure::Failure;
 use rtscope_probe::build;
@@ -54,6 +55,9 @@ fn main() -> ExitCode {
     if words.is_empty() {
         return finish(cmd::start::run());
     }
+    if let Some(page) = page(&words) {
+        output::about(page);
+    }
     match args::parse(std::env::args_os()) {
         Ok(cli) => finish(run(&cli)),
         Err(e) => refused(&e, &words),
@@ -65,7 +69,7 @@ fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
     match hints::hint(error, words) {
         Some(failure) => finish(Err(failure)),
         None if error.use_stderr() => {
-            output::note(harmless(error).trim_end());
+            output::note(&(harmless(error).trim_end().to_owned() + &output::see()));
             Code::Usage.into()
         }
         None => finish(output::written(error.print()).map(|()| Code::Done)),
@@ -86,9 +90,6 @@ fn harmless(error: &clap::Error) -> String {
 fn run(cli: &Cli) -> Result<Code, Failure> {
     if reads(&cli.command) {
         rtscope_sys::memory::limit(cli.global.memory_limit.0);
-    }
-    if let Some(page) = page(&cli.command) {
-        output::about(page);
     }
     let context = config::Context::new(&cli.global)?;
     match &cli.command {
@@ -125,33 +126,39 @@ fn run(cli: &Cli) -> Result<Code, Failure> {
     }
 }
 
-/// The page of the manual about a command.
-fn page(command: &Command) -> Option<&'static str> {
-    Some(match command {
-        Command::Check(_) => "docs/check.md",
-        Command::Demo(_) => "docs/getting-started.md",
-        Command::Measure(a) if a.target.starts_with("lab:") => "docs/lab.md",
-        Command::Measure(a) if a.target.starts_with("ssh:") => "docs/targets.md",
-        Command::Measure(a) if a.test != args::MeasureTest::Timer => "docs/response.md",
-        Command::Measure(_) => "docs/measuring.md",
-        Command::Board(_) => "docs/board.md",
-        Command::Dut(_) => "docs/response.md",
-        Command::Campaign(_) => "docs/campaigns.md",
-        Command::List(_) | Command::Show(_) | Command::Remove(_) | Command::Verify | Command::Key(_) => "docs/archive.md",
-        Command::Import(_) => "docs/imports.md",
-        Command::Export(_) | Command::Cyclictest { .. } => "docs/cyclictest.md",
-        Command::Report(_) | Command::Compare(_) => "docs/report.md",
-        Command::Hunt(_) => "docs/hunt.md",
-        Command::Explain(_) => "docs/explain.md",
-        Command::Plan(_) => "docs/plan.md",
-        Command::Papers(_) => "docs/papers.md",
-        Command::Tail(_) => "docs/tail.md",
-        Command::Reference(_) => "docs/published.md",
-        Command::Loads(_) => "docs/loads.md",
-        Command::Lab(_) => "docs/lab.md",
-        Command::Kernel(_) => "docs/kernels.md",
-        Command::Fpga(_) => "docs/fpga.md",
-        Command::Summarize(_) | Command::Schema | Command::Completions { .. } | Command::Man { .. } => return None,
+/// The page of the manual about the command in these words, which need not be right.
+fn page(words: &[String]) -> Option<&'static str> {
+    let commands = args::command();
+    let name = words.iter().find_map(|w| commands.find_subcommand(w))?.get_name();
+    let on = |machine: &str| words.iter().any(|w| w.strip_prefix("--target=").unwrap_or(w).starts_with(machine));
+    let test = |t: &args::MeasureTest| t.to_possible_value().is_some_and(|v| words.iter().any(|w| w == v.get_name()));
+    Some(match name {
+        "check" => "docs/check.md",
+        "demo" => "docs/getting-started.md",
+        "measure" if on("lab:") => "docs/lab.md",
+        "measure" if on("ssh:") => "docs/targets.md",
+        "measure" if args::MeasureTest::value_variants().iter().any(|t| *t != args::MeasureTest::Timer && test(t)) => {
+            "docs/response.md"
+        }
+        "measure" => "docs/measuring.md",
+        "board" => "docs/board.md",
+        "dut" => "docs/response.md",
+        "campaign" => "docs/campaigns.md",
+        "list" | "show" | "remove" | "verify" | "key" => "docs/archive.md",
+        "import" => "docs/imports.md",
+        "export" | "cyclictest" => "docs/cyclictest.md",
+        "report" | "compare" => "docs/report.md",
+        "hunt" => "docs/hunt.md",
+        "explain" => "docs/explain.md",
+        "plan" => "docs/plan.md",
+        "papers" => "docs/papers.md",
+        "tail" => "docs/tail.md",
+        "reference" => "docs/published.md",
+        "loads" => "docs/loads.md",
+        "lab" => "docs/lab.md",
+        "kernel" => "docs/kernels.md",
+        "fpga" => "docs/fpga.md",
+        _ => return None,
     })
 }
 

@@ -178,11 +178,15 @@ pub(crate) fn about(page: &'static str) {
 
 /// Writes a failure to standard error.
 pub(crate) fn failure(f: &Failure) {
-    let page = PAGE.get().filter(|_| f.fault != Fault::Interrupted).map(|p| {
-        let program = std::env::current_exe().unwrap_or_default();
-        format!("\n  see: {}", installed(p, &program).map_or_else(|| (*p).to_owned(), |p| p.display().to_string()))
-    });
-    note(&(told(f) + page.as_deref().unwrap_or_default()));
+    let page = if f.fault == Fault::Interrupted { String::new() } else { see() };
+    note(&(told(f) + &page));
+}
+
+/// A line that points to the page of the manual; empty where none is known.
+pub(crate) fn see() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let place = |page: &str| installed(page, &program).map_or_else(|| page.to_owned(), |p| p.display().to_string());
+    PAGE.get().map_or_else(String::new, |page| format!("\n  see: {}", place(page)))
 }
 
 /// Where a package put a page of the manual, seen from the program; `None` in a checkout, where it has the same path everywhere.

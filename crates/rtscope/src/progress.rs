@@ -73,10 +73,17 @@ impl Progress {
                 let text = format!("rtscope: warning: {message}");
                 self.bar.suspend(|| crate::output::note(&text));
             }
-            SessionStep::Traced(_) => self.say("reading the kernel's trace"),
-            SessionStep::LoadStopping => self.say("ending the load"),
+            SessionStep::Traced(_) => self.say(self.after_the_maximum("reading the kernel's trace")),
+            SessionStep::LoadStopping => self.say(self.after_the_maximum("ending the load")),
             SessionStep::Event(_) => {}
         }
+    }
+
+    /// `what` behind the maximum that the line shows, which stays in sight until the end.
+    fn after_the_maximum(&self, what: &str) -> String {
+        let shown = self.bar.message();
+        let maximum = shown.split(", ").next().filter(|first| first.starts_with("max "));
+        maximum.map_or_else(|| what.to_owned(), |max| format!("{max}, {what}"))
     }
 
     /// Does something that prints, with the line out of its way.
@@ -111,4 +118,24 @@ fn figures(threads: &[Live]) -> String {
     let who = worst.map_or("", |w| w.label.as_str());
     // What is behind the terminal's edge is lost: the maximum comes first.
     format!("max {max:.1} us ({who}), missed {missed}, mean {mean:.1} us, {count} samples")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maximum_comes_first_and_stays_until_the_end() {
+        let line = Progress::new("timer", 1_000_000_000, false);
+        line.step(&SessionStep::LoadStopping);
+        assert_eq!(line.bar.message(), "ending the load", "there is none yet");
+        let of = |label: &str, max| Live { label: label.into(), count: 10, max, sum: 50_000, missed: 1, ..Live::default() };
+        let threads = vec![of("cpu0", 7_300), of("cpu1", 41_250)];
+        line.step(&SessionStep::Event(&Event::Progress { elapsed_ns: 5, threads }));
+        assert_eq!(line.bar.message(), "max 41.2 us (cpu1), missed 2, mean 5.0 us, 20 samples");
+        for _ in 0..2 {
+            line.step(&SessionStep::LoadStopping);
+            assert_eq!(line.bar.message(), "max 41.2 us (cpu1), ending the load");
+        }
+    }
 }
