@@ -80,9 +80,13 @@ pub fn papers(asked: &[Paper], runs: &[PaperRun]) -> Result<Papers, ReferenceErr
 fn every_claim(asked: &[Paper], kinds: &claims::Kinds<'_>, left_out: usize) -> Vec<Claim> {
     let mut all = claims::compared(asked, kinds);
     if asked.contains(&Paper::Adam2021) {
-        // Adam's come first, and of them two before his bounds.
-        all.splice(2..2, [bounds::margin(kinds), bounds::frequency(kinds)]);
+        all.extend([bounds::margin(kinds), bounds::frequency(kinds), bounds::majority(Paper::Adam2021, kinds)]);
     }
+    if asked.contains(&Paper::Balci2017) {
+        all.push(bounds::majority(Paper::Balci2017, kinds));
+    }
+    // Stable: of each paper the comparisons first, then its bounds.
+    all.sort_by_key(|c| c.paper);
     for claim in all.iter_mut().filter(|c| left_out > 0 && !c.missing.is_empty()) {
         claim.missing += &format!(" that count: {left_out} runs are INVALID or were interrupted");
     }

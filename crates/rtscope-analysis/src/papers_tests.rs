@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::Build;
 use rtscope_record::lines::InstrumentFacts;
 use rtscope_record::system::Preemption;
-use rtscope_record::{Clock, Handler, Lab, Nanos, Policy, Record, RecordParts, Space, System, Test, Verdict};
+use rtscope_record::{Clock, Distribution, Handler, Lab, Nanos, Policy, Record, RecordParts, Space, System, Test, Verdict};
 
 /// Five runs of a kernel in the lab with these maxima, in us; the mean of all is about 5 us.
 fn kernel(rt: bool, load: &str, parameters: &[&str], maxima: [u64; 5]) -> Vec<Record> {
@@ -78,6 +78,9 @@ fn kernels_with_other_parameters_are_others() {
     let on = kernel(false, "none", &[], [5, 6, 5, 7, 5]);
     let p = held(&[Paper::VinhChau, Paper::Balci2017], &[off, on].concat());
     assert_eq!(answer(&p, "high-resolution-timers-lower-jitter"), Answer::Confirmed);
+    // What is said of Balci's kernels is not said of timers on the tick.
+    let most = p.claims.iter().find(|c| c.id == "most-samples-below-50us").unwrap();
+    assert_eq!((most.held.len(), most.answer), (1, Answer::Confirmed), "{most:?}");
     let stock: Vec<&PaperRow> = p.papers[1].tables[0].rows.iter().filter(|r| r.own.is_some()).collect();
     assert_eq!(stock.len(), 2, "{stock:?}");
     assert!(stock.iter().any(|r| r.of.contains("highres=off")));
@@ -373,4 +376,100 @@ fn an_instrument_on_another_machine_is_told_from_one_on_the_board() {
     let instrument = |r: &Record| of(r).differences.iter().any(|d| d.what == "instrument");
     assert!(instrument(&here) && !instrument(&there), "the paper's is on a second board");
     assert!(of(&there).own_conditions[0].contains("a task in user space on a machine of its own"), "{:?}", of(&there));
+}
+
+#[test]
+fn the_majority_is_below_50_us_in_each_run_or_it_is_not() {
+    // Samples below 50 us and above it, and events without a sample.
+    let run = |n: u64, below: usize, above: usize, missed: u64| {
+        let samples = [vec![20_000 + n; below], vec![80_000; above]].concat();
+        let mut b = Build::new("none").cpu(0, 100_000_000, &samples);
+        let mut d = b.0.distributions.remove(0).into_parts();
+        (d.missed, d.expected, d.passed) = (missed, d.expected.map(|e| e + missed), None);
+        b.0.distributions.push(Distribution::new(d).unwrap());
+        b.0.id = format!("run-{n}");
+        b.0.system.kernel.release = "6.12.1-amd64".into();
+        b.0.system.kernel.preemption = Preemption::Voluntary;
+        b.record()
+    };
+    let of = |last: Record| {
+        let p = held(&[Paper::Balci2017], &[run(1, 90, 10, 0), run(2, 60, 40, 0), last]);
+        let claim = p.claims.into_iter().find(|c| c.id == "most-samples-below-50us").unwrap();
+        assert_eq!((claim.held.len(), claim.held[0].runs[1]), (1, 3), "{claim:?}");
+        (claim.answer, claim.held[0].figures.unwrap()[1])
+    };
+    assert_eq!(of(run(3, 51, 49, 0)), (Answer::Confirmed, 0.51));
+    assert_eq!(of(run(3, 50, 50, 0)), (Answer::Contradicted, 0.5), "half is no majority");
+    // What gave no sample is not below.
+    assert_eq!(of(run(3, 60, 0, 60)), (Answer::Contradicted, 0.5));
+    let two = held(&[Paper::Balci2017], &[run(1, 90, 10, 0), run(2, 60, 40, 0)]);
+    assert_eq!(answer(&two, "most-samples-below-50us"), Answer::NotEnoughData);
+}
+
+#[test]
+fn responses_are_held_against_adams_margin_and_majority() {
+    let of = |us: [u64; 3], samples: usize, rt: bool| {
+        let runs: Vec<Record> = (0u64..)
+            .zip(us)
+            .map(|(n, us)| over_lines(&format!("r-{n}"), Test::Response, Space::User, rt, &vec![us * 1_000 + n; samples / 2]))
+            .collect();
+        let p = held(&[Paper::Adam2021], &runs);
+        ["rt-response-within-160us", "most-rt-responses-below-50us"].map(|id| answer(&p, id))
+    };
+    let (yes, no, open) = (Answer::Confirmed, Answer::Contradicted, Answer::NotEnoughData);
+    assert_eq!(of([10, 11, 12], 1_000_000, true), [yes, yes]);
+    assert_eq!(of([10, 11, 12], 1_000, true), [open, yes], "no margin from 3000 samples");
+    assert_eq!(of([10, 11, 161], 1_000, true), [no, no], "one run above it is enough");
+    assert_eq!(of([49, 51, 40], 1_000, true), [open, no]);
+    assert_eq!(of([10, 11, 12], 1_000, false), [open, open], "they are of RT kernels");
+    // An unanswered stimulus has no latency at all.
+    let missed = Build::lines("m", Test::Response, &[("rising", &[9_000; 50], 1), ("falling", &[9_000; 50], 0)]);
+    let mut missed = missed.0;
+    missed.system.kernel.preemption = Preemption::Rt;
+    let p = held(&[Paper::Adam2021], &[Record::new(missed).unwrap()]);
+    assert_eq!(answer(&p, "rt-response-within-160us"), Answer::Contradicted);
+}
+
+#[test]
+fn of_two_kernels_of_one_kind_responses_and_interrupts_are_compared() {
+    let of = |rt: bool, space: Space, load: &str, worst: u64| -> Vec<Record> {
+        let one = |n: u64| {
+            let name = format!("{rt}-{space}-{load}-{n}");
+            over_lines(&name, Test::Response, space, rt, &[&[5_000; 49][..], &[worst * 1_000 + n]].concat())
+        };
+        changed((0..5).map(one).collect(), "", |p| p.load = load.into())
+    };
+    let (user, kernel) = (Space::User, Space::Kernel);
+    for (rt_worst, loaded, wanted) in [
+        (40, 90, [Answer::Confirmed, Answer::Confirmed]),
+        (200, 90, [Answer::Contradicted, Answer::Confirmed]),
+        (40, 20, [Answer::Confirmed, Answer::Contradicted]),
+    ] {
+        let runs = [
+            of(false, user, "none", 100),
+            of(true, user, "none", rt_worst),
+            of(false, kernel, "none", 30),
+            of(false, kernel, "full", loaded),
+        ];
+        let p = held(&Paper::ALL, &runs.concat());
+        assert_eq!(["rt-lowers-response-maximum", "load-raises-interrupt-latency"].map(|id| answer(&p, id)), wanted);
+    }
+}
+
+#[test]
+fn deviations_are_compared_under_load_and_of_a_timers_interrupt() {
+    let stock = kernel(false, "full", &[], [300, 310, 305, 298, 320]);
+    for (rt, wanted) in [([20, 21, 20, 22, 20], Answer::Confirmed), ([900, 910, 905, 899, 920], Answer::Contradicted)] {
+        let p = held(&[Paper::Dewit2024], &[stock.clone(), kernel(true, "full", &[], rt)].concat());
+        assert_eq!(answer(&p, "rt-lowers-deviation-under-load"), wanted);
+    }
+    let waves = |space: Space, late: u64| -> Vec<Record> {
+        let one =
+            |n: u64| over_lines(&format!("{space}-{n}"), Test::Periodic, space, false, &[&[100 + n; 49][..], &[late]].concat());
+        (0..5).map(one).collect()
+    };
+    for (interrupt, wanted) in [(4_000, Answer::Confirmed), (200_000, Answer::Contradicted)] {
+        let p = held(&[Paper::VinhChau], &[waves(Space::User, 50_000), waves(Space::Kernel, interrupt)].concat());
+        assert_eq!(answer(&p, "timer-interrupt-lowers-jitter"), wanted);
+    }
 }

@@ -6,7 +6,7 @@ mod filter;
 mod read;
 mod row;
 
-pub use beside::{Beside, Own, beside};
+pub use beside::{Beside, Own, beside, plotted};
 pub use error::ReferenceError;
 pub use filter::PublishedFilter;
 pub use read::{all, one};

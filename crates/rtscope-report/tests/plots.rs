@@ -6,6 +6,7 @@ use sample::explained::explained;
 
 use proptest::prelude::*;
 use rtscope_analysis::papers::{PaperFigure, figures};
+use rtscope_analysis::reference::{self, Own, beside};
 use rtscope_record::{Distribution, Record};
 use rtscope_report::svg::{
     Axis, Use, by_load, latency, overview, pair, percentile, response_ranges, response_worst, versus, worst,
@@ -47,7 +48,7 @@ fn check(plots: &[(&'static str, String)]) {
 #[test]
 fn stock_against_rt_under_one_load() {
     let v = rtscope_analysis::versus(&sample::kernels(400)).unwrap();
-    insta::assert_snapshot!(versus(&v.blocks[1], &v.blocks[1].loads[3], Use::Page));
+    insta::assert_snapshot!(versus(&v.blocks[1], &v.blocks[1].loads[3], &[], Use::Page));
 }
 
 #[test]
@@ -145,6 +146,42 @@ fn a_papers_figure_without_runs_says_so() {
 }
 
 #[test]
+fn published_maxima_are_lines_across_and_on_the_axis() {
+    let records = sample::kernels(400);
+    let own = records.iter().map(|r| Own::of(r).unwrap()).collect();
+    let published = beside(own, &reference::all().unwrap(), false);
+    let v = rtscope_analysis::versus(&records).unwrap();
+    let b = &v.blocks[0];
+    for l in &b.loads {
+        let words = if l.load == "none" {
+            ["Balci 2017: RT max ~90 µs", "Balci 2017: stock max ~500 µs"]
+        } else {
+            ["Dewit 2024, Table I: RT max 124 µs", "Dewit 2024, Table I: stock max 36802 µs"]
+        };
+        let svg = versus(b, l, &published, Use::File);
+        check(&[("versus", svg.clone())]);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let class = |n: &roxmltree::Node<'_, '_>, of: &str| n.attribute("class") == Some(of);
+        for (text, of) in words.iter().zip(["line s0 d1", "line s1 d1"]) {
+            let lines: Vec<_> = document.descendants().filter(|n| class(n, of)).collect();
+            assert_eq!(lines.len(), 1, "{of}: {svg}");
+            assert!(lines[0].children().any(|n| n.text() == Some(text)), "{text}: {svg}");
+            assert!(document.root_element().attribute("aria-label").unwrap().contains(text), "{text}: {svg}");
+            assert!(
+                document.descendants().any(|n| n.tag_name().name() == "text" && n.text() == Some(text)),
+                "no key {text}: {svg}"
+            );
+        }
+        // Within the axis, not cut off at its end.
+        let at = |of: &str| {
+            let line = document.descendants().find(|n| class(n, of)).unwrap();
+            line.attribute("d").unwrap()[1..].split(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        assert!(at("line s0 d1") < at("line s1 d1") && at("line s1 d1") < 837.0, "{svg}");
+    }
+}
+
+#[test]
 fn stock_against_rt_shares_its_axes_and_says_its_clock() {
     for records in [sample::kernels(400), sample::troubled_kernels()] {
         let v = rtscope_analysis::versus(&records).unwrap();
@@ -152,7 +189,7 @@ fn stock_against_rt_shares_its_axes_and_says_its_clock() {
             let mut axes = std::collections::BTreeSet::new();
             for l in &b.loads {
                 for usage in [Use::File, Use::Page] {
-                    let svg = versus(b, l, usage);
+                    let svg = versus(b, l, &[], usage);
                     check(&[("versus", svg.clone())]);
                     let document = roxmltree::Document::parse(&svg).unwrap();
                     let label = document.root_element().attribute("aria-label").unwrap().to_owned();
@@ -280,7 +317,7 @@ proptest! {
         all(&pair[0]);
         let v = rtscope_analysis::versus(&pair).unwrap();
         for l in &v.blocks[0].loads {
-            check(&[("versus", versus(&v.blocks[0], l, Use::File)), ("versus", versus(&v.blocks[0], l, Use::Page))]);
+            check(&[("versus", versus(&v.blocks[0], l, &[], Use::File)), ("versus", versus(&v.blocks[0], l, &[], Use::Page))]);
         }
         for width in [None, Some(40)] {
             let text = rtscope_report::table::versus(&pair, rtscope_report::table::Style { colour: false, width }).unwrap();

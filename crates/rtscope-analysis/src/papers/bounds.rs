@@ -1,9 +1,11 @@
-//! Adam's two claims that are bounds on what his boards did, held against each kind of one's own runs.
+//! Claims that are bounds on what the papers' boards did, held against each kind of one's own runs: two of Adam's, and the majority of
+//! latencies that he and Balci saw.
 
 use super::claims::{Answer, Claim, FEWEST, Held, Kinds, overall, worst_verdict};
 use super::paper::Paper;
-use super::run::RunKind;
+use super::run::{MAJORITY, RunKind};
 use crate::kernel::Role;
+use crate::share::ShareBelow;
 use rtscope_record::{Space, Test};
 
 /// Adam's "acceptable safety margin", ns, and the samples over which he saw it held.
@@ -93,6 +95,71 @@ pub(super) fn frequency(kinds: &Kinds<'_>) -> Claim {
         test: format!("the interval found by the sustained test is at most 10 ms, in each of at least {FEWEST} runs"),
         answer: overall(&held),
         missing: if held.is_empty() { "there are no sustained tests on a PREEMPT_RT kernel".into() } else { String::new() },
+        held,
+    }
+}
+
+/// Adam's conclusion of RT kernels, and Balci's of both: the majority of latencies is below 50 us.
+pub(super) fn majority(paper: Paper, kinds: &Kinds<'_>) -> Claim {
+    let (id, says, lacks, fits): (_, _, _, fn(&RunKind) -> bool) = match paper {
+        Paper::Adam2021 => (
+            "most-rt-responses-below-50us",
+            "The majority of a PREEMPT_RT kernel's response latencies is below 50 us, on these boards",
+            "there are no response tests on a PREEMPT_RT kernel",
+            |k| k.test == Test::Response && k.kernel.role == Role::Rt,
+        ),
+        _ => (
+            "most-samples-below-50us",
+            "Without load most wake-up latencies are below 50 us, on stock and on RT",
+            "there are no timer tests in user space without load",
+            |k| {
+                let timer = k.test == Test::Timer && k.space == Space::User && k.load == "none";
+                timer && k.kernel.role != Role::Unknown && !k.on_the_tick()
+            },
+        ),
+    };
+    let held: Vec<Held> = kinds
+        .iter()
+        .filter(|(k, _)| fits(k))
+        .map(|(k, runs)| {
+            // Of the run with the fewest; none could be left out for that.
+            let most = |n: u64, of: u64| n > of / 2;
+            let all = |of: fn(&ShareBelow) -> u64| runs.iter().all(|r| most(of(&r.below), r.below.of));
+            let shares = runs.iter().filter(|r| r.below.of > 0).map(|r| r.below.below as f64 / r.below.of as f64);
+            let lowest = shares.reduce(f64::min);
+            let (answer, why) = if !all(|s| s.below.saturating_add(s.undecided)) {
+                (Answer::Contradicted, String::new())
+            } else if !all(|s| s.below) {
+                (Answer::NotEnoughData, "of too many events it is not known on which side of 50 us they are".to_owned())
+            } else if runs.len() < FEWEST {
+                (Answer::NotEnoughData, format!("{} runs: take {FEWEST}", runs.len()))
+            } else {
+                (Answer::Confirmed, String::new())
+            };
+            Held {
+                of: format!("{}, load {}, {} {}, every {}", k.kernel.label, k.load, k.test, k.space, k.every()),
+                sides: ["half".into(), "lowest share of a run".into()],
+                runs: [0, runs.len()],
+                figures: lowest.map(|share| [0.5, share]),
+                unit: "",
+                ratio: lowest.map(|share| share / 0.5),
+                interval: None,
+                answer,
+                why,
+                verdict: worst_verdict(runs),
+            }
+        })
+        .collect();
+    Claim {
+        id,
+        paper,
+        says,
+        test: format!(
+            "of each run more than half of all events are below {} us, in each of at least {FEWEST} runs",
+            MAJORITY / 1_000
+        ),
+        answer: overall(&held),
+        missing: if held.is_empty() { lacks.into() } else { String::new() },
         held,
     }
 }

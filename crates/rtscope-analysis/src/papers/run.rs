@@ -2,12 +2,16 @@
 
 use crate::edges::figures;
 use crate::kernel::{KernelModel, Role};
+use crate::share::ShareBelow;
 use crate::summary::{clock_words, machine_name, time_model};
 use rtscope_record::correction::{Basis, Corrected};
 use rtscope_record::system::cpus;
 use rtscope_record::{Clock, DistributionError, Fingerprint, Handler, Nanos, Record, RecordParts, Space, Test, Verdict};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Below this, ns, Balci and Adam had most of their latencies.
+pub(super) const MAJORITY: u64 = 50_000;
 
 /// What runs that may be pooled have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,6 +74,11 @@ impl RunKind {
         }
     }
 
+    /// Whether timers are on the tick, by the kernel's command line: a matter of its own, which other claims leave out.
+    pub(super) fn on_the_tick(&self) -> bool {
+        self.kernel.parameters.iter().any(|p| p == "highres=off")
+    }
+
     /// The same kind but for its kernel.
     pub(super) fn beside_kernel(&self) -> Self {
         let kernel = KernelModel {
@@ -110,6 +119,8 @@ pub struct PaperRun {
     /// 90th and 95th percentile of responses.
     pub(super) p90: Option<u64>,
     pub(super) p95: Option<u64>,
+    /// How many of its events have a latency below [`MAJORITY`].
+    pub(super) below: ShareBelow,
     /// The worst of all events, by its amount where it has a sign; `None` if an event has no known latency.
     pub(super) worst: Option<f64>,
 }
@@ -166,6 +177,7 @@ impl PaperRun {
             sustained: p.instrument.as_ref().and_then(|i| i.sustained).map(|interval| interval.0),
             p90: None,
             p95: None,
+            below: ShareBelow::none(MAJORITY),
             worst: None,
         };
         let run = match p.test {
@@ -215,13 +227,14 @@ fn timer(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
         max: signed(all.max()),
         mean: all.mean(),
         variance: deviation.map(|d| d * d),
+        below: r.distributions().iter().fold(run.below, |sum, d| sum.plus(ShareBelow::of(d, MAJORITY, None))),
         worst,
         ..run
     })
 }
 
 fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
-    let (both, _) = figures(&[r], &[])?;
+    let (both, _) = figures(&[r], &[Nanos(MAJORITY)])?;
     let furthest = both.min.into_iter().chain(both.max).map(i64::unsigned_abs).max();
     Ok(PaperRun {
         samples: both.samples,
@@ -232,6 +245,7 @@ fn lines(r: &Record, run: PaperRun) -> Result<PaperRun, DistributionError> {
         variance: both.variance,
         p90: both.p90,
         p95: both.p95,
+        below: both.shares.first().copied().unwrap_or(run.below),
         worst: furthest.filter(|_| both.missed == 0).map(|v| v as f64),
         ..run
     })

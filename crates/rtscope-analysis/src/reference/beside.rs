@@ -110,6 +110,13 @@ pub struct Beside {
     pub none: Option<String>,
 }
 
+/// The maxima of stock and of RT that Balci plots of timers in user space without load, and Dewit under load, as far as they are in `found`.
+pub fn plotted<'a>(found: &'a [Beside], space: Space, load: &str) -> impl Iterator<Item = &'a Reference> {
+    let study = if load == "none" { "Balci 2017" } else { "Dewit 2024, Table I" };
+    let of = found.iter().filter(move |b| b.test == Test::Timer && b.space == space);
+    of.flat_map(|b| &b.references).filter(move |r| r.study == study && r.max.is_some())
+}
+
 /// What figure of a test can stand beside published ones.
 fn figure(test: Test) -> Option<Figure> {
     match test {

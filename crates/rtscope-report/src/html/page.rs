@@ -85,7 +85,7 @@ fn content(records: &[Record], options: &Options<'_>) -> Result<Markup, ReportEr
         main id="main" {
             (summary::summary(records)?)
             @if let Some(p) = &papers { (p) }
-            @if let Some(v) = &versus { (versus::versus(v)) }
+            @if let Some(v) = &versus { (versus::versus(v, options.published)) }
             @if let Some(v) = kernels { (variants::variants(v)) }
             @if let Some(a) = &lines { (lines::lines(a)) }
             @if let Some(c) = options.comparison { (comparison::comparison(c)) }

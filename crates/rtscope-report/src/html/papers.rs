@@ -76,9 +76,12 @@ fn elsewhere(paper: Paper, there: Sections) -> impl Iterator<Item = (&'static st
             ("Figures 7 and 8", "lines", "ranges and worst case of each kernel", there.lines),
             ("The published values beside them", "published", published, there.published),
         ],
-        Paper::Balci2017 => [("Both plots", "main", histograms, true), ("", "", "", false)],
+        Paper::Balci2017 => [
+            ("Both plots", "main", histograms, true),
+            ("Both in one, with the published maxima", "versus", "histograms of both kernels", there.versus),
+        ],
         Paper::Dewit2024 => [
-            ("Figure 1", "versus", "histograms of both kernels", there.versus),
+            ("Figure 1, with the published maxima", "versus", "histograms of both kernels", there.versus),
             ("Figure 2", "published", published, there.published),
         ],
         Paper::VinhChau => [("The published values beside all runs", "published", published, there.published), ("", "", "", false)],

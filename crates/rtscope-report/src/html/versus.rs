@@ -9,15 +9,16 @@ use crate::sheets::versus::{loads, seeds};
 use crate::svg::{self, Use};
 use maud::{Markup, html};
 use rtscope_analysis::Versus;
+use rtscope_analysis::reference::Beside;
 use rtscope_analysis::versus::{KernelPair, Role};
 
-/// Everything about `v`.
-pub(super) fn versus(v: &Versus) -> Markup {
+/// Everything about `v`, with the maxima of `published` in its plots.
+pub(super) fn versus(v: &Versus, published: &[Beside]) -> Markup {
     html! {
         section.versus id="versus" aria-labelledby="versus-title" {
             h2 id="versus-title" { "Stock against RT" }
             @for b in &v.blocks {
-                (block(b))
+                (block(b, published))
                 (super::comparison::replicates(&b.runs, ["stock", "RT"]))
             }
             @if let Some(sheet) = bands(&v.bands, "stock/RT of") { (table(&sheet)) }
@@ -27,7 +28,7 @@ pub(super) fn versus(v: &Versus) -> Markup {
     }
 }
 
-fn block(b: &KernelPair) -> Markup {
+fn block(b: &KernelPair, published: &[Beside]) -> Markup {
     let place = [b.machine.as_str(), b.arch.as_str()].into_iter().filter(|p| !p.is_empty());
     html! {
         div.run-head {
@@ -50,7 +51,7 @@ fn block(b: &KernelPair) -> Markup {
             p.muted { "Stock/RT above 1: RT is the better one. A dash: not measured, INVALID, or too few samples." }
         }
         @if let Some(sheet) = seeds(b) { (table(&sheet)) }
-        div.multiples { @for l in &b.loads { figure { (picture(svg::versus(b, l, Use::Page))) } } }
+        div.multiples { @for l in &b.loads { figure { (picture(svg::versus(b, l, published, Use::Page))) } } }
     }
 }
 

@@ -110,16 +110,24 @@ pub(crate) fn runs(p: &Papers) -> String {
 
 /// The comparisons of a claim.
 pub(crate) fn held(c: &Claim) -> Sheet<'_> {
-    let side = |h: &Held, i: usize| {
-        let figure = h.figures.map_or_else(|| NONE.into(), |f| if h.unit.is_empty() { ratio(f[i]) } else { us_f64(Some(f[i])) });
+    // A claim may hold times beside figures without a unit: then the times have theirs in the row.
+    let times = c.held.iter().all(|h| !h.unit.is_empty());
+    let side = move |h: &Held, i: usize| {
+        let figure = match h.figures {
+            None => NONE.into(),
+            Some(f) if h.unit.is_empty() => ratio(f[i]),
+            Some(f) if times => us_f64(Some(f[i])),
+            Some(f) => format!("{} us", us_f64(Some(f[i]))),
+        };
         format!("{figure} ({})", h.runs[i])
     };
+    let unit = if times { " us" } else { "" };
     let names = c.held.first().map_or_else(|| [String::from("A"), String::from("B")], |h| h.sides.clone());
     let [a, b] = names;
     let columns = Columns::new()
         .left("comparison", 0, |h: &Held| clean(&h.of).into())
-        .right(format!("{a} us (runs)"), 1, move |h| side(h, 0).into())
-        .right(format!("{b} us (runs)"), 1, move |h| side(h, 1).into())
+        .right(format!("{a}{unit} (runs)"), 1, move |h| side(h, 0).into())
+        .right(format!("{b}{unit} (runs)"), 1, move |h| side(h, 1).into())
         .right("ratio", 0, |h| Cell::main(h.ratio.map_or_else(|| NONE.into(), ratio)))
         .right("interval", 0, |h| {
             h.interval.map_or_else(|| NONE.into(), |[low, high]| format!("{} to {}", ratio(low), ratio(high))).into()

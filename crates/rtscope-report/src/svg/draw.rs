@@ -257,6 +257,12 @@ impl Canvas {
         self.text("marked", anchor, px + dx, to + 12.0, text);
     }
 
+    /// A line of this class from top to bottom at `x`, with a tooltip.
+    pub(super) fn across(&mut self, class: &str, x: f64, tooltip: &str) {
+        let d = format!("M{:.1} {:.1}V{:.1}", self.x.at(x), self.y.to, self.y.from);
+        self.path(class, &d, tooltip);
+    }
+
     /// A triangle below the axis at `x`, in the fill colour of series `i`, with a tooltip: marks the end of a histogram.
     pub(super) fn end(&mut self, i: usize, x: f64, tooltip: &str) {
         let (x, y) = (self.x.at(x), self.y.from);

@@ -33,7 +33,7 @@ pub(crate) fn report(context: &Context, a: &Report) -> Result<Code, Failure> {
             let text = svg::latency(r, svg::Axis::Linear, svg::Use::File);
             write(&dir.join(format!("{}.svg", r.id())), text.as_bytes())?;
         }
-        versus_pictures(&records, dir)?;
+        versus_pictures(&records, &published, dir)?;
         response_pictures(&records, dir)?;
         published_pictures(&published, dir)?;
         paper_pictures(&records, dir)?;
@@ -98,8 +98,8 @@ pub(crate) fn page_of_papers(context: &Context, path: &Path, records: &[Record],
     write(path, html::page(records, &options)?.as_bytes())
 }
 
-/// Writes the plots of stock against RT, for each pair in the records.
-fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
+/// Writes the plots of stock against RT, for each pair in the records, with what was published of them.
+fn versus_pictures(records: &[Record], published: &Published, dir: &Path) -> Result<(), Failure> {
     let Ok(v) = rtscope_analysis::versus(records) else { return Ok(()) };
     let mut written = BTreeSet::new();
     let names = ["stock", "RT"];
@@ -126,7 +126,7 @@ fn versus_pictures(records: &[Record], dir: &Path) -> Result<(), Failure> {
                 }
                 name = format!("{stem}-{n}");
             }
-            write(&dir.join(format!("{name}.svg")), svg::versus(b, l, svg::Use::File).as_bytes())?;
+            write(&dir.join(format!("{name}.svg")), svg::versus(b, l, published.found(), svg::Use::File).as_bytes())?;
         }
     }
     Ok(())
