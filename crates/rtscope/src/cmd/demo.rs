@@ -11,11 +11,30 @@ use rtscope_lab::vm::Guests;
 use rtscope_load::StopHandle;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Instant;
 
 /// A command of the demo that did not end as it should.
 struct Stopped(Code);
+
+/// A command that runs beside others, and is ended with this unless it goes on alone.
+struct Beside(Option<std::io::Result<Child>>);
+
+impl Beside {
+    fn on(mut self) -> std::io::Result<Child> {
+        self.0.take().unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(Ok(child)) = &mut self.0 {
+            // One that has ended is not reaped yet, so that no other process has its number.
+            let _ = kill_process(Pid::from_child(child), Signal::INT);
+            let _ = child.wait();
+        }
+    }
+}
 
 /// Runs commands of this very program with the demo's archive, and keeps how long they took.
 struct Stage<'a> {
@@ -46,16 +65,33 @@ impl Stage<'_> {
         })
     }
 
+    /// This very program, with these words and the demo's archive.
+    fn own(&self, words: &str, quiet: bool, out: Stdio) -> std::io::Result<Child> {
+        let mut command = rtscope_sys::process::command("/proc/self/exe");
+        command.args(words.split(' ')).env("RTSCOPE_ARCHIVE", self.dir.join("archive.db"));
+        if quiet {
+            command.arg("--quiet");
+        }
+        command.stdin(Stdio::null()).stdout(out).spawn()
+    }
+
+    /// Starts a command whose results nobody reads; only its errors are shown.
+    fn beside(&self, words: &str) -> Beside {
+        self.context.say(&format!("\n$ rtscope {words} &"));
+        Beside(Some(self.own(words, true, Stdio::null())))
+    }
+
     /// Runs a command with its results to `out`. Returns its exit code.
     fn command(&mut self, part: &'static str, words: &str, out: Stdio) -> Result<i32, Stopped> {
         self.context.say(&format!("\n$ rtscope {words}"));
+        let child = self.own(words, self.context.quiet, out);
+        self.end(part, child)
+    }
+
+    /// Waits for a command. Returns its exit code.
+    fn end(&mut self, part: &'static str, child: std::io::Result<Child>) -> Result<i32, Stopped> {
         let began = Instant::now();
-        let mut command = rtscope_sys::process::command("/proc/self/exe");
-        command.args(words.split(' ')).env("RTSCOPE_ARCHIVE", self.dir.join("archive.db"));
-        if self.context.quiet {
-            command.arg("--quiet");
-        }
-        let status = command.stdin(Stdio::null()).stdout(out).spawn().and_then(|mut child| {
+        let status = child.and_then(|mut child| {
             // Ctrl-C is for it too, a signal to this process alone is not.
             let pid = Pid::from_child(&child);
             self.stop.on_stop(move || {
@@ -140,33 +176,52 @@ fn has_lab(stage: &Stage<'_>) -> bool {
     missing.is_none()
 }
 
+/// Whether a kernel could be fetched, by the exit code of the command.
+fn had(stage: &Stage<'_>, code: i32) -> Result<bool, Stopped> {
+    match code {
+        0 => Ok(true),
+        130 => Err(Stopped(Code::Interrupted)),
+        _ => {
+            stage.say("the rest of the lab's part is left out: what it needs can't be had here (see above); the same command tries it again");
+            Ok(false)
+        }
+    }
+}
+
+/// The part of the demo in virtual machines.
+const LAB: &str = "lab";
+
+/// Wake-up latencies of a kernel, and why the worst of them is as it is.
+fn wake_up(stage: &mut Stage<'_>, kernel: &str) -> Result<(), Stopped> {
+    stage.run(LAB, &format!("measure timer --target lab:{kernel} -D 2s --load none,network"), 2)?;
+    stage.say("why the worst of these was so late");
+    // Where it can't be explained the error says why, and the rest stands.
+    match stage.command(LAB, "explain", Stdio::inherit())? {
+        130 => Err(Stopped(Code::Interrupted)),
+        _ => Ok(()),
+    }
+}
+
 /// The lab: Debian's stock kernel against its PREEMPT_RT sister.
 fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const FETCHED: &str = "kernels fetched";
-    const LAB: &str = "lab";
     let kernels = ["debian/6.12", "debian/6.12-rt"].map(|k| format!("{k}/{}", Arch::host()));
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
-    stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache)");
-    for kernel in &kernels {
-        match stage.command(FETCHED, &format!("lab kernels fetch {kernel}"), Stdio::null())? {
-            0 => {}
-            130 => return Err(Stopped(Code::Interrupted)),
-            _ => {
-                stage.say(
-                    "the lab's part is left out: what it needs can't be had here (see above); the same command tries it again",
-                );
-                return Ok(());
-            }
-        }
+    stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache), the second one beside the first one's runs");
+    let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
+    let [stock, rt] = &kernels;
+    let code = stage.command(FETCHED, &fetch(stock), Stdio::null())?;
+    if !had(stage, code)? {
+        return Ok(());
     }
-    for kernel in &kernels {
-        stage.run(LAB, &format!("measure timer --target lab:{kernel} -D 2s --load none,network"), 2)?;
-        stage.say("why the worst of these was so late");
-        // Where it can't be explained the error says why, and the rest stands.
-        if stage.command(LAB, "explain", Stdio::inherit())? == 130 {
-            return Err(Stopped(Code::Interrupted));
-        }
+    // What else the machine does takes nothing of a guest's virtual time.
+    let other = stage.beside(&fetch(rt));
+    wake_up(stage, stock)?;
+    let code = stage.end(FETCHED, other.on())?;
+    if !had(stage, code)? {
+        return Ok(());
     }
+    wake_up(stage, rt)?;
     stage.run(LAB, "compare last=4", 0)?;
     stage.say("response over a GPIO in the same kernels: a task in user space, and an interrupt handler in the kernel");
     for kernel in &kernels {
