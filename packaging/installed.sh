@@ -37,14 +37,21 @@ prepare() {
     cp "$packages"/*_"$arch".deb "$packages"/*_all.deb "$root/debs/"
     # What they depend on, so that what is theirs can be told apart; stress-ng for a run under a load.
     apt_install openssh-client stress-ng iperf3 fio iproute2 ca-certificates
-    [ "$arch" != "$host" ] || apt_install qemu-system-x86 debian-archive-keyring gcc make libc6-dev systemd
+    [ "$arch" != "$host" ] || apt_install qemu-system-x86 debian-archive-keyring gcc make libc6-dev systemd udev
 }
 
-# What a tool for containers says of the image (it reads every digest), and Debian's own checker of the packages.
-check() {
-    skopeo copy --quiet "oci-archive:$packages/rtscope-$version-$arch.oci.tar" "dir:$dir/$suite/image"
-    lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb
+# What a tool for containers says of the image: it reads every digest, and that it is of this architecture.
+image() {
+    case $arch in
+    armhf) platform='--override-arch=arm --override-variant=v7' ;;
+    *) platform=--override-arch=$arch ;;
+    esac
+    # shellcheck disable=SC2086 # a list
+    skopeo $platform copy --quiet "oci-archive:$packages/rtscope-$version-$arch.oci.tar" "dir:$dir/$suite/image"
 }
+
+# Debian's own checker of the packages.
+check() { lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb; }
 
 # All files, but for those of dpkg, apt and others that keep notes on what came and went.
 files() {
@@ -81,17 +88,27 @@ measure() {
     inside root grep -q '</html>' /tmp/report.html
     [ -s "$root/usr/share/man/man1/rtscope.1.gz" ]
     [ -s "$root/usr/share/bash-completion/completions/rtscope" ]
-    links
+    links "$root/usr/share/doc/rtscope"
 }
 
-# Every link of an installed page to another file leads to one.
+# links DIRECTORY: every link of a page in it to another file leads to one.
 links() {
-    pages=$root/usr/share/doc/rtscope
+    pages=$1
     grep -oh ']([^)# ]*' "$pages"/*.md | cut -c 3- | grep -v '://' | sort -u >"$dir/$suite/links"
     [ -s "$dir/$suite/links" ]
     while read -r link; do
-        [ -z "$link" ] || [ -e "$pages/$link" ] || { echo "an installed page links to $link, which is not there"; return 1; }
+        [ -z "$link" ] || [ -e "$pages/$link" ] || { echo "a page in $pages links to $link, which is not there"; return 1; }
     done <"$dir/$suite/links"
+}
+
+# The tarball for machines without dpkg: it runs where it was unpacked, and its manual is whole.
+tarball() {
+    tar -C "$root/root" --no-same-owner -xf "$packages/rtscope-$version-$arch.tar.xz"
+    there=/root/rtscope-$version-$arch
+    inside root "$there/bin/rtscope" --version | diff "$dir/$suite/version.txt" -
+    taken inside root env RTSCOPE_ARCHIVE=/tmp/tarball.db "$there/bin/rtscope" measure timer -D 1s
+    links "$root$there/share/doc/rtscope"
+    inside root rm -r "$there"
 }
 
 # What `rtscope demo` shows of this machine.
@@ -114,6 +131,8 @@ lab() {
 # A campaign in the lab as the unit starts it: its command with its environment alone, since no systemd runs here.
 unit() {
     file=$root/usr/lib/systemd/system/rtscope-campaign@.service
+    # Debian 12's udevadm cannot check rules.
+    if [ "$suite" != bookworm ]; then inside root udevadm verify /usr/lib/udev/rules.d/60-rtscope.rules; fi
     inside root systemd-analyze verify --man=no /usr/lib/systemd/system/rtscope-campaign@night.service
     said() { sed -n "s/^$1=//p" "$file" | sed 's,%i,night,g; s,%C,/var/cache,g; s,%S,/var/lib,g'; }
     inside root mkdir -p /etc/rtscope /var/lib/rtscope
@@ -179,12 +198,14 @@ purge() {
 for suite in ${suites:-bookworm trixie}; do
     enter "$suite"
     [ "$arch" != "$host" ] || step lintian check
+    step image image
     if [ "$arch" = "$host" ]; then step bare bare; else step bare foreign "$arch"; fi
     mounts
     step prepare prepare
     files before
     step install install_all
     step measure measure
+    step tarball tarball
     if [ "$arch" = "$host" ]; then
         step demo demo
         step lab lab

@@ -115,6 +115,19 @@ oci() {
     echo "$out/rtscope-$version-$1.oci.tar"
 }
 
+# manual DIRECTORY: the manual with its pictures, and beside it what its pages link to elsewhere in the source.
+manual() {
+    for page in "$checkout"/docs/*.md "$checkout/CHANGELOG.md"; do
+        for link in $(grep -o '](\.\./[^)#]*' "$page" | cut -c 6-); do
+            put "$checkout/$link" 644 "$1/${link##*/}"
+        done
+        sed 's,](\.\./[^)#]*/,](,g' "$page" | text 644 "$1/${page##*/}"
+    done
+    for file in "$checkout"/docs/*.svg "$checkout"/docs/*.json; do
+        put "$file" 644 "$1/${file##*/}"
+    done
+}
+
 # What a person reads: man pages, completions, the manual, the plans.
 readings() {
     rm -rf "$out/man"
@@ -125,16 +138,7 @@ readings() {
     "$rtscope" completions bash | text 644 usr/share/bash-completion/completions/rtscope
     "$rtscope" completions zsh | text 644 usr/share/zsh/vendor-completions/_rtscope
     "$rtscope" completions fish | text 644 usr/share/fish/vendor_completions.d/rtscope.fish
-    for page in "$checkout"/docs/*.md "$checkout/CHANGELOG.md"; do
-        # What pages link to elsewhere in the source lies beside them here.
-        for link in $(grep -o '](\.\./[^)#]*' "$page" | cut -c 6-); do
-            put "$checkout/$link" 644 "usr/share/doc/$name/${link##*/}"
-        done
-        sed 's,](\.\./[^)#]*/,](,g' "$page" | text 644 "usr/share/doc/$name/${page##*/}"
-    done
-    for file in "$checkout"/docs/*.svg "$checkout"/docs/*.json; do
-        put "$file" 644 "usr/share/doc/$name/${file##*/}"
-    done
+    manual "usr/share/doc/$name"
     for plan in "$checkout"/campaigns/*.toml; do
         put "$plan" 644 "usr/share/doc/$name/examples/${plan##*/}"
     done
@@ -193,12 +197,20 @@ TEXT
         "rtscope-board-$arch lib/rtscope/rtscope-board-$arch" "rtscope-probe-$arch lib/rtscope/rtscope-probe-$arch"; do
         put "$programs/${file% *}" 755 "$top/${file#* }"
     done
-    for file in README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE; do
+    for file in LICENSE-MIT LICENSE-APACHE; do
         put "$checkout/$file" 644 "$top/$file"
     done
-    for page in "$checkout"/docs/*.md "$checkout"/docs/*.svg; do
-        put "$page" 644 "$top/share/doc/rtscope/${page##*/}"
-    done
+    manual "$top/share/doc/rtscope"
+    text 644 "$top/README" <<TEXT
+rtscope $version for $arch: an instrument for real-time Linux. The programs are static, and run from here or from any directory that
+has bin and lib beside each other:
+
+    bin/rtscope                                    what to do next on this machine
+    bin/rtscope measure timer -D 10s               wake-up latency on every CPU
+    cp -r bin lib share /usr/local/                to install it
+
+The manual begins at share/doc/rtscope/README.md. Licences: MIT or Apache-2.0, as you like.
+TEXT
     tar -C "$tree" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$top" | xz -T1 -6 >"$out/$top.tar.xz"
     echo "$out/$top.tar.xz"
     oci "$arch"
