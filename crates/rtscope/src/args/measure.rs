@@ -57,7 +57,7 @@ pub(crate) struct Measure {
     #[arg(long, default_value = "local", value_name = "TARGET", help_heading = WHERE, help = "local, ssh:[USER@]HOST, lab:KERNEL or fake:FILE", long_help = "Where to measure: `local`; `ssh:[USER@]HOST[:PORT]`, another machine, by the user's own ssh; `lab:KERNEL`, a virtual machine (`rtscope lab kernels` lists them); or `fake:FILE` with injected latencies (ns, one a line) to validate the instrument itself")]
     pub target: String,
     /// Set this on the machine for the run, and put back what was: NAME=VALUE, such as `preempt=full` (see docs/tuning.md)
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = WHERE)]
     pub tune: Vec<String>,
     #[command(flatten)]
     pub lines: LineOptions,
