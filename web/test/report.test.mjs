@@ -348,6 +348,12 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
       assert.ok(over <= 0, `${over} pixels too wide`);
       const canvas = await page.locator("figure.chart.drawn canvas").first().boundingBox();
       assert.ok(canvas.width <= width, `canvas ${canvas.width}`);
+      // Pictures that are drawn for a wide page go sideways instead of becoming too small to read.
+      const smallest = await page.evaluate(() => {
+        const seen = [...document.querySelectorAll(".wide svg")].filter((svg) => svg.getBoundingClientRect().width > 0);
+        return seen.map((svg) => Math.min(...[...svg.querySelectorAll("text")].map((t) => parseFloat(getComputedStyle(t).fontSize))) * svg.getScreenCTM().a);
+      });
+      assert.ok(smallest.every((size) => size >= 8.4), `texts of ${smallest} pixels`);
       // The charts follow the window's size.
       await page.setViewportSize({ width: 800, height: 800 });
       await settle(page);

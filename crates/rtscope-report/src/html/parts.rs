@@ -32,8 +32,14 @@ pub(super) fn finding(f: &Finding) -> Markup {
     html! { p class="banner doubtful" { strong { (f.code) } ": " (f.message) ". Remedy: " (f.remedy) } }
 }
 
-/// A picture from this crate's SVG writer, which escapes its texts.
-pub(super) fn picture(svg: String) -> PreEscaped<String> {
+/// A picture from this crate's SVG writer, which escapes its texts. It is drawn for a wide page: on a narrow one it is scrolled sideways,
+/// for its texts to stay legible.
+pub(super) fn picture(svg: String) -> Markup {
+    html! { div.wide tabindex="0" role="group" aria-label="Chart" { (small(svg)) } }
+}
+
+/// One that is drawn for a narrow page.
+pub(super) fn small(svg: String) -> PreEscaped<String> {
     PreEscaped(svg)
 }
 

@@ -1,7 +1,7 @@
 //! The page's section that compares stock kernels with PREEMPT_RT: the figures of each pair as a table, and a plot for
 //! each load.
 
-use super::parts::{Tile, clock_badge, finding, picture, tiles};
+use super::parts::{Tile, clock_badge, finding, small, tiles};
 use super::table::table;
 use crate::format::{time, times};
 use crate::sheets::lab::bands;
@@ -51,7 +51,7 @@ fn block(b: &KernelPair, published: &[Beside]) -> Markup {
             p.muted { "Stock/RT above 1: RT is the better one. A dash: not measured, INVALID, or too few samples." }
         }
         @if let Some(sheet) = seeds(b) { (table(&sheet)) }
-        div.multiples { @for l in &b.loads { figure { (picture(svg::versus(b, l, published, Use::Page))) } } }
+        div.multiples { @for l in &b.loads { figure { (small(svg::versus(b, l, published, Use::Page))) } } }
     }
 }
 
