@@ -45,6 +45,7 @@ LINES = """
 EXPECTED = [
     (r"(-r|--relative|-s|--system|-x|--posix_timers|--spike=\S+|-F PIPE|-c 1|--deepest-idle-state=\S+)$", "it would measure something else: refused"),
     (r"(-D x|-l x|-p x|--latency=x)\b", "cyclictest takes 0 for a number without a digit: refused"),
+    (r"-v -o 5$", "cyclictest prints one sample in place of each five: -o has no effect, as rtscope says, and every sample is printed"),
     (r"(-n|--nanosleep|-y fifo -p 90|-Q)$", "an option of older cyclictests: taken"),
 ]
 HELPED = "cyclictest prints its help, measures nothing and ends with 0: an error with exit code 2 here"
