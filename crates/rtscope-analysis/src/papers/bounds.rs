@@ -3,7 +3,7 @@
 
 use super::claims::{Answer, Claim, FEWEST, Held, Kinds, overall, worst_verdict};
 use super::paper::Paper;
-use super::run::{MAJORITY, RunKind};
+use super::run::{MAJORITY, PaperRun, RunKind};
 use crate::kernel::Role;
 use crate::share::ShareBelow;
 use rtscope_record::{Space, Test};
@@ -13,6 +13,28 @@ const MARGIN: f64 = 160_000.0;
 const MARGIN_SAMPLES: u64 = 1_000_000;
 /// The time between stimuli from which on Adam's RT boards answered all of them, ns.
 const ALL_ANSWERED: f64 = 10e6;
+
+/// What the runs of a kind say to a bound: the bound, what was found and their unit, and the answer with its reason.
+fn row(
+    of: String,
+    sides: [&str; 2],
+    (bound, found, unit): (f64, Option<f64>, &'static str),
+    (answer, why): (Answer, String),
+    runs: &[&PaperRun],
+) -> Held {
+    Held {
+        of,
+        sides: sides.map(str::to_owned),
+        runs: [0, runs.len()],
+        figures: found.map(|found| [bound, found]),
+        unit,
+        ratio: found.map(|found| found / bound),
+        interval: None,
+        answer,
+        why,
+        verdict: worst_verdict(runs),
+    }
+}
 
 /// Adam's margin: no response of an RT kernel in user space takes longer than 160 us.
 pub(super) fn margin(kinds: &Kinds<'_>) -> Claim {
@@ -31,18 +53,8 @@ pub(super) fn margin(kinds: &Kinds<'_>) -> Claim {
                 }
                 Some(_) => (Answer::Confirmed, String::new()),
             };
-            Held {
-                of: format!("{}, load {}, {samples} samples", k.kernel.label, k.load),
-                sides: ["160 us".into(), "maximum".into()],
-                runs: [0, runs.len()],
-                figures: worst.map(|w| [MARGIN, w]),
-                unit: "ns",
-                ratio: worst.map(|w| w / MARGIN),
-                interval: None,
-                answer,
-                why,
-                verdict: worst_verdict(runs),
-            }
+            let of = format!("{}, load {}, {samples} samples", k.kernel.label, k.load);
+            row(of, ["160 us", "maximum"], (MARGIN, worst, "ns"), (answer, why), runs)
         })
         .collect();
     Claim {
@@ -74,18 +86,8 @@ pub(super) fn frequency(kinds: &Kinds<'_>) -> Claim {
                 Some(_) if runs.len() < FEWEST => (Answer::NotEnoughData, format!("{} runs: take {FEWEST}", runs.len())),
                 Some(_) => (Answer::Confirmed, String::new()),
             };
-            Held {
-                of: format!("{}, load {}, {} space", k.kernel.label, k.load, k.space),
-                sides: ["limit".into(), "longest interval found".into()],
-                runs: [0, runs.len()],
-                figures: longest.map(|found| [ALL_ANSWERED, found]),
-                unit: "ns",
-                ratio: longest.map(|found| found / ALL_ANSWERED),
-                interval: None,
-                answer,
-                why,
-                verdict: worst_verdict(runs),
-            }
+            let of = format!("{}, load {}, {} space", k.kernel.label, k.load, k.space);
+            row(of, ["limit", "longest interval found"], (ALL_ANSWERED, longest, "ns"), (answer, why), runs)
         })
         .collect();
     Claim {
@@ -122,7 +124,7 @@ pub(super) fn majority(paper: Paper, kinds: &Kinds<'_>) -> Claim {
         .iter()
         .filter(|(k, _)| fits(k))
         .map(|(k, runs)| {
-            // Of the run with the fewest; none could be left out for that.
+            // Pooled, one run's majority could hide that another has none.
             let most = |n: u64, of: u64| n > of / 2;
             let all = |of: fn(&ShareBelow) -> u64| runs.iter().all(|r| most(of(&r.below), r.below.of));
             let shares = runs.iter().filter(|r| r.below.of > 0).map(|r| r.below.below as f64 / r.below.of as f64);
@@ -136,18 +138,8 @@ pub(super) fn majority(paper: Paper, kinds: &Kinds<'_>) -> Claim {
             } else {
                 (Answer::Confirmed, String::new())
             };
-            Held {
-                of: format!("{}, load {}, {} {}, every {}", k.kernel.label, k.load, k.test, k.space, k.every()),
-                sides: ["half".into(), "lowest share of a run".into()],
-                runs: [0, runs.len()],
-                figures: lowest.map(|share| [0.5, share]),
-                unit: "",
-                ratio: lowest.map(|share| share / 0.5),
-                interval: None,
-                answer,
-                why,
-                verdict: worst_verdict(runs),
-            }
+            let of = format!("{}, load {}, {} {}, every {}", k.kernel.label, k.load, k.test, k.space, k.every());
+            row(of, ["half", "lowest share of a run"], (0.5, lowest, ""), (answer, why), runs)
         })
         .collect();
     Claim {
