@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout)] // says which cases are left out
 
 mod board;
+mod built;
 mod compare;
 mod explain;
 mod hunt;
