@@ -265,13 +265,15 @@ fn load_workers(w: &LoadWorkers) -> String {
     format!("{} x {} {}{}{idle}", w.count, w.name, time(w.cpu_ns as f64), part(w.gone, "gone"))
 }
 
-/// What a process of a load achieved, and the CPU time of its workers.
+/// What a process of a load achieved, and the CPU time of its workers. A rate of 0 is left out: stress-ng writes it of a stressor without
+/// an operation, and of one that had to be killed, whose operations count but have no duration.
 pub(crate) fn load_achieved(p: &LoadProcess) -> String {
     let show = |v: f64| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and within range by the condition
         if v.fract() == 0.0 && (0.0..1e15).contains(&v) { count(v as u64) } else { format!("{v:.3}") }
     };
-    let achieved = p.achieved.iter().map(|(name, v)| format!("{name} {}", show(*v))).collect::<Vec<_>>().join(", ");
+    let told = p.achieved.iter().filter(|(name, v)| **v != 0.0 || !name.ends_with("_per_s"));
+    let achieved = told.map(|(name, v)| format!("{name} {}", show(*v))).collect::<Vec<_>>().join(", ");
     let workers = p.workers.iter().map(load_workers).collect::<Vec<_>>().join(", ");
     let workers = if workers.is_empty() { workers } else { format!("workers' CPU time {workers}") };
     [achieved, workers].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
@@ -304,6 +306,12 @@ mod tests {
         let mut done = p(Some(0), None, false);
         done.achieved = BTreeMap::from([("cpu.bogo_ops".into(), 12_345.0), ("gbit_per_s".into(), 9.5)]);
         assert_eq!(load_achieved(&done), "cpu.bogo_ops 12,345, gbit_per_s 9.500");
+        done.achieved.extend([
+            ("cpu.bogo_ops_per_s".into(), 0.0),
+            ("hdd.bogo_ops".into(), 0.0),
+            ("hdd.bogo_ops_per_s".into(), 0.0),
+        ]);
+        assert_eq!(load_achieved(&done), "cpu.bogo_ops 12,345, gbit_per_s 9.500, hdd.bogo_ops 0");
         assert_eq!(load_left_out(&done), "");
         done.left_out = BTreeMap::from([("apparmor".into(), "AppArmor is not enabled".into()), ("smi".into(), "no MSR".into())]);
         assert_eq!(load_left_out(&done), "left out 2: apparmor (AppArmor is not enabled), smi (no MSR)");

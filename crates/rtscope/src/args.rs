@@ -34,8 +34,8 @@ const HELP: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\
 /// The command line as it is parsed, shown and documented.
 pub(crate) fn command() -> clap::Command {
     fn arranged(c: clap::Command) -> clap::Command {
-        let examples = c.get_after_help().map(|text| narrow(&text.to_string()));
-        let more = c.get_after_long_help().map(|text| narrow(&text.to_string()));
+        let examples = c.get_after_help().map(|text| narrow(&flowing(&text.to_string())));
+        let more = c.get_after_long_help().map(|text| narrow(&flowing(&text.to_string())));
         let c = if let Some(text) = examples { c.after_help(text) } else { c };
         let c = if let Some(text) = more { c.after_long_help(text) } else { c };
         c.help_template(HELP).mut_subcommands(arranged)
@@ -43,12 +43,24 @@ pub(crate) fn command() -> clap::Command {
     arranged(Cli::command())
 }
 
+/// Each paragraph as one line, which is broken where the terminal ends; indented lines, such as examples, as they are.
+fn flowing(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last) if [&*last, line].iter().all(|l| !l.is_empty() && !l.starts_with(' ')) => *last = format!("{last} {line}"),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
 /// Widest line of the examples: a terminal's usual width.
 const NARROW: usize = 80;
 
 /// Examples with their remarks beside them, where all fit a narrow terminal; else each remark above its command.
 fn narrow(examples: &str) -> String {
-    if examples.lines().all(|line| line.chars().count() <= NARROW) {
+    if examples.lines().filter(|l| l.starts_with(' ')).all(|line| line.chars().count() <= NARROW) {
         return examples.to_owned();
     }
     let arranged = |line: &str| match line.strip_prefix("  ").map(|l| l.split_once("  ").unwrap_or((l, ""))) {
