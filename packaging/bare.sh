@@ -1,4 +1,4 @@
-# A bare Debian in a directory, for the scripts beside this file, which are the first process of their own PID and mount namespaces
+# A bare Debian or Ubuntu in a directory, for the scripts beside this file, which are the first process of their own PID and mount namespaces
 # (`bare` in ./x): when it ends, however it ends, nothing is mounted and nothing runs. They set $dir, where all of it goes.
 # shellcheck shell=sh disable=SC2034,SC2154 # shared variables
 
@@ -9,25 +9,33 @@ case $mirror in
 */debian) security=$mirror-security ;;
 *) security=http://deb.debian.org/debian-security ;;
 esac
+ubuntu=${RTSCOPE_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
 # What a host says of its way to the network and of whom it trusts, by the names of variables; nothing else comes in.
-passed='^(RTSCOPE_DEBIAN_MIRROR|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?_PROXY|FTP_PROXY|ALL_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|CARGO_(HTTP|NET|SOURCE|REGISTRIES)_[A-Z0-9_]*|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|NPM_CONFIG_(REGISTRY|CAFILE|PROXY|HTTPS_PROXY|NOPROXY))='
+passed='^(RTSCOPE_(DEBIAN|UBUNTU)_MIRROR|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?_PROXY|FTP_PROXY|ALL_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|CARGO_(HTTP|NET|SOURCE|REGISTRIES)_[A-Z0-9_]*|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|NPM_CONFIG_(REGISTRY|CAFILE|PROXY|HTTPS_PROXY|NOPROXY))='
 settings=$(env | grep -E "$passed" | grep -v ' ' | tr '\n' ' ' || true)
 took=''
 
-# common WORD: takes an argument that all these scripts have; 1 if it is another one.
-keep='' suites=''
+# common WORD: takes an argument that all these scripts have; 1 if it is another one. $known: the suites.
+keep='' suites='' known='bookworm trixie'
 common() {
-    case $1 in
-    --keep) keep=yes ;;
-    bookworm | trixie) suites="$suites $1" ;;
+    case " --keep $known " in
+    *" $1 "*) if [ "$1" = --keep ]; then keep=yes; else suites="$suites $1"; fi ;;
     *) return 1 ;;
     esac
 }
 
 # refuse WORD OTHERS: WORD is no argument; OTHERS are those that the script has besides.
 refuse() {
-    say "error: '$1' is neither a suite (bookworm, trixie) nor --keep, $2"
+    say "error: '$1' is neither a suite ($(echo "$known" | sed 's/ /, /g')) nor --keep, $2"
     exit 2
+}
+
+# Whether $suite is one of Ubuntu.
+is_ubuntu() {
+    case $suite in
+    noble | resolute) ;;
+    *) return 1 ;;
+    esac
 }
 
 # enter SUITE: what follows is about a bare root directory of this suite. What a killed run left there goes first: nothing is
@@ -82,8 +90,30 @@ step() {
 }
 
 bare() {
-    debootstrap --variant=minbase "$suite" "$root" "$mirror"
+    if is_ubuntu; then
+        ubuntu_keys
+        # All releases of Ubuntu are made alike; debootstrap need not know the newest by name.
+        debootstrap --variant=minbase --components=main,universe --keyring="$keys" "$suite" "$root" "$ubuntu" /usr/share/debootstrap/scripts/gutsy
+    else
+        debootstrap --variant=minbase "$suite" "$root" "$mirror"
+    fi
     settle_archives
+}
+
+# The keys of Ubuntu's archive as $keys: this machine's, else those that Debian 13 has in a package.
+ubuntu_keys() {
+    keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    [ ! -e "$keys" ] || return 0
+    work=$dir/$suite/keys
+    rm -rf "$work"
+    mkdir -p "$work/lists/partial" "$work/archives/partial"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$work/sources.list"
+    set -- -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists" \
+        -o "Dir::Cache=$work" -o APT::Sandbox::User=root
+    apt-get "$@" update
+    (cd "$work" && apt-get "$@" download ubuntu-keyring)
+    dpkg-deb -x "$work"/ubuntu-keyring_*.deb "$work"
+    keys=$work$keys
 }
 
 # foreign ARCH: the same for another architecture, whose programs QEMU's user emulation runs from now on until `forget`. The kernel keeps
@@ -114,11 +144,15 @@ forget() {
 }
 
 settle_archives() {
-    cat >"$root/etc/apt/sources.list" <<TEXT
+    if is_ubuntu; then
+        for part in '' -updates -security; do echo "deb $ubuntu $suite$part main universe"; done >"$root/etc/apt/sources.list"
+    else
+        cat >"$root/etc/apt/sources.list" <<TEXT
 deb $mirror $suite main
 deb $mirror $suite-updates main
 deb $security $suite-security main
 TEXT
+    fi
     # How this machine reaches its archives.
     if command -v apt-config >/dev/null 2>&1; then
         apt-config dump Acquire | grep -E '^Acquire::(https?::|Check-|Retries)' >"$root/etc/apt/apt.conf.d/99host" || true

@@ -50,6 +50,16 @@ image() {
     skopeo $platform copy --quiet "oci-archive:$packages/rtscope-$version-$arch.oci.tar" "dir:$dir/$suite/image"
 }
 
+# What is in the image runs where there is nothing else.
+container() {
+    mkdir "$root/root/image"
+    for layer in $(tr -d ' \n' <"$dir/$suite/image/manifest.json" | sed 's/.*"layers"//' | grep -o 'sha256:[0-9a-f]*' | cut -d : -f 2); do
+        tar -C "$root/root/image" --no-same-owner -xf "$dir/$suite/image/$layer"
+    done
+    inside root chroot /root/image rtscope --version | diff "$dir/$suite/version.txt" -
+    inside root rm -r /root/image
+}
+
 # Debian's own checker of the packages.
 check() { lintian --fail-on warning,error --allow-root --no-cfg "$packages"/*.deb; }
 
@@ -161,10 +171,18 @@ dkms_all() {
     apt_install dkms linux-headers-amd64
     apt_install -t "$suite-backports" linux-headers-amd64
     apt_install "/debs/rtscope-dkms_${version}_all.deb"
-    for kernel in $(inside root sh -c 'cd /lib/modules && for k in *; do [ ! -e "$k/build" ] || echo "$k"; done'); do
+    kernels=$(inside root sh -c 'cd /lib/modules && for k in *; do [ ! -e "$k/build" ] || echo "$k"; done')
+    for kernel in $kernels; do
         inside root dkms install "rtscope/$version" -k "$kernel" --force
     done
     inside root dkms status | tee "$dir/$suite/dkms.txt"
+    # The suite's own kernel, and the newer one of its backports.
+    case $suite in
+    bookworm) releases='6.1 6.12' ;;
+    *) releases=6.12 ;;
+    esac
+    for release in $releases; do grep -q ", $release\.[^:]*: installed" "$dir/$suite/dkms.txt"; done
+    [ "$(grep -c ': installed' "$dir/$suite/dkms.txt")" -ge 2 ]
     inside root apt-get purge -y rtscope-dkms
     [ -z "$(inside root find /usr/src /lib/modules /var/lib/dkms -name '*rtscope*')" ]
 }
@@ -206,6 +224,7 @@ for suite in ${suites:-bookworm trixie}; do
     step install install_all
     step measure measure
     step tarball tarball
+    step container container
     if [ "$arch" = "$host" ]; then
         step demo demo
         step lab lab

@@ -1,11 +1,12 @@
 #!/bin/sh
-# What a newcomer meets: a bare Debian, a clone of the checkout, the README's two commands, the report in a browser. Started by
+# What a newcomer meets: a bare Debian or Ubuntu, a clone of the checkout, the README's two commands, the report in a browser. Started by
 # `./x newcomer`.
 #   newcomer.sh CHECKOUT DIRECTORY [--user] [--demo-only] [--keep] [SUITE...]
 set -eu
 checkout=$1 dir=$2
 shift 2
 . "$checkout/packaging/bare.sh"
+known='bookworm trixie noble resolute'
 
 who=root demo_only=''
 for word in "$@"; do
@@ -72,9 +73,14 @@ for suite in ${suites:-bookworm trixie}; do
     mounts
     step clone settle
     step demo in_checkout ./x demo
-    [ -n "$demo_only" ] || step test in_checkout ./x test
-    step browser browser
+    if is_ubuntu; then
+        say "rtscope: $suite has Chromium as a snap alone, which takes a running systemd: without the part web and the look at the report"
+        [ -n "$demo_only" ] || step test in_checkout ./x test gateware unit e2e lab
+    else
+        [ -n "$demo_only" ] || step test in_checkout ./x test
+        step browser browser
+    fi
     leave
-    say "rtscope: $suite: passed as $who; report, its picture and logs are in $dir/$suite"
+    say "rtscope: $suite: passed as $who; logs and what was looked at are in $dir/$suite"
 done
 say "rtscope: passed:$took"

@@ -38,6 +38,19 @@ describe("a report of many runs", () => {
     await close();
   });
 
+  test("on paper a run takes at most three pages", async (t) => {
+    const { page, close } = await open();
+    const number = await page.locator("details.whole").count();
+    // A hundred runs take as long as that.
+    if (number > 20) t.skip(`${number} runs`);
+    else {
+      const paper = (await page.pdf({ format: "A4" })).toString("latin1");
+      const pages = paper.match(/\/Type\s*\/Page\b(?!s)/g).length;
+      assert.ok(pages > number / 3 && pages <= 3 * number + 6, `${pages} pages for ${number} runs`);
+    }
+    await close();
+  });
+
   test("many runs: no two of a kernel have one name, and each link opens its run", async () => {
     const { page, said, close } = await open();
     const names = await runs(page);

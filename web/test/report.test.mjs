@@ -290,7 +290,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
-  test("print shows the pictures, in the light theme, with every detail open", async () => {
+  test("print shows the pictures, in the light theme, and of what is folded what was opened", async () => {
     const { page, close } = await open({ colorScheme: "dark" });
     await page.emulateMedia({ media: "print" });
     const n = await page.locator("figure.chart").count();
@@ -299,7 +299,16 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
       assert.ok(await figure.locator(".static svg").isVisible(), `picture ${i}`);
       assert.ok(await figure.locator(".live").isHidden(), `chart ${i}`);
     }
-    assert.ok(await page.locator("dl.facts dd").first().isVisible());
+    const list = page.locator("details:not(.whole):not(.menu)").filter({ has: page.locator("dl.facts") }).first();
+    assert.ok(await list.locator("dd").first().isHidden());
+    assert.match(await list.locator("summary").evaluate((e) => getComputedStyle(e, "::after").content), /folded/);
+    await list.evaluate((e) => (e.open = true));
+    assert.ok(await list.locator("dd").first().isVisible());
+    assert.equal(await list.locator("summary").evaluate((e) => getComputedStyle(e, "::after").content), "none");
+    // A run is printed whether it is folded or not.
+    const run = page.locator("details.whole").first();
+    await run.evaluate((e) => (e.open = false));
+    assert.ok(await run.locator("figure.chart .static svg, .tiles").first().isVisible());
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
     await close();
   });

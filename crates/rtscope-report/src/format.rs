@@ -172,6 +172,17 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
     t
 }
 
+/// `text` in at most `longest` characters; an ellipsis in place of what was cut, after the first third of the room.
+pub(crate) fn cut_in_the_middle(text: &str, longest: usize) -> String {
+    let length = text.chars().count();
+    if length <= longest {
+        return text.into();
+    }
+    let head = longest / 3;
+    let tail = longest.saturating_sub(head + 1);
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(length - tail)).collect()
+}
+
 /// What XML 1.0 (section 2.2) forbids besides controls and surrogates: replaced, since a library that leaves controls out lets them pass.
 pub(crate) fn xml_characters(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")

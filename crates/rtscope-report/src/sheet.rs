@@ -101,6 +101,9 @@ pub(crate) struct Column<'a> {
     pub(crate) expendable: u8,
     /// To how many characters its texts may be cut where there is still too little room; `None`: not at all.
     pub(crate) least: Option<usize>,
+    /// Where there is too little room: said once, below the table, if it is the same in every row; and cut in the middle, since what
+    /// tells its texts apart is often at their ends.
+    pub(crate) context: bool,
     pub(crate) group: Group<'a>,
 }
 
@@ -146,6 +149,14 @@ impl<'a, R> Columns<'a, R> {
         self
     }
 
+    /// The last column says under which conditions a row was measured, such as its kernel: often the same in every row.
+    pub(crate) fn context(mut self) -> Self {
+        if let Some(last) = self.heads.last_mut() {
+            last.context = true;
+        }
+        self
+    }
+
     /// Adds a column of numbers.
     pub(crate) fn right(
         self,
@@ -157,7 +168,7 @@ impl<'a, R> Columns<'a, R> {
     }
 
     fn column(mut self, head: Cow<'a, str>, align: Align, expendable: u8, cell: Make<'a, R>) -> Self {
-        self.heads.push(Column { head, align, expendable, least: None, group: self.group.clone() });
+        self.heads.push(Column { head, align, expendable, least: None, context: false, group: self.group.clone() });
         self.cells.push(cell);
         self
     }

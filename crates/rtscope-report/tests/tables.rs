@@ -202,7 +202,9 @@ fn a_virtual_machine_shows_everywhere() {
             ("comparison", comparison(&both, style)),
             ("list", list(&rows, style)),
         ] {
-            assert!(text.contains("host in kvm"), "{name} at {width:?}:\n{text}");
+            // It may be below the table, in as many lines as it takes.
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("host in kvm"), "{name} at {width:?}:\n{text}");
             assert!(text.contains("INCONCLUSIVE"), "{name} at {width:?}:\n{text}");
         }
         assert!(loads(&vm, style).unwrap().contains("INVALID"));
@@ -229,6 +231,43 @@ fn stock_against_rt_names_its_clock() {
     let text = versus(&sample::kernels(500), Style { colour: false, width: Some(80) }).unwrap();
     let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80 && !l.starts_with("(too narrow")).collect();
     assert!(wide.is_empty(), "{wide:?}");
+}
+
+/// At 80 columns too: rows of a campaign that differ in the kernel alone, and runs of a list that differ in the interval alone.
+#[test]
+fn what_differs_between_runs_stays_in_sight() {
+    let style = Style { colour: false, width: Some(80) };
+    let row = |kernel: &str| CampaignRow {
+        state: CampaignState::Done,
+        target: format!("lab:{kernel}/amd64"),
+        load: "background".into(),
+        test: "timer 1ms 5s".into(),
+        repetition: 1,
+        clock: rtscope_record::Clock::Virtual,
+        model: Some(2),
+        verdict: Some(rtscope_record::Verdict::Repeatable),
+        max: Some(12_345),
+        missed: Some(0),
+        wall_ms: Some(1_234_960),
+        id: "stock-vs-rt-0123456789abcdef".into(),
+        reason: None,
+    };
+    let text = campaign(&[row("debian/6.12"), row("debian/6.12-rt")], style);
+    let told = |line: &&str| line.starts_with("done");
+    let (stock, rt) = (text.lines().find(told).unwrap(), text.lines().rfind(told).unwrap());
+    assert!(!stock.contains("rt/amd64") && rt.contains("rt/amd64"), "{text}");
+    assert!(text.contains("virtual, model 2"), "{text}");
+    let of = |interval| ListedRun {
+        interval: Some(interval),
+        clock: "host in kvm, measured".into(),
+        kernel: "6.12.95+deb13-rt-amd64".into(),
+        ..ListedRun::of(&sample::virtual_machine(300)[0]).unwrap()
+    };
+    let text = list(&[of(200_000), of(1_000_000)], style);
+    let rows: Vec<&str> = text.lines().skip(2).take(2).collect();
+    assert!(rows[0].contains("200us") && rows[1].contains("1ms"), "{text}");
+    assert!(text.contains("the same in all:") && text.contains("clock host in kvm, measured"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }
 
 /// No line is wider than the terminal, whatever runs are called.

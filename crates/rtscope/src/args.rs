@@ -5,6 +5,7 @@ pub(crate) mod campaign;
 pub(crate) mod capture;
 pub(crate) mod explain;
 pub(crate) mod fpga;
+mod help;
 pub(crate) mod hunt;
 pub(crate) mod kernel;
 pub(crate) mod key;
@@ -28,51 +29,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use values::{FailIf, Json, Size, fail_if, name, size};
 
-/// Examples come first: most who look at a help want to copy one.
-const HELP: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}\n";
-
 /// The command line as it is parsed, shown and documented.
 pub(crate) fn command() -> clap::Command {
-    fn arranged(c: clap::Command) -> clap::Command {
-        let examples = c.get_after_help().map(|text| narrow(&flowing(&text.to_string())));
-        let more = c.get_after_long_help().map(|text| narrow(&flowing(&text.to_string())));
-        let c = if let Some(text) = examples { c.after_help(text) } else { c };
-        let c = if let Some(text) = more { c.after_long_help(text) } else { c };
-        c.help_template(HELP).mut_subcommands(arranged)
-    }
-    arranged(Cli::command())
-}
-
-/// Each paragraph as one line, which is broken where the terminal ends; indented lines, such as examples, as they are.
-fn flowing(text: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines() {
-        match lines.last_mut() {
-            Some(last) if [&*last, line].iter().all(|l| !l.is_empty() && !l.starts_with(' ')) => *last = format!("{last} {line}"),
-            _ => lines.push(line.to_owned()),
-        }
-    }
-    lines.join("\n")
-}
-
-/// Widest line of the examples: a terminal's usual width.
-const NARROW: usize = 80;
-
-/// Examples with their remarks beside them, where all fit a narrow terminal; else each remark above its command.
-fn narrow(examples: &str) -> String {
-    if examples.lines().filter(|l| l.starts_with(' ')).all(|line| line.chars().count() <= NARROW) {
-        return examples.to_owned();
-    }
-    let arranged = |line: &str| match line.strip_prefix("  ").map(|l| l.split_once("  ").unwrap_or((l, ""))) {
-        Some((command, remark)) if command.starts_with("rtscope ") => {
-            let remark = remark.trim();
-            let end = if remark.ends_with('?') { "" } else { ":" };
-            let above = if remark.is_empty() { String::new() } else { format!("  {remark}{end}\n") };
-            format!("{above}    {command}")
-        }
-        _ => line.to_owned(),
-    };
-    examples.lines().map(arranged).collect::<Vec<_>>().join("\n")
+    help::arranged(Cli::command())
 }
 
 /// Parses the words of a command line, the program's name first.
@@ -455,6 +414,7 @@ mod tests {
 
     /// The `rtscope` commands among the examples of a help text. Two blanks begin a remark; `|` and `>` end our part of a line.
     fn examples(help: &str) -> Vec<Vec<String>> {
+        let help = help.replace(" \\\n      ", " ");
         let lines =
             help.lines().filter_map(|l| l.strip_prefix("  ")).map(|l| l.trim_start().split("  ").next().unwrap_or_default());
         let mut commands = Vec::new();
@@ -466,20 +426,6 @@ mod tests {
             }
         }
         commands
-    }
-
-    #[test]
-    fn examples_that_are_too_wide_have_their_remarks_above() {
-        let fits = "Examples:\n  rtscope check    is this machine fit?\n\nExit codes: 0 done";
-        assert_eq!(narrow(fits), fits);
-        let wide = format!(
-            "Examples:\n  rtscope list  what there is\n  rtscope show\n  rtscope measure {}   long\n\nWords.",
-            "x".repeat(70)
-        );
-        let x = "x".repeat(70);
-        let wanted =
-            format!("Examples:\n  what there is:\n    rtscope list\n    rtscope show\n  long:\n    rtscope measure {x}\n\nWords.");
-        assert_eq!(narrow(&wide), wanted);
     }
 
     fn all_examples(command: &mut clap::Command, found: &mut Vec<Vec<String>>) {

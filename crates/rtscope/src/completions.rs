@@ -6,12 +6,13 @@ use crate::config::{Context, cache_root};
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
-use rtscope_archive::Filter;
+use rtscope_archive::{Filter, RunSummary};
 use rtscope_archive::capture::CaptureKind;
 use rtscope_archive::formats::Format;
 use rtscope_failure::Failure;
 use rtscope_lab::kernels::Kernels;
 use rtscope_load::Load;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -86,11 +87,12 @@ fn command() -> Command {
 type Candidates = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// Arguments by their names, and what completes them.
-const KNOWN: [(&[&str], Candidates); 6] = [
+const KNOWN: [(&[&str], Candidates); 7] = [
     (&["load", "host_load"], |word| listed(word, loads())),
     (&["target", "against"], |word| matching(word, targets())),
     (&["kernel", "kernels", "names"], |word| matching(word, kernels())),
-    (&["selection", "a", "b", "baseline"], |word| listed(word, selections())),
+    (&["board", "to"], |word| matching(word, boards())),
+    (&["selection", "a", "b", "baseline", "from"], |word| listed(word, selections())),
     (&["ids"], |word| listed(word, runs())),
     (&["format"], |word| matching(word, formats())),
 ];
@@ -176,8 +178,19 @@ fn archive_of(words: impl IntoIterator<Item = OsString>) -> Option<PathBuf> {
     }
 }
 
+/// The boards that were measured over ssh lately.
+fn boards() -> Vec<Value> {
+    let known: BTreeSet<String> = newest().into_iter().map(|s| s.target).filter(|t| t.starts_with("ssh:")).collect();
+    plain(["ssh:".to_owned()].into_iter().chain(known))
+}
+
 /// The newest runs by their ids, with what they were.
 fn runs() -> Vec<Value> {
+    newest().into_iter().map(|s| (s.id, format!("{} {} {}", s.test, s.load, s.kernel))).collect()
+}
+
+/// The newest runs of the archive.
+fn newest() -> Vec<RunSummary> {
     let archive = archive_of(std::env::args_os()).or_else(|| std::env::var_os("RTSCOPE_ARCHIVE").map(Into::into));
     let global = Global { archive, memory_limit: Size(1 << 30), quiet: true };
     let Some(archive) = Context::new(&global).ok().and_then(|c| rtscope_archive::Archive::open_existing(&c.archive).ok()) else {
@@ -186,7 +199,7 @@ fn runs() -> Vec<Value> {
     let mut found = Vec::new();
     let _ = archive.each_summary(&Filter { limit: Some(RUNS), ..Filter::default() }, |summary| {
         if let Ok(s) = summary {
-            found.push((s.id, format!("{} {} {}", s.test, s.load, s.kernel)));
+            found.push(s);
         }
         Ok::<(), rtscope_archive::ArchiveError>(())
     });

@@ -202,10 +202,11 @@ pub(crate) fn told(f: &Failure) -> String {
     format!("rtscope: {word}: {}{remedy}", f.message)
 }
 
-/// Whether to colour standard output: a terminal, no `NO_COLOR`, not `TERM=dumb`.
+/// Whether to colour standard output: a terminal, no `NO_COLOR`, not `TERM=dumb`; or `CLICOLOR_FORCE` (bixense.com/clicolors).
 pub(crate) fn colour() -> bool {
-    let unset = |name: &str| std::env::var_os(name).is_none_or(|v| v.is_empty());
-    std::io::stdout().is_terminal() && unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    let terminal = || std::io::stdout().is_terminal() && set("TERM").is_none_or(|t| t != "dumb");
+    set("NO_COLOR").is_none() && (set("CLICOLOR_FORCE").is_some_and(|v| v != "0") || terminal())
 }
 
 /// Width of the terminal in columns: `COLUMNS`, else the terminal's own width, else 110.

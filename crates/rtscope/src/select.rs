@@ -4,9 +4,9 @@ use crate::config::Context;
 use crate::keys::Keys;
 use crate::origin;
 use rtscope_archive::{Archive, Filter, Key};
-use rtscope_failure::{Explain, Failure};
+use rtscope_failure::{Explain, Failure, meant};
 use rtscope_record::{Record, Test};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 /// Largest file that is read as a record's JSON, bytes.
@@ -159,7 +159,27 @@ pub(crate) fn none(archive: &Archive, word: &str) -> Result<Failure, Failure> {
         1 => "there is 1 run".into(),
         n => format!("there are {n} runs"),
     };
-    Ok(Failure::usage(format!("no run in {} is selected by `{word}`; {of}", archive.path().display()), "rtscope list"))
+    let remedy = near(archive, word)?.map_or_else(String::new, |meant| format!("did you mean `{meant}`? ")) + "rtscope list";
+    Ok(Failure::usage(format!("no run in {} is selected by `{word}`; {of}", archive.path().display()), remedy))
+}
+
+/// The filter that one of `word` was probably meant to be: one that some run has, where no run has the one that was written.
+fn near(archive: &Archive, word: &str) -> Result<Option<String>, Failure> {
+    let terms: Vec<(&str, &str)> = word.split(',').filter_map(|term| term.split_once('=')).collect();
+    let mut there: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    archive.each_summary(&Filter::default(), |summary| {
+        // Damaged runs are reported by what reads them.
+        let Ok(s) = summary else { return Ok::<(), Failure>(()) };
+        for (key, value) in [("test", s.test), ("load", s.load), ("target", s.target)] {
+            if let Some((key, _)) = terms.iter().find(|(k, _)| *k == key) {
+                there.entry(*key).or_default().insert(value);
+            }
+        }
+        Ok(())
+    })?;
+    let unknown = terms.iter().filter_map(|(key, value)| Some((*key, *value, there.get(key)?)));
+    let mut unknown = unknown.filter(|(_, value, values)| !values.contains(*value));
+    Ok(unknown.find_map(|(key, value, values)| meant(value, values.iter().map(String::as_str)).map(|m| format!("{key}={m}"))))
 }
 
 /// How many runs there are, damaged ones among them.

@@ -49,6 +49,8 @@ pub struct RunSummary {
     pub space: String,
     /// Name of the load.
     pub load: String,
+    /// Interval asked for, ns: the settings' `interval`. `None` where it is not known.
+    pub interval: Option<u64>,
     /// Where the probe ran.
     pub target: String,
     /// Whose time the figures are in.
@@ -114,6 +116,8 @@ impl RunSummary {
             test: p.test.to_string(),
             space: p.space.to_string(),
             load: p.load.clone(),
+            // 0: an import that does not say. More than a database number holds is no interval either.
+            interval: Some(p.settings.interval.0).filter(|&ns| ns > 0 && i64::try_from(ns).is_ok()),
             target: p.target.clone(),
             clock: p.clock.to_string(),
             origin: record.origin().to_string(),
@@ -152,7 +156,7 @@ fn nanos(t: SystemTime) -> i64 {
 /// The summary columns, in the order that [`summary`] reads them.
 const COLUMNS: &str =
     "id, started, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel, preemption, count, missed,
-     spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99, virtualization, origin";
+     spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99, virtualization, origin, interval";
 
 /// Columns after the summary. The checksum, the last but one, covers all columns before it.
 const REST: &str = "started_ns, sha256, columns_sha256, key";
@@ -295,5 +299,6 @@ fn summary(r: &Row<'_>) -> Result<RunSummary, rusqlite::Error> {
         p99_99: r.get(25)?,
         virtualization: r.get(26)?,
         origin: r.get(27)?,
+        interval: r.get(28)?,
     })
 }

@@ -239,7 +239,7 @@ fn an_older_archive_gets_its_checksums() {
     let (_dir, mut a) = archive();
     a.insert(&numbered(1)).unwrap();
     a.db.execute_batch(
-        "DROP TABLE trace; DROP TABLE explanation; ALTER TABLE run DROP COLUMN columns_sha256; PRAGMA user_version = 2",
+        "DROP TABLE trace; DROP TABLE explanation; ALTER TABLE run DROP COLUMN interval; ALTER TABLE run DROP COLUMN columns_sha256; PRAGMA user_version = 2",
     )
     .unwrap();
     let path = a.path().to_path_buf();

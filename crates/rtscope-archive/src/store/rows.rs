@@ -108,9 +108,9 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
     db.prepare_cached(
         "INSERT INTO run (id, started, started_ns, test, space, load, target, clock, verdict, interrupted, hostname, board, kernel,
                           preemption, count, missed, spurious, overflow, dropped, min, max, mean, stddev, p50, p99, p99_9, p99_99,
-                          json, sha256, virtualization, origin)
+                          json, sha256, virtualization, origin, interval)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
-                 ?26, ?27, ?28, ?29, ?30, ?31)",
+                 ?26, ?27, ?28, ?29, ?30, ?31, ?32)",
     )?
     .execute(params![
         s.id,
@@ -144,6 +144,7 @@ pub(super) fn insert(db: &Connection, row: &Row<'_>) -> Result<Inserted, RowErro
         row.sha256.as_slice(),
         s.virtualization,
         s.origin,
+        maybe(s.interval)?,
     ])?;
     let run = db.last_insert_rowid();
     for (nr, (d, (cut_at, bytes))) in row.record.distributions().iter().zip(&row.cuts).enumerate() {

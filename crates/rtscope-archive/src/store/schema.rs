@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub(super) const APPLICATION_ID: i64 = 0x7274_7363;
 
 /// Step `i` migrates version `i` to version `i + 1`. A released step is never changed.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     // `json` is the record's text without its histograms, whose positions are `distribution.cut_at`; `sha256` covers the
     // whole text. The summary columns are over all distributions merged; NULL where there is no sample or too few for a
     // percentile.
@@ -110,6 +110,14 @@ const MIGRATIONS: [&str; 5] = [
         dat          BLOB    NOT NULL,
         PRIMARY KEY (run, distribution, at)
     ) STRICT;
+    ",
+    // The interval asked for, ns; NULL where a record does not say, or says more than an integer of SQLite holds.
+    "
+    ALTER TABLE run ADD COLUMN interval INTEGER;
+    UPDATE run SET interval = CASE
+        WHEN NOT json_valid(json) OR typeof(json_extract(json, '$.settings.interval')) <> 'integer' THEN NULL
+        WHEN json_extract(json, '$.settings.interval') > 0 THEN json_extract(json, '$.settings.interval')
+    END;
     ",
 ];
 

@@ -215,7 +215,7 @@ fn an_older_archive_learns_where_its_records_came_from() {
         a.db.execute("UPDATE run SET json = ?1, sha256 = ?2, verdict = 'VALID' WHERE id = ?3", (&old, &sha256[..], r.id()))
             .unwrap();
     }
-    a.db.execute_batch("DROP TABLE trace; DROP TABLE explanation; ALTER TABLE run DROP COLUMN columns_sha256; ALTER TABLE run DROP COLUMN origin; PRAGMA user_version = 1")
+    a.db.execute_batch("DROP TABLE trace; DROP TABLE explanation; ALTER TABLE run DROP COLUMN interval; ALTER TABLE run DROP COLUMN columns_sha256; ALTER TABLE run DROP COLUMN origin; PRAGMA user_version = 1")
         .unwrap();
     let path = a.path().to_path_buf();
     drop(a);

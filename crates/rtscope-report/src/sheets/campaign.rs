@@ -60,6 +60,7 @@ pub(crate) fn runs(rows: &[CampaignRow]) -> Sheet<'_> {
             CampaignState::ToDo => Cell::marked("to do", Mark::Quiet),
         })
         .left("target", 0, |r| r.target.as_str().into())
+        .context()
         .left("load", 0, |r| r.load.as_str().into())
         .when(tests, |c| c.left("test", 0, |r| r.test.as_str().into()))
         .when(repetitions, |c| c.right("rep", 0, |r| r.repetition.to_string().into()))
@@ -70,6 +71,7 @@ pub(crate) fn runs(rows: &[CampaignRow]) -> Sheet<'_> {
             let model = r.model.map_or_else(String::new, |m| format!(", model {m}"));
             Cell::clock(r.clock.as_str().to_owned() + &model, r.clock == Clock::Virtual)
         })
+        .context()
         .right("took s", 3, |r| r.wall_ms.map_or_else(|| NONE.into(), seconds).into())
         // Only an existing record can be shown.
         .whole("id", 1, |r| if r.state == CampaignState::Done { r.id.as_str().into() } else { Cell::none() });

@@ -4,7 +4,7 @@ use crate::format::{count, us_f64, us_opt};
 use crate::sheet::{Cell, Columns};
 use crate::{ReportError, summarize};
 use rtscope_analysis::virtual_machine;
-use rtscope_record::{Record, Verdict};
+use rtscope_record::{Nanos, Record, Verdict};
 
 /// One run of a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub struct ListedRun {
     pub test: String,
     /// Name of the load.
     pub load: String,
+    /// Interval asked for, ns, where it is known.
+    pub interval: Option<u64>,
     /// Where the probe ran.
     pub target: String,
     /// Kernel release.
@@ -57,6 +59,7 @@ impl ListedRun {
             started: s.started,
             test: s.test.to_string(),
             load: s.load,
+            interval: Some(record.parts().settings.interval.0).filter(|&ns| ns > 0),
             target: s.target,
             kernel: s.kernel,
             preemption: s.preemption,
@@ -72,18 +75,25 @@ pub(crate) fn columns() -> Columns<'static, ListedRun> {
         // A run is named by the beginning of its id as well.
         .left("id", 0, |e: &ListedRun| e.id.as_str().into())
         .least(Some(24))
-        .left("test", 3, |e| e.test.as_str().into())
+        .left("test", 2, |e| e.test.as_str().into())
+        .context()
         .left("load", 0, |e| e.load.as_str().into())
         .least(Some(super::LOAD))
-        .left("target", 6, |e| e.target.as_str().into())
-        .left("kernel", 5, |e| e.kernel.as_str().into())
+        .right("interval", 2, |e| e.interval.map_or_else(Cell::none, |ns| Nanos(ns).to_string().into()))
+        .context()
+        .left("target", 3, |e| e.target.as_str().into())
+        .context()
+        .left("kernel", 4, |e| e.kernel.as_str().into())
+        .context()
         .left("preemption", 7, |e| e.preemption.as_str().into())
-        .right("mean us", 2, |e| us_f64(e.mean).into())
-        .right("p99.9 us", 4, |e| us_opt(e.p99_9).into())
+        .context()
+        .right("mean us", 5, |e| us_f64(e.mean).into())
+        .right("p99.9 us", 6, |e| us_opt(e.p99_9).into())
         .right("max us", 0, |e| us_opt(e.max).into())
         .right("missed", 1, |e| count(e.missed).into())
         .right("samples", 8, |e| count(e.count).into())
         .whole("verdict", 0, |e| Cell::verdict(e.verdict))
         .left("clock", 0, |e| Cell::clock(e.clock.as_str(), e.virtual_machine))
         .least(Some(super::CLOCK))
+        .context()
 }

@@ -2,7 +2,7 @@
 //! shorter texts (both are said). Neighbouring columns may share a head.
 
 use super::text::{Paint, Style, blanks, paint_of, wrap, wrapped};
-use crate::format::clean;
+use crate::format::{clean, cut, cut_in_the_middle};
 use crate::sheet::{Align, Cell, Column, Sheet};
 use rtscope_record::text::visible_line;
 use std::borrow::Cow;
@@ -16,20 +16,30 @@ pub(crate) struct Grid<'a> {
     columns: Cow<'a, [Column<'a>]>,
     /// Width of each column: of its widest cell or its head, in characters.
     widths: Vec<usize>,
+    /// What every row so far says in a column; `None` where they differ.
+    same: Vec<Option<String>>,
+    rows: usize,
 }
 
 impl<'a> Grid<'a> {
     pub(crate) fn new(columns: impl Into<Cow<'a, [Column<'a>]>>) -> Self {
         let columns = columns.into();
-        Self { widths: columns.iter().map(|c| c.head.chars().count()).collect(), columns }
+        let widths = columns.iter().map(|c| c.head.chars().count()).collect();
+        Self { widths, same: vec![None; columns.len()], rows: 0, columns }
     }
 
     /// Makes room for a row, and makes its texts safe for a terminal.
     pub(crate) fn measure(&mut self, row: &mut [Cell<'_>]) {
-        for (width, cell) in self.widths.iter_mut().zip(row) {
+        for ((width, same), cell) in self.widths.iter_mut().zip(&mut self.same).zip(row) {
             show(cell);
             *width = (*width).max(cell.width);
+            if self.rows == 0 {
+                *same = Some(cell.text.to_string());
+            } else if same.as_deref().is_some_and(|s| s != cell.text) {
+                *same = None;
+            }
         }
+        self.rows += 1;
     }
 
     /// The columns that fit, the names of those that do not, and of those whose texts are cut.
@@ -38,6 +48,13 @@ impl<'a> Grid<'a> {
         let mut left_out = Vec::new();
         let mut widths = self.widths.clone();
         let too_wide = |shown: &[usize], widths: &[usize]| style.width.is_some_and(|w| total(widths, shown) > w);
+        let mut once = Vec::new();
+        let said_once = |i: &usize| self.rows > 1 && self.columns[*i].context && self.same[*i].is_some();
+        while too_wide(&shown, &widths) {
+            let Some(worst) = shown.iter().copied().filter(said_once).max_by_key(|&i| self.columns[i].expendable) else { break };
+            shown.retain(|&i| i != worst);
+            once.push(format!("{} {}", name(&self.columns[worst]), self.same[worst].as_deref().unwrap_or_default()));
+        }
         while too_wide(&shown, &widths) {
             let worst = shown.iter().map(|&i| self.columns[i].expendable).max().unwrap_or(0);
             if worst == 0 {
@@ -51,8 +68,8 @@ impl<'a> Grid<'a> {
             let Some(longest) = shown.iter().copied().filter(longer).max_by_key(|&i| widths[i]) else { break };
             widths[longest] -= 1;
         }
-        let cut = shown.iter().filter(|&&i| widths[i] < self.widths[i]).map(|&i| name(&self.columns[i])).collect();
-        Layout { shown, widths, left_out, cut }
+        let shortened = shown.iter().filter(|&&i| widths[i] < self.widths[i]).map(|&i| name(&self.columns[i])).collect();
+        Layout { shown, widths, once, left_out, cut: shortened }
     }
 
     /// The line of common heads above the columns; `None` without any.
@@ -97,8 +114,11 @@ impl<'a> Grid<'a> {
         for (n, &i) in layout.shown.iter().enumerate() {
             let Some(cell) = row.get(i) else { continue };
             let room = layout.widths[i];
-            let text =
-                if cell.width > room { Cow::Owned(crate::format::cut(&cell.text, room)) } else { Cow::Borrowed(&*cell.text) };
+            let text = match (cell.width > room, self.columns[i].context) {
+                (false, _) => Cow::Borrowed(&*cell.text),
+                (true, false) => Cow::Owned(cut(&cell.text, room)),
+                (true, true) => Cow::Owned(cut_in_the_middle(&cell.text, room)),
+            };
             let painted = cell.mark.filter(|_| style.colour).map(|mark| style.paint(paint_of(mark), &text));
             self.put(out, layout, i, n == 0, cell.width.min(room), painted.as_deref().unwrap_or(&text));
         }
@@ -121,6 +141,7 @@ pub(crate) struct Layout {
     shown: Vec<usize>,
     /// Width of every column, in characters.
     widths: Vec<usize>,
+    once: Vec<String>,
     left_out: Vec<String>,
     cut: Vec<String>,
 }
@@ -139,7 +160,8 @@ impl Layout {
     /// The text below the rows.
     pub(crate) fn foot(&self) -> String {
         let some = |what: &str, columns: &[String]| (!columns.is_empty()).then(|| format!("{what}: {}; ", columns.join(", ")));
-        let said = [some("too narrow for", &self.left_out), some("cut", &self.cut)].into_iter().flatten().collect::<String>();
+        let said = [some("the same in all", &self.once), some("too narrow for", &self.left_out), some("cut", &self.cut)];
+        let said = said.into_iter().flatten().collect::<String>();
         if said.is_empty() { said } else { format!("({said}--json has everything)\n") }
     }
 }
@@ -151,7 +173,7 @@ pub(crate) fn show(cell: &mut Cell<'_>) {
     }
     cell.width = cell.text.chars().count();
     if cell.width > WIDEST {
-        cell.text = crate::format::cut(&cell.text, WIDEST).into();
+        cell.text = cut(&cell.text, WIDEST).into();
         cell.width = WIDEST;
     }
 }
@@ -241,6 +263,34 @@ mod tests {
         assert!(text.contains("(too narrow for: samples"));
         let text = drawn(Style { colour: false, width: Some(3) });
         assert!(text.lines().next().unwrap().contains("mean") && text.lines().next().unwrap().contains("clock"));
+    }
+
+    #[test]
+    fn what_is_the_same_in_all_rows_is_said_once_and_others_are_told_apart() {
+        type Row = [&'static str; 4];
+        let columns = || {
+            Columns::new()
+                .left("load", 0, |r: &Row| r[0].into())
+                .left("kernel", 0, |r| r[1].into())
+                .context()
+                .left("target", 0, |r| r[2].into())
+                .context()
+                .right("max us", 0, |r| r[3].into())
+        };
+        let rows: [Row; 2] =
+            [["none", "6.12.0-stock", "lab:debian/6.12/amd64", "1"], ["none", "6.12.0-stock", "lab:debian/6.12-rt/amd64", "2"]];
+        let at = |width| render(columns().sheet(&rows), Style { colour: false, width: Some(width) });
+        assert!(at(80).lines().next().unwrap().contains("kernel"));
+        let narrow = at(38);
+        let lines: Vec<&str> = narrow.lines().collect();
+        assert_eq!(lines[0], "load  target                    max us");
+        assert_eq!(lines[4], "(the same in all: kernel 6.12.0-stock;");
+        let narrow = at(30);
+        let lines: Vec<&str> = narrow.lines().collect();
+        assert_eq!(lines[2], "none  lab:d…6.12/amd64       1");
+        assert_eq!(lines[3], "none  lab:d…2-rt/amd64       2");
+        // One row says everything itself as long as there is room.
+        assert!(!render(columns().sheet(&rows[..1]), Style { colour: false, width: Some(30) }).contains("the same"));
     }
 
     #[test]

@@ -94,6 +94,7 @@ fn entry(r: &rtscope_archive::RunSummary) -> table::ListedRun {
         started: r.started.clone(),
         test: r.test.clone(),
         load: r.load.clone(),
+        interval: r.interval,
         target: r.target.clone(),
         kernel: r.kernel.clone(),
         preemption: r.preemption.clone(),

@@ -8,8 +8,12 @@ use crate::output;
 use rtscope_failure::{Explain as _, Failure};
 use rtscope_lab::kernels::Arch;
 use rtscope_lab::vm::Guests;
-use rtscope_load::StopHandle;
+use rtscope_load::{Load, StopHandle};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Instant;
@@ -36,6 +40,13 @@ impl Drop for Beside {
     }
 }
 
+/// A command beside others whose results are shown later.
+struct Kept {
+    words: String,
+    child: Beside,
+    results: Option<File>,
+}
+
 /// Runs commands of this very program with the demo's archive, and keeps how long they took.
 struct Stage<'a> {
     context: &'a Context,
@@ -52,17 +63,10 @@ impl Stage<'_> {
         self.context.say(&format!("rtscope: {what}"));
     }
 
-    /// Runs a command, which takes `runs` runs. An INVALID run (exit code 4) is still worth a look: the table says why.
+    /// Runs a command, which takes `runs` runs.
     fn run(&mut self, part: &'static str, words: &str, runs: u32) -> Result<(), Stopped> {
-        self.command(part, words, Stdio::inherit()).and_then(|code| match code {
-            0 | 4 => {
-                self.runs += runs;
-                Ok(())
-            }
-            2 => Err(Stopped(Code::Usage)),
-            130 => Err(Stopped(Code::Interrupted)),
-            _ => Err(Stopped(Code::Failed)),
-        })
+        let code = self.command(part, words, Stdio::inherit())?;
+        self.took_runs(code, runs)
     }
 
     /// This very program, with these words and the demo's archive.
@@ -72,6 +76,13 @@ impl Stage<'_> {
         if quiet {
             command.arg("--quiet");
         }
+        // Results that are kept in a file first are for the same eyes.
+        if output::colour() {
+            command.env("CLICOLOR_FORCE", "1");
+        }
+        if std::io::stdout().is_terminal() {
+            command.env("COLUMNS", output::width().to_string());
+        }
         command.stdin(Stdio::null()).stdout(out).spawn()
     }
 
@@ -79,6 +90,39 @@ impl Stage<'_> {
     fn beside(&self, words: &str) -> Beside {
         self.context.say(&format!("\n$ rtscope {words} &"));
         Beside(Some(self.own(words, true, Stdio::null())))
+    }
+
+    /// Starts a command beside others. Its results are kept until [`Stage::show`].
+    fn kept(&self, words: &str) -> Kept {
+        let memory = memfd_create("results", MemfdFlags::CLOEXEC).map(File::from).map_err(std::io::Error::from);
+        let started = memory.and_then(|file| Ok((self.own(words, true, file.try_clone()?.into())?, file)));
+        let (child, results) = started.map_or_else(|e| (Err(e), None), |(child, file)| (Ok(child), Some(file)));
+        Kept { words: words.to_owned(), child: Beside(Some(child)), results }
+    }
+
+    /// Waits for a command that took `runs` runs, and shows its results.
+    fn show(&mut self, part: &'static str, kept: Kept, runs: u32) -> Result<(), Stopped> {
+        self.context.say(&format!("\n$ rtscope {}", kept.words));
+        let code = self.end(part, kept.child.on())?;
+        let mut text = String::new();
+        if let Some(mut file) = kept.results {
+            let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+            read.and_then(|_| std::io::stdout().write_all(text.as_bytes())).map_err(|_| Stopped(Code::Failed))?;
+        }
+        self.took_runs(code, runs)
+    }
+
+    /// An INVALID run (exit code 4) is still worth a look: the table says why.
+    fn took_runs(&mut self, code: i32, runs: u32) -> Result<(), Stopped> {
+        match code {
+            0 | 4 => {
+                self.runs += runs;
+                Ok(())
+            }
+            2 => Err(Stopped(Code::Usage)),
+            130 => Err(Stopped(Code::Interrupted)),
+            _ => Err(Stopped(Code::Failed)),
+        }
     }
 
     /// Runs a command with its results to `out`. Returns its exit code.
@@ -157,10 +201,26 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const HERE: &str = "this machine";
     stage.say("wake-up latency on every CPU, 5 s");
     stage.run(HERE, "measure timer -D 5s", 1)?;
-    stage.say("the same under five loads, 5 s each");
-    stage.run(HERE, "measure timer -D 5s --load background,calculation,disk,network,full", 5)?;
+    let (here, without): (Vec<&str>, Vec<&str>) = LOADS.into_iter().partition(|name| missing(name).is_empty());
+    if !without.is_empty() {
+        let tools: BTreeSet<&str> = without.iter().flat_map(|name| missing(name)).collect();
+        let tools = tools.into_iter().collect::<Vec<_>>().join(" and ");
+        stage.say(&format!("left out, as {tools} is not installed here (`rtscope loads` says how): {}", without.join(", ")));
+    }
+    if !here.is_empty() {
+        stage.say(&format!("the same under {}, 5 s each", here.join(", ")));
+        stage.run(HERE, &format!("measure timer -D 5s --load {}", here.join(",")), u32::try_from(here.len()).unwrap_or(u32::MAX))?;
+    }
     stage.say("response over software lines: from the edge that one task drives to the answer of another, 5 s");
     stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 5s", 1)
+}
+
+/// The loads that are shown.
+const LOADS: [&str; 5] = ["background", "calculation", "disk", "network", "full"];
+
+/// The tools of a load that are not installed here.
+fn missing(load: &str) -> Vec<&'static str> {
+    Load::parse(load).map(|l| l.missing_tools()).unwrap_or_default()
 }
 
 /// Whether virtual machines can be started here. Asked before kernels are fetched, which would be for nothing otherwise.
@@ -191,43 +251,46 @@ fn had(stage: &Stage<'_>, code: i32) -> Result<bool, Stopped> {
 /// The part of the demo in virtual machines.
 const LAB: &str = "lab";
 
-/// Wake-up latencies of a kernel, and why the worst of them is as it is.
-fn wake_up(stage: &mut Stage<'_>, kernel: &str) -> Result<(), Stopped> {
-    stage.run(LAB, &format!("measure timer --target lab:{kernel} -D 2s --load none,network"), 2)?;
-    stage.say("why the worst of these was so late");
-    // Where it can't be explained the error says why, and the rest stands.
-    match stage.command(LAB, "explain", Stdio::inherit())? {
-        130 => Err(Stopped(Code::Interrupted)),
-        _ => Ok(()),
-    }
-}
-
-/// The lab: Debian's stock kernel against its PREEMPT_RT sister.
+/// The lab: Debian's stock kernel against its PREEMPT_RT sister. What else the machine does takes nothing of a guest's virtual time, so
+/// that virtual machines run beside each other.
 fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const FETCHED: &str = "kernels fetched";
-    let kernels = ["debian/6.12", "debian/6.12-rt"].map(|k| format!("{k}/{}", Arch::host()));
+    let [stock, rt] = ["debian/6.12", "debian/6.12-rt"].map(|k| format!("{k}/{}", Arch::host()));
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
     stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache), the second one beside the first one's runs");
     let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
-    let [stock, rt] = &kernels;
-    let code = stage.command(FETCHED, &fetch(stock), Stdio::null())?;
+    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -D 2s --load none,network");
+    let cause = |kernel: &str| format!("explain target=lab:{kernel},test=timer,load=network,last=1");
+    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 2s");
+    let code = stage.command(FETCHED, &fetch(&stock), Stdio::null())?;
     if !had(stage, code)? {
         return Ok(());
     }
-    // What else the machine does takes nothing of a guest's virtual time.
-    let other = stage.beside(&fetch(rt));
-    wake_up(stage, stock)?;
+    let other = stage.beside(&fetch(&rt));
+    stage.run(LAB, &wake_ups(&stock), 2)?;
     let code = stage.end(FETCHED, other.on())?;
     if !had(stage, code)? {
         return Ok(());
     }
-    wake_up(stage, rt)?;
-    stage.run(LAB, "compare last=4", 0)?;
+    let rts = stage.kept(&wake_ups(&rt));
+    stage.say("why the worst of these was so late; meanwhile the other kernel is measured");
+    explained(stage.command(LAB, &cause(&stock), Stdio::inherit())?)?;
+    stage.show(LAB, rts, 2)?;
+    let stocks = ["user", "kernel"].map(|space| stage.kept(&response(&stock, space)));
+    stage.say("why the worst of these was so late; meanwhile the first kernel's responses are measured");
+    explained(stage.command(LAB, &cause(&rt), Stdio::inherit())?)?;
+    stage.run(LAB, "compare test=timer,last=4", 0)?;
     stage.say("response over a GPIO in the same kernels: a task in user space, and an interrupt handler in the kernel");
-    for kernel in &kernels {
-        for space in ["user", "kernel"] {
-            stage.run(LAB, &format!("measure response --target lab:{kernel} --space {space} -D 2s"), 1)?;
-        }
+    let rts = stage.kept(&response(&rt, "user"));
+    for kept in stocks {
+        stage.show(LAB, kept, 1)?;
     }
-    stage.run(LAB, "compare last=4", 0)
+    stage.run(LAB, &response(&rt, "kernel"), 1)?;
+    stage.show(LAB, rts, 1)?;
+    stage.run(LAB, "compare test=response,last=4", 0)
+}
+
+/// Where a sample can't be explained the error says why, and the rest stands.
+fn explained(code: i32) -> Result<(), Stopped> {
+    if code == 130 { Err(Stopped(Code::Interrupted)) } else { Ok(()) }
 }

@@ -235,6 +235,9 @@ fn a_list_of_none_of_the_runs_says_so() {
         assert_eq!(said.out, "[]\n", "{words}");
     }
     w.line("show load=fulll").ends_with(2).complains(&["is selected by `load=fulll`; there is 1 run"]);
+    // The load of an import that does not say is `unknown`.
+    w.line("list load=unknwon,test=timer").ends_with(2).complains(&["did you mean `load=unknown`?", "rtscope list"]);
+    w.line("show test=tiemr").ends_with(2).complains(&["did you mean `test=timer`?"]);
     assert!(w.line("list test=timer").ends_with(0).out.contains("timer"));
 }
 

@@ -13,11 +13,16 @@ fn static_probe() -> Option<PathBuf> {
 
 /// Writes a plan of `loops` samples each 200 us, as `cyclictest -m -t1 -a0 -p95 -i200`.
 fn plan(dir: &Path, target: &str, loops: u64) -> PathBuf {
+    plan_with(dir, target, loops, false)
+}
+
+/// [`plan`], with the live picture or without.
+fn plan_with(dir: &Path, target: &str, loops: u64, picture: bool) -> PathBuf {
     let settings = serde_json::json!({"interval": 200_000, "loops": loops, "threads": 1, "cpus": [0], "policy": "fifo", "priority": 95,
         "mlockall": true, "hold_dma_latency": true, "worst": 32});
     let plan = serde_json::json!({"protocol": "rtscope-probe/1", "id": "cost", "test": "timer", "space": "user", "load": "none",
-        "target": target, "settings": settings, "progress_ms": 0});
-    let path = dir.join(format!("plan-{loops}.json"));
+        "target": target, "settings": settings, "progress_ms": if picture { 20 } else { 0 }, "picture": picture});
+    let path = dir.join(format!("plan-{loops}-{picture}.json"));
     fs::write(&path, plan.to_string()).unwrap();
     path
 }
@@ -52,6 +57,41 @@ fn a_sample_takes_at_most_60_instructions_on_the_fake_clock() {
     let (short, long) = (least(50_000), least(2_050_000));
     let each = (long - short) as f64 / 2_000_000.0;
     assert!((40.0..=60.0).contains(&each), "{each:.2} instructions a sample");
+}
+
+/// User instructions of the thread that samples: of all threads it takes most.
+fn of_the_loop(probe: &Path, plan: &Path) -> u64 {
+    let dir = tempfile::tempdir().unwrap();
+    let out = Command::new("valgrind")
+        .args(["--tool=callgrind", "--separate-threads=yes"])
+        .arg(format!("--callgrind-out-file={}", dir.path().join("out").display()))
+        .args([probe, plan])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let totals = fs::read_dir(dir.path()).unwrap().filter_map(|file| {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse::<u64>().ok())
+    });
+    totals.max().unwrap()
+}
+
+/// The live picture is copied by another thread.
+#[test]
+fn a_live_picture_takes_no_instructions_of_the_loop() {
+    let Some(probe) = static_probe() else { return skip("RTSCOPE_STATIC_PROBE is not set") };
+    if !installed("valgrind") {
+        return skip("valgrind is not installed (apt-get install valgrind)");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let latencies = dir.path().join("latencies");
+    fs::write(&latencies, "10000\n12000\n11000\n").unwrap();
+    let target = format!("fake:{}", latencies.display());
+    let loops = 500_000;
+    let [without, with] = [false, true].map(|picture| of_the_loop(&probe, &plan_with(dir.path(), &target, loops, picture)));
+    assert!(without > 40 * loops, "{without} instructions are not those of the loop");
+    assert!(with.abs_diff(without) < loops / 10, "{without} instructions without a picture, {with} with it");
 }
 
 /// Resident memory in KiB, counted page by page: the sum in `status` is up to 128 KiB off for each CPU.

@@ -289,6 +289,9 @@ printf '%s\n' "${COMPREPLY[@]}""#,
         ("rtscope lab shell debian/6.12-rt/am", "debian/6.12-rt/amd64"),
         ("rtscope export latest --format cyclictest-j", "cyclictest-json"),
         ("rtscope show 2", &id),
+        ("rtscope plan --from 2", &id),
+        ("rtscope board add ss", "ssh:"),
+        ("rtscope kernel keep --to ss", "ssh:"),
         ("rtscope measure timer --load-d", "--load-dir"),
     ] {
         assert_eq!(answers(line), [want], "{line}");

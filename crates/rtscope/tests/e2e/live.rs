@@ -83,3 +83,21 @@ fn a_demo_prints_its_commands_and_ends_with_ctrl_c() {
     assert!(before.contains("the lab's part is left out") && before.contains("the package rtscope-lab"), "{before}");
     assert!(said.out.contains("cpu0") && records() >= 1, "{}", said.out);
 }
+
+/// As on a machine that has neither stress-ng nor iperf3: what needs them is left out, and the rest is shown.
+#[test]
+fn a_demo_goes_on_without_the_tools_of_loads() {
+    if !privileged() {
+        return skip("no right to a real-time priority");
+    }
+    let w = World::new();
+    let mut command = w.command_of(PROGRAM);
+    command.args(["demo", "--no-lab", "--dir", "shown"]).env("PATH", w.path("nothing"));
+    let said = end_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).ends_with(0);
+    let [left_out] = said.err.lines().filter(|l| l.contains("left out")).collect::<Vec<_>>()[..] else { panic!("{}", said.err) };
+    for part in ["iperf3", "stress-ng", "rtscope loads", "network", "full"] {
+        assert!(left_out.contains(part), "{part}: {left_out}");
+    }
+    assert!(said.err.contains("measure response --stimulus soft:demo-a"), "{}", said.err);
+    assert!(w.path("shown/report.html").exists());
+}
