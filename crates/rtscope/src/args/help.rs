@@ -54,19 +54,29 @@ fn narrow(examples: &str) -> String {
     lines.join("\n")
 }
 
-/// A command in lines that fit a narrow terminal, each but the last with a `\` at its end. Quoted words stay whole.
+/// A command in lines that fit a narrow terminal, each but the last with a `\` at its end. Options stay with their values.
 fn broken(command: &str) -> Vec<String> {
-    let (mut lines, mut line, mut quoted) = (Vec::new(), String::from("   "), false);
+    let mut quoted = false;
     let words = command.split(|c: char| {
         quoted ^= c == '\'';
         c == ' ' && !quoted
     });
+    let mut units: Vec<String> = Vec::new();
+    let mut open = false;
     for word in words {
-        if line.chars().count() + " ".len() + word.chars().count() + " \\".len() > NARROW && !line.trim().is_empty() {
+        match units.last_mut() {
+            Some(unit) if open && !word.starts_with(['-', '|']) => *unit = format!("{unit} {word}"),
+            _ => units.push(word.to_owned()),
+        }
+        open = word.starts_with(['-', '|']);
+    }
+    let (mut lines, mut line) = (Vec::new(), String::from("   "));
+    for unit in units {
+        if line.chars().count() + " ".len() + unit.chars().count() + " \\".len() > NARROW && !line.trim().is_empty() {
             lines.push(line + " \\");
             line = String::from("     ");
         }
-        line = format!("{line} {word}");
+        line = format!("{line} {unit}");
     }
     lines.push(line);
     lines
@@ -89,8 +99,12 @@ mod tests {
             "Examples:\n  what there is:\n    rtscope list\n\n    rtscope show\n  long:\n    rtscope measure \\\n      {x}\n\nWords."
         );
         assert_eq!(narrow(&wide), wanted);
-        let quoted = narrow(&format!("  rtscope show {} | jq '.a | .b'", "y".repeat(60)));
-        assert_eq!(quoted, format!("    rtscope show {} | jq \\\n      '.a | .b'", "y".repeat(60)));
+        let y = "y".repeat(50);
+        let quoted = narrow(&format!("  rtscope show {y} | jq '.distributions | .b'"));
+        assert_eq!(quoted, format!("    rtscope show {y} | jq \\\n      '.distributions | .b'"));
+        let y = "y".repeat(40);
+        let options = narrow(&format!("  rtscope measure timer --target {y} --interval 1ms"));
+        assert_eq!(options, format!("    rtscope measure timer --target {y} \\\n      --interval 1ms"));
     }
 
     #[test]

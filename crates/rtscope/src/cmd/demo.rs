@@ -209,7 +209,11 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     }
     if !here.is_empty() {
         stage.say(&format!("the same under {}, 5 s each", here.join(", ")));
-        stage.run(HERE, &format!("measure timer -D 5s --load {}", here.join(",")), u32::try_from(here.len()).unwrap_or(u32::MAX))?;
+        stage.run(
+            HERE,
+            &format!("measure timer -D 5s --load {}", here.join(",")),
+            u32::try_from(here.len()).unwrap_or(u32::MAX),
+        )?;
     }
     stage.say("response over software lines: from the edge that one task drives to the answer of another, 5 s");
     stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 5s", 1)
