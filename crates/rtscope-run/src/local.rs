@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 /// Longest line that is read from a probe, bytes. The longest is the record, which stays below this with a million bins for each
 /// of 64 CPUs.
 const LONGEST_LINE: u64 = 256 << 20;
-/// How long the probe may take to end, once it was asked to or has sent its record.
-const END_LIMIT: Duration = Duration::from_secs(10);
+/// How long the probe may take to end, once it was asked to or has sent its record. Without a priority it may wait for seconds for a CPU.
+const END_LIMIT: Duration = Duration::from_secs(60);
 /// How much of the probe's standard error is kept, bytes.
 const TAIL: usize = 4096;
 
@@ -46,7 +46,7 @@ impl Target for Local {
 
 /// Runs the probe on this machine and returns its record. The probe stays in our process group, so signals to the group (Ctrl-C,
 /// SIGSTOP) reach it, and it is killed when the calling thread ends. `stop` closes its standard input, upon which it ends with a
-/// partial record; if it does not end within 10 s, it is killed.
+/// partial record; if it does not end within 60 s, it is killed.
 fn run_local(
     plan: &ProbePlan,
     probe: &ProbeCommand,
