@@ -161,6 +161,26 @@ TEXT
     cat /etc/hosts >"$root/etc/hosts"
 }
 
+# reach HOME: the root reaches what this machine reaches: what is set for pip, cargo and npm here, less passwords and tokens.
+reach() {
+    for file in .npmrc .cargo/config.toml .config/pip/pip.conf; do
+        [ -f "${HOME:-/root}/$file" ] || continue
+        mkdir -p "$(dirname "$1/$file")"
+        grep -viE '_auth|_password|token|://[^/]*@' "${HOME:-/root}/$file" >"$1/$file" || true
+    done
+    ! [ -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
+    # Authorities that were added here: installed with the package ca-certificates, whenever that comes.
+    mkdir -p "$root/usr/local/share/ca-certificates"
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" \;
+    # A file that a variable names elsewhere.
+    for file in $(printf '%s\n' $settings | sed -n 's/^[^=]*=\(\/.*\)$/\1/p'); do
+        case $file in /etc/ssl/certs/* | /etc/ssl/certs) continue ;; esac
+        [ -f "$file" ] || continue
+        mkdir -p "$root$(dirname "$file")"
+        cp "$file" "$root$file"
+    done
+}
+
 # What a running machine has: /proc, /sys, /dev with a page of its own for software lines.
 mounts() {
     mount --bind "$root" "$root"

@@ -32,6 +32,7 @@ ours='rtscope rtscope-probe rtscope-boards'
 [ "$arch" != "$host" ] || ours="$ours rtscope-lab"
 
 prepare() {
+    reach "$root/root"
     inside root apt-get update
     mkdir "$root/debs"
     cp "$packages"/*_"$arch".deb "$packages"/*_all.deb "$root/debs/"

@@ -17,7 +17,7 @@ for word in "$@"; do
     esac
 done
 
-# The user, with what is set for pip, cargo and npm here, less passwords and tokens.
+# The user, and the clone.
 settle() {
     if [ "$who" != root ]; then
         inside root apt-get update
@@ -28,22 +28,7 @@ settle() {
     fi
     home=$root/root
     [ "$who" = root ] || home=$root/home/$who
-    for file in .npmrc .cargo/config.toml .config/pip/pip.conf; do
-        [ -f "${HOME:-/root}/$file" ] || continue
-        mkdir -p "$(dirname "$home/$file")"
-        grep -viE '_auth|_password|token|://[^/]*@' "${HOME:-/root}/$file" >"$home/$file" || true
-    done
-    ! [ -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
-    # Authorities that were added here: installed with the package ca-certificates, whenever that comes.
-    mkdir -p "$root/usr/local/share/ca-certificates"
-    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" \;
-    # A file that a variable names elsewhere.
-    for file in $(printf '%s\n' $settings | sed -n 's/^[^=]*=\(\/.*\)$/\1/p'); do
-        case $file in /etc/ssl/certs/* | /etc/ssl/certs) continue ;; esac
-        [ -f "$file" ] || continue
-        mkdir -p "$root$(dirname "$file")"
-        cp "$file" "$root$file"
-    done
+    reach "$home"
     git clone --quiet --depth 1 "file://$checkout" "$home/rtscope"
     # Seen from inside: the user may have got a number that means somebody else here.
     [ "$who" = root ] || inside root chown -R "$who:$who" "/home/$who"

@@ -154,6 +154,15 @@ fn stopping_closes_the_probes_input() {
     assert_eq!(run_local(&plan(), &script.command(), &stop, &mut |_| {}).unwrap(), record());
 }
 
+/// An ordinary user's task may wait for seconds for a CPU that others keep busy.
+#[test]
+fn a_probe_that_ends_late_after_it_was_stopped_loses_nothing() {
+    let stop = StopHandle::new();
+    stop.stop();
+    let script = Script::new("cat > rest; sleep 12; cat record");
+    assert_eq!(run_local(&plan(), &script.command(), &stop, &mut |_| {}).unwrap(), record());
+}
+
 #[test]
 fn a_probe_that_can_not_be_started_is_named() {
     let probe = ProbeCommand { program: "/no/such/probe".into(), args: Vec::new() };
