@@ -44,6 +44,8 @@ enter() {
     suite=$1
     root=$dir/$suite/root
     mkdir -p "$dir/$suite"
+    exec 9>"$dir/$suite/lock"
+    flock -n 9 || { say "error: another run is at work in $dir/$suite: wait for its end"; exit 3; }
     rm -rf --one-file-system "$root"
 }
 
@@ -136,6 +138,8 @@ foreign() {
     debootstrap --arch="$1" --foreign --variant=minbase "$suite" "$root" "$mirror"
     chroot "$root" /debootstrap/debootstrap --second-stage
     settle_archives
+    # Without updates, whose lists for such architectures lag on some mirrors: apt then refuses them all.
+    echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
 }
 
 # forget ARCH: the kernel runs no more programs of this architecture.
