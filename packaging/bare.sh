@@ -67,7 +67,7 @@ inside() {
     # shellcheck disable=SC2016,SC2086 # expanded inside; $as and $settings are lists
     unshare --mount -- sh -c 'cd "$1" && pivot_root . mnt && cd / && umount -l /mnt && shift && exec "$@"' sh "$root" \
         env -i $settings "HOME=$home" "USER=$user" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-        ${TERM:+"TERM=$TERM"} $as sh -c 'cd && exec "$@"' sh "$@"
+        ${TERM:+"TERM=$TERM"} $as sh -c 'cd && exec "$@"' sh "$@" 9>&-
 }
 
 apt_install() { inside root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }

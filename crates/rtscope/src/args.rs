@@ -170,8 +170,6 @@ To install them, once:
       for fish
   echo 'eval (rtscope completions elvish | slurp)' >>~/.config/elvish/rc.elv
       for elvish
-  rtscope completions powershell >>$PROFILE
-      for PowerShell, in PowerShell itself
 The script asks the `rtscope` on the PATH, so it need not be renewed with rtscope.";
 
 #[derive(Debug, Args)]
