@@ -263,9 +263,9 @@ fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
     stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache), the second one beside the first one's runs");
     let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
-    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -D 2s --load none,network");
+    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -D 1s --load none,network");
     let cause = |kernel: &str| format!("explain target=lab:{kernel},test=timer,load=network,last=1");
-    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 2s");
+    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 1s");
     let code = stage.command(FETCHED, &fetch(&stock), Stdio::null())?;
     if !had(stage, code)? {
         return Ok(());

@@ -138,7 +138,7 @@ fn a_guest_with_busybox_and_dropbear_is_a_board() {
 
     let (began, worked) = (Instant::now(), cpu_time(qemu.0.id()));
     let said = end_of(command(&dir, &lab.0, "board add board").spawn().unwrap()).ends_with(0);
-    let worked = cpu_time(qemu.0.id()) - worked;
+    let worked = cpu_time(qemu.0.id()).saturating_sub(worked);
     println!(
         "board add: first table after {:.1} s, for which the guest had {:.1} s of CPU time",
         began.elapsed().as_secs_f64(),
