@@ -1,6 +1,7 @@
 //! `rtscope cyclictest`: a drop-in for cyclictest, with the missed periods added as comment lines.
 
 mod options;
+mod words;
 
 use crate::cmd::measure;
 use crate::cmd::run::{Machine, Request, cpus};

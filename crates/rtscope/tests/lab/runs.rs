@@ -45,7 +45,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         "plan.toml",
         format!(
             "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"network\", \"full\"]\n\
-             [[tests]]\ntest = \"timer\"\ninterval = \"500us\"\nduration = \"1s\"\n"
+             [[tests]]\ntest = \"timer\"\ninterval = \"250us\"\nduration = \"500ms\"\n"
         ),
     );
     let plan = plan.to_str().unwrap();

@@ -1,5 +1,6 @@
 //! cyclictest's options: taken, refused and read as cyclictest does.
 
+use super::super::words::LONG;
 use super::*;
 use proptest::prelude::*;
 
