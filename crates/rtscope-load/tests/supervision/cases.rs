@@ -44,7 +44,7 @@ fn every_load(world: &World) -> Option<String> {
         assert_eq!(handle.poll(), None, "{load}");
         let begin = Instant::now();
         let proof = handle.stop();
-        assert!(begin.elapsed() < Duration::from_secs(40), "{load}: stopping took {:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(120), "{load}: stopping took {:?}", begin.elapsed());
         assert_eq!(codes(&proof), Vec::<String>::new(), "{proof:#?}");
         assert_eq!(proof.name, load);
         assert!(proof.ran_ns >= 2_000_000_000);
@@ -352,7 +352,7 @@ fn tool_stuck(world: &World) -> Option<String> {
         }
         let begin = Instant::now();
         let proof = handle.stop();
-        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
         assert_eq!(proof.processes[0].signal, Some(libc::SIGKILL), "{proof:#?}");
         let codes = codes(&proof);
         assert!(codes.contains(&"load-unproven".to_owned()), "{codes:?}");

@@ -51,7 +51,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
             let words =
                 words.replace("@.json", "thing.json").replace("fpga:@", &format!("fpga:{}", path.display())).replace('@', "thing");
             let args: Vec<&str> = words.split_whitespace().collect();
-            let said = within(Duration::from_secs(15), w.command(&args));
+            let said = within(Duration::from_secs(60), w.command(&args));
             // If the archive can't be opened, the record is not lost but kept elsewhere.
             let told = said.err.contains("a FIFO") || said.err.contains("a device") || said.err.contains("a directory");
             let other =
@@ -75,7 +75,7 @@ fn settings_and_state_that_are_no_files_are_refused() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let _ = fs::rename(&path, w.path("aside"));
             put(kind, &path);
-            let said = within(Duration::from_secs(15), w.command(&words.split_whitespace().collect::<Vec<_>>()));
+            let said = within(Duration::from_secs(60), w.command(&words.split_whitespace().collect::<Vec<_>>()));
             let t = fs::symlink_metadata(&path).unwrap();
             if t.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.unwrap();
             let _ = fs::rename(w.path("aside"), &path);
@@ -109,7 +109,7 @@ fn streams_that_are_meant_are_read_and_written() {
     let sh = |words: &str| {
         let mut c = w.command_of("bash");
         c.args(["-c", words]).env("R", world::PROGRAM).env("RTSCOPE_ARCHIVE", w.path("other.db"));
-        within(Duration::from_secs(30), c)
+        within(Duration::from_secs(60), c)
     };
     sh("$R import <(cat record.json)").ends_with(0);
     sh("cat record.json | $R import -").ends_with(0);
@@ -251,7 +251,7 @@ fn a_place_for_lines_that_is_somebody_elses_is_refused() {
         ];
         for (squat, why) in squats {
             shell(&squat);
-            let said = within(Duration::from_secs(20), w.command(&words.split_whitespace().collect::<Vec<_>>()));
+            let said = within(Duration::from_secs(60), w.command(&words.split_whitespace().collect::<Vec<_>>()));
             assert!(matches!(said.code, Some(2 | 3)), "{squat}: {said:?}");
             said.complains(&[why]);
             shell(&format!("rm -rf {place} /dev/shm/x"));

@@ -188,7 +188,7 @@ fn a_hog_for_a_while_is_named_with_what_it_took() {
 #[track_caller]
 fn starves(hogged: &[u32]) {
     let w = World::new();
-    let (child, _) = under_way(&w, "-D 60s");
+    let (child, _) = under_way(&w, "-D 150s");
     let hogs: Vec<Hog> = hogged.iter().map(|&cpu| Hog::on(cpu)).collect();
     let start = Instant::now();
     let r = end_of(child).ends_with(4).record();
@@ -196,7 +196,7 @@ fn starves(hogged: &[u32]) {
     drop(hogs);
     let said = message(&r, "starved");
     assert!(said.contains("made no progress") && said.contains("sh (pid ") && said.contains("fifo 99"), "{said}");
-    assert!(took < Duration::from_secs(40) && r.distributions()[0].count() > 0, "{took:?}");
+    assert!(took < Duration::from_secs(120) && r.distributions()[0].count() > 0, "{took:?}");
     let starved = r.parts().warnings.iter().find(|w| w.code == "starved").unwrap();
     assert_eq!((starved.effect, r.verdict(), r.parts().interrupted), (Effect::Invalid, Verdict::Invalid, false));
 }

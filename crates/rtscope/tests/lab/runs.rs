@@ -100,10 +100,11 @@ fn cyclictest_in_the_same_guest_agrees() {
     }
     let lab = Lab::new();
     for load in ["none", "full"] {
-        let own = lab.line(&format!("measure timer -D 1s --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
+        let own =
+            lab.line(&format!("measure timer -D 500ms --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
         // In ns, with one bin per ns.
         let peer =
-            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l1000 -N -h 100000 -q")).ends_with(0);
+            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l500 -N -h 100000 -q")).ends_with(0);
         lab.0.file("peer.txt", &peer.out);
         let peer = lab.line("import peer.txt --nsecs --json").ends_with(0).record();
         let median = |r: &Record| r.merged().unwrap().unwrap().percentiles()["p50"] as f64;
