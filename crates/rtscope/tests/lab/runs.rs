@@ -198,11 +198,12 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
     }
     let lab = Lab::new();
     // What is typed, and with what the shell ends then: by itself, or as a shell says it of what a signal ended. Each is a boot of its own.
+    // What is said is nowhere in what is typed, and no line's end is asked for: a terminal echoes what is typed ahead amid what programs say.
     for (typed, code, told) in [
         (
-            "echo first $((6 * 7))\ncat /proc/sys/kernel/osrelease\necho 'rtscope-guest: the agent ended: exit status: 3'\n",
+            "echo first $((6 * 7))\ncat /proc/sys/kernel/osrelease\necho 'rtscope-guest: the agent' 'ended: exit status: 3'\n",
             0,
-            &["\nfirst 42\r", "deb12-rt-amd64", "\nrtscope-guest: the agent ended: exit status: 3\r"][..],
+            &["first 42", "deb12-rt-amd64", "rtscope-guest: the agent ended: exit status: 3"][..],
         ),
         ("sh -c 'kill -9 $$'\nexit\n", 137, &[]),
         ("kill -TERM $$\nkill -9 $$\n", 137, &[]),
