@@ -144,7 +144,7 @@ readings() {
     done
 }
 
-# The source, with the page's script as it is bundled: `cargo install --path crates/rtscope` from it needs no npm. What is built from it
+# The source, with the page's script as it is bundled: `cargo install --path crates/rtscope` from it needs neither curl nor npm's registry. What is built from it
 # knows its commit, as what is built from a registry's crate does.
 begin rtscope-source 'MIT or Apache-2.0'
 rm -rf "$tree/DEBIAN" "$tree/usr"

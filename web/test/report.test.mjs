@@ -1,5 +1,6 @@
 // Opens a report in headless Chromium: RTSCOPE_REPORT=out.html npm --prefix web test
-// (the file: cargo run -p rtscope-report --example sample_report -- out.html).
+// (the file: cargo run -p rtscope-report --example sample_report -- out.html). With RTSCOPE_RECORDS_ALONE=1 without what is the same
+// whatever the report holds.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -26,6 +27,9 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
 
   const first = (page) => page.locator("figure.chart.drawn[data-chart=latency]").first();
   const range = (figure) => figure.evaluate((f) => [Number(f.dataset.xMin), Number(f.dataset.xMax)]);
+
+  /** For tests of what does not depend on the report's records: one report is enough for them. */
+  const any = { skip: process.env.RTSCOPE_RECORDS_ALONE ? "the same for all reports" : false };
 
   /** Pixels of a chart's canvas that are not transparent, and a hash of all. */
   const pixels = (figure) =>
@@ -94,7 +98,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
-  test("the policy stops a script that somebody adds", async () => {
+  test("the policy stops a script that somebody adds", any, async () => {
     const arrived = [];
     const server = createServer((request, response) => {
       arrived.push(request.url);
@@ -184,7 +188,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
-  test("the legend hides and shows a series, by mouse and by keyboard", async () => {
+  test("the legend hides and shows a series, by mouse and by keyboard", any, async () => {
     const { page, close } = await open();
     const figure = first(page);
     const row = figure.locator(".u-legend tr.u-series").nth(1);
@@ -275,7 +279,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     });
   }
 
-  test("the button switches the theme, charts included", async () => {
+  test("the button switches the theme, charts included", any, async () => {
     const { page, said, close } = await open({ colorScheme: "light" });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const [light, before] = [await background(), await pixels(first(page))];
@@ -323,7 +327,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
-  test("without JavaScript the pictures are there and nothing promises more", async () => {
+  test("without JavaScript the pictures are there and nothing promises more", any, async () => {
     const { page, asked, close } = await open({ javaScriptEnabled: false });
     const n = await page.locator("figure.chart").count();
     assert.ok(n >= 3);
@@ -480,7 +484,7 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
-  test("a page whose script was changed does not run it", async () => {
+  test("a page whose script was changed does not run it", any, async () => {
     // The policy has the hash of the built script: with a single byte changed, the page must stay static.
     const text = readFileSync(report, "utf8");
     const at = text.lastIndexOf("<script>") + "<script>".length;

@@ -340,3 +340,30 @@ fn a_kept_explanation_that_does_not_add_up_is_refused() {
     assert!(spoiled(&|e| e.explanation.chart.names = vec![String::new(); 100_000]));
     assert!(Explained::read("{}").is_err() && Explained::read(&" ".repeat(5 << 20)).is_err());
 }
+
+/// What a registry gives is only bundled if it is what the lock file names.
+#[test]
+#[allow(clippy::disallowed_methods)] // a process that a test starts for itself may inherit any signal settings
+fn a_package_that_the_lock_file_does_not_name_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for name in ["bundle.sh", "package-lock.json"] {
+        let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web").join(name);
+        std::fs::copy(from, at(name)).unwrap();
+    }
+    let lock: serde_json::Value = serde_json::from_slice(&std::fs::read(at("package-lock.json")).unwrap()).unwrap();
+    let version = lock["packages"]["node_modules/uplot"]["version"].as_str().unwrap();
+    let package = at(&format!("registry/uplot/-/uplot-{version}.tgz"));
+    let bundle = || {
+        let registry = format!("file://{}", at("registry").display());
+        let ended =
+            std::process::Command::new("sh").arg(at("bundle.sh")).arg(at("out")).env("npm_config_registry", registry).output();
+        let ended = ended.unwrap();
+        assert!(!ended.status.success() && !at("out/report.js").exists() && !at("node_modules/uplot").exists());
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    assert!(bundle().contains("can't fetch file://"));
+    std::fs::create_dir_all(package.parent().unwrap()).unwrap();
+    std::fs::write(package, "another").unwrap();
+    assert!(bundle().contains("is not what web/package-lock.json names: its SHA-512 is "));
+}
