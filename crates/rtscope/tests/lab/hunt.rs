@@ -10,7 +10,7 @@ const STRESSORS: &str = "sleep,klog,get";
 
 fn hunt(lab: &Lab, words: &[&str]) -> Value {
     let target = format!("lab:{STOCK}");
-    let words = [&["hunt", &target, "--trial", "100ms", "--budget", "5m", "--json"], words].concat();
+    let words = [&["hunt", &target, "--trial", "50ms", "--budget", "5m", "--json"], words].concat();
     serde_json::from_str(&lab.run(&words).ends_with(0).out).unwrap()
 }
 
