@@ -38,12 +38,18 @@ fetch() {
         rm -rf "$part"
         fail "$url is not what web/package-lock.json names: its SHA-512 is $is, not $should"
     fi
-    mkdir -p "node_modules/$1.$$"
-    tar -C "node_modules/$1.$$" --strip-components=1 --no-same-owner -xzf "$part/package.tgz"
-    rm -rf "$part" "node_modules/$1"
-    # Of two builds at a time one is earlier; both have the same.
-    mv -T "node_modules/$1.$$" "node_modules/$1" 2>/dev/null || rm -rf "node_modules/$1.$$"
+    rm -rf "node_modules/$1"
+    mkdir -p "node_modules/$1"
+    # What tells the version comes last: a package that was unpacked in part is fetched again.
+    tar -C "node_modules/$1" --strip-components=1 --no-same-owner --exclude='package/package.json' -xzf "$part/package.tgz"
+    tar -C "node_modules/$1" --strip-components=1 --no-same-owner -xzf "$part/package.tgz" package/package.json
+    rm -rf "$part"
 }
+
+# Builds at the same time, with target directories of their own, take turns.
+mkdir -p node_modules
+exec 9>node_modules/.bundle.lock
+flock 9
 
 case $(uname -m) in
 x86_64) esbuild=@esbuild/linux-x64 ;;
