@@ -21,7 +21,8 @@ locked() {
 
 # fetch NAME: puts a package into node_modules, unless this version is there, by npm or by an earlier call.
 fetch() {
-    version=$(locked "$1" version) integrity=$(locked "$1" integrity)
+    version=$(locked "$1" version)
+    integrity=$(locked "$1" integrity)
     ! grep -qsF "\"version\": \"$version\"" "node_modules/$1/package.json" || return 0
     url=${npm_config_registry:-$(sed -n 's/^registry *= *//p' "${HOME:-/root}/.npmrc" 2>/dev/null | tail -n 1)}
     url=${url:-https://registry.npmjs.org}
