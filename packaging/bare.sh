@@ -11,7 +11,7 @@ case $mirror in
 esac
 ubuntu=${RTSCOPE_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
 # What a host says of its way to the network and of whom it trusts, by the names of variables; nothing else comes in.
-passed='^(RTSCOPE_(DEBIAN|UBUNTU)_MIRROR|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?_PROXY|FTP_PROXY|ALL_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|CARGO_(HTTP|NET|SOURCE|REGISTRIES)_[A-Z0-9_]*|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|NPM_CONFIG_(REGISTRY|CAFILE|PROXY|HTTPS_PROXY|NOPROXY))='
+passed='^(RTSCOPE_(DEBIAN|UBUNTU)_MIRROR|RTSCOPE_RUST|RUSTUP_(DIST_SERVER|UPDATE_ROOT)|https?_proxy|ftp_proxy|all_proxy|no_proxy|HTTPS?_PROXY|FTP_PROXY|ALL_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|CARGO_(HTTP|NET|SOURCE|REGISTRIES)_[A-Z0-9_]*|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|NPM_CONFIG_(REGISTRY|CAFILE|PROXY|HTTPS_PROXY|NOPROXY))='
 settings=$(env | grep -E "$passed" | grep -v ' ' | tr '\n' ' ' || true)
 took=''
 

@@ -1,4 +1,4 @@
-//! Exit codes.
+//! Exit codes, and what a build leaves out.
 
 use rtscope_failure::Fault;
 use std::process::ExitCode;
@@ -52,4 +52,13 @@ impl From<Fault> for Code {
             Fault::Interrupted => Self::Interrupted,
         }
     }
+}
+
+/// For what a feature of the build would bring and this build leaves out.
+#[cfg(not(all(feature = "live", feature = "parquet")))]
+pub(crate) fn left_out(what: &str) -> rtscope_failure::Failure {
+    rtscope_failure::Failure::usage(
+        format!("this program was built without {what}, for a quick first look"),
+        "`./x build` makes the whole one, target/release/rtscope; the packages have it too",
+    )
 }

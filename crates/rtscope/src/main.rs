@@ -11,6 +11,10 @@ mod error;
 mod errors_golden;
 mod hints;
 mod keys;
+#[cfg(feature = "live")]
+mod live;
+#[cfg(not(feature = "live"))]
+#[path = "live/left_out.rs"]
 mod live;
 #[cfg(test)]
 mod manual;

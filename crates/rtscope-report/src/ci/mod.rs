@@ -6,6 +6,7 @@ mod kcidb;
 mod lines;
 mod markdown;
 mod openmetrics;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod statistics;
 
@@ -15,5 +16,6 @@ pub use kcidb::kcidb;
 pub use lines::{lava, tap};
 pub use markdown::{latex, markdown, summary};
 pub use openmetrics::openmetrics;
+#[cfg(feature = "parquet")]
 pub use parquet::{parquet, parquet_buckets};
 pub use statistics::{Statistic, statistics};

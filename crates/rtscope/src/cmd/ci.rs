@@ -30,8 +30,12 @@ pub(super) fn format(name: &str) -> Option<Written> {
         "openmetrics" => |records| Ok(ci::openmetrics(records)?.into_bytes()),
         "markdown" => |records| Ok(ci::markdown(records)?.into_bytes()),
         "latex" => |records| Ok(ci::latex(records)?.into_bytes()),
+        #[cfg(feature = "parquet")]
         "parquet" => |records| Ok(ci::parquet(records)?),
+        #[cfg(feature = "parquet")]
         "parquet-buckets" => |records| Ok(ci::parquet_buckets(records)?),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" | "parquet-buckets" => |_| Err(crate::error::left_out("Apache Parquet")),
         _ => return None,
     })
 }

@@ -86,12 +86,6 @@ impl Stage<'_> {
         command.stdin(Stdio::null()).stdout(out).spawn()
     }
 
-    /// Starts a command whose results nobody reads; only its errors are shown.
-    fn beside(&self, words: &str) -> Beside {
-        self.context.say(&format!("\n$ rtscope {words} &"));
-        Beside(Some(self.own(words, true, Stdio::null())))
-    }
-
     /// Starts a command beside others. Its results are kept until [`Stage::show`].
     fn kept(&self, words: &str) -> Kept {
         let memory = memfd_create("results", MemfdFlags::CLOEXEC).map(File::from).map_err(std::io::Error::from);
@@ -102,6 +96,12 @@ impl Stage<'_> {
 
     /// Waits for a command that took `runs` runs, and shows its results.
     fn show(&mut self, part: &'static str, kept: Kept, runs: u32) -> Result<(), Stopped> {
+        let code = self.shown(part, kept)?;
+        self.took_runs(code, runs)
+    }
+
+    /// Waits for a command, and shows its results. Returns its exit code.
+    fn shown(&mut self, part: &'static str, kept: Kept) -> Result<i32, Stopped> {
         self.context.say(&format!("\n$ rtscope {}", kept.words));
         let code = self.end(part, kept.child.on())?;
         let mut text = String::new();
@@ -109,7 +109,7 @@ impl Stage<'_> {
             let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
             read.and_then(|_| std::io::stdout().write_all(text.as_bytes())).map_err(|_| Stopped(Code::Failed))?;
         }
-        self.took_runs(code, runs)
+        Ok(code)
     }
 
     /// An INVALID run (exit code 4) is still worth a look: the table says why.
@@ -199,8 +199,8 @@ pub(crate) fn run(context: &Context, a: &Demo) -> Result<Code, Failure> {
 /// This machine: every CPU, then under the loads, then from an edge to its answer.
 fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const HERE: &str = "this machine";
-    stage.say("wake-up latency on every CPU, 5 s");
-    stage.run(HERE, "measure timer -D 5s", 1)?;
+    stage.say("wake-up latency on every CPU, 3 s");
+    stage.run(HERE, "measure timer -D 3s", 1)?;
     let (here, without): (Vec<&str>, Vec<&str>) = LOADS.into_iter().partition(|name| missing(name).is_empty());
     if !without.is_empty() {
         let tools: BTreeSet<&str> = without.iter().flat_map(|name| missing(name)).collect();
@@ -208,15 +208,15 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
         stage.say(&format!("left out, as {tools} is not installed here (`rtscope loads` says how): {}", without.join(", ")));
     }
     if !here.is_empty() {
-        stage.say(&format!("the same under {}, 5 s each", here.join(", ")));
+        stage.say(&format!("the same under {}, 3 s each", here.join(", ")));
         stage.run(
             HERE,
-            &format!("measure timer -D 5s --load {}", here.join(",")),
+            &format!("measure timer -D 3s --load {}", here.join(",")),
             u32::try_from(here.len()).unwrap_or(u32::MAX),
         )?;
     }
-    stage.say("response over software lines: from the edge that one task drives to the answer of another, 5 s");
-    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 5s", 1)
+    stage.say("response over software lines: from the edge that one task drives to the answer of another, 3 s");
+    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 3s", 1)
 }
 
 /// The loads that are shown.
@@ -261,7 +261,7 @@ fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const FETCHED: &str = "kernels fetched";
     let [stock, rt] = ["debian/6.12", "debian/6.12-rt"].map(|k| format!("{k}/{}", Arch::host()));
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
-    stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache), the second one beside the first one's runs");
+    stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache)");
     let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
     let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -D 1s --load none,network");
     let cause = |kernel: &str| format!("explain target=lab:{kernel},test=timer,load=network,last=1");
@@ -270,27 +270,27 @@ fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     if !had(stage, code)? {
         return Ok(());
     }
-    let other = stage.beside(&fetch(&rt));
-    stage.run(LAB, &wake_ups(&stock), 2)?;
-    let code = stage.end(FETCHED, other.on())?;
-    if !had(stage, code)? {
-        return Ok(());
-    }
-    let rts = stage.kept(&wake_ups(&rt));
+    // Each virtual machine keeps one CPU busy: two at a time.
+    stage.say("its wake-up latency is being measured, two loads, a virtual second each; meanwhile the other kernel is fetched");
+    let stocks = stage.kept(&wake_ups(&stock));
+    let code = stage.command(FETCHED, &fetch(&rt), Stdio::null())?;
+    let both = had(stage, code)?;
+    let rts = both.then(|| stage.kept(&wake_ups(&rt)));
+    stage.show(LAB, stocks, 2)?;
+    let Some(rts) = rts else { return Ok(()) };
     stage.say("why the worst of these was so late; meanwhile the other kernel is measured");
-    explained(stage.command(LAB, &cause(&stock), Stdio::inherit())?)?;
+    let why = stage.kept(&cause(&stock));
     stage.show(LAB, rts, 2)?;
+    let other = stage.kept(&cause(&rt));
+    explained(stage.shown(LAB, why)?)?;
     let stocks = ["user", "kernel"].map(|space| stage.kept(&response(&stock, space)));
-    stage.say("why the worst of these was so late; meanwhile the first kernel's responses are measured");
-    explained(stage.command(LAB, &cause(&rt), Stdio::inherit())?)?;
+    explained(stage.shown(LAB, other)?)?;
     stage.run(LAB, "compare test=timer,last=4", 0)?;
     stage.say("response over a GPIO in the same kernels: a task in user space, and an interrupt handler in the kernel");
-    let rts = stage.kept(&response(&rt, "user"));
-    for kept in stocks {
+    let rts = ["user", "kernel"].map(|space| stage.kept(&response(&rt, space)));
+    for kept in stocks.into_iter().chain(rts) {
         stage.show(LAB, kept, 1)?;
     }
-    stage.run(LAB, &response(&rt, "kernel"), 1)?;
-    stage.show(LAB, rts, 1)?;
     stage.run(LAB, "compare test=response,last=4", 0)
 }
 
