@@ -263,15 +263,15 @@ fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
     stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache)");
     let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
-    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -D 1s --load none,network");
+    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -i 250us -D 250ms --load none,network");
     let cause = |kernel: &str| format!("explain target=lab:{kernel},test=timer,load=network,last=1");
-    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 1s");
+    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 500ms");
     let code = stage.command(FETCHED, &fetch(&stock), Stdio::null())?;
     if !had(stage, code)? {
         return Ok(());
     }
     // Each virtual machine keeps one CPU busy: two at a time.
-    stage.say("its wake-up latency is being measured, two loads, a virtual second each; meanwhile the other kernel is fetched");
+    stage.say("its wake-up latency is being measured, 1,000 times under each of two loads; meanwhile the other kernel is fetched");
     let stocks = stage.kept(&wake_ups(&stock));
     let code = stage.command(FETCHED, &fetch(&rt), Stdio::null())?;
     let both = had(stage, code)?;
