@@ -199,8 +199,8 @@ pub(crate) fn run(context: &Context, a: &Demo) -> Result<Code, Failure> {
 /// This machine: every CPU, then under the loads, then from an edge to its answer.
 fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     const HERE: &str = "this machine";
-    stage.say("wake-up latency on every CPU, 3 s");
-    stage.run(HERE, "measure timer -D 3s", 1)?;
+    stage.say("wake-up latency on every CPU, 2 s");
+    stage.run(HERE, "measure timer -D 2s", 1)?;
     let (here, without): (Vec<&str>, Vec<&str>) = LOADS.into_iter().partition(|name| missing(name).is_empty());
     if !without.is_empty() {
         let tools: BTreeSet<&str> = without.iter().flat_map(|name| missing(name)).collect();
@@ -208,15 +208,15 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
         stage.say(&format!("left out, as {tools} is not installed here (`rtscope loads` says how): {}", without.join(", ")));
     }
     if !here.is_empty() {
-        stage.say(&format!("the same under {}, 3 s each", here.join(", ")));
+        stage.say(&format!("the same under {}, 2 s each", here.join(", ")));
         stage.run(
             HERE,
-            &format!("measure timer -D 3s --load {}", here.join(",")),
+            &format!("measure timer -D 2s --load {}", here.join(",")),
             u32::try_from(here.len()).unwrap_or(u32::MAX),
         )?;
     }
-    stage.say("response over software lines: from the edge that one task drives to the answer of another, 3 s");
-    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 3s", 1)
+    stage.say("response over software lines: from the edge that one task drives to the answer of another, 2 s");
+    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 2s", 1)
 }
 
 /// The loads that are shown.

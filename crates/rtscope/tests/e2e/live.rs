@@ -79,7 +79,7 @@ fn a_demo_prints_its_commands_and_ends_with_ctrl_c() {
     wait_for("the first run", || (w.path("shown/archive.db").exists() && records() > 0).then_some(()));
     signal(child.id(), libc::SIGINT);
     let said = end_of(child).ends_with(130);
-    let (before, _) = said.err.split_once("$ rtscope measure timer -D 3s\n").unwrap_or_else(|| panic!("{}", said.err));
+    let (before, _) = said.err.split_once("$ rtscope measure timer -D 2s\n").unwrap_or_else(|| panic!("{}", said.err));
     assert!(before.contains("the lab's part is left out") && before.contains("the package rtscope-lab"), "{before}");
     assert!(said.out.contains("cpu0") && records() >= 1, "{}", said.out);
 }
