@@ -33,6 +33,8 @@ export async function launch() {
 /** A page with `url` open, and all it said and asked for. */
 export async function open(browser, url, options) {
   const context = await browser.newContext(options);
+  // The lab's tests run beside these.
+  context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const said = [];
   const asked = [];
@@ -40,6 +42,6 @@ export async function open(browser, url, options) {
   page.on("pageerror", (e) => said.push(`exception: ${e.message}`));
   context.on("request", (r) => asked.push(r.url()));
   await page.goto(url, { waitUntil: "load" });
-  if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]", { timeout: 20_000 });
+  if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]");
   return { page, said, asked, close: () => context.close() };
 }

@@ -36,7 +36,7 @@ fn cache() -> std::path::PathBuf {
 
 /// Measures in the lab; with `attack`, the wrapper is in front of QEMU.
 fn measured(w: &World, more: &str, attack: Option<&str>) -> Said {
-    let line = format!("measure timer -l 300 --load background --target lab:{KERNEL} --json --quiet {more}");
+    let line = format!("measure timer -l 150 --load background --target lab:{KERNEL} --json --quiet {more}");
     let mut command = w.command(&line.split_whitespace().collect::<Vec<_>>());
     command.env("RTSCOPE_CACHE", cache());
     if let Some(attack) = attack {
@@ -186,7 +186,7 @@ fn a_machine_that_is_paused_is_harmless_in_virtual_time_and_not_valid_in_the_hos
     }
     let w = World::new();
     let line = format!("measure timer --target lab:{KERNEL} --json --quiet -D");
-    let virtual_time = format!("{line} 700ms --load network");
+    let virtual_time = format!("{line} 400ms --load network");
     let args: Vec<&str> = virtual_time.split_whitespace().collect();
     let plain: Said = w.command(&args).env("RTSCOPE_CACHE", cache()).output().unwrap().into();
     let stopped = paused(&w, &virtual_time);

@@ -1,6 +1,7 @@
 //! Tests over software lines, from the command line to the record: counts are exact, lines are released, and errors say what to
 //! do.
 
+use crate::schema::holds_to_the_schema;
 use crate::world::{Said, World, codes, end_of, privileged, signal, wait_for};
 use rtscope_record::system::Preemption;
 use rtscope_record::{Distribution, Record, Test, Verdict};
@@ -35,10 +36,7 @@ fn a_response_is_measured_kept_and_shown() {
     let (a, b) = lines("kept");
     let said: Said = w.line(&format!("measure response --stimulus {a} --answer {b} -i 2ms -l 200 --calibrate --json")).measured();
     let value: Value = serde_json::from_str(&said.out).unwrap();
-    let schema = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let wrong: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
+    holds_to_the_schema(&value, "");
     let r = said.record();
     assert_eq!((r.parts().test, labels(&r)), (Test::Response, vec!["rising", "falling"]));
     assert_eq!(sum(&r, |d| d.parts().expected.unwrap()), 200);

@@ -16,14 +16,14 @@ fn chosen() -> String {
 }
 
 /// The machine's own choice, and another; held by one test at a time, as a machine is set up by one run at a time.
-struct Choice {
+pub(crate) struct Choice {
     own: String,
     other: &'static str,
     _turn: MutexGuard<'static, ()>,
 }
 
 /// `None` where this machine lets nothing be set.
-fn settable() -> Option<Choice> {
+pub(crate) fn settable() -> Option<Choice> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     if !root() || !Path::new(FILE).exists() || fs::OpenOptions::new().write(true).open(FILE).is_err() {
@@ -152,46 +152,6 @@ fn a_machine_over_ssh_is_set_up_there() {
     assert_eq!(chosen(), choice.own);
     let said = end_of(sshd.command(&w, "measure timer -D 1h --target ssh:board --tune governor=nobody").spawn().unwrap());
     assert!(said.err.contains("governor=nobody: ") && said.code != Some(0), "{}", said.err);
-}
-
-/// Real-time priority and policy of the first CPU's thread for soft interrupts (proc_pid_stat(5)); `None` where the kernel's threads are not seen.
-fn ksoftirqd() -> Option<[String; 2]> {
-    let found = fs::read_dir("/proc").unwrap().find_map(|entry| {
-        let path = entry.unwrap().path();
-        let text = fs::read_to_string(path.join("stat")).ok()?;
-        text.split_once(") ").filter(|(start, _)| start.ends_with("(ksoftirqd/0")).map(|(_, rest)| rest.to_owned())
-    })?;
-    // The fields from the third on.
-    let field = |n: usize| found.split(' ').nth(n - 3).unwrap().to_owned();
-    Some([field(40), field(41)])
-}
-
-#[test]
-fn a_thread_of_the_kernel_gets_its_priority_back() {
-    let Some(_choice) = settable() else { return };
-    let Some(own) = ksoftirqd() else { return skip("the kernel's threads are not seen here") };
-    let set = || (ksoftirqd() == Some(["37".into(), "1".into()])).then_some(());
-    let back = || (ksoftirqd().as_ref() == Some(&own)).then_some(());
-    let words = |length: &str| format!("measure timer -D {length} -a 0 --json --tune ksoftirqd-priority=37");
-    let w = World::new();
-    let record = w.line(&words("300ms")).measured().record();
-    assert_eq!(record.parts().settings.tuning.to_string(), "ksoftirqd-priority=37");
-    assert_eq!(ksoftirqd().as_ref(), Some(&own));
-    let mut child = w.start(&words("1h"));
-    wait_for("the priority", set);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    wait_for("the kernel's own priority", back);
-    if let Some(why) = missing() {
-        return skip(why);
-    }
-    // The connection ends with whoever made it; the other end puts back what was.
-    let sshd = Sshd::start(&w);
-    let mut child = sshd.command(&w, &format!("{} --target ssh:board", words("1h"))).spawn().unwrap();
-    wait_for("the priority over ssh", set);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    wait_for("the kernel's own priority over ssh", back);
 }
 
 #[test]

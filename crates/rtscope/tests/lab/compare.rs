@@ -6,7 +6,7 @@ use serde_json::Value;
 fn campaign(lab: &Lab, name: &str, targets: &str, seed: u64) {
     let text = format!(
         "name = \"{name}\"\ntargets = [{targets}]\nloads = [\"network\"]\nrepetitions = 5\nseed = {seed}\n\
-         [[tests]]\ntest = \"timer\"\ninterval = \"250us\"\nduration = \"250ms\"\n"
+         [[tests]]\ntest = \"timer\"\ninterval = \"200us\"\nduration = \"200ms\"\n"
     );
     let plan = lab.0.file(&format!("{name}.toml"), text);
     lab.run(&["campaign", "run", plan.to_str().unwrap(), "--quiet"]).ends_with(0);
@@ -44,7 +44,7 @@ fn five_seeds_a_side_tell_stock_from_rt_and_rt_not_from_rt() {
     // The same five once more: nothing changed, to the last bit; and together they are five runs, not ten.
     let (again, target) = (ids("again-"), format!("lab:{RT}"));
     let mut words =
-        "measure timer -D 250ms -i 250us --load network --repeat 5 --seed 6 --quiet --target".split(' ').collect::<Vec<_>>();
+        "measure timer -D 200ms -i 200us --load network --repeat 5 --seed 6 --quiet --target".split(' ').collect::<Vec<_>>();
     words.extend([target.as_str(), "--baseline", again.as_str(), "--fail-if", "worse"]);
     let said = lab.run(&words).ends_with(0).out;
     assert!(said.contains("the same to the last bit, seed by seed") && said.ends_with("pass      not worse\n"), "{said}");

@@ -25,13 +25,13 @@ fn a_run_comes_again_while_the_host_is_loaded_and_from_another_boot() {
         return;
     }
     let lab = Lab::new();
-    let said = lab.line(&format!("lab verify {STOCK} --load network -D 400ms --host-load full --json")).ends_with(0);
+    let said = lab.line(&format!("lab verify {STOCK} --load network -D 200ms --host-load full --json")).ends_with(0);
     let verified: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(verified["same"], true);
     let runs = verified["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 3);
     for run in runs {
-        assert_eq!((&run["samples"], &run["missed"], &run["fingerprint"]), (&400.into(), &0.into(), &runs[0]["fingerprint"]));
+        assert_eq!((&run["samples"], &run["missed"], &run["fingerprint"]), (&200.into(), &0.into(), &runs[0]["fingerprint"]));
     }
 }
 
@@ -45,7 +45,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
         "plan.toml",
         format!(
             "name = \"pair\"\ntargets = [\"lab:{STOCK}\", \"lab:{RT}\"]\nloads = [\"none\", \"network\", \"full\"]\n\
-             [[tests]]\ntest = \"timer\"\ninterval = \"250us\"\nduration = \"500ms\"\n"
+             [[tests]]\ntest = \"timer\"\ninterval = \"250us\"\nduration = \"250ms\"\n"
         ),
     );
     let plan = plan.to_str().unwrap();
@@ -54,7 +54,7 @@ fn stock_is_told_from_rt_and_everything_says_virtual() {
     for record in records(&lab, "all") {
         let parts = record.parts();
         assert_eq!((parts.clock, record.verdict()), (Clock::Virtual, Verdict::Repeatable), "{:?}", parts.warnings);
-        assert_eq!(record.distributions().iter().map(|d| (d.count(), d.missed())).collect::<Vec<_>>(), [(2000, 0)]);
+        assert_eq!(record.distributions().iter().map(|d| (d.count(), d.missed())).collect::<Vec<_>>(), [(1000, 0)]);
         let of = usize::from(parts.target.contains("-rt"));
         highest[of] = highest[of].max(max(&record));
         let lab = parts.lab.as_ref().unwrap();
@@ -101,10 +101,10 @@ fn cyclictest_in_the_same_guest_agrees() {
     let lab = Lab::new();
     for load in ["none", "full"] {
         let own =
-            lab.line(&format!("measure timer -D 500ms --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
+            lab.line(&format!("measure timer -D 250ms --target lab:{RT} --load {load} --json --no-save")).ends_with(0).record();
         // In ns, with one bin per ns.
         let peer =
-            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l500 -N -h 100000 -q")).ends_with(0);
+            lab.line(&format!("lab run {RT} --load {load} -- cyclictest -m -S -p95 -i1000 -l250 -N -h 100000 -q")).ends_with(0);
         lab.0.file("peer.txt", &peer.out);
         let peer = lab.line("import peer.txt --nsecs --json").ends_with(0).record();
         let median = |r: &Record| r.merged().unwrap().unwrap().percentiles()["p50"] as f64;
@@ -123,7 +123,7 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
     }
     let lab = Lab::new();
     let run = |more: &str| -> Record {
-        let line = format!("measure timer -D 400ms --target lab:{RT} --load background --json --no-save {more}");
+        let line = format!("measure timer -D 200ms --target lab:{RT} --load background --json --no-save {more}");
         lab.line(&line).ends_with(0).record()
     };
     let (first, second) = (run("--seed 2"), run("--seed 3"));
@@ -135,7 +135,7 @@ fn another_seed_is_another_run_and_the_hosts_clock_is_inconclusive() {
     assert!(host.parts().warnings.iter().any(|w| w.code == "lab-host-clock"));
     assert_eq!(host.distributions().len(), 2);
     for d in host.distributions() {
-        assert_eq!(d.count() + d.missed(), 400);
+        assert_eq!(d.count() + d.missed(), 200);
     }
 }
 
@@ -147,7 +147,7 @@ fn a_load_of_ones_own_runs_in_the_guest_and_a_damaged_state_is_made_anew() {
     let lab = Lab::new();
     let run = || -> Record {
         let target = format!("lab:{RT}");
-        let words = ["measure", "timer", "-D", "200ms", "--json", "--no-save", "--target", &target, "--load"];
+        let words = ["measure", "timer", "-D", "100ms", "--json", "--no-save", "--target", &target, "--load"];
         lab.run(&[&words[..], &["stress-ng:--matrix 1 --fork 1"]].concat()).ends_with(0).record()
     };
     let first = run();

@@ -31,7 +31,8 @@ fn named_as_seen_from_outside(kernel: &str) {
         let expected = hold_us as f64;
         let alone = |seed: u32| {
             let seed = seed.to_string();
-            let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", limit, "--trace-files", "why"];
+            let measure =
+                ["measure", "timer", "-i", "500us", "-D", "500ms", "--target", &target, "--trace", limit, "--trace-files", "why"];
             let said = lab.run(&[&measure[..], &["--guest-module", &module, "--seed", &seed]].concat()).ends_with(0).out;
             let (_, why) = said.split_once("why: ").unwrap_or_else(|| panic!("{said}"));
             let sentence = why.lines().next().unwrap();
@@ -54,7 +55,8 @@ fn named_as_seen_from_outside(kernel: &str) {
     }
     if kernel == STOCK {
         let module = format!("{} hold_us=350 softirq=1", file.display());
-        let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--trace", "280us", "--guest-module", &module];
+        let measure =
+            ["measure", "timer", "-i", "500us", "-D", "500ms", "--target", &target, "--trace", "280us", "--guest-module", &module];
         let said = lab.run(&measure).ends_with(0).out;
         assert!(said.contains("softirqs ran for ") && said.contains("softirq began in: hold_thread > "), "{said}");
         let outside = lab.run(&["explain", "--json", "--guest-module", &module]).ends_with(0).out;
