@@ -208,15 +208,15 @@ fn this_machine(stage: &mut Stage<'_>) -> Result<(), Stopped> {
         stage.say(&format!("left out, as {tools} is not installed here (`rtscope loads` says how): {}", without.join(", ")));
     }
     if !here.is_empty() {
-        stage.say(&format!("the same under {}, 2 s each", here.join(", ")));
+        stage.say(&format!("the same under {}, 1 s each", here.join(", ")));
         stage.run(
             HERE,
-            &format!("measure timer -D 2s --load {}", here.join(",")),
+            &format!("measure timer -D 1s --load {}", here.join(",")),
             u32::try_from(here.len()).unwrap_or(u32::MAX),
         )?;
     }
-    stage.say("response over software lines: from the edge that one task drives to the answer of another, 2 s");
-    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 2s", 1)
+    stage.say("response over software lines: from the edge that one task drives to the answer of another, 1 s");
+    stage.run(HERE, "measure response --stimulus soft:demo-a --answer soft:demo-b -D 1s", 1)
 }
 
 /// The loads that are shown.
@@ -263,9 +263,9 @@ fn lab(stage: &mut Stage<'_>) -> Result<(), Stopped> {
     stage.say("Debian's stock kernel 6.12 against its PREEMPT_RT kernel, in virtual machines with a clock of their own");
     stage.say("the first time both kernels and the guest's tools are fetched from Debian (about 290 MB, kept in the cache)");
     let fetch = |kernel: &str| format!("lab kernels fetch {kernel}");
-    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -i 250us -D 250ms --load none,network");
+    let wake_ups = |kernel: &str| format!("measure timer --target lab:{kernel} -i 200us -D 200ms --load none,network");
     let cause = |kernel: &str| format!("explain target=lab:{kernel},test=timer,load=network,last=1");
-    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 500ms");
+    let response = |kernel: &str, space: &str| format!("measure response --target lab:{kernel} --space {space} -D 250ms");
     let code = stage.command(FETCHED, &fetch(&stock), Stdio::null())?;
     if !had(stage, code)? {
         return Ok(());
